@@ -1,0 +1,54 @@
+"""Ritz: certified principal subspaces, at any scale.
+
+Names are resolved when they are first used, so that ``import ritz`` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ritz import solvers
+    from ritz.comparison import compare
+    from ritz.estimators import PCA
+    from ritz.matrix import eigen
+    from ritz.planner import plan
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "PCA": "ritz.estimators",
+    "eigen": "ritz.matrix",
+    "plan": "ritz.planner",
+    "compare": "ritz.comparison",
+    "AccuracyWarning": "ritz.errors",
+    "DataError": "ritz.errors",
+}
+
+_ABSENT = {
+    "KernelPCA": "use sklearn.decomposition.KernelPCA",
+    "CompressedSensing": "use sklearn.linear_model.orthogonal_mp",
+    "read": "load the file into an array or a table and pass that to PCA.fit",
+    "load": "use pickle or joblib between trusted programs",
+    "merge": "stack the rows and fit once",
+    "report": "print(pca.certificate_)",
+    "plot": "plot pca.explained_variance_ and pca.transform(X) with matplotlib",
+    "datasets": "use sklearn.datasets",
+}
+
+__all__ = ["PCA", "AccuracyWarning", "DataError", "__version__", "compare", "eigen", "plan", "solvers"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "solvers":
+        return import_module("ritz.solvers")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _ABSENT:
+        raise AttributeError(f"ritz.{name} is not part of ritz {__version__}; until it is: {_ABSENT[name]}")
+    raise AttributeError(f"module 'ritz' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

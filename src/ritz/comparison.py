@@ -1,0 +1,46 @@
+"""How far apart two subspaces are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.linalg import Array, orthonormalise, svd
+
+
+def compare(a: Any, b: Any) -> Array:
+    """Principal angles between two subspaces of the same space, in radians, ascending.
+
+    Parameters
+    ----------
+    a, b : fitted PCA, Subspace, Spectrum, or (d, k) arrays whose columns span the subspace
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> compare(np.eye(3)[:, :2], np.eye(3)[:, 1:]).round(3)
+    array([0.   , 1.571])
+    """
+    A, B = _columns(a), _columns(b)
+    if len(A) != len(B):
+        raise DataError(f"the subspaces live in {len(A)} and {len(B)} dimensions; only equal ones compare")
+    if A.shape[1] < B.shape[1]:
+        A, B = B, A
+    cosines = np.clip(svd(A.T @ B)[1], 0.0, 1.0)
+    # Björck and Golub 1973: arccos is blind to angles below 1e-8, arcsin of the residual is not.
+    sines = np.clip(svd(B - A @ (A.T @ B))[1][::-1], 0.0, 1.0)
+    return np.where(cosines**2 > 0.5, np.arcsin(sines), np.arccos(cosines))
+
+
+def _columns(model: Any) -> Array:
+    """An orthonormal basis of the subspace a model or an array stands for."""
+    for name in ("subspace_", "axes", "vectors"):
+        if hasattr(model, name):
+            inner = getattr(model, name)
+            return _columns(inner) if name == "subspace_" else np.asarray(inner, dtype=np.float64)
+    V = np.asarray(model.components_.T if hasattr(model, "components_") else model, dtype=np.float64)
+    if V.ndim != 2 or V.shape[1] > V.shape[0] or not np.isfinite(V).all():
+        raise DataError(f"expected a (d, k) array of finite columns with k <= d, got shape {V.shape}")
+    return orthonormalise(V)

@@ -1,0 +1,336 @@
+"""PCA with scikit-learn's contract, and a certificate."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ritz import planner
+from ritz.decomposition import Decomposition, Request, decompose, decompose_matrix
+from ritz.errors import AccuracyWarning, DataError
+from ritz.estimators.density import Gaussian
+from ritz.linalg import Array
+from ritz.rows import Rows, as_rows
+from ritz.solvers import ALIASES
+
+
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Principal component analysis that says how accurate it is.
+
+    The k orthonormal axes u that keep the most variance, C u = λ u with C = ZᵀZ/(n − ddof) and z = (x − mean)/scale.
+    Every kept component's residual ‖C u − λ u‖ plus rounding is at most tol·λ₁, or the fit warns.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1), "mle" or None
+        How many components: that many; enough for that share of the variance; Minka's choice; all min(n, d).
+    center, scale : bool
+        Subtract the mean; divide every column by its standard deviation. Without centring, scaling is by the root
+        mean square.
+    whiten : bool
+        Divide scores by their standard deviation; components without variance give 0.
+    svd_solver : str or solver object
+        "auto", "covariance", "gram", "svd", "power", "orthogonal", scikit-learn's "full" and "covariance_eigh", or
+        an object such as ``ritz.solvers.Power(max_iter=500)``. Only "auto" goes on to another solver when the
+        certificate falls short.
+    tol : float
+        The accuracy asked for; 0 for the best the arithmetic allows.
+    ddof : int
+        1 divides by n − 1, 0 by n; for variance and scale alike.
+    copy : bool
+        Accepted for compatibility: the data is never written to, nor copied to be centred.
+    memory_limit : int or str, optional
+        Bytes beside the data that a fit may take, such as "2GB".
+    iterated_power : int or "auto"
+        Most passes of the orthogonal solver.
+    n_oversamples : int
+        Extra columns of the orthogonal solver's block.
+    power_iteration_normalizer : str
+        Accepted for compatibility: bases are always orthonormal.
+    random_state : int, RandomState or None
+        Start of the iterative solvers. None is a fixed seed: the same data gives the same answer.
+    verbose : bool
+        Print the plan and the certificate to stderr.
+
+    Attributes
+    ----------
+    components_ : (k, d) axes; float32 for float32 and float16 data, float64 otherwise
+    explained_variance_, explained_variance_ratio_, singular_values_ : (k,)
+    mean_ : (d,), in float64; zeros when center=False
+    scale_ : (d,) or None
+    noise_variance_ : mean of the variances left out
+    total_variance_ : trace of C
+    loadings_ : (d, k) axes times standard deviations
+    certificate_ : how accurate all this is; print it
+    plan_ : what was done, and why
+    subspace_ : the model as an immutable object
+    history_ : iterations of an iterative solver
+    dual_components_ : (n, k) α with components_.T = Zᵀα, after the Gram route
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ritz import PCA
+    >>> X = 1e8 + np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [4.0, 4.1]])
+    >>> pca = PCA(n_components=1).fit(X)
+    >>> pca.explained_variance_.round(4)
+    array([3.4209])
+    >>> pca.certificate_.satisfied
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | float | str | None = None,
+        *,
+        center: bool = True,
+        scale: bool = False,
+        whiten: bool = False,
+        svd_solver: Any = "auto",
+        tol: float = 1e-6,
+        ddof: int = 1,
+        copy: bool = True,
+        memory_limit: int | str | None = None,
+        iterated_power: int | str = "auto",
+        n_oversamples: int = 10,
+        power_iteration_normalizer: str = "auto",
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.center = center
+        self.scale = scale
+        self.whiten = whiten
+        self.svd_solver = svd_solver
+        self.tol = tol
+        self.ddof = ddof
+        self.copy = copy
+        self.memory_limit = memory_limit
+        self.iterated_power = iterated_power
+        self.n_oversamples = n_oversamples
+        self.power_iteration_normalizer = power_iteration_normalizer
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> PCA:
+        """Learn the subspace of X, an array or a table of n rows and d columns. y is ignored."""
+        rows = as_rows(X)
+        if self.verbose:
+            print(planner.choose(rows, self._request().solver_name, min(rows.shape), self._request().limit), file=sys.stderr)
+        fitted = decompose(rows, self._request())
+        validate_data(self, X, skip_check_array=True)  # names and width, only once nothing can fail any more
+        self._adopt(fitted, np.float32 if rows.dtype in (np.float32, np.float16) else np.float64)
+        self._warn()
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit, then transform the same rows."""
+        return self.fit(X).transform(X)
+
+    @classmethod
+    def from_covariance(cls, C: Any, mean: Any = None, n_rows: int | None = None, **parameters: Any) -> PCA:
+        """A fitted PCA from a covariance matrix, for when the rows are not at hand.
+
+        Examples
+        --------
+        >>> PCA.from_covariance([[2.0, 0.0], [0.0, 1.0]], n_rows=100).explained_variance_
+        array([2., 1.])
+        """
+        pca = cls(**parameters)
+        rows = as_rows(C)
+        matrix = symmetric(rows)
+        mean = None if mean is None else np.array(mean, dtype=np.float64)
+        fitted = decompose_matrix(matrix, pca._request(), mean, n_rows)
+        pca.n_features_in_ = len(matrix)
+        if rows.names is not None and all(isinstance(name, str) for name in rows.names):
+            pca.feature_names_in_ = np.array(rows.names, dtype=object)
+        pca._adopt(fitted, np.float64)
+        pca._warn()
+        return pca
+
+    def transform(self, X: Any) -> Array:
+        """Scores y = Uᵀ((x − mean)/scale), one row each; divided by their standard deviations when whitening."""
+        Y = self.subspace_.encode(self._known(X))
+        return Y * self._whitening.astype(Y.dtype) if self.whiten else Y
+
+    def inverse_transform(self, X: Any) -> Array:
+        """x̂ = scale ⊙ (U y) + mean from scores y."""
+        check_is_fitted(self)
+        rows = as_rows(X)
+        if rows.shape[1] != self.n_components_:
+            raise DataError(f"scores have {rows.shape[1]} columns, the model has {self.n_components_} components")
+        dtype = np.float32 if rows.dtype in (np.float32, np.float16) else np.float64
+        undo = self._standard_deviations.astype(dtype) if self.whiten else np.ones(1, dtype)
+        return rows.map(lambda Y: self.subspace_.decode(Y.astype(dtype) * undo))
+
+    def reconstruction_error(self, X: Any) -> Array:
+        """Squared distance of every row to the subspace, in preprocessed units."""
+        return self.subspace_.error(self._known(X))
+
+    def score_samples(self, X: Any) -> Array:
+        """Log-likelihood of each row under the probabilistic PCA model (Tipping and Bishop 1999)."""
+        return self._density().log_likelihood(self._known(X))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-likelihood of the rows."""
+        return float(np.mean(self.score_samples(X)))
+
+    def get_covariance(self) -> Array:
+        """Covariance of the probabilistic model, U diag(λ − noise) Uᵀ + noise·I, in the units of the data."""
+        check_is_fitted(self)
+        return self._density().covariance()
+
+    def get_precision(self) -> Array:
+        """Inverse of `get_covariance`; its pseudo-inverse where that is singular."""
+        check_is_fitted(self)
+        return self._density().precision()
+
+    def _known(self, X: Any) -> Rows:
+        """New rows, once the model is known to be fitted and their columns to be the model's."""
+        check_is_fitted(self)
+        rows = as_rows(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return rows
+
+    @property
+    def _fit_svd_solver(self) -> str:
+        """scikit-learn's name of the solver that was used."""
+        theirs = {ours: name for name, ours in ALIASES.items()}
+        return theirs.get(self.plan_.solver, self.plan_.solver)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    @property
+    def loadings_(self) -> Array:
+        check_is_fitted(self)
+        return self.components_.T * np.sqrt(self.explained_variance_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "subspace_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def __getattr__(self, name: str) -> Any:
+        absent = {
+            "partial_fit": "PCA.partial_fit is not there yet; stack the batches and call fit",
+            "save": "PCA.save is not there yet; use pickle or joblib between trusted programs",
+            "dual_components_": "dual_components_ comes from the Gram route; fit with svd_solver='gram'",
+            "singular_values_": "singular_values_ needs the number of rows; pass n_rows to from_covariance",
+        }
+        raise AttributeError(absent.get(name, f"{type(self).__name__!r} object has no attribute {name!r}"))
+
+    def _request(self) -> Request:
+        """The numerical parameters, checked here once."""
+        for name in ("center", "scale", "whiten", "verbose"):
+            if not isinstance(value := getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name}={value!r} must be True or False")
+        passes = self.iterated_power
+        if passes != "auto" and (not isinstance(passes, Integral) or isinstance(passes, bool) or passes < 0):
+            raise ValueError(f"iterated_power={passes!r} must be 'auto' or an integer >= 0")
+        extra = self.n_oversamples
+        if not isinstance(extra, Integral) or isinstance(extra, bool) or extra < 1:
+            raise ValueError(f"n_oversamples={extra!r} must be an integer >= 1")
+        seeded = 0 if self.random_state is None else check_random_state(self.random_state).randint(1 << 31)
+        return Request(
+            n_components=self.n_components,
+            center=bool(self.center),
+            scale=bool(self.scale),
+            ddof=self.ddof,
+            solver=self.svd_solver,
+            tol=self.tol,
+            limit=planner.parse_bytes(self.memory_limit),
+            seed=int(seeded),
+            oversample=int(extra),
+            max_iter=None if passes == "auto" else max(1, int(passes)),
+        )
+
+    def _adopt(self, fitted: Decomposition, dtype: Any) -> None:
+        """Take over a finished fit. Nothing below can fail, so the state is the old one or the new one."""
+        subspace, found, unit = fitted.subspace, fitted.spectrum, fitted.unit
+        d, k = subspace.axes.shape
+        n = subspace.n_rows
+        total = fitted.total_variance / unit / unit if np.isfinite(fitted.total_variance) else float(np.sum(found.values))
+        for name in ("dual_components_", "singular_values_"):
+            self.__dict__.pop(name, None)
+        self.subspace_ = subspace
+        self.certificate_ = found.certificate
+        self.plan_ = fitted.plan
+        self.history_ = found.history
+        self._note = found.note
+        self.n_components_ = k
+        self.components_ = np.ascontiguousarray(subspace.axes.T, dtype=dtype)
+        with np.errstate(over="ignore", under="ignore"):
+            self.explained_variance_ = fitted.variances.astype(dtype)
+            self._standard_deviations = np.sqrt(found.values) * unit
+        self.total_variance_ = fitted.total_variance
+        self.explained_variance_ratio_ = (found.values / total if total > 0 else np.zeros(k)).astype(dtype)
+        self.mean_ = np.zeros(d) if subspace.mean is None else subspace.mean.copy()
+        self.scale_ = None if subspace.scale is None else subspace.scale.copy()
+        rest = min(n or d, d) - k
+        self.noise_variance_ = subspace.left_out / rest if rest > 0 else 0.0
+        self._whitening = np.divide(1.0, self._standard_deviations, out=np.zeros(k), where=found.values > 0)
+        if n is not None:
+            self.n_samples_ = n
+            self.singular_values_ = (self._standard_deviations * np.sqrt(n - subspace.ddof)).astype(dtype)
+        if found.dual is not None:
+            self.dual_components_ = found.dual / unit
+
+    def _warn(self) -> None:
+        """Say what the user can act on."""
+        certificate, k = self.certificate_, self.n_components_
+        if not certificate.satisfied:
+            reached = (float(np.max(certificate.residuals)) + certificate.rounding) / float(certificate.values[0])
+            why = f"; {self._note}" if self._note else ""
+            _warn(f"accuracy tol={self.tol:g} was not reached: {reached:.1e} was{why}; see certificate_")
+        elif certificate.completeness == "not excluded" and certificate.complete_to < min(k, certificate.rank):
+            _warn("a component with larger variance may have been missed; svd_solver='auto' excludes that")
+        if certificate.rank < k and (self.n_components is not None or certificate.rank < k - 1):
+            _warn(
+                f"n_components={k}, but the data has rank {certificate.rank}: the components beyond it have variance "
+                "exactly 0 and arbitrary directions"
+            )
+        elif certificate.tie_at_k and certificate.satisfied and certificate.rank >= k:
+            _warn(
+                f"component {k} and the next one have equal variance to rounding, so the subspace of {k} components is "
+                "not unique; keep one more or one fewer"
+            )
+        if self.verbose:
+            print(certificate, file=sys.stderr)
+
+    def _density(self) -> Gaussian:
+        return Gaussian(self.subspace_, float(self.noise_variance_))
+
+
+def symmetric(rows: Rows) -> Array:
+    """A covariance matrix given by the user, checked: square, finite, symmetric, no negative variance."""
+    from ritz.moments import check_finite
+
+    matrix = rows.map(lambda block: block.astype(np.float64))
+    if matrix.shape[0] != matrix.shape[1]:
+        raise DataError(f"a covariance matrix is square, got shape {matrix.shape}")
+    check_finite(rows)
+    size = float(np.abs(matrix).max())
+    asymmetry = float(np.abs(matrix - matrix.T).max())
+    if asymmetry > 1e-8 * size:
+        raise DataError(f"the matrix is not symmetric: max|C - C.T| = {asymmetry:.2g}; pass (C + C.T)/2 if meant so")
+    matrix = (matrix + matrix.T) / 2
+    lowest = float(np.linalg.eigvalsh(matrix)[0])
+    if lowest < -1e-8 * size * len(matrix):
+        raise DataError(f"the matrix has eigenvalue {lowest:.2g}; a covariance has none below 0")
+    return matrix
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, AccuracyWarning, stacklevel=4)

@@ -1,0 +1,81 @@
+"""Small dense linear algebra that every layer to the right relies on."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+
+UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
+
+
+def gamma(terms: float) -> float:
+    """γ_m = m u / (1 − m u): the relative error of a sum of m products (Higham 2002, §3.1)."""
+    return terms * UNIT / (1 - terms * UNIT)
+
+
+def column_norms(V: Array) -> Array:  # (d, b) -> (b,)
+    """Euclidean norm of each column."""
+    return np.sqrt(np.einsum("ij,ij->j", V, V))
+
+
+def orthonormalise(V: Array) -> Array:  # (d, b) -> (d, b)
+    """An orthonormal basis of span(V), by Householder QR, so that lost rank still gives orthonormal columns."""
+    return np.linalg.qr(V)[0]
+
+
+def norm_estimate(A: Array, steps: int = 8) -> float:
+    """‖A‖₂ of a symmetric matrix from below, by a few steps of orthogonal iteration on four vectors."""
+    V = orthonormalise(np.random.default_rng(0).standard_normal((len(A), min(4, len(A)))))
+    for _ in range(steps):
+        V = orthonormalise(A @ V)
+    return float(np.linalg.norm(A @ V, 2))
+
+
+def orthogonality_defect(U: Array) -> float:
+    """‖UᵀU − I‖_F."""
+    defect = U.T @ U
+    defect.flat[:: len(defect) + 1] -= 1.0
+    return float(np.linalg.norm(defect))
+
+
+def eigh_descending(A: Array, k: int | None = None) -> tuple[Array, Array]:
+    """The k largest eigenvalues of a symmetric matrix, descending, with orthonormal eigenvectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> eigh_descending(np.diag([1.0, 3.0, 2.0]), 2)[0]
+    array([3., 2.])
+    """
+    d = len(A)
+    k = d if k is None else min(k, d)
+    if 4 * k < d:
+        values, vectors = scipy.linalg.eigh(A, subset_by_index=[d - k, d - 1], driver="evr", check_finite=False)
+        if len(values) == k and orthogonality_defect(vectors) < 1e-10:
+            return values[::-1], vectors[:, ::-1]
+    # The subset driver may lose orthogonality, or vectors, inside tight clusters; divide and conquer does not.
+    values, vectors = scipy.linalg.eigh(A, driver="evd", check_finite=False)
+    return values[::-1][:k], vectors[:, ::-1][:, :k]
+
+
+def svd(F: Array) -> tuple[Array, Array, Array]:
+    """Thin SVD F = P diag(s) Vᵀ, returned as P, s, V."""
+    try:
+        P, s, Vt = scipy.linalg.svd(F, full_matrices=False, lapack_driver="gesdd", check_finite=False)
+    except np.linalg.LinAlgError:  # divide and conquer fails to converge on rare inputs; QR iteration does not
+        P, s, Vt = scipy.linalg.svd(F, full_matrices=False, lapack_driver="gesvd", check_finite=False)
+    return P, s, Vt.T
+
+
+def triangle(*blocks: Array) -> Array:
+    """R of the QR factorisation of the stacked blocks: the step of TSQR."""
+    return np.linalg.qr(np.concatenate(blocks), mode="r")
+
+
+def positive_definite(A: Array) -> bool:
+    """Whether a floating-point Cholesky factorisation of A runs to its end. Overwrites A."""
+    _, info = scipy.linalg.lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)
+    return bool(info == 0)

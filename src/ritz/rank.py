@@ -1,0 +1,59 @@
+"""How many components: rules that turn a spectrum into a number."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import gammaln
+
+from ritz.linalg import Array
+
+
+def for_share(values: Array, total: float, share: float) -> int:
+    """The fewest components whose variance exceeds `share` of the total (scikit-learn's rule).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> for_share(np.array([6.0, 3.0, 1.0]), 10.0, 0.8)
+    2
+    """
+    if total <= 0:
+        return 1
+    reached = np.cumsum(values) / total
+    return min(int(np.searchsorted(reached, share, side="right")) + 1, len(values))
+
+
+def minka(values: Array, n_rows: int) -> int:
+    """The dimension of largest evidence, by Minka's Laplace approximation (NIPS 13, 2000).
+
+    Parameters
+    ----------
+    values : all d eigenvalues of the covariance, descending
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> minka(np.array([9.0, 7.0, 0.11, 0.1, 0.09]), n_rows=500)
+    2
+    """
+    evidence = [_log_evidence(values, k, n_rows) for k in range(1, len(values))]
+    return int(np.argmax(evidence)) + 1 if evidence else 1
+
+
+def _log_evidence(values: Array, k: int, n: int) -> float:
+    d = len(values)
+    tiny = np.finfo(float).eps * float(values[0])
+    if values[k - 1] <= tiny:
+        return -np.inf
+    noise = max(float(np.sum(values[k:])) / (d - k), tiny)
+    sizes = (d - np.arange(k)) / 2.0
+    log_volume = float(np.sum(gammaln(sizes) - sizes * np.log(np.pi))) - k * np.log(2.0)
+    log_fit = -0.5 * n * (float(np.sum(np.log(values[:k]))) + (d - k) * np.log(noise))
+    free = d * k - k * (k + 1) / 2.0
+    smoothed = np.append(values[:k], np.full(d - k, noise))
+    # The Hessian's determinant runs over pairs i < j with i among the first k; equal values would make it 0.
+    i, j = np.triu_indices(d, 1)
+    i, j = i[i < k], j[i < k]
+    spread = np.maximum(values[i] - values[j], tiny) * np.maximum(1 / smoothed[j] - 1 / smoothed[i], tiny / noise**2)
+    log_hessian = float(np.sum(np.log(spread))) + len(i) * np.log(n)
+    return log_volume + log_fit + 0.5 * (free + k) * np.log(2 * np.pi) - 0.5 * log_hessian - 0.5 * k * np.log(n)

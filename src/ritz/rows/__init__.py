@@ -1,0 +1,35 @@
+"""Sources of rows. A new source is one file in this folder and one line in the table below."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from ritz.rows.base import Rows
+
+# The first class whose `opens` accepts the object walks it; modules are imported only when reached.
+SOURCES: list[str] = [
+    "ritz.rows.array:Array",
+    "ritz.rows.frame:Frame",
+    "ritz.rows.convert:Convertible",
+]
+
+
+def as_rows(source: object) -> Rows:
+    """`source` as Rows: an array, a table, or anything with `__array__`.
+
+    Examples
+    --------
+    >>> as_rows([[1, 2], [3, 4], [5, 6]]).shape
+    (3, 2)
+    """
+    if isinstance(source, Rows):
+        return source
+    for entry in SOURCES:
+        module, name = entry.split(":")
+        kind = getattr(import_module(module), name)
+        if kind.opens(source):
+            return kind(source)
+    raise TypeError(f"cannot walk the rows of {type(source).__name__!r}; pass a 2-D array or a table")
+
+
+__all__ = ["SOURCES", "Rows", "as_rows"]

@@ -1,0 +1,76 @@
+"""NumPy arrays and memory maps, in any dtype, layout, byte order and stride. Blocks are views."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.rows.base import Block, Rows
+
+
+class Array(Rows):
+    """A two-dimensional array of numbers."""
+
+    def __init__(self, X: NDArray[Any], names: tuple[Any, ...] | None = None) -> None:
+        check_shape(X.shape)
+        if isinstance(X, np.ma.MaskedArray):
+            _check_mask(X)
+        X = np.asarray(X)
+        self.names = names
+        self.shape = (int(X.shape[0]), int(X.shape[1]))
+        self._X = self._numeric(X)
+        self.dtype = self._X.dtype
+
+    @classmethod
+    def opens(cls, source: object) -> bool:
+        return isinstance(source, np.ndarray)
+
+    def block(self, start: int, stop: int) -> Block:
+        return self._X[start:stop]
+
+    def take(self, indices: NDArray[np.integer]) -> Block:
+        return self._X[indices]
+
+    def _numeric(self, X: NDArray[Any]) -> NDArray[Any]:
+        """X itself, unless its dtype holds something else than real numbers of at most 64 bits."""
+        kind = X.dtype.kind
+        if kind in "biu" or (kind == "f" and X.dtype.itemsize <= 8):
+            return X
+        if kind == "f":
+            warnings.warn(f"{X.dtype} data is computed in float64", UserWarning, stacklevel=4)
+            return X.astype(np.float64)
+        if kind == "O":
+            return self._from_objects(X)
+        if kind == "c":
+            raise DataError("Complex data not supported: covariance here is real; pass X.real and X.imag as columns")
+        raise DataError(f"expected numbers, found {X.dtype} in column {self.name(0)}; convert or drop such columns")
+
+    def _from_objects(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        out = np.empty(X.shape)
+        for j in range(X.shape[1]):
+            try:
+                out[:, j] = X[:, j]
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"column {self.name(j)} holds something else than numbers: {error}") from error
+        return out
+
+
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Two dimensions, neither of them empty."""
+    if len(shape) != 2:
+        advice = "Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row"
+        raise DataError(f"Expected 2D array of rows and columns, got {len(shape)}D array of shape {shape}. {advice}")
+    for count, what in zip(shape, ("sample", "feature"), strict=True):
+        if count == 0:
+            raise DataError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
+
+
+def _check_mask(X: np.ma.MaskedArray[Any, Any]) -> None:
+    count = int(np.ma.count_masked(X))
+    if count:
+        row, column = np.argwhere(np.ma.getmaskarray(X))[0]
+        raise DataError(f"{count} masked entries, first at row {row}, column {column}; fill or drop them first")

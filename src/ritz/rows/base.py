@@ -1,0 +1,123 @@
+"""Rows: anything that can be walked in blocks of rows, again and again."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce as fold
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz import threads
+
+Partial = TypeVar("Partial")
+Block = NDArray[Any]
+
+BLOCK_BYTES = 2 << 20  # a block and its centred copy stay in the second-level cache
+BLOCK_ROWS = 1024  # fewer rows leave a d×d product bound by memory, not arithmetic
+LANE_ROWS = 4096  # merging two d×d partial results costs about as much as 100 rows
+LANES = 64
+SERIAL = 1 << 16  # entries below which starting threads costs more than it saves
+
+
+class Rows(ABC):
+    """n rows of d numbers. A source gives `shape`, `dtype`, `names` and `block`; the four verbs follow.
+
+    Every pass over the data is one of `reduce`, `map`, `pairs`, `take`, given pure functions of blocks. Results
+    are combined in an order fixed by the shape alone, so they depend neither on timing nor on the thread count.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    names: tuple[Any, ...] | None = None
+
+    @classmethod
+    @abstractmethod
+    def opens(cls, source: object) -> bool:
+        """Whether this class can walk `source`."""
+
+    @abstractmethod
+    def block(self, start: int, stop: int) -> Block:  # (stop − start, d)
+        """Rows start to stop, a view wherever possible; the caller does not write to it."""
+
+    def take(self, indices: NDArray[np.integer]) -> Block:
+        """The rows at these indices, stacked."""
+        return np.concatenate([self.block(i, i + 1) for i in indices])
+
+    def reduce(
+        self,
+        f: Callable[[Iterable[Any]], Partial],
+        combine: Callable[[Partial, Partial], Partial],
+        beside: Block | None = None,
+    ) -> Partial:
+        """combine(… combine(f(run₀), f(run₁)) …), where a run is an iterator over consecutive blocks.
+
+        `f` sees whole runs so that it can accumulate in place; from outside it is pure. With `beside`, an array of
+        n rows, a run yields pairs: a block and the rows of `beside` that stand next to it.
+        """
+        return fold(combine, self._walk(lambda run: f(self._blocks(*run, beside)), self._runs()))
+
+    def map(self, f: Callable[[Block], Block]) -> Block:
+        """f of every block, stacked in order."""
+        n, step = self.shape[0], self.block_rows
+        spans = [(i, min(i + step, n)) for i in range(0, n, step)]
+        results = self._walk(lambda span: f(self.block(*span)), spans)
+        first = next(results)
+        if len(spans) == 1:
+            return first
+        out = np.empty((n, *first.shape[1:]), first.dtype)
+        out[: len(first)] = first
+        for (start, stop), part in zip(spans[1:], results, strict=True):
+            out[start:stop] = part
+        return out
+
+    def pairs(self, f: Callable[[Block, Block], Block]) -> Block:
+        """The n×n symmetric matrix whose tiles are f(rows of the tile, columns of the tile)."""
+        n = self.shape[0]
+        step = min(256, max(1, -(-n // 2)))
+        starts = range(0, n, step)
+        tiles = [(i, j) for i in starts for j in starts if i <= j]
+        out = np.empty((n, n))
+
+        def tile(corner: tuple[int, int]) -> tuple[tuple[int, int], Block]:
+            i, j = corner
+            rows = self.block(i, min(i + step, n))
+            return corner, f(rows, rows if i == j else self.block(j, min(j + step, n)))
+
+        for (i, j), part in self._walk(tile, tiles):
+            out[i : i + step, j : j + step] = part
+            out[j : j + step, i : i + step] = part.T
+        return out
+
+    @property
+    def block_rows(self) -> int:
+        """Rows of a block: a few megabytes, but no fewer than a product needs to be bound by arithmetic."""
+        row_bytes = 8 * self.shape[1]
+        enough = min(BLOCK_ROWS, 8 * BLOCK_BYTES // row_bytes)
+        return max(1, min(self.shape[0], max(BLOCK_BYTES // row_bytes, enough)))
+
+    def name(self, column: int) -> str:
+        """How messages call a column: its name where it has one, its position otherwise."""
+        return str(column) if self.names is None else repr(self.names[column])
+
+    def _runs(self) -> list[tuple[int, int]]:
+        n = self.shape[0]
+        step = self.block_rows
+        blocks = -(-n // step)
+        lanes = max(1, min(LANES, blocks, n // LANE_ROWS))
+        edges = [min(n, step * (lane * blocks // lanes)) for lane in range(lanes + 1)]
+        return list(zip(edges[:-1], edges[1:], strict=True))
+
+    def _blocks(self, start: int, stop: int, beside: Block | None) -> Iterator[Any]:
+        for i in range(start, stop, self.block_rows):
+            j = min(i + self.block_rows, stop)
+            yield self.block(i, j) if beside is None else (self.block(i, j), beside[i:j])
+
+    def _walk(self, f: Callable[[Any], Partial], items: list[Any]) -> Iterator[Partial]:
+        """f over items: threads with BLAS pinned when there is work for all, else BLAS with its own threads."""
+        workers = 1 if self.shape[0] * self.shape[1] < SERIAL or len(items) == 1 else threads.pinned.budget()
+        if 1 < workers <= len(items):
+            return threads.ordered(f, items, workers)
+        return map(f, items)

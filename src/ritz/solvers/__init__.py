@@ -1,0 +1,46 @@
+"""Solvers by name. A new solver is one file in this folder and one line in the table below."""
+
+from __future__ import annotations
+
+from ritz.solvers.base import Basis, Solver, Step
+from ritz.solvers.covariance import Covariance
+from ritz.solvers.gram import Gram
+from ritz.solvers.orthogonal import Orthogonal
+from ritz.solvers.power import Power
+from ritz.solvers.svd import SVD
+
+SOLVERS: dict[str, type[Solver]] = {
+    "covariance": Covariance,
+    "gram": Gram,
+    "svd": SVD,
+    "power": Power,
+    "orthogonal": Orthogonal,
+}
+
+# scikit-learn's names for the same things.
+ALIASES = {"full": "svd", "covariance_eigh": "covariance", "arpack": "krylov", "randomized": "krylov"}
+
+
+def by_name(name: str, **options: object) -> Solver:
+    """The solver of that name, with those of the options that it has.
+
+    Examples
+    --------
+    >>> by_name("full")
+    SVD()
+    """
+    known = ALIASES.get(name, name)
+    if known == "krylov":
+        raise ValueError(
+            f"svd_solver={name!r} needs the krylov solver, which this version does not have yet; use 'auto', or "
+            "'orthogonal' for a matrix-free iteration"
+        )
+    if known not in SOLVERS:
+        names = ", ".join(map(repr, ["auto", *SOLVERS, *ALIASES]))
+        raise ValueError(f"svd_solver={name!r} is not one of {names}, nor a solver object such as ritz.solvers.Power()")
+    kind = SOLVERS[known]
+    fields = getattr(kind, "__dataclass_fields__", {})
+    return kind(**{key: value for key, value in options.items() if key in fields and value is not None})
+
+
+__all__ = ["ALIASES", "SOLVERS", "SVD", "Basis", "Covariance", "Gram", "Orthogonal", "Power", "Solver", "Step", "by_name"]

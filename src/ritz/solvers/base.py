@@ -1,0 +1,83 @@
+"""What a solver is: a frozen dataclass whose `basis` returns an orthonormal basis, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.linalg import Array, column_norms, eigh_descending, orthonormalise
+from ritz.operators import Operator
+
+
+class Step(NamedTuple):
+    """One iteration: the component it worked on (the worst of a block), its value, their change, its residual."""
+
+    iteration: int
+    component: int
+    value: float
+    change: float
+    residual: float
+
+
+@dataclass(frozen=True)
+class Basis:
+    """An orthonormal basis Q holding the wanted eigenvectors, A·Q where known, and the way there.
+
+    `note` says why an iteration stopped short, empty if it did not.
+    """
+
+    Q: Array  # (dim, m), m ≥ k
+    AQ: Array | None = None
+    history: tuple[Step, ...] = ()
+    note: str = ""
+
+
+class Solver(Protocol):
+    """Options live on the solver object; `side` says which operator it works on."""
+
+    side: ClassVar[str]  # "covariance", "gram", or "either": the smaller of the two
+
+    def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis: ...
+
+
+def leading_pairs(A: Operator, k: int) -> Basis:
+    """The k leading eigenvectors of the dense operator, and one more: the certificate asks what comes next."""
+    matrix = A.dense()
+    if matrix is None:
+        raise DataError("this solver needs the matrix itself; the operator only knows products: try 'orthogonal'")
+    _, Q = eigh_descending(matrix, min(k + 1, A.dim))
+    return Basis(Q, matrix @ Q)
+
+
+def starting_block(start: Array | None, dim: int, width: int, rng: np.random.Generator) -> Array:
+    """An orthonormal dim×width block: the given start, filled up with random columns."""
+    block = rng.standard_normal((dim, width))
+    if start is not None:
+        given = np.asarray(start, dtype=np.float64).reshape(len(start), -1)[:, :width]
+        if len(given) != dim:
+            raise DataError(f"start has {len(given)} rows but the operator has order {dim}")
+        if not np.isfinite(given).all() or not column_norms(given).all():
+            raise DataError("start holds NaN, infinite or all-zero columns; give a finite non-zero start or none")
+        block[:, : given.shape[1]] = given
+    return orthonormalise(block)
+
+
+def target(A: Operator, tol: float | None, largest: float) -> float:
+    """The residual to reach: half of what the certificate will ask, and never below what rounding allows."""
+    return np.inf if tol is None else max(0.5 * tol * largest, A.rounding)
+
+
+def slow(component: int, history: list[Step], max_iter: int) -> str:
+    """Why an iteration stopped short: the eigengap, read off the decay of its residuals."""
+    last = history[-1]
+    # Deep in the iteration a residual falls by λ_{i+1}/λ_i per step; ten steps smooth the estimate.
+    back = [step for step in history if step.component == last.component][-11:]
+    ratio = (last.residual / back[0].residual) ** (1 / max(1, len(back) - 1)) if back[0].residual else 1.0
+    return (
+        f"component {component + 1} stopped at max_iter={max_iter} with residual {last.residual:.1e}: the next "
+        f"eigenvalue is about {min(ratio, 1.0):.4f} times this one (a relative eigengap of {max(1 - ratio, 0):.1e}), "
+        "and each iteration gains only that factor"
+    )

@@ -1,0 +1,29 @@
+"""Singular value decomposition of the preprocessed rows; the covariance is never formed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.linalg import svd
+from ritz.operators import Operator
+from ritz.solvers.base import Basis
+
+
+@dataclass(frozen=True)
+class SVD:
+    """Z = P S Vᵀ by LAPACK; the columns of V are the axes. Sees standard deviations down to eps·σ₁.
+
+    A tall Z is first reduced to its triangle, block by block (TSQR), so no copy of it is made.
+    """
+
+    side: ClassVar[str] = "covariance"
+
+    def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
+        F = A.factor()
+        if F is None:
+            raise DataError("svd needs rows; a symmetric matrix has no factor at hand: use 'covariance'")
+        return Basis(svd(F)[2])

@@ -1,0 +1,125 @@
+"""Subspace: the immutable learned model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.linalg import Array, orthogonality_defect
+from ritz.moments import Preprocessing, check_finite
+from ritz.rows import Rows, as_rows
+from ritz.rows.base import Block
+
+CANCELS = 1e-4  # share of ‖z‖² below which ‖z‖² − ‖y‖² has lost too many digits
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """k orthonormal axes with the preprocessing of the data they were learned from.
+
+    Attributes
+    ----------
+    axes : (d, k), orthonormal columns
+    variances : (k,), descending
+    mean, scale : (d,) or None for 0 and 1: z = (x − mean)/scale
+    left_out : variance outside the subspace
+    n_rows, ddof : of the training data; n_rows is None when only a covariance was given
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> s = Subspace(np.array([[1.0], [0.0]]), np.array([4.0]), mean=np.array([1.0, 1.0]))
+    >>> s.encode(np.array([[3.0, 5.0]]))
+    array([[2.]])
+    >>> s.error(np.array([[3.0, 5.0]]))
+    array([16.])
+    """
+
+    axes: Array
+    variances: Array
+    mean: Array | None = None
+    scale: Array | None = None
+    left_out: float = 0.0
+    n_rows: int | None = None
+    ddof: int = 1
+    _weight: Array | None = field(init=False, repr=False, default=None)
+
+    def __post_init__(self) -> None:
+        d, k = self.axes.shape
+        if self.variances.shape != (k,):
+            raise DataError(f"{k} axes need {k} variances, got shape {self.variances.shape}")
+        if np.any(np.diff(self.variances) > 0) or np.any(self.variances < 0):
+            raise DataError("variances must be descending and not negative")
+        defect = orthogonality_defect(np.asarray(self.axes, dtype=np.float64))
+        if not defect <= 1e-6 * max(1, k):
+            raise DataError(f"axes are not orthonormal: ‖UᵀU − I‖ = {defect:.1e}")
+        for name in ("mean", "scale"):
+            part = getattr(self, name)
+            if part is not None and (part.shape != (d,) or not np.isfinite(part).all()):
+                raise DataError(f"{name} must hold {d} finite numbers")
+        if self.scale is not None:
+            if not (self.scale > 0).all():
+                raise DataError("scale must be positive")
+            object.__setattr__(self, "_weight", 1.0 / self.scale)
+        for part in (self.axes, self.variances, self.mean, self.scale):
+            if part is not None:
+                part.setflags(write=False)
+
+    def encode(self, X: object) -> Array:  # (n, d) -> (n, k)
+        """y = Uᵀ((x − mean)/scale), centred before it is projected."""
+        return self._map(X, lambda Z: Z @ self.axes.astype(Z.dtype, copy=False))
+
+    def decode(self, Y: Array) -> Array:  # (n, k) -> (n, d)
+        """x̂ = scale ⊙ (U y) + mean."""
+        X = Y @ self.axes.T.astype(Y.dtype, copy=False)
+        if self.scale is not None:
+            X *= self.scale.astype(X.dtype, copy=False)
+        if self.mean is not None:
+            X += self.mean.astype(X.dtype, copy=False)
+        return X
+
+    def project(self, X: object) -> Array:  # (n, d) -> (n, d)
+        """The nearest points of the subspace."""
+        return self.decode(self.encode(X))
+
+    def error(self, X: object) -> Array:  # (n, d) -> (n,)
+        """‖z‖² − ‖Uᵀz‖² of every row, squared and in preprocessed units; where that cancels, by decoding."""
+
+        def error(Z: Array) -> Array:
+            Z = Z.astype(np.float64, copy=False)
+            Y = Z @ self.axes
+            size = np.einsum("ij,ij->i", Z, Z)
+            error = size - np.einsum("ij,ij->i", Y, Y)
+            close = error < CANCELS * size
+            if close.any():
+                residual = Z[close] - Y[close] @ self.axes.T
+                error[close] = np.einsum("ij,ij->i", residual, residual)
+            return error
+
+        return self._map(X, error)
+
+    @property
+    def total_error(self) -> float:
+        """Σ over the training rows of their squared error: (n − ddof) times the variance left out."""
+        if self.n_rows is None:
+            raise DataError("a model made from a covariance does not know how many rows there were; pass n_rows")
+        return (self.n_rows - self.ddof) * self.left_out
+
+    def _map(self, X: object, f: object) -> Array:
+        rows: Rows = as_rows(X)
+        if rows.shape[1] != len(self.axes):
+            raise DataError(f"X has {rows.shape[1]} columns, the model {len(self.axes)}")
+        dtype = np.dtype(np.float32 if rows.dtype in (np.float32, np.float16) else np.float64)
+        prepare = Preprocessing.split(self.mean, self._weight, dtype)
+
+        def block(raw: Block) -> Block:
+            return f(prepare(raw, np.empty(raw.shape, dtype)))  # type: ignore[operator]
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            out = rows.map(block)
+        # Any NaN or infinity in a row reaches its result; only then is the data searched for the place.
+        if not np.isfinite(out).all():
+            check_finite(rows)
+        return out

@@ -1,0 +1,89 @@
+"""Threads over blocks, with BLAS pinned to one thread each so that cores are never oversubscribed."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from itertools import islice
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The BLAS libraries of this process; NumPy and SciPy bring one each, so both are loaded first."""
+    import numpy as np
+    import scipy.linalg  # noqa: F401  (loading its BLAS is the point)
+
+    np.dot(np.ones(1), np.ones(1))
+    return ThreadpoolController().select(user_api="blas")
+
+
+class _Pin:
+    """BLAS at one thread while anyone needs it.
+
+    The limit is a property of the process: two fits in two threads must not restore each other's limits, so the
+    first to enter pins and the last to leave restores.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders = 0
+        self._limit: Any = None
+        self._budget = 1
+
+    def budget(self) -> int:
+        """How many threads may run: what BLAS was allowed before it was pinned, and the cores of this process."""
+        with self._lock:
+            if not self._holders:
+                self._budget = _allowed()
+            return self._budget
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            if not self._holders:
+                self._budget = _allowed()
+                self._limit = _blas().limit(limits=1)
+                self._limit.__enter__()
+            self._holders += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._holders -= 1
+                if not self._holders:
+                    self._limit.__exit__(None, None, None)
+
+
+def _allowed() -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limits = [library["num_threads"] for library in _blas().info()]
+    return max(1, min([cores, *limits]))
+
+
+pinned = _Pin()
+
+
+def ordered(f: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
+    """f over items by `workers` threads, results in order, at most workers + 1 of them alive."""
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="ritz")
+    pending: list[Future[Result]] = []
+    source = iter(items)
+    try:
+        with pinned():
+            pending.extend(pool.submit(f, item) for item in islice(source, workers + 1))
+            while pending:
+                yield pending.pop(0).result()
+                pending.extend(pool.submit(f, item) for item in islice(source, 1))
+            pool.shutdown(wait=True)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

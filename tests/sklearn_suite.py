@@ -1,0 +1,52 @@
+"""Run scikit-learn's own test file for PCA, as shipped in its wheel, with ritz.PCA in its place.
+
+    python tests/sklearn_suite.py
+
+This file is both the script and, imported by pytest as a plugin, the replacement.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+TEST_FILE = "sklearn.decomposition.tests.test_pca"
+LATER = re.compile(r"arpack|randomized|sparse|array_api")  # solvers and sources that do not exist yet
+
+
+def outcomes() -> dict[str, str]:
+    """Outcome by test id."""
+    here = Path(__file__).resolve()
+    command = [sys.executable, "-m", "pytest", "-p", here.stem, "--pyargs", TEST_FILE]
+    command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-rA", "-q", "--tb=no", "-W", "ignore"]
+    env = os.environ | {"PYTHONPATH": str(here.parent), "RITZ_REPLACES_PCA": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=here.parent, check=False)
+    found = re.findall(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) \S*?::(.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
+    if not found:
+        raise RuntimeError(done.stdout[-2000:] + done.stderr[-2000:])
+    return {name: outcome for outcome, name in found}
+
+
+def main() -> None:
+    results = outcomes()
+    direct = {name: outcome for name, outcome in results.items() if not LATER.search(name)}
+    for title, part in (("dense data, direct solvers", direct), ("everything not skipped", results)):
+        passed = sum(outcome == "PASSED" for outcome in part.values())
+        print(f"{title}: {passed} of {len(part)} passed ({passed / len(part):.1%})")
+    for name, outcome in direct.items():
+        if outcome != "PASSED":
+            print(f"  {outcome} {name}")
+
+
+if os.environ.get("RITZ_REPLACES_PCA"):
+    import sklearn.decomposition
+
+    import ritz
+
+    sklearn.decomposition.PCA = ritz.PCA
+
+if __name__ == "__main__":
+    main()
