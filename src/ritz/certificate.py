@@ -67,11 +67,18 @@ class Certificate:
         """λ√(2/n): how far a variance would move if other rows had been drawn from the same normal law."""
         return None if self.n_rows is None else self.values * np.sqrt(2.0 / self.n_rows)
 
+    @property
+    def reached(self) -> float:
+        """The largest residual plus rounding, relative to the largest variance (0 when there is none)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            largest = float(self.values[0])
+            return (float(np.max(self.residuals)) + self.rounding) / largest if 0 < largest < np.inf else 0.0
+
     def __str__(self) -> str:
         return "\n".join([self._verdict(), *self._table(), *self._remarks()])
 
     def _verdict(self) -> str:
-        reached = (np.max(self.residuals, initial=0.0) + self.rounding) / self.values[0] if self.values[0] else 0.0
+        reached = self.reached
         asked = "the best the arithmetic allows" if self.tol == 0 else f"{self.tol:.0e}"
         word = "accurate as asked" if self.satisfied else "NOT as accurate as asked"
         return f"{word}: relative error of every component at most {reached:.1e} (asked: {asked})"

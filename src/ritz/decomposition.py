@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
 from ritz import planner, rank
+from ritz.certificate import Certificate
 from ritz.errors import DataError
 from ritz.linalg import Array
 from ritz.moments import Moments, Preprocessing, moments
@@ -64,15 +66,17 @@ class Decomposition:
     """A fit: the subspace, how it was found and how good it is. Variances are in the units of the data."""
 
     subspace: Subspace
-    spectrum: Spectrum
+    spectrum: Spectrum  # in units of `unit`, where nothing overflows
+    certificate: Certificate
     plan: Plan
-    total_variance: float
-    unit: float  # variances of `spectrum` times unit² are those of the data
+    total: float  # trace, in units of `unit`
+    unit: float
 
-    @property
-    def variances(self) -> Array:
-        with np.errstate(over="ignore", under="ignore"):
-            return self.spectrum.values * self.unit**2
+
+def squared(values: Any, unit: float) -> Any:
+    """values·unit², infinite or zero where that leaves the range of float64."""
+    with np.errstate(over="ignore", under="ignore"):
+        return values * np.float64(unit) * np.float64(unit)
 
 
 def decompose(rows: Rows, request: Request) -> Decomposition:
@@ -144,17 +148,22 @@ def _attempt(rows: Rows, request: Request, plan: Plan, wide: bool) -> Decomposit
     total = float(covariance.trace or 0.0)
     if plan.solver == "svd" and result.spare is not None:
         total = float(np.sum(result.values) + np.sum(result.spare))
-    with np.errstate(over="ignore", under="ignore"):
-        subspace = Subspace(
-            axes=result.vectors,
-            variances=result.values * unit**2,
-            mean=found.mean if request.center else None,
-            scale=scale,
-            left_out=left_out * unit**2,
-            n_rows=rows.shape[0],
-            ddof=request.ddof,
-        )
-        return Decomposition(subspace, result, plan, total * unit**2, unit)
+    subspace = Subspace(
+        axes=result.vectors,
+        variances=squared(result.values, unit),
+        mean=found.mean if request.center else None,
+        scale=scale,
+        left_out=float(squared(left_out, unit)),
+        n_rows=rows.shape[0],
+        ddof=request.ddof,
+    )
+    return Decomposition(subspace, result, _in_units(result.certificate, unit), plan, total, unit)
+
+
+def _in_units(certificate: Certificate, unit: float) -> Certificate:
+    """The certificate in the units of the data."""
+    names = ("values", "residuals", "value_bounds", "rounding")
+    return replace(certificate, **{name: squared(getattr(certificate, name), unit) for name in names})
 
 
 def preprocessing(rows: Rows, found: Moments, request: Request) -> tuple[Preprocessing, Array | None, float]:
@@ -221,4 +230,4 @@ def decompose_matrix(C: Array, request: Request, mean: Array | None, n_rows: int
     found, left_out = _solve(A, request, name, d, n_rows)
     plan = Plan(name, "covariance", 0, 4.0 / 3 * d**3, 24 * d * d, "the covariance matrix was given", True)
     subspace = Subspace(found.vectors, found.values, mean, scale, left_out, n_rows, request.ddof)
-    return Decomposition(subspace, found, plan, A.trace or 0.0, 1.0)
+    return Decomposition(subspace, found, found.certificate, plan, A.trace or 0.0, 1.0)

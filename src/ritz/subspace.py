@@ -50,7 +50,7 @@ class Subspace:
         d, k = self.axes.shape
         if self.variances.shape != (k,):
             raise DataError(f"{k} axes need {k} variances, got shape {self.variances.shape}")
-        if np.any(np.diff(self.variances) > 0) or np.any(self.variances < 0):
+        if np.any(self.variances[1:] > self.variances[:-1]) or not np.all(self.variances >= 0):
             raise DataError("variances must be descending and not negative")
         defect = orthogonality_defect(np.asarray(self.axes, dtype=np.float64))
         if not defect <= 1e-6 * max(1, k):
@@ -111,7 +111,7 @@ class Subspace:
         rows: Rows = as_rows(X)
         if rows.shape[1] != len(self.axes):
             raise DataError(f"X has {rows.shape[1]} columns, the model {len(self.axes)}")
-        dtype = np.dtype(np.float32 if rows.dtype in (np.float32, np.float16) else np.float64)
+        dtype = rows.result_dtype
         prepare = Preprocessing.split(self.mean, self._weight, dtype)
 
         def block(raw: Block) -> Block:

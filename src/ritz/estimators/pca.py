@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ritz import planner
-from ritz.decomposition import Decomposition, Request, decompose, decompose_matrix
+from ritz.decomposition import Decomposition, Request, decompose, decompose_matrix, squared
 from ritz.errors import AccuracyWarning, DataError
 from ritz.estimators.density import Gaussian
 from ritz.linalg import Array
@@ -126,7 +126,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             print(planner.choose(rows, self._request().solver_name, min(rows.shape), self._request().limit), file=sys.stderr)
         fitted = decompose(rows, self._request())
         validate_data(self, X, skip_check_array=True)  # names and width, only once nothing can fail any more
-        self._adopt(fitted, np.float32 if rows.dtype in (np.float32, np.float16) else np.float64)
+        self._adopt(fitted, rows.result_dtype)
         self._warn()
         return self
 
@@ -166,7 +166,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         rows = as_rows(X)
         if rows.shape[1] != self.n_components_:
             raise DataError(f"scores have {rows.shape[1]} columns, the model has {self.n_components_} components")
-        dtype = np.float32 if rows.dtype in (np.float32, np.float16) else np.float64
+        dtype = rows.result_dtype
         undo = self._standard_deviations.astype(dtype) if self.whiten else np.ones(1, dtype)
         return rows.map(lambda Y: self.subspace_.decode(Y.astype(dtype) * undo))
 
@@ -261,21 +261,20 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         subspace, found, unit = fitted.subspace, fitted.spectrum, fitted.unit
         d, k = subspace.axes.shape
         n = subspace.n_rows
-        total = fitted.total_variance / unit / unit if np.isfinite(fitted.total_variance) else float(np.sum(found.values))
         for name in ("dual_components_", "singular_values_"):
             self.__dict__.pop(name, None)
         self.subspace_ = subspace
-        self.certificate_ = found.certificate
+        self.certificate_ = fitted.certificate
         self.plan_ = fitted.plan
         self.history_ = found.history
         self._note = found.note
         self.n_components_ = k
         self.components_ = np.ascontiguousarray(subspace.axes.T, dtype=dtype)
         with np.errstate(over="ignore", under="ignore"):
-            self.explained_variance_ = fitted.variances.astype(dtype)
-            self._standard_deviations = np.sqrt(found.values) * unit
-        self.total_variance_ = fitted.total_variance
-        self.explained_variance_ratio_ = (found.values / total if total > 0 else np.zeros(k)).astype(dtype)
+            self.explained_variance_ = subspace.variances.astype(dtype)
+        self._standard_deviations = np.sqrt(found.values) * unit
+        self.total_variance_ = float(squared(fitted.total, unit))
+        self.explained_variance_ratio_ = (found.values / fitted.total if fitted.total > 0 else np.zeros(k)).astype(dtype)
         self.mean_ = np.zeros(d) if subspace.mean is None else subspace.mean.copy()
         self.scale_ = None if subspace.scale is None else subspace.scale.copy()
         rest = min(n or d, d) - k
@@ -291,9 +290,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Say what the user can act on."""
         certificate, k = self.certificate_, self.n_components_
         if not certificate.satisfied:
-            reached = (float(np.max(certificate.residuals)) + certificate.rounding) / float(certificate.values[0])
             why = f"; {self._note}" if self._note else ""
-            _warn(f"accuracy tol={self.tol:g} was not reached: {reached:.1e} was{why}; see certificate_")
+            _warn(f"accuracy tol={self.tol:g} was not reached: {certificate.reached:.1e} was{why}; see certificate_")
         elif certificate.completeness == "not excluded" and certificate.complete_to < min(k, certificate.rank):
             _warn("a component with larger variance may have been missed; svd_solver='auto' excludes that")
         if certificate.rank < k and (self.n_components is not None or certificate.rank < k - 1):

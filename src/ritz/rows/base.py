@@ -92,6 +92,11 @@ class Rows(ABC):
         return out
 
     @property
+    def result_dtype(self) -> np.dtype[Any]:
+        """What results are given in: float32 for data of at most that precision, float64 for all else."""
+        return np.dtype(np.float32 if self.dtype.kind == "f" and self.dtype.itemsize <= 4 else np.float64)
+
+    @property
     def block_rows(self) -> int:
         """Rows of a block: a few megabytes, but no fewer than a product needs to be bound by arithmetic."""
         row_bytes = 8 * self.shape[1]
