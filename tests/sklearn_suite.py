@@ -21,7 +21,19 @@ def outcomes() -> dict[str, str]:
     """Outcome by test id."""
     here = Path(__file__).resolve()
     command = [sys.executable, "-m", "pytest", "-p", here.stem, "--pyargs", TEST_FILE]
-    command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-rA", "-q", "--tb=no", "-W", "ignore"]
+    command += [
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-o",
+        "addopts=",
+        "-rA",
+        "-q",
+        "--tb=no",
+        "-W",
+        "ignore",
+    ]
     env = os.environ | {"PYTHONPATH": str(here.parent), "RITZ_REPLACES_PCA": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=here.parent, check=False)
     found = re.findall(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) \S*?::(.*?)(?: - .*)?$", done.stdout, re.MULTILINE)

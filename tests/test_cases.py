@@ -7,10 +7,9 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers import preprocess, sine, with_spectrum
 
+from helpers import preprocess, sine, with_spectrum
 from ritz import PCA, AccuracyWarning
-from ritz.errors import DataError
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 5)) * [5, 3, 2, 1, 0.5] + 7

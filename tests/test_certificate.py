@@ -4,11 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers import jacobi, preprocess, sine, with_spectrum
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from helpers import jacobi, preprocess, sine, with_spectrum
 from ritz import PCA, AccuracyWarning, eigen, solvers
 from ritz.errors import DataError
 
@@ -27,7 +27,7 @@ def data(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     X = rng.standard_normal((n, d))
     if kind == "graded":
-        return X * 10.0 ** -np.arange(d) ** draw(st.sampled_from([1, 1.5, 2]))
+        return X * 10.0 ** -(np.arange(d) ** draw(st.sampled_from([1, 1.5, 2])))
     if kind == "clustered":
         Q = np.linalg.qr(np.column_stack([np.ones(n), X]))[0][:, 1:]
         return Q * (1 + 10.0 ** -draw(st.integers(2, 14)) * np.arange(Q.shape[1]))
@@ -72,7 +72,12 @@ def truth_violations(pca, X):
 
 
 @settings(max_examples=3000, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(X=data(), solver=st.sampled_from(SOLVERS), prep=st.sampled_from(["none", "centre", "scale"]), draw=st.data())
+@given(
+    X=data(),
+    solver=st.sampled_from(SOLVERS),
+    prep=st.sampled_from(["none", "centre", "scale"]),
+    draw=st.data(),
+)
 def test_no_bound_is_ever_violated(X, solver, prep, draw):
     k = draw.draw(st.integers(1, min(X.shape)))
     ddof = draw.draw(st.sampled_from([0, 1]))
@@ -88,7 +93,12 @@ def test_no_bound_is_ever_violated(X, solver, prep, draw):
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 2**32), d=st.integers(2, 8), gap=st.integers(0, 15), solver=st.sampled_from(["auto", "power", "orthogonal"]))
+@given(
+    seed=st.integers(0, 2**32),
+    d=st.integers(2, 8),
+    gap=st.integers(0, 15),
+    solver=st.sampled_from(["auto", "power", "orthogonal"]),
+)
 def test_bounds_hold_for_matrices_given_directly(seed, d, gap, solver):
     rng = np.random.default_rng(seed)
     k = int(rng.integers(1, d + 1))
@@ -178,9 +188,7 @@ def test_a_gap_of_1e_12_shows_in_the_angle_bound():
 def test_missing_knowledge_is_said():
     found = eigen(lambda V: np.diag([3.0, 2.0, 1.0]) @ V, 2, dim=3, solver="orthogonal")
     assert np.isinf(found.certificate.value_bounds[:, 1]).all() or found.certificate.completeness == "proved"
-    narrow = eigen(
-        lambda V: np.diag([3.0, 2.0, 1.0]) @ V, 1, dim=3, solver=solvers.Power()
-    )
+    narrow = eigen(lambda V: np.diag([3.0, 2.0, 1.0]) @ V, 1, dim=3, solver=solvers.Power())
     assert np.isinf(narrow.certificate.value_bounds[0, 1])
     assert narrow.certificate.angle_bounds[0] == 1
     assert narrow.certificate.completeness == "not excluded"

@@ -42,7 +42,7 @@ def test_decathlon_scaled_divided_by_n():
 def test_nist_numerical_accuracy(base, digits, solver):
     y = np.r_[base + 0.2, np.tile([base + 0.1, base + 0.3], 500)].reshape(-1, 1)
     pca = PCA(svd_solver=solver).fit(y)
-    assert abs(np.sqrt(pca.explained_variance_[0]) - 0.1) < 0.5 * 10.0 ** -digits
+    assert abs(np.sqrt(pca.explained_variance_[0]) - 0.1) < 0.5 * 10.0**-digits
     assert abs(pca.mean_[0] - (base + 0.2)) < 1e-8 * base * 1e-1
 
 

@@ -12,9 +12,10 @@ from ritz import planner, rank
 from ritz.certificate import Certificate
 from ritz.errors import DataError
 from ritz.linalg import Array
-from ritz.moments import Moments, Preprocessing, moments
+from ritz.moments import Moments, moments
 from ritz.operators import Covariance, Dense, Gram, Operator
 from ritz.planner import Plan
+from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.solvers import ALIASES, Solver, by_name
 from ritz.spectrum import Spectrum, spectrum
@@ -84,7 +85,9 @@ def decompose(rows: Rows, request: Request) -> Decomposition:
     n, d = rows.shape
     if n < 2 or n <= request.ddof:
         least = max(2, request.ddof + 1)
-        raise DataError(f"a variance needs at least {least} rows, got n_samples={n} (shape {rows.shape}, ddof={request.ddof})")
+        raise DataError(
+            f"a variance needs at least {least} rows, got n_samples={n} (shape {rows.shape}, ddof={request.ddof})"
+        )
     check_components(request.n_components, n, d, request.solver_name)
     for attempt in _attempts(rows, request):
         result = _attempt(rows, request, *attempt)
@@ -111,9 +114,9 @@ def check_components(asked: object, n: int, d: int, solver: str) -> None:
     if isinstance(asked, bool | np.bool_) or not isinstance(asked, Real):
         raise ValueError(f"n_components={asked!r} {rule}, a fraction between 0 and 1, 'mle' or None")
     if isinstance(asked, Integral):
-        if not 1 <= asked <= min(n, d):
+        if not 1 <= int(asked) <= min(n, d):
             raise ValueError(f"n_components={asked} {rule}")
-    elif not 0 < asked < 1:
+    elif not 0 < float(asked) < 1:
         raise ValueError(f"n_components={asked} {rule}, or a fraction strictly between 0 and 1")
 
 

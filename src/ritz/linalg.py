@@ -72,7 +72,7 @@ def svd(F: Array) -> tuple[Array, Array, Array]:
 
 def triangle(*blocks: Array) -> Array:
     """R of the QR factorisation of the stacked blocks: the step of TSQR."""
-    return np.linalg.qr(np.concatenate(blocks), mode="r")
+    return np.asarray(np.linalg.qr(np.concatenate(blocks), mode="r"))
 
 
 def positive_definite(A: Array) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg import Array
+from ritz.linalg import Array, positive_definite
 from ritz.operators import Dense, Function, Operator
 from ritz.solvers import Solver, by_name
 from ritz.spectrum import Spectrum, spectrum
@@ -88,9 +88,11 @@ def check_symmetric(A: Array) -> Array:
     if asymmetry > 1e-8 * size:
         raise DataError(f"the matrix is not symmetric: max|A - A.T| = {asymmetry:.2g}; pass (A + A.T)/2 if meant so")
     A = (A + A.T) / 2
-    lowest = float(np.linalg.eigvalsh(A)[0])
-    if lowest < -1e-10 * size * len(A):
-        raise DataError(f"the matrix has eigenvalue {lowest:.2g}; it must have none below 0")
+    slack = 1e-10 * size * len(A)
+    if size and not positive_definite(A + slack * np.eye(len(A))):
+        lowest = float(np.linalg.eigvalsh(A)[0])
+        if lowest < -slack:
+            raise DataError(f"the matrix has eigenvalue {lowest:.2g}; a covariance has none below 0")
     return A
 
 

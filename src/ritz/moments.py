@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg import Array, gamma, norm_estimate
+from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
+from ritz.rows.finite import check_finite
 
 SAMPLE = 1024  # rows averaged into the provisional mean
 NARROW = 1 << 22  # entries from which narrow data is multiplied in float32, checked by an audit
@@ -24,61 +26,6 @@ AUDITED = 8  # samples of float32 products that are recomputed in float64
 SAFETY = 4.0  # how much worse than the audited sample the rest may be
 # Sums of squares outside these limits may have lost digits to underflow or overflow.
 SAFE_SQUARES = {np.dtype(np.float32): (1e-25, 1e35), np.dtype(np.float64): (1e-240, 1e240)}
-
-
-@dataclass(frozen=True)
-class Preprocessing:
-    """z = ((x − shift) − delta) · weight.
-
-    The mean is kept as shift + delta, two words: at an offset of 1e8 the rounding of the mean itself would
-    otherwise show in small variances. `None` stands for 0 and 1.
-    """
-
-    shift: Array | None = None
-    delta: Array | None = None
-    weight: Array | None = None
-
-    def __call__(self, block: Block, out: Array | None = None) -> Array:
-        """The preprocessed block, in float64 or in the precision of `out`; never the input itself."""
-        Z = np.empty(block.shape) if out is None else out[: len(block)]
-        if self.shift is None:
-            Z[...] = block
-        else:
-            np.subtract(block, self.shift.astype(Z.dtype), out=Z, dtype=Z.dtype)
-        if self.delta is not None:
-            Z -= self.delta.astype(Z.dtype)
-        if self.weight is not None:
-            Z *= self.weight.astype(Z.dtype)
-        return Z
-
-    def undo(self, Z: Array) -> Array:
-        """x = z / weight + mean. Overwrites Z."""
-        if self.weight is not None:
-            Z /= self.weight
-        if self.shift is not None:
-            Z += self.mean
-        return Z
-
-    def columns(self, which: slice) -> Preprocessing:
-        """The same for some of the columns."""
-        cut = [None if part is None else part[which] for part in (self.shift, self.delta, self.weight)]
-        return Preprocessing(*cut)
-
-    @property
-    def mean(self) -> Array | None:
-        """The mean in one word."""
-        if self.shift is None or self.delta is None:
-            return self.shift
-        return self.shift + self.delta
-
-    @classmethod
-    def split(cls, mean: Array | None, weight: Array | None, dtype: np.dtype) -> Preprocessing:
-        """Preprocessing whose subtraction is exact to one rounding even in a narrow dtype."""
-        if mean is None:
-            return cls(None, None, weight)
-        high = mean.astype(dtype).astype(np.float64)
-        low = mean - high
-        return cls(high, low if low.any() else None, weight)
 
 
 @dataclass(frozen=True)
@@ -188,38 +135,26 @@ def provisional_mean(rows: Rows) -> Array:
     return mean
 
 
-def check_finite(rows: Rows) -> None:
-    """Count NaN and infinities and name the first; nothing happens when there are none."""
+@dataclass
+class _Sums:
+    """Sums over runs of blocks of z = (x − shift)/unit."""
 
-    def count(block: Block) -> Block:
-        nan, finite = np.isnan(block), np.isfinite(block)
-        return np.stack([nan.sum(axis=1), (~finite).sum(axis=1), np.argmax(~finite, axis=1)], axis=1)
-
-    if rows.dtype.kind != "f":
-        return
-    table = rows.map(count)
-    nan, bad = int(table[:, 0].sum()), int(table[:, 1].sum())
-    if bad:
-        row = int(np.argmax(table[:, 1] > 0))
-        what = " and ".join(f"{c} {w}" for c, w in ((nan, "NaN"), (bad - nan, "infinity (inf)")) if c)
-        place = f"first at row {row}, column {rows.name(int(table[row, 2]))}"
-        raise DataError(f"Input X contains {what}, {place}; drop or impute those rows first")
-
-
-class _Sums(NamedTuple):
     count: int
     total: Array  # (d,) Σ z
     scatter: Array  # (d, d) or (d,) Σ z zᵀ
     terms: int  # the longest chain of additions behind an entry of the scatter
 
-    def __add__(self, other: _Sums) -> _Sums:  # type: ignore[override]
-        self.scatter.__iadd__(other.scatter)
-        return _Sums(
-            self.count + other.count,
-            self.total + other.total,
-            self.scatter,
-            max(self.terms, other.terms) + 1,
-        )
+    def absorb(self, other: _Sums) -> _Sums:
+        """Add another run to this one, in place: the scatter may be large."""
+        self.count += other.count
+        self.total += other.total
+        self.scatter += other.scatter
+        self.terms = max(self.terms, other.terms) + 1
+        return self
+
+    @property
+    def diagonal(self) -> Array:
+        return self.scatter if self.scatter.ndim == 1 else np.diagonal(self.scatter)
 
 
 def product_dtype(rows: Rows) -> np.dtype:
@@ -235,7 +170,7 @@ def _sums(rows: Rows, shift: Array, unit: Array, full: bool, dtype: np.dtype) ->
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             return _run(blocks, prepare, np.empty((rows.block_rows, rows.shape[1]), dtype), full)
 
-    return rows.reduce(run, _Sums.__add__)
+    return rows.reduce(run, _Sums.absorb)
 
 
 def _run(blocks: Iterable[Block], prepare: Preprocessing, buffer: Array, full: bool) -> _Sums:
@@ -264,7 +199,10 @@ def _audit(rows: Rows, shift: Array) -> float:
     n, d = rows.shape
     prepare, count = Preprocessing(shift), int(np.clip((1 << 21) // d**2, 2, AUDITED))
     short = min(rows.block_rows, max(64, min(1024, n // 1600)))
-    samples = [(0, rows.block_rows), *((start, short) for start in np.linspace(0, n - short, count).astype(int)[1:])]
+    samples = [
+        (0, rows.block_rows),
+        *((start, short) for start in np.linspace(0, n - short, count).astype(int)[1:]),
+    ]
     error, truth, first = np.zeros((d, d)), np.zeros((d, d)), 0.0
     for start, length in samples:
         block = rows.block(start, start + length)
@@ -297,10 +235,10 @@ def column_sums(Z: Array) -> Array:
 def _peaks_of_unsafe(rows: Rows, shift: Array, sums: _Sums, dtype: np.dtype) -> Array:
     """Largest |x − shift|/2 per column if squares may have overflowed or underflowed, else zeros."""
     low, high = SAFE_SQUARES[dtype]
-    diagonal = sums.scatter if sums.scatter.ndim == 1 else np.diagonal(sums.scatter)
-    peaks = np.zeros(len(diagonal))
+    diagonal = sums.diagonal
+    peaks: Array = np.zeros(len(diagonal))
 
-    def largest(columns: Array, blocks: Iterable[Block]) -> Array:
+    def largest(columns: NDArray[np.bool_], blocks: Iterable[Block]) -> Array:
         # Halving first keeps the difference of two huge values finite.
         halves = (block[:, columns].astype(np.float64) * 0.5 - shift[columns] * 0.5 for block in blocks)
         return np.max([np.abs(half).max(axis=0) for half in halves], axis=0)
@@ -318,7 +256,7 @@ def _about_the_mean(sums: _Sums, shift: Array, unit: Array, center: bool, error:
     delta = sums.total / sums.count if center else np.zeros_like(sums.total)
     remainder = delta * np.sqrt(sums.count)
     scatter = sums.scatter
-    sizes = np.array(scatter if scatter.ndim == 1 else np.diagonal(scatter))
+    sizes = sums.diagonal.copy()
     if scatter.ndim == 1:
         scatter -= remainder**2
         np.maximum(scatter, 0.0, out=scatter)

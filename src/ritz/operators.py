@@ -11,7 +11,8 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg import UNIT, Array, gamma, triangle
-from ritz.moments import Moments, Preprocessing
+from ritz.moments import Moments
+from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
 
@@ -27,6 +28,7 @@ class Operator(ABC):
     dim : its order
     trace : its trace, None where unknown
     rank_bound : the most non-zero eigenvalues it can have
+    work : operations that forming it takes
     audited : whether `rounding` rests on a recomputed sample
     passes : walks over the data so far
     """
@@ -34,6 +36,7 @@ class Operator(ABC):
     dim: int
     rank_bound: int
     trace: float | None = None
+    work: float = 0.0
     audited: bool = False
     passes: int = 0
 
@@ -73,7 +76,7 @@ class Dense(Operator):
         self.trace = float(np.trace(A))
 
     @cached_property
-    def rounding(self) -> float:  # type: ignore[override]
+    def rounding(self) -> float:
         return gamma(self.dim + 4) * float(np.linalg.norm(self._A))
 
     def apply(self, V: Array) -> Array:
@@ -124,6 +127,7 @@ class Covariance(Operator):
         self.divisor = rows.shape[0] - ddof
         self.dim, self.rank_bound = rows.shape[1], rank_bound
         self.passes = 1  # the moments
+        self.work = float(rows.shape[0]) * self.dim**2
         # Powers of two, or one over standard deviations, bring the units of the moments to those of Z.
         self._ratio = moments.unit if prepare.weight is None else moments.unit * prepare.weight
         self.trace = float(np.sum(moments.diagonal * self._ratio**2)) / self.divisor
@@ -186,7 +190,8 @@ class Covariance(Operator):
 
     def _project_both(self, blocks: Iterable[Block], Q: Array) -> tuple[Array, Array]:
         """Zᵀ(Z Q) and the triangle of Z Q over a run of blocks."""
-        buffer, AQ, T = self._buffer(), np.zeros(Q.shape), np.empty((0, Q.shape[1]))
+        buffer, AQ = self._buffer(), np.zeros(Q.shape)
+        T: Array = np.empty((0, Q.shape[1]))
         for block in blocks:
             Z = self.prepare(block, buffer)
             Y = Z @ Q
@@ -202,7 +207,7 @@ class Covariance(Operator):
         if self._factor is None:
             self.passes += 1
             n, d = self.rows.shape
-            Z = self.rows.reduce(self._triangle, triangle) if n > d else self.rows.map(self.prepare)
+            Z: Array = self.rows.reduce(self._triangle, triangle) if n > d else self.rows.map(self.prepare)
             self._factor = Z / np.sqrt(self.divisor)
         return self._factor
 
@@ -235,6 +240,7 @@ class Gram(Operator):
         self.dim = covariance.rows.shape[0]
         self.rank_bound = covariance.rank_bound
         self.trace = covariance.trace
+        self.work = float(self.dim) ** 2 * covariance.dim
 
     @property
     def passes(self) -> int:  # type: ignore[override]

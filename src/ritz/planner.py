@@ -66,9 +66,15 @@ def choose(rows: Rows, solver: str, k: int, limit: int) -> Plan:
     if max(n, d) <= SMALL:
         return _plan(rows, "svd", k, limit, f"{n}×{d} is small, so full accuracy in small variances costs nothing")
     first, why = (
-        ("covariance", f"{d} columns are fewer than {n} rows, so the {d}×{d} covariance is the smallest matrix")
+        (
+            "covariance",
+            f"{d} columns are fewer than {n} rows, so the {d}×{d} covariance is the smallest matrix",
+        )
         if d <= n
-        else ("gram", f"{n} rows are fewer than {d} columns, so the {n}×{n} Gram matrix is the smallest matrix")
+        else (
+            "gram",
+            f"{n} rows are fewer than {d} columns, so the {n}×{n} Gram matrix is the smallest matrix",
+        )
     )
     best = _plan(rows, first, k, limit, why + " that holds the answer")
     if best.memory <= limit:
@@ -120,9 +126,10 @@ def parse_bytes(limit: int | float | str | None) -> int:
             raise ValueError(f"memory_limit={limit!r} is not a size; write for instance '512MB' or '2GiB'")
         number, prefix, binary = match.groups()
         limit = float(number) * (1024 if binary else 1000) ** " kMGT".index(prefix or " ")
-    if isinstance(limit, bool) or not limit > 0:
+    count = limit if isinstance(limit, int | float) and not isinstance(limit, bool) else 0
+    if not count > 0:
         raise ValueError(f"memory_limit={limit!r} must be a positive number of bytes")
-    return int(limit)
+    return int(count)
 
 
 def format_bytes(count: float) -> str:

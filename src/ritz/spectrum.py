@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from ritz.certificate import Bounds, Certificate, bounds, free_ceiling, proved_ceiling
-from ritz.linalg import UNIT, Array, column_norms, eigh_descending, gamma, orthogonality_defect, orthonormalise, svd
+from ritz.bounds import Bounds, bounds, free_ceiling, proved_ceiling
+from ritz.certificate import Certificate
+from ritz.linalg import UNIT, Array, gamma, orthogonality_defect
 from ritz.operators import Covariance, Gram, Operator
+from ritz.rayleigh import Pairs, rayleigh_ritz
 from ritz.solvers import Basis, Step
 
 CHEAP = 0.05  # share of a fit that a proof of completeness may cost where the free bounds already hold
@@ -44,62 +47,34 @@ class Spectrum:
         return str(self.certificate)
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """Ritz pairs of A inside span(Q), all m of them: A U = U Θ + R.
-
-    `coupling` holds the residual norms in the units of `levels`: eigenvalues, or singular values of the factor.
-    """
-
-    values: Array  # (m,)
-    vectors: Array  # (dim, m)
-    residuals: Array  # (m,) ‖A u − λ u‖
-    defect: float  # ‖Uᵀ A U − Θ‖
-    scores: Array | None = None  # (n, m) Z U, from the Gram route
-    levels: Array | None = None  # (m,) singular values of the factor
-    coupling: Array | None = None  # (m,) residuals of the singular triplets
-
-
 def spectrum(A: Operator, basis: Basis, k: int, *, tol: float, n_rows: int | None = None) -> Spectrum:
     """The k leading eigenpairs of A inside the solver's basis, certified."""
-    pairs = rayleigh_ritz(A, basis)
-    spare = pairs.values[k:]
-    pairs = _trusted(pairs, k, A.rounding)
-    own = (2 * orthogonality_defect(pairs.vectors) + 4 * len(pairs.values) * UNIT) * float(pairs.values[0])
-    rounding = A.rounding + own
-    if pairs.levels is None:
-        found, floor = _by_eigenvalues(A, pairs, k, rounding), rounding + pairs.defect
-    else:
-        found, floor = _by_singular_values(A, pairs, k)
-    residuals = pairs.residuals[:k]
-    worst = float(np.max(residuals)) + rounding
-    values = np.where(pairs.values > floor, pairs.values, 0.0)
-    largest = float(values[0])
-    allowed = max(tol * largest, 2 * rounding if tol == 0 else 0.0)
-    missed = found.following - float(pairs.values[k - 1])
-    proved = bool(missed <= max(tol * largest, 8 * worst))
+    everything = rayleigh_ritz(A, basis)
+    pairs = everything.trusted(k, A.rounding)
+    verdict = _by_eigenvalues(A, pairs, k, tol) if pairs.levels is None else _by_singular_values(A, pairs, k, tol)
+    values = np.where(pairs.values > verdict.floor, pairs.values, 0.0)
     certificate = Certificate(
         values=values[:k],
-        residuals=residuals,
-        value_bounds=np.column_stack([found.lower, found.upper]),
-        angle_bounds=found.angles,
-        groups=found.groups,
-        tie_at_k=found.tie_at_k,
-        completeness="proved" if proved else "not excluded",
-        failure_probability=0.0 if proved else None,
-        complete_to=found.complete_to,
+        residuals=pairs.residuals[:k],
+        value_bounds=np.column_stack([verdict.found.lower, verdict.found.upper]),
+        angle_bounds=verdict.found.angles,
+        groups=verdict.found.groups,
+        tie_at_k=verdict.found.tie_at_k,
+        completeness="proved" if verdict.complete else "not excluded",
+        failure_probability=0.0 if verdict.complete else None,
+        complete_to=verdict.found.complete_to,
         rank=int(np.count_nonzero(values)),
-        rounding=rounding,
+        rounding=verdict.rounding,
         audited=A.audited,
         passes=A.passes,
         tol=tol,
-        satisfied=bool(worst <= allowed or largest == 0),
+        satisfied=verdict.satisfied or values[0] == 0,
         n_rows=n_rows,
     )
-    vectors = pairs.vectors[:, :k]
-    sign = signs(vectors)
-    dual = None if pairs.scores is None else _dual(A, pairs.scores[:, :k] * sign, values[:k])
-    return Spectrum(values[:k], vectors * sign, certificate, basis.history, basis.note, spare, dual)
+    U = pairs.vectors[:, :k]
+    sign = signs(U)
+    dual = _dual(pairs.image[:, :k] * sign, values[:k], A.covariance.divisor) if isinstance(A, Gram) else None
+    return Spectrum(values[:k], U * sign, certificate, basis.history, basis.note, everything.values[k:], dual)
 
 
 def signs(U: Array) -> Array:  # (d, k) -> (k,)
@@ -119,73 +94,39 @@ def signs(U: Array) -> Array:  # (d, k) -> (k,)
     return np.where(U[first, np.arange(U.shape[1])] < 0, -1.0, 1.0)
 
 
-def rayleigh_ritz(A: Operator, basis: Basis) -> Pairs:
-    """The best eigenpairs inside span(Q): from QᵀAQ, or from Q's image under the factor where there is one."""
-    if isinstance(A, Gram):
-        return _lifted(A, basis.Q)
-    if isinstance(A, Covariance) and A.has_factor:
-        return _triplets(A.factor(), basis.Q)
-    if basis.AQ is not None:
-        values, turn = eigh_descending(basis.Q.T @ basis.AQ)
-        return _pairs(basis.Q, basis.AQ, np.maximum(values, 0.0), turn)
-    AQ, T = A.normal(basis.Q)
-    if T is None:
-        return rayleigh_ritz(A, replace(basis, AQ=AQ))
-    _, sigma, turn = svd(T)
-    return _pairs(basis.Q, AQ, sigma**2, turn)
-
-
-def _pairs(Q: Array, AQ: Array, values: Array, turn: Array) -> Pairs:
-    vectors = Q @ turn
-    R = AQ @ turn - vectors * values
-    return Pairs(values, vectors, column_norms(R), float(np.linalg.norm(vectors.T @ R)))
-
-
-def _lifted(A: Gram, B: Array) -> Pairs:
-    """From eigenvectors of the Gram matrix to axes: span(Zᵀ B), then Rayleigh–Ritz in factor form there."""
-    Q = orthonormalise(A.lift(B))
-    scores = A.push(Q)
-    divisor = A.covariance.divisor
-    _, sigma, turn = svd(np.linalg.qr(scores, mode="r") / np.sqrt(divisor))
-    pairs = _pairs(Q, A.lift(scores) / divisor, sigma**2, turn)
-    return replace(pairs, scores=scores @ turn)
-
-
-def _dual(A: Operator, scores: Array, values: Array) -> Array:
+def _dual(image: Array, values: Array, divisor: int) -> Array:
     """α = Z u/((n − ddof) λ), so that Zᵀα = u; zero for components without variance."""
-    assert isinstance(A, Gram)
-    return np.divide(scores, values * A.covariance.divisor, out=np.zeros_like(scores), where=values > 0)
+    return np.divide(image, values * np.sqrt(divisor), out=np.zeros_like(image), where=values > 0)
 
 
-def _triplets(F: Array, Q: Array) -> Pairs:
-    """Singular triplets of the factor inside span(Q); F is never squared."""
-    P, T = np.linalg.qr(F @ Q)
-    turn_left, sigma, turn = svd(T)
-    P, U = P @ turn_left, Q @ turn
-    FU, FtP = F @ U, F.T @ P
-    coupling = np.maximum(column_norms(FU - P * sigma), column_norms(FtP - U * sigma))
-    own = 2 * orthogonality_defect(P) + 2 * orthogonality_defect(U) + 4 * len(sigma) * UNIT
-    residual = F.T @ FU - U * sigma**2
-    pairs = Pairs(sigma**2, U, column_norms(residual), float(np.linalg.norm(U.T @ residual)))
-    return replace(pairs, levels=sigma, coupling=coupling + own * sigma[0] / np.sqrt(len(sigma)))
+class Verdict(NamedTuple):
+    """Bounds, and what follows from them."""
+
+    found: Bounds
+    floor: float  # variances at or below it may be rounding alone
+    rounding: float  # in the units of the eigenvalues
+    satisfied: bool
+    complete: bool
 
 
-def _trusted(pairs: Pairs, k: int, rounding: float) -> Pairs:
-    """The k pairs asked for and those spare ones that are as good; unconverged ones would loosen every bound."""
-    limit = 10 * float(np.max(pairs.residuals[:k])) + rounding
-    good = pairs.residuals[k:] <= limit
-    m = k + (len(good) if good.all() else int(np.argmin(good)))
-    cut = {name: getattr(pairs, name) for name in ("values", "residuals", "levels", "coupling")}
-    short = {name: None if part is None else part[:m] for name, part in cut.items()}
-    return replace(
-        pairs,
-        vectors=pairs.vectors[:, :m],
-        scores=None if pairs.scores is None else pairs.scores[:, :m],
-        **short,
-    )
+def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdict:
+    """Bounds from A U = U Θ + R."""
+    rounding = A.rounding + _own_rounding(pairs)
+    found = _bounds_of_eigenvalues(A, pairs, k, rounding)
+    worst = float(np.max(pairs.residuals[:k])) + rounding
+    largest = float(pairs.values[0])
+    complete = found.following - float(pairs.values[k - 1]) <= max(tol * largest, 8 * worst)
+    satisfied = worst <= (tol * largest if tol else 2 * rounding)
+    return Verdict(found, rounding + pairs.defect, rounding, bool(satisfied), bool(complete))
 
 
-def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, rounding: float) -> Bounds:
+def _own_rounding(pairs: Pairs) -> float:
+    """What the vectors' departure from orthonormality and the arithmetic of R itself add."""
+    return (2 * orthogonality_defect(pairs.vectors) + 4 * len(pairs.values) * UNIT) * float(pairs.values[0])
+
+
+def _bounds_of_eigenvalues(A: Operator, pairs: Pairs, k: int, rounding: float) -> Bounds:
+    """Free bounds first; a proof by Cholesky where they leave the question open or where it is cheap."""
     m = len(pairs.values)
     exhausted = m >= len(pairs.vectors)
     claims = {"rounding": rounding, "defect": pairs.defect}
@@ -193,44 +134,36 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, rounding: float) -> Bound
     frobenius = None if matrix is None else float(np.linalg.norm(matrix))
     tau = 0.0 if exhausted else free_ceiling(A.trace, frobenius, pairs.values, dim=A.dim, **claims)
     found = bounds(pairs.values, pairs.residuals, k, ceiling=tau, exhausted=exhausted, **claims)
-    open_still = found.complete_to < min(k, A.rank_bound)
-    if matrix is None or exhausted or not (open_still or _cheap(A)):
+    still_open = found.complete_to < min(k, A.rank_bound)
+    if matrix is None or exhausted or not (still_open or A.dim**3 / 3 <= CHEAP * (A.work + 8 * A.dim**3)):
         return found
-    left, size = (pairs.vectors, pairs.values) if pairs.scores is None else _scores_as_vectors(A, pairs)
-    deflated = matrix - (left * size) @ left.T
+    deflated = matrix - pairs.image @ pairs.image.T
     forming = gamma(m + 8) * (float(pairs.values[0]) + float(frobenius or 0.0)) + A.rounding
     last = float(pairs.values[-1]) + float(np.linalg.norm(pairs.residuals))
     tau = min(tau, proved_ceiling(deflated, last, rounding=rounding + forming, converged=m > k))
     return bounds(pairs.values, pairs.residuals, k, ceiling=tau, exhausted=exhausted, **claims)
 
 
-def _scores_as_vectors(A: Operator, pairs: Pairs) -> tuple[Array, Array]:
-    """Z(I − UUᵀ)Zᵀ = K − (ZU)(ZU)ᵀ: what the Gram matrix looks like without the axes found."""
-    assert isinstance(A, Gram) and pairs.scores is not None
-    return pairs.scores, np.full(len(pairs.values), 1.0 / A.covariance.divisor)
-
-
-def _cheap(A: Operator) -> bool:
-    """Whether dim³/3 operations are few beside those of the fit."""
-    n, d = A.covariance.rows.shape if isinstance(A, Gram) else A.rows.shape if isinstance(A, Covariance) else (0, 0)
-    return A.dim**3 / 3 <= CHEAP * (n * d * min(n, d) + 8 * A.dim**3)
-
-
-def _by_singular_values(A: Operator, pairs: Pairs, k: int) -> tuple[Bounds, float]:
+def _by_singular_values(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdict:
     """Bounds from the factor, where small variances keep their digits; squared at the end.
 
-    The eigenvalues of [[0, F], [Fᵀ, 0]] are ±σ; its eigenvectors stack both sides, which costs the angle a √2.
+    The eigenvalues of [[0, F], [Fᵀ, 0]] are ±σ; its eigenvectors stack both sides, which costs the angle a √2. svd
+    returns all singular vectors, so that nothing of F lies outside them and nothing can have been missed.
     """
-    assert isinstance(A, Covariance) and pairs.levels is not None and pairs.coupling is not None
-    rounding = A.factor_rounding
-    m, dim = len(pairs.levels), len(pairs.vectors)
+    assert isinstance(A, Covariance)
+    levels, coupling, rounding = np.asarray(pairs.levels), np.asarray(pairs.coupling), A.factor_rounding
+    m, dim = len(levels), len(pairs.vectors)
     whole = m >= min(A.factor().shape)
-    ceiling = 0.0 if whole else float(np.sqrt(max((A.trace or 0.0) - float(np.sum(pairs.values)), 0.0))) + rounding
-    defect = float(np.linalg.norm(pairs.coupling))
+    defect = float(np.linalg.norm(coupling))
     found = bounds(
-        pairs.levels, pairs.coupling, k, rounding=rounding, defect=defect, ceiling=ceiling, exhausted=m >= dim
+        levels, coupling, k, rounding=rounding, defect=defect, ceiling=0.0 if whole else np.inf, exhausted=m >= dim
     )
-    angles = np.minimum(1.0, np.sqrt(2.0) * found.angles)
-    return found._replace(
-        lower=found.lower**2, upper=found.upper**2, following=found.following**2, angles=angles
-    ), (rounding + defect) ** 2
+    worst = float(np.max(coupling[:k])) + rounding
+    satisfied = worst <= (tol * float(levels[0]) if tol else 2 * rounding)
+    squared = found._replace(
+        lower=found.lower**2,
+        upper=found.upper**2,
+        following=found.following**2,
+        angles=np.minimum(1.0, np.sqrt(2.0) * found.angles),
+    )
+    return Verdict(squared, (rounding + defect) ** 2, A.rounding + _own_rounding(pairs), bool(satisfied), whole)

@@ -8,9 +8,10 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg import Array, orthogonality_defect
-from ritz.moments import Preprocessing, check_finite
+from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block
+from ritz.rows.finite import check_finite
 
 CANCELS = 1e-4  # share of ‖z‖² below which ‖z‖² − ‖y‖² has lost too many digits
 

@@ -17,6 +17,7 @@ from ritz.decomposition import Decomposition, Request, decompose, decompose_matr
 from ritz.errors import AccuracyWarning, DataError
 from ritz.estimators.density import Gaussian
 from ritz.linalg import Array
+from ritz.matrix import check_symmetric
 from ritz.rows import Rows, as_rows
 from ritz.solvers import ALIASES
 
@@ -123,7 +124,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Learn the subspace of X, an array or a table of n rows and d columns. y is ignored."""
         rows = as_rows(X)
         if self.verbose:
-            print(planner.choose(rows, self._request().solver_name, min(rows.shape), self._request().limit), file=sys.stderr)
+            print(
+                planner.choose(rows, self._request().solver_name, min(rows.shape), self._request().limit),
+                file=sys.stderr,
+            )
         fitted = decompose(rows, self._request())
         validate_data(self, X, skip_check_array=True)  # names and width, only once nothing can fail any more
         self._adopt(fitted, rows.result_dtype)
@@ -145,7 +149,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         pca = cls(**parameters)
         rows = as_rows(C)
-        matrix = symmetric(rows)
+        matrix = check_symmetric(rows.map(lambda block: block.astype(np.float64)))
         mean = None if mean is None else np.array(mean, dtype=np.float64)
         fitted = decompose_matrix(matrix, pca._request(), mean, n_rows)
         pca.n_features_in_ = len(matrix)
@@ -274,7 +278,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self.explained_variance_ = subspace.variances.astype(dtype)
         self._standard_deviations = np.sqrt(found.values) * unit
         self.total_variance_ = float(squared(fitted.total, unit))
-        self.explained_variance_ratio_ = (found.values / fitted.total if fitted.total > 0 else np.zeros(k)).astype(dtype)
+        self.explained_variance_ratio_ = (found.values / fitted.total if fitted.total > 0 else np.zeros(k)).astype(
+            dtype
+        )
         self.mean_ = np.zeros(d) if subspace.mean is None else subspace.mean.copy()
         self.scale_ = None if subspace.scale is None else subspace.scale.copy()
         rest = min(n or d, d) - k
@@ -309,25 +315,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _density(self) -> Gaussian:
         return Gaussian(self.subspace_, float(self.noise_variance_))
-
-
-def symmetric(rows: Rows) -> Array:
-    """A covariance matrix given by the user, checked: square, finite, symmetric, no negative variance."""
-    from ritz.moments import check_finite
-
-    matrix = rows.map(lambda block: block.astype(np.float64))
-    if matrix.shape[0] != matrix.shape[1]:
-        raise DataError(f"a covariance matrix is square, got shape {matrix.shape}")
-    check_finite(rows)
-    size = float(np.abs(matrix).max())
-    asymmetry = float(np.abs(matrix - matrix.T).max())
-    if asymmetry > 1e-8 * size:
-        raise DataError(f"the matrix is not symmetric: max|C - C.T| = {asymmetry:.2g}; pass (C + C.T)/2 if meant so")
-    matrix = (matrix + matrix.T) / 2
-    lowest = float(np.linalg.eigvalsh(matrix)[0])
-    if lowest < -1e-8 * size * len(matrix):
-        raise DataError(f"the matrix has eigenvalue {lowest:.2g}; a covariance has none below 0")
-    return matrix
 
 
 def _warn(message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce as fold
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -57,7 +58,7 @@ class Rows(ABC):
         `f` sees whole runs so that it can accumulate in place; from outside it is pure. With `beside`, an array of
         n rows, a run yields pairs: a block and the rows of `beside` that stand next to it.
         """
-        return fold(combine, self._walk(lambda run: f(self._blocks(*run, beside)), self._runs()))
+        return fold(combine, self._walk(lambda run: f(self._blocks(run[0], run[1], beside)), self._runs()))
 
     def map(self, f: Callable[[Block], Block]) -> Block:
         """f of every block, stacked in order."""
@@ -113,7 +114,7 @@ class Rows(ABC):
         blocks = -(-n // step)
         lanes = max(1, min(LANES, blocks, n // LANE_ROWS))
         edges = [min(n, step * (lane * blocks // lanes)) for lane in range(lanes + 1)]
-        return list(zip(edges[:-1], edges[1:], strict=True))
+        return list(pairwise(edges))
 
     def _blocks(self, start: int, stop: int, beside: Block | None) -> Iterator[Any]:
         for i in range(start, stop, self.block_rows):

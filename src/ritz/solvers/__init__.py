@@ -43,4 +43,16 @@ def by_name(name: str, **options: object) -> Solver:
     return kind(**{key: value for key, value in options.items() if key in fields and value is not None})
 
 
-__all__ = ["ALIASES", "SOLVERS", "SVD", "Basis", "Covariance", "Gram", "Orthogonal", "Power", "Solver", "Step", "by_name"]
+__all__ = [
+    "ALIASES",
+    "SOLVERS",
+    "SVD",
+    "Basis",
+    "Covariance",
+    "Gram",
+    "Orthogonal",
+    "Power",
+    "Solver",
+    "Step",
+    "by_name",
+]

@@ -1,0 +1,26 @@
+"""Where NaN and infinities are, for errors that name the place."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.rows.base import Block, Rows
+
+
+def check_finite(rows: Rows) -> None:
+    """Count NaN and infinities and name the first; nothing happens when there are none."""
+
+    def count(block: Block) -> Block:
+        nan, finite = np.isnan(block), np.isfinite(block)
+        return np.stack([nan.sum(axis=1), (~finite).sum(axis=1), np.argmax(~finite, axis=1)], axis=1)
+
+    if rows.dtype.kind != "f":
+        return
+    table = rows.map(count)
+    nan, bad = int(table[:, 0].sum()), int(table[:, 1].sum())
+    if bad:
+        row = int(np.argmax(table[:, 1] > 0))
+        what = " and ".join(f"{c} {w}" for c, w in ((nan, "NaN"), (bad - nan, "infinity (inf)")) if c)
+        place = f"first at row {row}, column {rows.name(int(table[row, 2]))}"
+        raise DataError(f"Input X contains {what}, {place}; drop or impute those rows first")

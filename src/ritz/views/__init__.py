@@ -1,0 +1,1 @@
+"""What people look at: text now, plots and reports to come."""
