@@ -214,7 +214,8 @@ def _left_out(found: Spectrum, total: float, bound: int) -> float:
     """Σ of the values left out: summed where all are known, else what the trace has left."""
     if found.spare is not None and len(found.values) + len(found.spare) >= bound:
         return float(np.sum(found.spare[: bound - len(found.values)]))
-    return max(total - float(np.sum(found.values)), 0.0)
+    rest = total - float(np.sum(found.values))
+    return rest if rest > (len(found.values) + 1) * found.certificate.rounding else 0.0
 
 
 def decompose_matrix(C: Array, request: Request, mean: Array | None, n_rows: int | None) -> Decomposition:

@@ -66,9 +66,8 @@ def _operator(A: Any, dim: int | None) -> Operator:
             raise ValueError("a callable does not tell its order; pass dim")
         return Function(A, int(dim))
     matrix = np.asarray(A)
-    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-        raise DataError(f"expected a symmetric matrix of real numbers, got {matrix.dtype} of shape {matrix.shape}")
-    _square(matrix.shape)
+    if matrix.dtype.kind not in "biuf":
+        raise DataError(f"expected a symmetric matrix of real numbers, got {matrix.dtype}")
     return Dense(check_symmetric(matrix.astype(np.float64)))
 
 
@@ -80,6 +79,7 @@ def _square(shape: tuple[int, ...]) -> int:
 
 def check_symmetric(A: Array) -> Array:
     """A itself, after checking that it is finite, symmetric and positive semidefinite to rounding."""
+    _square(A.shape)
     if not np.isfinite(A).all():
         row, column = np.argwhere(~np.isfinite(A))[0]
         raise DataError(f"the matrix holds NaN or infinity, first at row {row}, column {column}")

@@ -51,9 +51,11 @@ def _log_evidence(values: Array, k: int, n: int) -> float:
     log_fit = -0.5 * n * (float(np.sum(np.log(values[:k]))) + (d - k) * np.log(noise))
     free = d * k - k * (k + 1) / 2.0
     smoothed = np.append(values[:k], np.full(d - k, noise))
-    # The Hessian's determinant runs over pairs i < j with i among the first k; equal values would make it 0.
+    # The Hessian's determinant runs over pairs i < j with i among the first k. Values that are equal to rounding have
+    # no curvature between them, and no say.
     i, j = np.triu_indices(d, 1)
-    i, j = i[i < k], j[i < k]
-    spread = np.maximum(values[i] - values[j], tiny) * np.maximum(1 / smoothed[j] - 1 / smoothed[i], tiny / noise**2)
-    log_hessian = float(np.sum(np.log(spread))) + len(i) * np.log(n)
+    apart = (i < k) & (values[i] - values[j] > 1e-12 * values[i])
+    i, j = i[apart], j[apart]
+    curvature = (values[i] - values[j]) * (1 / smoothed[j] - 1 / smoothed[i])
+    log_hessian = float(np.sum(np.log(curvature))) + len(i) * np.log(n)
     return log_volume + log_fit + 0.5 * (free + k) * np.log(2 * np.pi) - 0.5 * log_hessian - 0.5 * k * np.log(n)

@@ -27,7 +27,7 @@ class Spectrum:
     certificate : Certificate
     history : one Step per iteration of an iterative solver
     note : why an iterative solver stopped short, if it did
-    spare : further values found beside the k, exact enough for totals only
+    spare : further Ritz values beside the k; all the others when there are min(n, d) in all
     dual : (n, k) α with vectors = Zᵀ α, from the Gram route
     """
 
@@ -52,7 +52,8 @@ def spectrum(A: Operator, basis: Basis, k: int, *, tol: float, n_rows: int | Non
     everything = rayleigh_ritz(A, basis)
     pairs = everything.trusted(k, A.rounding)
     verdict = _by_eigenvalues(A, pairs, k, tol) if pairs.levels is None else _by_singular_values(A, pairs, k, tol)
-    values = np.where(pairs.values > verdict.floor, pairs.values, 0.0)
+    seen = np.where(everything.values > verdict.floor, everything.values, 0.0)
+    values = seen[: len(pairs.values)]
     certificate = Certificate(
         values=values[:k],
         residuals=pairs.residuals[:k],
@@ -74,7 +75,7 @@ def spectrum(A: Operator, basis: Basis, k: int, *, tol: float, n_rows: int | Non
     U = pairs.vectors[:, :k]
     sign = signs(U)
     dual = _dual(pairs.image[:, :k] * sign, values[:k], A.covariance.divisor) if isinstance(A, Gram) else None
-    return Spectrum(values[:k], U * sign, certificate, basis.history, basis.note, everything.values[k:], dual)
+    return Spectrum(values[:k], U * sign, certificate, basis.history, basis.note, seen[k:], dual)
 
 
 def signs(U: Array) -> Array:  # (d, k) -> (k,)

@@ -129,7 +129,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 file=sys.stderr,
             )
         fitted = decompose(rows, self._request())
-        validate_data(self, X, skip_check_array=True)  # names and width, only once nothing can fail any more
+        self._columns(X, rows, reset=True)
         self._adopt(fitted, rows.result_dtype)
         self._warn()
         return self
@@ -200,8 +200,15 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """New rows, once the model is known to be fitted and their columns to be the model's."""
         check_is_fitted(self)
         rows = as_rows(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._columns(X, rows, reset=False)
         return rows
+
+    def _columns(self, X: Any, rows: Rows, reset: bool) -> None:
+        """Remember, or compare, how many columns there are and their names."""
+        if rows.names is not None and len(set(rows.names)) < len(rows.names):
+            # scikit-learn refuses tables whose names repeat; here their positions tell the columns apart.
+            X = np.broadcast_to(0.0, rows.shape)
+        validate_data(self, X, reset=reset, skip_check_array=True)
 
     @property
     def _fit_svd_solver(self) -> str:

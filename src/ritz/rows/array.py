@@ -55,7 +55,8 @@ class Array(Rows):
             try:
                 out[:, j] = X[:, j]
             except (TypeError, ValueError) as error:
-                raise type(error)(f"column {self.name(j)} holds something else than numbers: {error}") from error
+                kind = TypeError if isinstance(error, TypeError) else DataError
+                raise kind(f"column {self.name(j)} holds something else than numbers: {error}") from error
         return out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,12 +42,15 @@ class Frame(Rows):
 
     def _numbers(self, j: int, column: Any) -> NDArray[Any]:
         """One column as numbers; missing values become NaN, which the walk reports with their place."""
-        if not (column.dtype.is_numeric() or str(column.dtype) in ("Boolean", "Object")):
-            raise DataError(f"column {self.name(j)} holds {column.dtype} values, not numbers; convert or drop it")
-        values = column.to_numpy()
-        if values.dtype.kind == "O":  # nullable integers and decimals
-            values = np.array([np.nan if v is None or v != v else v for v in values], dtype=object)
-        return Array(values.reshape(-1, 1), names=(self.names[j],) if self.names else None).block(0, len(values))[:, 0]
+        import narwhals as nw
+
+        kind = column.dtype
+        if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object)):
+            raise DataError(f"column {self.name(j)} holds {kind} values, not numbers; convert or drop it")
+        if kind == nw.Decimal or (kind != nw.Object and column.null_count()):
+            column = column.cast(nw.Float64)
+        named = None if self.names is None else (self.names[j],)
+        return Array(column.to_numpy().reshape(-1, 1), named).block(0, self.shape[0])[:, 0]
 
 
 def _columns(table: Any) -> Iterator[Any]:
@@ -62,14 +66,14 @@ def _columns(table: Any) -> Iterator[Any]:
 
 
 def _check_names(names: tuple[Any, ...]) -> None:
-    repeated = sorted({str(name) for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
+        shown = ", ".join(map(repr, repeated[:5]))
         warnings.warn(
-            f"column names appear more than once: {', '.join(map(repr, repeated[:5]))}; columns are told apart "
-            "by position",
+            f"column names appear more than once: {shown}; columns are told apart by position",
             ColumnWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     empty = [j for j, name in enumerate(names) if name == ""]
     if empty:
-        warnings.warn(f"columns without a name at positions {empty[:5]}", ColumnWarning, stacklevel=4)
+        warnings.warn(f"columns without a name at positions {empty[:5]}", ColumnWarning, stacklevel=5)

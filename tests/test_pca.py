@@ -1,0 +1,310 @@
+"""The estimator beyond its solvers: encoding, density, whitening, pickling, covariance input."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from helpers import SPECTRA, with_spectrum
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.decomposition import PCA as Peer
+from sklearn.pipeline import make_pipeline
+
+import ritz
+from ritz import PCA, AccuracyWarning, compare, eigen, solvers
+from ritz.errors import DataError
+from ritz.subspace import Subspace
+
+IRIS = load_iris().data
+DIGITS = load_digits().data
+
+
+@pytest.mark.parametrize("X", [IRIS, DIGITS, DIGITS[:40]], ids=["iris", "digits", "wide digits"])
+@pytest.mark.parametrize("k", [1, 3, 0.9, None])
+@pytest.mark.parametrize("whiten", [False, True])
+def test_agrees_with_scikit_learn_where_scikit_learn_is_right(X, k, whiten):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        ours = PCA(k, whiten=whiten).fit(X)
+    theirs = Peer(k, whiten=whiten, svd_solver="full").fit(X)
+    assert ours.n_components_ == theirs.n_components_
+    seen = ours.explained_variance_ > 0
+    for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_", "mean_", "noise_variance_"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-9, atol=1e-9, err_msg=name)
+    flip = np.sign(np.sum(ours.components_ * theirs.components_, axis=1))[seen]
+    np.testing.assert_allclose(ours.transform(X)[:, seen], theirs.transform(X)[:, seen] * flip, atol=1e-7)
+    np.testing.assert_allclose(
+        ours.inverse_transform(ours.transform(X)), theirs.inverse_transform(theirs.transform(X)), atol=1e-9
+    )
+
+
+def test_mle_agrees_with_scikit_learn():
+    rng = np.random.default_rng(0)
+    few = rng.standard_normal((200, 3)) @ rng.standard_normal((3, 10)) + 0.3 * rng.standard_normal((200, 10))
+    for X in (IRIS, DIGITS, few):
+        assert PCA("mle").fit(X).n_components_ == Peer("mle", svd_solver="full").fit(X).n_components_
+    assert PCA("mle").fit(few).n_components_ == 3
+
+
+def test_mle_with_equal_variances():
+    X = with_spectrum(200, 10, [9, 8, 7, *np.full(7, 1.0)], np.random.default_rng(0))
+    assert PCA("mle").fit(X).n_components_ == 3
+
+
+@pytest.mark.parametrize("prep", [{}, {"scale": True}, {"center": False}, {"center": False, "scale": True}])
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_total_error_measured_by_decoding_is_the_variance_left_out(prep, ddof):
+    pca = PCA(2, ddof=ddof, **prep).fit(IRIS)
+    Z = (IRIS - pca.mean_) / (1 if pca.scale_ is None else pca.scale_)
+    decoded = (pca.inverse_transform(pca.transform(IRIS)) - pca.mean_) / (1 if pca.scale_ is None else pca.scale_)
+    per_row = ((Z - decoded) ** 2).sum(axis=1)
+    np.testing.assert_allclose(pca.reconstruction_error(IRIS), per_row, atol=1e-12)
+    assert pca.subspace_.total_error == pytest.approx(per_row.sum(), rel=1e-10)
+    everything = PCA(ddof=ddof, **prep).fit(IRIS)
+    assert pca.subspace_.total_error == pytest.approx(
+        (150 - ddof) * everything.explained_variance_[2:].sum(), rel=1e-10
+    )
+    if prep.get("scale") and prep.get("center", True):
+        np.testing.assert_allclose(pca.scale_, IRIS.std(axis=0, ddof=ddof), rtol=1e-12)
+        assert pca.total_variance_ == pytest.approx(4)
+
+
+def test_the_error_of_a_point_on_the_subspace_keeps_its_digits():
+    rng = np.random.default_rng(1)
+    pca = PCA(2).fit(with_spectrum(50, 6, [100, 50, 1, 1, 1, 1], rng))
+    on = pca.inverse_transform(np.array([[1e6, 2e5]]))
+    step = 1e-3 * np.linalg.qr(np.c_[pca.components_.T, rng.standard_normal(6)])[0][:, 2]
+    np.testing.assert_allclose(pca.reconstruction_error(on + step), [1e-6], rtol=1e-4)
+
+
+def test_scores_are_uncorrelated_with_the_variances_as_eigenvalues():
+    pca = PCA(scale=True).fit(IRIS)
+    np.testing.assert_allclose(np.cov(pca.transform(IRIS).T), np.diag(pca.explained_variance_), atol=1e-12)
+
+
+def test_the_best_subspaces_are_nested():
+    small, large = PCA(2).fit(DIGITS), PCA(5).fit(DIGITS)
+    np.testing.assert_allclose(small.components_, large.components_[:2], atol=1e-10)
+    assert compare(small, large).max() < 1e-9
+
+
+def test_loadings_are_correlations_when_scaled():
+    pca = PCA(scale=True).fit(IRIS)
+    scores = pca.transform(IRIS)
+    correlations = np.corrcoef(IRIS.T, scores.T)[:4, 4:]
+    np.testing.assert_allclose(pca.loadings_, correlations, atol=1e-12)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("k", [1, 3, 4])
+def test_density_covariance_and_precision(k, scale, whiten):
+    pca = PCA(k, scale=scale, whiten=whiten).fit(IRIS)
+    covariance, precision = pca.get_covariance(), pca.get_precision()
+    np.testing.assert_allclose(covariance @ precision, np.eye(4), atol=1e-9)
+    truth = multivariate_normal(pca.mean_, covariance).logpdf(IRIS)
+    np.testing.assert_allclose(pca.score_samples(IRIS), truth, rtol=1e-9)
+    assert pca.score(IRIS) == pytest.approx(truth.mean())
+    if k == 4:
+        np.testing.assert_allclose(covariance, np.cov(IRIS.T), atol=1e-12)
+    elif not scale:
+        np.testing.assert_allclose(covariance, Peer(k).fit(IRIS).get_covariance(), atol=1e-12)
+        np.testing.assert_allclose(pca.score(IRIS), Peer(k).fit(IRIS).score(IRIS), rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")
+def test_density_of_rank_deficient_data():
+    X = with_spectrum(40, 5, [3, 2, 0, 0, 0], np.random.default_rng(2), offset=4.0)
+    for k in (2, 3):
+        pca = PCA(k).fit(X)
+        covariance, precision = pca.get_covariance(), pca.get_precision()
+        np.testing.assert_allclose(covariance, np.cov(X.T), atol=1e-12)
+        np.testing.assert_allclose(precision, np.linalg.pinv(covariance, rcond=1e-10), atol=1e-8)
+        on, off = pca.score_samples(X), pca.score_samples(X + 1)
+        plane = multivariate_normal(np.zeros(2), np.diag(pca.explained_variance_[:2])).logpdf(pca.transform(X)[:, :2])
+        np.testing.assert_allclose(on, plane, rtol=1e-6)
+        assert np.isneginf(off).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_transform_centres_before_it_projects(dtype):
+    X = (with_spectrum(100, 6, SPECTRA["gapped"](6), np.random.default_rng(3)) + 1e4).astype(dtype)
+    pca = PCA(2).fit(X)
+    truth = (X.astype(np.longdouble) - pca.mean_) @ pca.components_.T.astype(np.longdouble)
+    np.testing.assert_allclose(
+        pca.transform(X), truth.astype(float), atol=50 * np.finfo(dtype).eps * np.abs(truth).max()
+    )
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**32), scale=st.booleans(), whiten=st.booleans(), center=st.booleans())
+def test_encode_and_decode_are_inverse_on_the_subspace(seed, scale, whiten, center):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((20, 5)) + 3
+    pca = PCA(3, scale=scale, whiten=whiten, center=center).fit(X)
+    Y = rng.standard_normal((7, 3))
+    np.testing.assert_allclose(pca.transform(pca.inverse_transform(Y)), Y, atol=1e-8)
+    full = PCA(scale=scale, whiten=whiten, center=center).fit(X)
+    np.testing.assert_allclose(full.inverse_transform(full.transform(X)), X, atol=1e-9)
+
+
+def test_the_minimum_is_a_minimum():
+    """No other orthonormal U reconstructs better, and U·V with V orthogonal reconstructs equally well."""
+    rng = np.random.default_rng(4)
+    Z = IRIS - IRIS.mean(axis=0)
+    best = PCA(2).fit(IRIS).reconstruction_error(IRIS).sum()
+    for _ in range(200):
+        U = np.linalg.qr(rng.standard_normal((4, 2)))[0]
+        assert ((Z - Z @ U @ U.T) ** 2).sum() >= best
+
+
+@pytest.mark.parametrize("n_rows", [None, 150])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"scale": True}, {"n_components": 2}, {"n_components": 0.9}, {"svd_solver": "power"}]
+)
+def test_from_covariance_equals_the_fit(n_rows, parameters):
+    model = PCA.from_covariance(np.cov(IRIS.T), mean=IRIS.mean(axis=0), n_rows=n_rows, **parameters)
+    fit = PCA(**parameters).fit(IRIS)
+    np.testing.assert_allclose(model.explained_variance_, fit.explained_variance_, rtol=1e-9)
+    np.testing.assert_allclose(model.transform(IRIS), fit.transform(IRIS), atol=1e-4)
+    if n_rows:
+        np.testing.assert_allclose(model.singular_values_, fit.singular_values_, rtol=1e-9)
+    else:
+        with pytest.raises(AttributeError, match="n_rows"):
+            _ = model.singular_values_
+
+
+@pytest.mark.parametrize(
+    ("C", "match"),
+    [
+        ([[1.0, 2.0], [0.0, 1.0]], r"max\|A - A.T\| = 2"),
+        ([[1.0, 0.0], [0.0, -1.0]], "eigenvalue -1"),
+        ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], "square"),
+        ([[1.0, np.nan], [np.nan, 1.0]], "NaN"),
+    ],
+)
+def test_covariances_that_are_none(C, match):
+    with pytest.raises(DataError, match=match):
+        PCA.from_covariance(C)
+    with pytest.raises(DataError, match=match):
+        eigen(np.array(C), 1)
+
+
+def test_eigen_of_matrix_operator_and_function_agree():
+    from scipy.sparse.linalg import aslinearoperator
+
+    A = np.cov(DIGITS.T)
+    dense = eigen(A, 3)
+    truth = np.linalg.eigvalsh(A)[::-1][:3]
+    np.testing.assert_allclose(dense.values, truth, rtol=1e-12)
+    for other in (
+        eigen(aslinearoperator(A), 3),
+        eigen(lambda V: A @ V, 3, dim=64),
+        eigen(A, 3, solver="power", tol=1e-8),
+        eigen(A, 3, solver=solvers.Orthogonal(oversample=4)),
+    ):
+        np.testing.assert_allclose(other.values, truth, rtol=1e-9)
+        assert compare(dense, other).max() < 1e-4
+        assert other.certificate.satisfied
+        assert other.history
+
+
+def test_eigen_obeys_max_iter_and_start():
+    A = np.diag([3.0, 2.99, 1.0])
+    assert len(eigen(A, 1, solver="power", max_iter=7).history) == 7
+    assert len(eigen(A, 1, solver="power", start=[1.0, 0, 0]).history) <= 2
+    with pytest.raises(DataError, match="start has 2 rows"):
+        eigen(A, 1, solver="power", start=[1.0, 0])
+    with pytest.raises(ValueError, match="between 1 and 3"):
+        eigen(A, 4)
+    with pytest.raises(ValueError, match="pass dim"):
+        eigen(lambda V: V, 1)
+    with pytest.raises(ValueError, match="needs rows"):
+        eigen(A, 1, solver="svd")
+
+
+def test_compare_sees_small_angles():
+    for angle in (1e-12, 1e-3, 1.0, np.pi / 2):
+        a, b = np.array([[1.0], [0.0], [0.0]]), np.array([[np.cos(angle)], [np.sin(angle)], [0.0]])
+        assert compare(a, b)[0] == pytest.approx(angle, rel=1e-9)
+    with pytest.raises(DataError, match="dimensions"):
+        compare(np.eye(3), np.eye(2))
+
+
+def test_subspace_checks_its_invariants():
+    axes = np.eye(3)[:, :2]
+    Subspace(axes.copy(), np.array([2.0, 1.0]))
+    for wrong in (
+        {"axes": 2 * axes, "variances": np.array([2.0, 1.0])},
+        {"axes": axes.copy(), "variances": np.array([1.0, 2.0])},
+        {"axes": axes.copy(), "variances": np.array([1.0])},
+        {"axes": axes.copy(), "variances": np.array([2.0, -1.0])},
+        {"axes": axes.copy(), "variances": np.array([2.0, 1.0]), "mean": np.zeros(2)},
+        {"axes": axes.copy(), "variances": np.array([2.0, 1.0]), "scale": np.zeros(3)},
+    ):
+        with pytest.raises(DataError):
+            Subspace(**wrong)
+    with pytest.raises(ValueError, match="read-only"):
+        PCA(2).fit(IRIS).subspace_.axes[0, 0] = 1.0
+
+
+def test_pipelines_clones_pickles_and_feature_names():
+    pca = PCA(2, svd_solver=solvers.Power(max_iter=77)).fit(IRIS)
+    copy = pickle.loads(pickle.dumps(pca))
+    np.testing.assert_array_equal(copy.transform(IRIS), pca.transform(IRIS))
+    assert str(copy.certificate_) == str(pca.certificate_)
+    assert clone(pca).svd_solver.max_iter == 77
+    assert list(pca.get_feature_names_out()) == ["pca0", "pca1"]
+    scores = make_pipeline(PCA(3), PCA(2)).fit_transform(IRIS)
+    np.testing.assert_allclose(np.abs(scores), np.abs(PCA(2).fit_transform(IRIS)), atol=1e-9)
+
+
+def test_refitting_forgets_the_old_fit():
+    wide = np.random.default_rng(0).standard_normal((10, 30))
+    pca = PCA(2, svd_solver="gram").fit(wide)
+    assert pca.dual_components_.shape == (10, 2)
+    pca.set_params(svd_solver="svd").fit(wide)
+    assert not hasattr(pca, "dual_components_")
+
+
+def test_plan_says_what_fit_does():
+    X = np.random.default_rng(0).standard_normal((3000, 20))
+    plan = ritz.plan(X, 5)
+    assert plan == PCA(5).fit(X).plan_
+    assert (plan.solver, plan.side) == ("covariance", "covariance")
+    assert ritz.plan(X.T, 5).solver == "gram"
+    tight = ritz.plan(np.zeros((600, 3000)), 5, memory_limit="1MB")
+    assert tight.solver == "orthogonal"
+    assert "of the 1.0 MB allowed" in str(tight)
+    assert "covariance" in str(plan)
+
+
+def test_a_tight_memory_limit_walks_the_rows_again_and_again():
+    X = with_spectrum(700, 600, 2.0 ** -np.arange(600), np.random.default_rng(1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)  # without the matrix, completeness rests on the trace
+        pca = PCA(3, memory_limit="1MB").fit(X)
+    assert pca.plan_.solver == "orthogonal"
+    assert pca.certificate_.passes > 3
+    assert compare(pca, PCA(3).fit(X)).max() < 1e-5
+
+
+def test_verbose_speaks_on_stderr(capsys):
+    PCA(2, verbose=True).fit(IRIS)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "svd on the covariance side" in err
+    assert "accurate as asked" in err
+
+
+def test_what_is_not_there_yet_says_what_to_use_instead():
+    assert not hasattr(PCA(), "partial_fit")
+    with pytest.raises(AttributeError, match="stack the batches"):
+        PCA().partial_fit(IRIS)
+    for name in ("KernelPCA", "CompressedSensing", "read", "load", "merge", "report", "plot", "datasets"):
+        with pytest.raises(AttributeError, match=f"ritz.{name} is not part of"):
+            getattr(ritz, name)
