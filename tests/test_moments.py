@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from helpers import preprocess
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers import preprocess
 from ritz.moments import moments
 from ritz.rows import as_rows
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers import preprocess
 
+from helpers import preprocess
 from ritz.decomposition import Request, preprocessing
 from ritz.errors import DataError
 from ritz.moments import moments

@@ -83,7 +83,7 @@ def test_dual_components_reproduce_the_axes(ddof):
 
 def test_other_routes_say_where_dual_components_come_from():
     with pytest.raises(AttributeError, match="svd_solver='gram'"):
-        _ = PCA(1).fit(np.eye(4)).dual_components_
+        _ = PCA(1).fit(np.diag([1.0, 2.0, 3.0])).dual_components_
 
 
 def test_power_obeys_its_limit_and_names_the_eigengap():

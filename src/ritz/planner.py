@@ -37,9 +37,10 @@ class Plan:
     dense: bool
 
     def __str__(self) -> str:
+        where = "" if self.solver in ("covariance", "gram", "svd") else f" on the {self.side} side"
+        passes = {None: "as many passes as the spectrum needs", 1: "1 pass"}.get(self.passes, f"{self.passes} passes")
         cost = "" if self.operations is None else f", {self.operations:.1e} operations"
-        passes = "as many passes as the spectrum needs" if self.passes is None else f"{self.passes} pass(es)"
-        return f"{self.solver} on the {self.side} side: {passes}{cost}, {format_bytes(self.memory)} extra\n{self.why}"
+        return f"{self.solver}{where}: {passes}{cost}, {format_bytes(self.memory)} beside the data\n{self.why}"
 
 
 def plan(X: object, n_components: int | float | str | None = None, memory_limit: int | str | None = None) -> Plan:
@@ -49,7 +50,7 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
     --------
     >>> import numpy as np
     >>> print(plan(np.zeros((1000, 20)), 5))
-    covariance on the covariance side: 1 pass(es), 5.7e+05 operations, 0.3 MB extra
+    covariance: 1 pass, 4.1e+05 operations, ... beside the data
     20 columns are fewer than 1000 rows, so the 20×20 covariance is the smallest matrix that holds the answer
     """
     rows = as_rows(X)

@@ -51,11 +51,11 @@ def _log_evidence(values: Array, k: int, n: int) -> float:
     log_fit = -0.5 * n * (float(np.sum(np.log(values[:k]))) + (d - k) * np.log(noise))
     free = d * k - k * (k + 1) / 2.0
     smoothed = np.append(values[:k], np.full(d - k, noise))
-    # The Hessian's determinant runs over pairs i < j with i among the first k. Values that are equal to rounding have
-    # no curvature between them, and no say.
+    # The Hessian's determinant runs over pairs i < j with i among the first k. Between values that are equal to
+    # rounding the curvature is 0 and the approximation breaks down; such a pair counts as a parameter like any other.
     i, j = np.triu_indices(d, 1)
-    apart = (i < k) & (values[i] - values[j] > 1e-12 * values[i])
-    i, j = i[apart], j[apart]
+    i, j = i[i < k], j[i < k]
     curvature = (values[i] - values[j]) * (1 / smoothed[j] - 1 / smoothed[i])
+    curvature[values[i] - values[j] <= 1e-12 * values[i]] = 1.0
     log_hessian = float(np.sum(np.log(curvature))) + len(i) * np.log(n)
     return log_volume + log_fit + 0.5 * (free + k) * np.log(2 * np.pi) - 0.5 * log_hessian - 0.5 * k * np.log(n)

@@ -69,7 +69,7 @@ def spectrum(A: Operator, basis: Basis, k: int, *, tol: float, n_rows: int | Non
         audited=A.audited,
         passes=A.passes,
         tol=tol,
-        satisfied=verdict.satisfied or values[0] == 0,
+        satisfied=verdict.satisfied or not values[0] > 0,
         n_rows=n_rows,
     )
     U = pairs.vectors[:, :k]
@@ -113,10 +113,10 @@ class Verdict(NamedTuple):
 def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdict:
     """Bounds from A U = U Θ + R."""
     rounding = A.rounding + _own_rounding(pairs)
-    found = _bounds_of_eigenvalues(A, pairs, k, rounding)
+    found = _bounds_of_eigenvalues(A, pairs, k, rounding, tol)
     worst = float(np.max(pairs.residuals[:k])) + rounding
     largest = float(pairs.values[0])
-    complete = found.following - float(pairs.values[k - 1]) <= max(tol * largest, 8 * worst)
+    complete = found.following - float(pairs.values[k - 1]) <= max(tol * largest, 16 * rounding)
     satisfied = worst <= (tol * largest if tol else 2 * rounding)
     return Verdict(found, rounding + pairs.defect, rounding, bool(satisfied), bool(complete))
 
@@ -126,7 +126,7 @@ def _own_rounding(pairs: Pairs) -> float:
     return (2 * orthogonality_defect(pairs.vectors) + 4 * len(pairs.values) * UNIT) * float(pairs.values[0])
 
 
-def _bounds_of_eigenvalues(A: Operator, pairs: Pairs, k: int, rounding: float) -> Bounds:
+def _bounds_of_eigenvalues(A: Operator, pairs: Pairs, k: int, rounding: float, tol: float) -> Bounds:
     """Free bounds first; a proof by Cholesky where they leave the question open or where it is cheap."""
     m = len(pairs.values)
     exhausted = m >= len(pairs.vectors)
@@ -140,7 +140,9 @@ def _bounds_of_eigenvalues(A: Operator, pairs: Pairs, k: int, rounding: float) -
         return found
     deflated = matrix - pairs.image @ pairs.image.T
     forming = gamma(m + 8) * (float(pairs.values[0]) + float(frobenius or 0.0)) + A.rounding
-    last = float(pairs.values[-1]) + float(np.linalg.norm(pairs.residuals))
+    # What follows may exceed the last value by the error of that value, but a proof is only of use within tol.
+    error = float(np.linalg.norm(pairs.residuals))
+    last = float(pairs.values[-1]) + (min(error, 0.4 * tol * float(pairs.values[0])) if tol else error)
     tau = min(tau, proved_ceiling(deflated, last, rounding=rounding + forming, converged=m > k))
     return bounds(pairs.values, pairs.residuals, k, ceiling=tau, exhausted=exhausted, **claims)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 from ritz.rows.base import Rows
 
 # The first class whose `opens` accepts the object walks it; modules are imported only when reached.
-SOURCES: list[str] = [
+SOURCES: list[str | type[Rows]] = [
     "ritz.rows.array:Array",
     "ritz.rows.frame:Frame",
     "ritz.rows.convert:Convertible",
@@ -25,11 +26,15 @@ def as_rows(source: object) -> Rows:
     if isinstance(source, Rows):
         return source
     for entry in SOURCES:
-        module, name = entry.split(":")
-        kind = getattr(import_module(module), name)
+        kind: Any = _imported(entry) if isinstance(entry, str) else entry
         if kind.opens(source):
             return kind(source)
     raise TypeError(f"cannot walk the rows of {type(source).__name__!r}; pass a 2-D array or a table")
+
+
+def _imported(entry: str) -> Any:
+    module, name = entry.split(":")
+    return getattr(import_module(module), name)
 
 
 __all__ = ["SOURCES", "Rows", "as_rows"]

@@ -23,8 +23,7 @@ def show(components: int) -> None:
     n, d = digits.data.shape
     console.print(f"[bold]Handwritten digits[/]: {n} images of 8×8 pixels, {d} columns (bundled with scikit-learn)")
     console.print(f"[dim]plan:[/] {str(pca.plan_).splitlines()[0]}")
-    console.print(f"[dim]why:[/]  {pca.plan_.why}")
-    console.print()
+    console.print(f"[dim]why:[/]  {pca.plan_.why}\n")
     console.print(components_table(pca))
     console.print(
         f"[bold]{components} of {d} numbers per image keep {pca.explained_variance_ratio_.sum():.1%} of the variance[/]"
