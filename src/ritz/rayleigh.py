@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ritz.linalg import UNIT, Array, column_norms, eigh_descending, orthogonality_defect, orthonormalise, svd, triangle
 from ritz.operators import Covariance, Gram, Operator
 from ritz.solvers import Basis
+
+ALIGNED = 4 * UNIT  # off-diagonal part of QᵀAQ, relative to m λ₁, below which Q need not be rotated
 
 
 @dataclass(frozen=True)
@@ -47,17 +50,47 @@ def rayleigh_ritz(A: Operator, basis: Basis) -> Pairs:
     if isinstance(A, Covariance) and A.has_factor:
         return _triplets(A.factor(), basis.Q)
     AQ, T = (basis.AQ, None) if basis.AQ is not None else A.normal(basis.Q)
+    return _pairs(basis.Q, AQ, rotation(basis.Q.T @ AQ if T is None else T.T @ T, T))
+
+
+class Rotation(NamedTuple):
+    """From a basis to Ritz vectors: values, the turn (None for none), and ‖turnᵀ H turn − Θ‖."""
+
+    values: Array
+    turn: Array | None
+    defect: float
+
+    def __call__(self, V: Array) -> Array:
+        return V if self.turn is None else V @ self.turn
+
+
+def rotation(H: Array, T: Array | None = None) -> Rotation:
+    """The rotation that makes H = QᵀAQ diagonal; none where Q is made of eigenvectors already.
+
+    A T with TᵀT = H was never squared and gives small values all their digits.
+    """
+    diagonal = np.diagonal(H)
+    off = float(np.linalg.norm(H - np.diag(diagonal)))
+    if off <= ALIGNED * len(H) * abs(float(diagonal[0])) and np.all(diagonal[:-1] >= diagonal[1:]):
+        return Rotation(np.maximum(diagonal, 0.0) if T is None else column_norms(T) ** 2, None, off)
     if T is None:
-        values, turn = eigh_descending(basis.Q.T @ AQ)
-        return _pairs(basis.Q, AQ, np.maximum(values, 0.0), turn)
-    _, sigma, turn = svd(T)
-    return _pairs(basis.Q, AQ, sigma**2, turn)
+        values, turn = eigh_descending(H)
+        values = np.maximum(values, 0.0)
+    else:
+        _, sigma, turn = svd(T)
+        values = sigma**2
+    return Rotation(values, turn, float(np.linalg.norm(turn.T @ H @ turn - np.diag(values))))
 
 
-def _pairs(Q: Array, AQ: Array, values: Array, turn: Array) -> Pairs:
-    vectors = Q @ turn
-    R = AQ @ turn - vectors * values
-    return Pairs(values, vectors, column_norms(R), float(np.linalg.norm(vectors.T @ R)), vectors * np.sqrt(values))
+def _pairs(Q: Array, AQ: Array, turned: Rotation) -> Pairs:
+    U = turned(Q)
+    return Pairs(
+        values=turned.values,
+        vectors=U,
+        residuals=column_norms(turned(AQ) - U * turned.values),
+        defect=turned.defect,
+        image=U * np.sqrt(turned.values),
+    )
 
 
 def _lifted(A: Gram, B: Array) -> Pairs:
@@ -69,9 +102,9 @@ def _lifted(A: Gram, B: Array) -> Pairs:
     divisor = A.covariance.divisor
     Q = orthonormalise(A.lift(B))
     scores = A.push(Q)
-    _, sigma, turn = svd(triangle(scores) / np.sqrt(divisor))
-    pairs = _pairs(Q, A.lift(scores) / divisor, sigma**2, turn)
-    return replace(pairs, image=scores @ turn / np.sqrt(divisor))
+    T = triangle(scores) / np.sqrt(divisor)
+    turned = rotation(T.T @ T, T)
+    return replace(_pairs(Q, A.lift(scores) / divisor, turned), image=turned(scores) / np.sqrt(divisor))
 
 
 def _triplets(F: Array, Q: Array) -> Pairs:
@@ -82,5 +115,5 @@ def _triplets(F: Array, Q: Array) -> Pairs:
     FU = F @ U
     coupling = np.maximum(column_norms(FU - P * sigma), column_norms(F.T @ P - U * sigma))
     own = 2 * orthogonality_defect(P) + 2 * orthogonality_defect(U) + 4 * len(sigma) * UNIT
-    pairs = _pairs(U, F.T @ FU, sigma**2, np.eye(len(sigma)))
+    pairs = _pairs(U, F.T @ FU, Rotation(sigma**2, None, 0.0))
     return replace(pairs, levels=sigma, coupling=coupling + own * sigma[0] / np.sqrt(len(sigma)))
