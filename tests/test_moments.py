@@ -23,7 +23,7 @@ def test_scatter_against_extended_precision(dtype, offset, center):
     found = moments(as_rows(X), center=center)
     truth = exact(X, center)
     assert found.count == 3000
-    assert np.linalg.norm(found.scatter - truth, 2) <= found.rounding * found.sizes.sum()
+    assert np.linalg.norm(found.scatter - truth, 2) <= found.rounding * found.sizes.sum() + found.audit
     np.testing.assert_allclose(found.scatter, truth, atol=1e-10 * np.trace(truth))
     if center:
         np.testing.assert_allclose(found.mean, X.astype(np.longdouble).mean(axis=0).astype(float), rtol=1e-14)
@@ -73,3 +73,11 @@ def test_merging_units_far_apart():
     merged = moments(as_rows(huge)).merge(moments(as_rows(plain)))
     whole = moments(as_rows(np.r_[huge, plain]))
     np.testing.assert_allclose(merged.rescaled(whole.unit).scatter, whole.scatter, rtol=1e-10)
+
+
+@pytest.mark.parametrize("offset", [2**60, 10**18])
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_integers_beyond_float64_are_subtracted_as_integers(offset, dtype):
+    small = np.random.default_rng(2).integers(0, 10_000, (200, 3))
+    found = moments(as_rows((small + offset).astype(dtype)))
+    np.testing.assert_allclose(found.scatter, exact(small), rtol=1e-10)

@@ -107,7 +107,9 @@ def test_walking_in_a_fixed_order_gives_identical_bits_for_any_number_of_threads
         np.testing.assert_array_equal(result, results[0])
 
 
-def test_an_error_in_a_worker_reaches_the_caller_and_stops_the_walk():
+@pytest.mark.parametrize("workers", [2, 8])
+def test_an_error_in_a_worker_reaches_the_caller_and_stops_the_walk(workers, monkeypatch):
+    monkeypatch.setattr("ritz.threads._allowed", lambda: workers)
     seen = []
 
     def fail(block):
@@ -117,7 +119,21 @@ def test_an_error_in_a_worker_reaches_the_caller_and_stops_the_walk():
     data = as_rows(RNG.standard_normal((200_000, 50)))
     with pytest.raises(RuntimeError, match="boom"):
         data.map(fail)
-    assert len(seen) <= 4
+    assert len(seen) <= 2 * workers + 1
+
+
+def test_an_error_while_results_are_combined_releases_blas():
+    from threadpoolctl import threadpool_info
+
+    before = [library["num_threads"] for library in threadpool_info()]
+
+    def broken(a, b):
+        raise RuntimeError("boom")
+
+    with pytest.raises(RuntimeError, match="boom") as caught:
+        as_rows(RNG.standard_normal((100_000, 20))).reduce(lambda run: sum(1 for _ in run), broken)
+    assert caught.value is not None
+    assert [library["num_threads"] for library in threadpool_info()] == before
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ritz import solvers
     from ritz.comparison import compare
+    from ritz.eigenpairs import eigen
     from ritz.estimators import PCA
-    from ritz.matrix import eigen
     from ritz.planner import plan
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "PCA": "ritz.estimators",
-    "eigen": "ritz.matrix",
+    "eigen": "ritz.eigenpairs",
     "plan": "ritz.planner",
     "compare": "ritz.comparison",
     "AccuracyWarning": "ritz.errors",
+    "ColumnWarning": "ritz.errors",
     "DataError": "ritz.errors",
 }
 
@@ -37,7 +38,7 @@ _ABSENT = {
     "datasets": "use sklearn.datasets",
 }
 
-__all__ = ["PCA", "AccuracyWarning", "DataError", "__version__", "compare", "eigen", "plan", "solvers"]
+__all__ = ["PCA", "AccuracyWarning", "ColumnWarning", "DataError", "__version__", "compare", "eigen", "plan", "solvers"]
 
 
 def __getattr__(name: str) -> Any:
@@ -46,7 +47,8 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name in _ABSENT:
-        raise AttributeError(f"ritz.{name} is not part of ritz {__version__}; until it is: {_ABSENT[name]}")
+        # An ImportError, because `from ritz import …` replaces any other message by its own.
+        raise ImportError(f"ritz.{name} is not part of ritz {__version__}; until it is: {_ABSENT[name]}")
     raise AttributeError(f"module 'ritz' has no attribute {name!r}")
 
 

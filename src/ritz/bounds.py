@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ritz.linalg import Array, gamma, norm_estimate, positive_definite
+from ritz.linalg import Array, eigh_descending, gamma, norm_estimate, positive_definite
 
+SMALL = 512  # order up to which the largest eigenvalue outside is computed rather than estimated
 APART = 4.0  # neighbours closer than this many errors are not told apart
 
 
@@ -42,6 +43,7 @@ def bounds(
     defect: float,
     ceiling: float,
     exhausted: bool,
+    negativity: float = 0.0,
 ) -> Bounds:
     """What m ≥ k Ritz values with residual norms say about the k leading true values.
 
@@ -52,8 +54,10 @@ def bounds(
     defect : ‖Uᵀ A U − Θ‖
     ceiling : τ, an upper bound of the operator's norm outside span(U)
     exhausted : whether span(U) is the whole space, so that nothing lies outside
+    negativity : how far below 0 an eigenvalue may lie; 0 lifts lower bounds to 0
     """
     lower, upper = _value_bounds(values, residuals, rounding, defect, ceiling)
+    lower = lower if negativity else np.maximum(lower, 0.0)
     following = 0.0 if exhausted and k == len(values) else float(np.append(upper, ceiling)[k])
     errors = residuals + rounding
     sharp = values[:-1] - values[1:] > APART * np.maximum(errors[:-1], errors[1:])
@@ -97,7 +101,7 @@ def _value_bounds(
     squares = residuals**2
     lead = np.sqrt(np.cumsum(squares)) + rounding  # ‖R[:, :i+1]‖
     rest = np.append(np.sqrt(np.cumsum(squares[::-1]))[::-1][1:], 0.0) + rounding  # ‖R[:, i+1:]‖
-    lower = np.maximum(values - defect - rounding, 0.0)
+    lower = values - defect - rounding
     # Weyl: everything in span(U) against everything outside.
     upper = np.maximum(values, ceiling) + defect + rounding + lead[-1]
     # Li and Li: the first i+1 vectors against all the rest, whose norm is at most `outside`.
@@ -110,16 +114,24 @@ def _value_bounds(
 
 
 def free_ceiling(
-    trace: float | None, frobenius: float | None, values: Array, *, rounding: float, defect: float, dim: int
+    trace: float | None,
+    frobenius: float | None,
+    values: Array,
+    *,
+    rounding: float,
+    defect: float,
+    negativity: float,
+    dim: int,
 ) -> float:
     """τ from the trace, and from the Frobenius norm where A is dense: both cost nothing."""
     m, slack = len(values), rounding + defect
     candidates = [np.inf]
     if trace is not None:
-        candidates.append(max(trace - float(np.sum(values)), 0.0) + (m + 1) * slack)
+        hidden = (dim - m) * negativity  # eigenvalues below 0 may hide as much above it
+        candidates.append(max(trace - float(np.sum(values)), 0.0) + (m + 1) * slack + hidden)
     if frobenius is not None:
         squares = frobenius**2 * (1 + gamma(8 * dim)) - float(np.sum(values**2))
-        candidates.append(np.sqrt(max(squares, 0.0) + 2 * defect * float(np.sum(values))) + rounding)
+        candidates.append(np.sqrt(max(squares, 0.0) + 2 * slack * float(np.sum(values))) + rounding)
     return float(min(candidates))
 
 
@@ -135,15 +147,17 @@ def proved_ceiling(deflated: Array, last: float, *, rounding: float, converged: 
     """
     n = len(deflated)
     growth = 2 * gamma(n + 2) * n
+    shifted = np.empty_like(deflated)
 
     def proved(guess: float) -> float:
         tau = guess * (1 + 8 * growth) + 2 * rounding
-        shifted = -deflated
+        np.negative(deflated, out=shifted)
         shifted.flat[:: n + 1] += tau
         return tau * (1 + growth) + rounding if positive_definite(shifted.T) else np.inf
 
     if converged and np.isfinite(tau := proved(last)):
         return tau
-    estimate = norm_estimate(deflated, steps=20)
-    guesses = sorted([last, 1.02 * estimate, 1.2 * estimate, 2 * estimate])
+    small = n <= SMALL
+    estimate = max(float(eigh_descending(deflated, 1)[0][0]), 0.0) if small else norm_estimate(deflated, steps=20)
+    guesses = sorted([last, (1 + 1e-9 if small else 1.02) * estimate, 1.2 * estimate, 2 * estimate])
     return next((tau for guess in guesses if np.isfinite(tau := proved(guess))), np.inf)

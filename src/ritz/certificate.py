@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ritz.linalg import Array
+from ritz.linalg import Array, squared
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Certificate:
     """How accurate a spectrum is. Every bound includes rounding.
+
+    It speaks of the float64 model (`PCA.subspace_`); attributes delivered in float32 are that model, rounded.
 
     Attributes
     ----------
@@ -25,7 +27,7 @@ class Certificate:
     completeness : "proved", "probability" or "not excluded": whether a larger eigenvalue may have been missed
     failure_probability : of the completeness claim, 0 when proved, None when nothing is claimed
     complete_to : how many leading components surely belong to the top k
-    rank : components whose variance is above what rounding can fake
+    rank : values found whose variance is above what rounding can fake; the rank of the data where it is below k
     rounding : bound on the rounding error of A, in the units of the eigenvalues
     audited : whether `rounding` rests on blocks recomputed in float64 instead of a worst case
     passes : walks over the data
@@ -50,6 +52,11 @@ class Certificate:
     satisfied: bool
     n_rows: int | None = None
 
+    def in_units(self, unit: float) -> Certificate:
+        """The certificate of unit²·A."""
+        names = ("values", "residuals", "value_bounds", "rounding")
+        return replace(self, **{name: squared(getattr(self, name), unit) for name in names})
+
     @property
     def sampling_errors(self) -> Array | None:
         """λ√(2/n): how far a variance would move if other rows had been drawn from the same normal law."""
@@ -63,9 +70,11 @@ class Certificate:
             return (float(np.max(self.residuals)) + self.rounding) / largest if 0 < largest < np.inf else 0.0
 
     def __str__(self) -> str:
-        return "\n".join([self._verdict(), *self._table(), *self._remarks()])
+        return "\n".join([self.verdict, *self._table(), *self.remarks])
 
-    def _verdict(self) -> str:
+    @property
+    def verdict(self) -> str:
+        """Whether it is as accurate as asked, in one line."""
         reached = self.reached
         asked = "the best the arithmetic allows" if self.tol == 0 else f"{self.tol:.0e}"
         word = "accurate as asked" if self.satisfied else "NOT as accurate as asked"
@@ -85,11 +94,13 @@ class Certificate:
             lines.append(f"     … and {len(self.values) - most} more")
         return lines
 
-    def _remarks(self) -> list[str]:
+    @property
+    def remarks(self) -> list[str]:
+        """Completeness, ties, rank and rounding, a line each."""
         k = len(self.values)
         says = {
             "proved": "no larger component was missed (proved)",
-            "probability": f"no larger component was missed, but with probability {self.failure_probability}",
+            "probability": f"no larger component was missed, but for a chance of {self.failure_probability}",
             "not excluded": "a larger component may have been missed: not excluded",
         }
         lines = [f"completeness: {says[self.completeness]}; {self.complete_to} of {k} surely among the top {k}"]
@@ -99,7 +110,7 @@ class Certificate:
                 f"tie: components {start}–{k} and the next one are equal to rounding; their span is not unique"
             )
         if self.rank < k:
-            lines.append(f"rank: {self.rank}; the variance of components beyond it is 0")
+            lines.append(f"rank: {self.rank}; variances beyond it cannot be told from 0")
         how = "audited on a sample" if self.audited else "worst case"
         return [*lines, f"rounding: {self.rounding:.1e} ({how}); passes over the data: {self.passes}"]
 

@@ -40,6 +40,8 @@ def _columns(model: Any) -> Array:
         if hasattr(model, name):
             inner = getattr(model, name)
             return _columns(inner) if name == "subspace_" else np.asarray(inner, dtype=np.float64)
+    if hasattr(model, "fit") and not hasattr(model, "components_"):
+        raise DataError(f"{type(model).__name__} is not fitted yet; fit it before comparing")
     V = np.asarray(model.components_.T if hasattr(model, "components_") else model, dtype=np.float64)
     if V.ndim != 2 or V.shape[1] > V.shape[0] or not np.isfinite(V).all():
         raise DataError(f"expected a (d, k) array of finite columns with k <= d, got shape {V.shape}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
@@ -14,6 +16,12 @@ UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
 def gamma(terms: float) -> float:
     """γ_m = m u / (1 − m u): the relative error of a sum of m products (Higham 2002, §3.1)."""
     return terms * UNIT / (1 - terms * UNIT)
+
+
+def squared(values: Any, unit: float) -> Any:
+    """values·unit², infinite or zero where that leaves the range of float64."""
+    with np.errstate(over="ignore", under="ignore"):
+        return values * np.float64(unit) * np.float64(unit)
 
 
 def column_norms(V: Array) -> Array:  # (d, b) -> (b,)

@@ -9,23 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg import Array, gamma, norm_estimate
+from ritz.linalg import Array, column_norms, gamma
 from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.finite import check_finite
 
 SAMPLE = 1024  # rows averaged into the provisional mean
-NARROW = 1 << 22  # entries from which narrow data is multiplied in float32, checked by an audit
-AUDITED = 8  # samples of float32 products that are recomputed in float64
-SAFETY = 4.0  # how much worse than the audited sample the rest may be
-# Sums of squares outside these limits may have lost digits to underflow or overflow.
-SAFE_SQUARES = {np.dtype(np.float32): (1e-25, 1e35), np.dtype(np.float64): (1e-240, 1e240)}
+NARROW = 1 << 22  # entries from which narrow data is multiplied in float32, audited in float64
+PROBES = 6  # random vectors of the audit
+# ‖E‖ exceeds 10·√(2/π)·max ‖E g‖ over six Gaussian g with probability 1e-6 (Halko, Martinsson, Tropp 2011, §4.3).
+PROBE_FACTOR = 10 * np.sqrt(2 / np.pi)
+# Sums of squares outside these limits are rescaled: eigenvalues, and squares of their errors, must stay in range.
+SAFE_SQUARES = {np.dtype(np.float32): (1e-25, 1e35), np.dtype(np.float64): (1e-60, 1e60)}
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,10 @@ class Moments:
     scatter : (d, d) array, or (d,) for its diagonal alone
     unit : array of length d, powers of two; the scatter is that of (x − μ)/unit
     sizes : array of length d, Σ (x − shift)² per column: what the rounding errors scale with
-    rounding : c, so that the scatter's error E obeys ‖W E W‖₂ ≤ c Σ wᵢ² sizesᵢ for W = I and W = 1/σ
-    audited : whether that bound rests on recomputed samples (float32 products) instead of a worst case
+    rounding : c, so that the error E of float64 sums obeys ‖W E W‖₂ ≤ c Σ wᵢ² sizesᵢ for every diagonal W
+    audit : bound on ‖E‖₂ of float32 products, or on ‖W E W‖₂ with W = 1/√diagonal when scaled, found by multiplying
+        random vectors in float64 during the same walk; 0 for float64 products, which have only `rounding`
+    scaled : whether `audit` is in those units
     """
 
     count: int
@@ -50,7 +54,8 @@ class Moments:
     unit: Array
     sizes: Array
     rounding: float
-    audited: bool = False
+    audit: float = 0.0
+    scaled: bool = False
 
     @property
     def mean(self) -> Array:
@@ -76,7 +81,7 @@ class Moments:
             scatter=ours.scatter + theirs.scatter + spread,
             sizes=ours.sizes + theirs.sizes + jump**2,
             rounding=max(self.rounding, other.rounding) + gamma(8),
-            audited=self.audited or other.audited,
+            audit=self.audit + other.audit,
         )
 
     def rescaled(self, unit: Array) -> Moments:
@@ -86,13 +91,14 @@ class Moments:
         return replace(self, scatter=scatter, sizes=self.sizes * ratio**2, unit=unit)
 
 
-def moments(rows: Rows, *, center: bool = True, full: bool = True, wide: bool = False) -> Moments:
+def moments(rows: Rows, *, center: bool = True, full: bool = True, scale: bool = False, wide: bool = False) -> Moments:
     """Moments of rows in one pass; a second one only where squares would overflow or underflow.
 
     Parameters
     ----------
     center : subtract the mean; without it the scatter is Σ x xᵀ and the mean is 0
     full : the whole d×d scatter, or its diagonal alone
+    scale : columns will be scaled to unit variance, so float32 errors are audited in those units
     wide : float64 products even where the data is float32
 
     Examples
@@ -103,25 +109,31 @@ def moments(rows: Rows, *, center: bool = True, full: bool = True, wide: bool = 
     >>> float(m.scatter[0, 0])
     2.0
     """
-    shift = provisional_mean(rows) if center else np.zeros(rows.shape[1])
-    unit = np.ones(rows.shape[1])
     dtype = product_dtype(rows) if full and not wide else np.dtype(np.float64)
-    sums = _sums(rows, shift, unit, full, dtype)
+    shift, spread = provisional_mean(rows, dtype)
+    if not center:
+        shift = np.zeros(rows.shape[1])
+    unit = np.ones(rows.shape[1])
+    if scale and not (spread > 0).all():
+        dtype = np.dtype(np.float64)  # the audit needs to know the units beforehand
+    none = np.empty((rows.shape[1], 0))
+    probes = _probes(spread if scale else unit) if dtype == np.float32 else none
+    sums = _sums(rows, shift, unit, full, probes)
     if not np.isfinite(sums.total).all():
         check_finite(rows)
     peaks = _peaks_of_unsafe(rows, shift, sums, dtype)
     if peaks.any():
         unit = np.where(peaks > 0, np.ldexp(1.0, np.clip(np.frexp(peaks)[1], -1021, 1021)), 1.0)
-        dtype = np.dtype(np.float64)
-        sums = _sums(rows, shift, unit, full, dtype)
+        probes = none
+        sums = _sums(rows, shift, unit, full, probes)
         if not np.isfinite(sums.total).all():
             raise DataError("differences between entries overflow float64; divide the data by its largest entry")
-    error = _audit(rows, shift) if dtype == np.float32 else 0.0
-    return _about_the_mean(sums, shift, unit, center, error)
+    audit = _audit(sums, probes, spread if scale else None) if probes.size else 0.0
+    return replace(_about_the_mean(sums, shift, unit, center), audit=audit, scaled=scale)
 
 
-def provisional_mean(rows: Rows) -> Array:
-    """Mean of rows spread over the data, representable in its dtype so that x − shift is (nearly) exact.
+def provisional_mean(rows: Rows, dtype: np.dtype[Any]) -> tuple[Array, Array]:
+    """Mean and spread of rows taken all over the data; the mean is representable in dtype, so that x − shift is exact.
 
     Where all the sampled values agree it is that value itself, so that a constant column shifts to exact zeros.
     """
@@ -130,9 +142,9 @@ def provisional_mean(rows: Rows) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):
         mean = np.mean(sample / len(sample), axis=0) * len(sample)
         mean = np.where((sample == sample[0]).all(axis=0), sample[0], mean)
-        if rows.dtype.kind == "f":
-            mean = mean.astype(rows.dtype).astype(np.float64)
-    return mean
+        narrow = rows.dtype if rows.dtype.kind == "f" else dtype
+        mean = mean.astype(narrow).astype(np.float64)
+        return mean, np.sqrt(np.mean(np.square(sample - mean), axis=0))
 
 
 @dataclass
@@ -143,6 +155,7 @@ class _Sums:
     total: Array  # (d,) Σ z
     scatter: Array  # (d, d) or (d,) Σ z zᵀ
     terms: int  # the longest chain of additions behind an entry of the scatter
+    probed: Array  # (d, t) Σ z (zᵀ G), in float64
 
     def absorb(self, other: _Sums) -> _Sums:
         """Add another run to this one, in place: the scatter may be large."""
@@ -150,6 +163,7 @@ class _Sums:
         self.total += other.total
         self.scatter += other.scatter
         self.terms = max(self.terms, other.terms) + 1
+        self.probed += other.probed
         return self
 
     @property
@@ -157,82 +171,62 @@ class _Sums:
         return self.scatter if self.scatter.ndim == 1 else np.diagonal(self.scatter)
 
 
-def product_dtype(rows: Rows) -> np.dtype:
+def product_dtype(rows: Rows) -> np.dtype[Any]:
     """float32 where the data holds no more digits and there is enough of it to matter, else float64."""
-    exact = np.result_type(rows.dtype, np.float32) == np.float32
-    return np.dtype(np.float32 if exact and rows.shape[0] * rows.shape[1] >= NARROW else np.float64)
+    return np.dtype(np.float32 if rows.narrow and rows.shape[0] * rows.shape[1] >= NARROW else np.float64)
 
 
-def _sums(rows: Rows, shift: Array, unit: Array, full: bool, dtype: np.dtype) -> _Sums:
+def _sums(rows: Rows, shift: Array, unit: Array, full: bool, probes: Array) -> _Sums:
+    """Sums over all rows; with probes, products run in float32 and the probes tell what that did."""
     prepare = Preprocessing(shift if shift.any() else None, None, 1 / unit if (unit != 1).any() else None)
 
     def run(blocks: Iterable[Block]) -> _Sums:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            return _run(blocks, prepare, np.empty((rows.block_rows, rows.shape[1]), dtype), full)
+            return _run(blocks, prepare, np.empty((rows.block_rows, rows.shape[1])), full, probes)
 
     return rows.reduce(run, _Sums.absorb)
 
 
-def _run(blocks: Iterable[Block], prepare: Preprocessing, buffer: Array, full: bool) -> _Sums:
+def _run(blocks: Iterable[Block], prepare: Preprocessing, buffer: Array, full: bool, probes: Array) -> _Sums:
     """The sums over consecutive blocks, accumulated in float64."""
     terms, d = buffer.shape
-    product = np.empty((d, d), buffer.dtype) if full else None
-    count, total, scatter = 0, np.zeros(d), np.zeros((d, d) if full else d)
+    sums = _Sums(0, np.zeros(d), np.zeros((d, d) if full else d), terms, np.zeros(probes.shape))
+    audited = probes.shape[1] > 0
+    narrow = np.empty(buffer.shape, np.float32) if audited else buffer
+    product = np.empty((d, d), narrow.dtype) if full else None
     for block in blocks:
         Z = prepare(block, buffer)
+        sums.count += len(Z)
+        sums.terms += 1
+        sums.total += np.ones(len(Z)) @ Z
         if product is None:
-            scatter += np.einsum("ij,ij->j", Z, Z)
-        else:
-            scatter += np.matmul(Z.T, Z, out=product)
-        total += column_sums(Z)
-        count += len(block)
-        terms += 1
-    return _Sums(count, total, scatter, terms)
+            sums.scatter += np.einsum("ij,ij->j", Z, Z)
+            continue
+        if audited:
+            sums.probed += Z.T @ (Z @ probes)
+            narrow[: len(Z)] = Z
+        thin = narrow[: len(Z)]
+        sums.scatter += np.matmul(thin.T, thin, out=product)
+    return sums
 
 
-def _audit(rows: Rows, shift: Array) -> float:
-    """The relative error of float32 products, from samples recomputed in float64.
-
-    One whole block and a few short ones, about a hundredth of the work. Errors that differ from block to block
-    average out in the sum over all blocks, errors that repeat do not: the error of the summed samples tells which.
-    """
-    n, d = rows.shape
-    prepare, count = Preprocessing(shift), int(np.clip((1 << 21) // d**2, 2, AUDITED))
-    short = min(rows.block_rows, max(64, min(1024, n // 1600)))
-    samples = [
-        (0, rows.block_rows),
-        *((start, short) for start in np.linspace(0, n - short, count).astype(int)[1:]),
-    ]
-    error, truth, first = np.zeros((d, d)), np.zeros((d, d)), 0.0
-    for start, length in samples:
-        block = rows.block(start, start + length)
-        narrow, wide = prepare(block, np.empty(block.shape, np.float32)), prepare(block)
-        exact = wide.T @ wide
-        truth += exact
-        exact -= narrow.T @ narrow
-        error += exact
-        first = first or _relative(error, truth)
-    return max(_relative(error, truth), first / np.sqrt(count))
+def _probes(spread: Array) -> Array:
+    """Gaussian vectors, in units of the columns."""
+    return np.random.default_rng(0).standard_normal((len(spread), PROBES)) / spread[:, None]
 
 
-def _relative(error: Array, truth: Array) -> float:
-    """Norm of an error relative to the trace, as it is or with unit diagonal, whichever is larger."""
-    sizes = np.diagonal(truth)
-    scale = 1 / np.sqrt(np.where(sizes > 0, sizes, np.inf))
-    scaled = norm_estimate(error * scale * scale[:, None]) / len(sizes)
-    return max(norm_estimate(error) / max(float(np.sum(sizes)), 1e-300), scaled)
+def _audit(sums: _Sums, probes: Array, spread: Array | None) -> float:
+    """Bound on the error of float32 products from what they and float64 say about the same vectors, over all rows."""
+    error = sums.scatter @ probes - sums.probed
+    if spread is None:
+        return float(PROBE_FACTOR * np.max(column_norms(error)))
+    deviation = np.sqrt(np.maximum(sums.diagonal, np.finfo(float).tiny))
+    # The probes were scaled by the spread of a sample; its ratio to the deviation found carries them over.
+    ratio = float(np.max(spread / deviation))
+    return float(PROBE_FACTOR * np.max(column_norms(error / deviation[:, None]))) * ratio
 
 
-def column_sums(Z: Array) -> Array:
-    """Σ over rows, in float64; float32 sums only ever span 64 rows."""
-    if Z.dtype == np.float64:
-        return np.ones(len(Z)) @ Z
-    whole = len(Z) // 64 * 64
-    sums = Z[:whole].reshape(-1, 64, Z.shape[1]).sum(axis=1).sum(axis=0, dtype=np.float64)
-    return sums + Z[whole:].sum(axis=0, dtype=np.float64)
-
-
-def _peaks_of_unsafe(rows: Rows, shift: Array, sums: _Sums, dtype: np.dtype) -> Array:
+def _peaks_of_unsafe(rows: Rows, shift: Array, sums: _Sums, dtype: np.dtype[Any]) -> Array:
     """Largest |x − shift|/2 per column if squares may have overflowed or underflowed, else zeros."""
     low, high = SAFE_SQUARES[dtype]
     diagonal = sums.diagonal
@@ -251,7 +245,7 @@ def _peaks_of_unsafe(rows: Rows, shift: Array, sums: _Sums, dtype: np.dtype) -> 
     return peaks
 
 
-def _about_the_mean(sums: _Sums, shift: Array, unit: Array, center: bool, error: float) -> Moments:
+def _about_the_mean(sums: _Sums, shift: Array, unit: Array, center: bool) -> Moments:
     """Correct the remainder δ of the shift, and bound what rounding did to the scatter."""
     delta = sums.total / sums.count if center else np.zeros_like(sums.total)
     remainder = delta * np.sqrt(sums.count)
@@ -263,5 +257,4 @@ def _about_the_mean(sums: _Sums, shift: Array, unit: Array, center: bool, error:
     else:
         scatter -= np.outer(remainder, remainder)
         np.fill_diagonal(scatter, np.maximum(np.diagonal(scatter), 0.0))
-    rounding = 4 * gamma(sums.terms + 8) + SAFETY * error
-    return Moments(sums.count, shift, delta * unit, scatter, unit, sizes, rounding, error > 0)
+    return Moments(sums.count, shift, delta * unit, scatter, unit, sizes, 4 * gamma(sums.terms + 8))

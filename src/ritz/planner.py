@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ritz import rank
 from ritz.rows import Rows, as_rows
+from ritz.solvers import SVD, Covariance, Gram, Orthogonal, Solver
 from ritz.threads import pinned
 
 SMALL = 500  # rows and columns up to which svd, the most accurate solver, costs no noticeable time
+QUICK = 4e9  # operations that take a few tenths of a second
 DENSE = 4096  # order up to which an iterative solver works on the dense operator: one pass instead of many
 
 
@@ -37,7 +40,7 @@ class Plan:
     dense: bool
 
     def __str__(self) -> str:
-        where = "" if self.solver in ("covariance", "gram", "svd") else f" on the {self.side} side"
+        where = "" if self.operations is not None else f" on the {self.side} side"
         passes = {None: "as many passes as the spectrum needs", 1: "1 pass"}.get(self.passes, f"{self.passes} passes")
         cost = "" if self.operations is None else f", {self.operations:.1e} operations"
         return f"{self.solver}{where}: {passes}{cost}, {format_bytes(self.memory)} beside the data\n{self.why}"
@@ -54,61 +57,53 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
     20 columns are fewer than 1000 rows, so the 20×20 covariance is the smallest matrix that holds the answer
     """
     rows = as_rows(X)
-    n, d = rows.shape
-    k = n_components if isinstance(n_components, int) else min(n, d)
-    return choose(rows, "auto", k, parse_bytes(memory_limit))
+    asked = rank.checked(n_components, *rows.shape)
+    return choose(rows, asked, parse_bytes(memory_limit))
 
 
-def choose(rows: Rows, solver: str, k: int, limit: int) -> Plan:
-    """The plan for a solver by name, or the cheapest one that stays within `limit` bytes for "auto"."""
-    if solver != "auto":
-        return _plan(rows, solver, k, limit, f"{solver} was asked for")
+def choose(rows: Rows, asked: int | float | str | None, limit: int) -> Plan:
+    """The cheapest plan that stays within `limit` bytes."""
     n, d = rows.shape
+    k = asked if isinstance(asked, int) else min(n, d)
+    finest = plan_for(rows, "svd", SVD(), k, limit)
     if max(n, d) <= SMALL:
-        return _plan(rows, "svd", k, limit, f"{n}×{d} is small, so full accuracy in small variances costs nothing")
-    first, why = (
-        (
-            "covariance",
-            f"{d} columns are fewer than {n} rows, so the {d}×{d} covariance is the smallest matrix",
-        )
+        return replace(finest, why=f"{n}×{d} is small, so full accuracy in small variances costs nothing")
+    if k >= 0.8 * min(n, d) and (finest.operations or 0.0) <= QUICK and finest.memory <= limit:
+        return replace(finest, why="nearly the whole spectrum is asked for, and svd resolves its small end")
+    first, solver, why = (
+        ("covariance", Covariance(), f"{d} columns are fewer than {n} rows, so the {d}×{d} covariance")
         if d <= n
-        else (
-            "gram",
-            f"{n} rows are fewer than {d} columns, so the {n}×{n} Gram matrix is the smallest matrix",
-        )
+        else ("gram", Gram(), f"{n} rows are fewer than {d} columns, so the {n}×{n} Gram matrix")
     )
-    best = _plan(rows, first, k, limit, why + " that holds the answer")
+    best = replace(plan_for(rows, first, solver, k, limit), why=f"{why} is the smallest matrix that holds the answer")
     if best.memory <= limit:
         return best
-    return _plan(
-        rows,
-        "orthogonal",
-        k,
-        limit,
-        f"the {first} route would take {format_bytes(best.memory)} of the {format_bytes(limit)} allowed, so the rows "
-        "are walked again and again",
+    return replace(
+        plan_for(rows, "orthogonal", Orthogonal(), k, limit),
+        why=f"the {first} route would take {format_bytes(best.memory)} of the {format_bytes(limit)} allowed, so the "
+        "rows are walked again and again",
     )
 
 
-def _plan(rows: Rows, solver: str, k: int, limit: int, why: str) -> Plan:
+def plan_for(rows: Rows, name: str, solver: Solver, k: int, limit: int) -> Plan:
+    """What a given solver would do."""
     n, d = rows.shape
-    workers = pinned.budget()
+    side = solver.side if solver.side != "either" else ("gram" if n < d else "covariance")
+    order = n if side == "gram" else d
+    workers, small, why = pinned.budget(), min(n, d), f"{name} was asked for"
     walk = 8 * rows.block_rows * d * workers
-    if solver == "svd":
-        small = min(n, d)
-        memory = walk + 8 * (3 * small * small + (3 * n * d if n <= d else 2 * d * d * workers))
-        return Plan(solver, "covariance", 2, 2.0 * n * d * small + 14.0 * small**3, memory, why, False)
-    wide = solver == "gram" or (solver not in ("covariance", "gram") and n < d)
-    side, order = ("gram", n) if wide else ("covariance", d)
-    matrix = 8 * order * order * (3 if wide else 2 + 2 * workers)
-    iterative = solver not in ("covariance", "gram")
-    dense = not iterative or (order <= DENSE and walk + matrix <= limit)
     block = 8 * (n + d) * (k + 10) * 3
-    if iterative:
-        passes = 1 if dense and not wide else None
-        return Plan(solver, side, passes, None, walk + block + (matrix if dense else 0), why, dense)
-    operations = 1.0 * n * d * order + 4.0 / 3 * order**3 + 2.0 * order * order * k + (8.0 * n * d * k if wide else 0)
-    return Plan(solver, side, 5 if wide else 1, operations, walk + matrix + (block if wide else 0), why, True)
+    if isinstance(solver, SVD):
+        memory = walk + 8 * (4 * small * small + (3 * n * d if n <= d else 2 * d * d * workers))
+        return Plan(name, side, 2, 2.0 * n * d * small + 14.0 * small**3, memory, why, False)
+    matrix = 8 * order * order * (3 if side == "gram" else 2 + 2 * workers)
+    if not solver.direct:
+        dense = order <= DENSE and walk + block + matrix <= limit
+        passes = 1 if dense and side == "covariance" else None
+        return Plan(name, side, passes, None, walk + block + dense * matrix, why, dense)
+    lifted = side == "gram"
+    operations = 1.0 * n * d * order + 4.0 / 3 * order**3 + 2.0 * order * order * k + lifted * 8.0 * n * d * k
+    return Plan(name, side, 5 if lifted else 1, operations, walk + matrix + lifted * block, why, True)
 
 
 def parse_bytes(limit: int | float | str | None) -> int:

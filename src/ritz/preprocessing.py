@@ -29,32 +29,17 @@ class Preprocessing:
         if self.shift is None:
             Z[...] = block
         else:
-            np.subtract(block, self.shift.astype(Z.dtype), out=Z, dtype=Z.dtype)
+            _subtract(block, self.shift, Z)
         if self.delta is not None:
             Z -= self.delta.astype(Z.dtype)
         if self.weight is not None:
             Z *= self.weight.astype(Z.dtype)
         return Z
 
-    def undo(self, Z: Array) -> Array:
-        """x = z / weight + mean. Overwrites Z."""
-        if self.weight is not None:
-            Z /= self.weight
-        if self.mean is not None:
-            Z += self.mean
-        return Z
-
     def columns(self, which: slice) -> Preprocessing:
         """The same for some of the columns."""
         cut = [None if part is None else part[which] for part in (self.shift, self.delta, self.weight)]
         return Preprocessing(*cut)
-
-    @property
-    def mean(self) -> Array | None:
-        """The mean in one word."""
-        if self.shift is None or self.delta is None:
-            return self.shift
-        return self.shift + self.delta
 
     @classmethod
     def split(cls, mean: Array | None, weight: Array | None, dtype: np.dtype[Any]) -> Preprocessing:
@@ -64,3 +49,13 @@ class Preprocessing:
         high = mean.astype(dtype).astype(np.float64)
         low = mean - high
         return cls(high, low if low.any() else None, weight)
+
+
+def _subtract(block: Block, shift: Array, Z: Array) -> None:
+    """Z = block − shift. Integers beyond 2⁵³ are subtracted as integers: as floats they would be rounded first."""
+    if block.dtype.kind in "iu" and block.dtype.itemsize == 8 and (np.abs(shift) >= 2.0**52).any():
+        whole = np.rint(shift)
+        Z[...] = (block - whole.astype(block.dtype)).astype(np.int64)
+        Z -= shift - whole
+    else:
+        np.subtract(block, shift.astype(Z.dtype), out=Z, dtype=Z.dtype)

@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
+
 import numpy as np
 from scipy.special import gammaln
 
 from ritz.linalg import Array
+
+
+def checked(asked: object, n: int, d: int) -> int | float | str | None:
+    """n_components as None, "mle", a float inside (0, 1) or an int from 1 to min(n, d); anything else is an error.
+
+    Examples
+    --------
+    >>> checked(7, 100, 5)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_components=7 must be between 1 and min(n_samples, n_features)=5
+    """
+    rule = f"must be between 1 and min(n_samples, n_features)={min(n, d)}"
+    if asked is None:
+        return None
+    if isinstance(asked, str) and asked == "mle":
+        if n < d:
+            raise ValueError(f"n_components='mle' is only supported if n_samples >= n_features, got {n} < {d}")
+        return asked
+    if isinstance(asked, bool | np.bool_) or not isinstance(asked, Real):
+        raise ValueError(f"n_components={asked!r} {rule}, a fraction between 0 and 1, 'mle' or None")
+    if isinstance(asked, Integral):
+        if not 1 <= int(asked) <= min(n, d):
+            raise ValueError(f"n_components={asked} {rule}")
+        return int(asked)
+    if not 0 < float(asked) < 1:
+        raise ValueError(f"n_components={asked} {rule}, or a fraction strictly between 0 and 1")
+    return float(asked)
 
 
 def for_share(values: Array, total: float, share: float) -> int:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 
 from ritz.bounds import Bounds, bounds, free_ceiling, proved_ceiling
 from ritz.certificate import Certificate
-from ritz.linalg import UNIT, Array, gamma, orthogonality_defect
-from ritz.operators import Covariance, Gram, Operator
-from ritz.rayleigh import Pairs, rayleigh_ritz
+from ritz.linalg import UNIT, Array, gamma, orthogonality_defect, squared
+from ritz.operators import Operator
+from ritz.rayleigh import Pairs
 from ritz.solvers import Basis, Step
 
 CHEAP = 0.05  # share of a fit that a proof of completeness may cost where the free bounds already hold
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spectrum:
     """Eigenvalues in descending order, orthonormal vectors with decided signs, and how good they are.
 
@@ -39,24 +40,32 @@ class Spectrum:
     spare: Array | None = None
     dual: Array | None = None
 
-    @property
-    def residuals(self) -> Array:
-        return self.certificate.residuals
+    def in_units(self, unit: float) -> Spectrum:
+        """The spectrum of unit²·A."""
+        spare = None if self.spare is None else squared(self.spare, unit)
+        return replace(
+            self, values=squared(self.values, unit), certificate=self.certificate.in_units(unit), spare=spare
+        )
 
     def __str__(self) -> str:
         return str(self.certificate)
 
 
-def spectrum(A: Operator, basis: Basis, k: int, *, tol: float, n_rows: int | None = None) -> Spectrum:
-    """The k leading eigenpairs of A inside the solver's basis, certified."""
-    everything = rayleigh_ritz(A, basis)
+def check_tol(tol: object) -> None:
+    """0 ≤ tol < 1."""
+    if not isinstance(tol, Real) or isinstance(tol, bool) or not 0 <= float(tol) < 1:
+        raise ValueError(f"tol={tol!r} must be a number with 0 <= tol < 1")
+
+
+def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float, n_rows: int | None = None) -> Spectrum:
+    """The first k of the Ritz pairs, with decided signs and a certificate."""
     pairs = everything.trusted(k, A.rounding)
     verdict = _by_eigenvalues(A, pairs, k, tol) if pairs.levels is None else _by_singular_values(A, pairs, k, tol)
     seen = np.where(everything.values > verdict.floor, everything.values, 0.0)
-    values = seen[: len(pairs.values)]
+    values, U = seen[:k], pairs.vectors[:, :k]
     certificate = Certificate(
-        values=values[:k],
-        residuals=pairs.residuals[:k],
+        values=values,
+        residuals=np.hypot(pairs.residuals[:k], np.where(values > 0, 0.0, everything.values[:k])),
         value_bounds=np.column_stack([verdict.found.lower, verdict.found.upper]),
         angle_bounds=verdict.found.angles,
         groups=verdict.found.groups,
@@ -64,18 +73,17 @@ def spectrum(A: Operator, basis: Basis, k: int, *, tol: float, n_rows: int | Non
         completeness="proved" if verdict.complete else "not excluded",
         failure_probability=0.0 if verdict.complete else None,
         complete_to=verdict.found.complete_to,
-        rank=int(np.count_nonzero(values)),
+        rank=int(np.count_nonzero(seen[: len(pairs.values)])),
         rounding=verdict.rounding,
         audited=A.audited,
         passes=A.passes,
         tol=tol,
-        satisfied=verdict.satisfied or not values[0] > 0,
+        satisfied=verdict.satisfied,
         n_rows=n_rows,
     )
-    U = pairs.vectors[:, :k]
     sign = signs(U)
-    dual = _dual(pairs.image[:, :k] * sign, values[:k], A.covariance.divisor) if isinstance(A, Gram) else None
-    return Spectrum(values[:k], U * sign, certificate, basis.history, basis.note, seen[k:], dual)
+    dual = None if pairs.dual is None else pairs.dual[:, :k] * sign
+    return Spectrum(values, U * sign, certificate, basis.history, basis.note, seen[k:], dual)
 
 
 def signs(U: Array) -> Array:  # (d, k) -> (k,)
@@ -95,11 +103,6 @@ def signs(U: Array) -> Array:  # (d, k) -> (k,)
     return np.where(U[first, np.arange(U.shape[1])] < 0, -1.0, 1.0)
 
 
-def _dual(image: Array, values: Array, divisor: int) -> Array:
-    """α = Z u/((n − ddof) λ), so that Zᵀα = u; zero for components without variance."""
-    return np.divide(image, values * np.sqrt(divisor), out=np.zeros_like(image), where=values > 0)
-
-
 class Verdict(NamedTuple):
     """Bounds, and what follows from them."""
 
@@ -117,29 +120,38 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdict:
     worst = float(np.max(pairs.residuals[:k])) + rounding
     largest = float(pairs.values[0])
     complete = found.following - float(pairs.values[k - 1]) <= max(tol * largest, 16 * rounding)
-    satisfied = worst <= (tol * largest if tol else 2 * rounding)
-    return Verdict(found, rounding + pairs.defect, rounding, bool(satisfied), bool(complete))
+    floor = rounding + pairs.defect
+    return Verdict(found, floor, rounding, _reached(worst, largest, floor, tol, pairs), bool(complete))
+
+
+def _reached(worst: float, largest: float, floor: float, tol: float, pairs: Pairs) -> bool:
+    """Whether the worst residual is within tol of the largest value; tol=0 asks for what the arithmetic allows.
+
+    An operator that is 0 to rounding has nothing to be relative to: 0 is its answer.
+    """
+    arithmetic = 2 * (floor + 16 * max(pairs.vectors.shape) * UNIT * largest)
+    return bool(worst <= (tol * largest if tol else arithmetic) or (largest <= floor and worst <= arithmetic))
 
 
 def _own_rounding(pairs: Pairs) -> float:
     """What the vectors' departure from orthonormality and the arithmetic of R itself add."""
-    return (2 * orthogonality_defect(pairs.vectors) + 4 * len(pairs.values) * UNIT) * float(pairs.values[0])
+    return (2 * orthogonality_defect(pairs.vectors) + 4 * len(pairs.values) ** 1.5 * UNIT) * float(pairs.values[0])
 
 
 def _bounds_of_eigenvalues(A: Operator, pairs: Pairs, k: int, rounding: float, tol: float) -> Bounds:
     """Free bounds first; a proof by Cholesky where they leave the question open or where it is cheap."""
     m = len(pairs.values)
     exhausted = m >= len(pairs.vectors)
-    claims = {"rounding": rounding, "defect": pairs.defect}
+    claims = {"rounding": rounding, "defect": pairs.defect, "negativity": A.negativity}
     matrix = A.dense() if A.is_dense else None
     frobenius = None if matrix is None else float(np.linalg.norm(matrix))
-    tau = 0.0 if exhausted else free_ceiling(A.trace, frobenius, pairs.values, dim=A.dim, **claims)
+    tau = 0.0 if exhausted else free_ceiling(A.trace, frobenius, pairs.values, dim=len(pairs.vectors), **claims)
     found = bounds(pairs.values, pairs.residuals, k, ceiling=tau, exhausted=exhausted, **claims)
     still_open = found.complete_to < min(k, A.rank_bound)
-    if matrix is None or exhausted or not (still_open or A.dim**3 / 3 <= CHEAP * (A.work + 8 * A.dim**3)):
+    if matrix is None or exhausted or not (still_open or A.dim**3 / 3 <= CHEAP * (A.work + 4 * A.dim**3 / 3)):
         return found
     deflated = matrix - pairs.image @ pairs.image.T
-    forming = gamma(m + 8) * (float(pairs.values[0]) + float(frobenius or 0.0)) + A.rounding
+    forming = gamma(m + 8) * (float(np.sum(pairs.values)) + float(frobenius or 0.0)) + A.rounding
     # What follows may exceed the last value by the error of that value, but a proof is only of use within tol.
     error = float(np.linalg.norm(pairs.residuals))
     last = float(pairs.values[-1]) + (min(error, 0.4 * tol * float(pairs.values[0])) if tol else error)
@@ -150,23 +162,28 @@ def _bounds_of_eigenvalues(A: Operator, pairs: Pairs, k: int, rounding: float, t
 def _by_singular_values(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdict:
     """Bounds from the factor, where small variances keep their digits; squared at the end.
 
-    The eigenvalues of [[0, F], [Fᵀ, 0]] are ±σ; its eigenvectors stack both sides, which costs the angle a √2. svd
-    returns all singular vectors, so that nothing of F lies outside them and nothing can have been missed.
+    The eigenvalues of [[0, F], [Fᵀ, 0]] are ±σ; its eigenvectors stack both sides, which costs the angle a √2. Where
+    the basis holds all singular vectors, nothing of F lies outside them and nothing can have been missed.
     """
-    assert isinstance(A, Covariance)
     levels, coupling, rounding = np.asarray(pairs.levels), np.asarray(pairs.coupling), A.factor_rounding
     m, dim = len(levels), len(pairs.vectors)
-    whole = m >= min(A.factor().shape)
-    defect = float(np.linalg.norm(coupling))
+    whole = m >= min(dim, A.rows_of_factor)
     found = bounds(
-        levels, coupling, k, rounding=rounding, defect=defect, ceiling=0.0 if whole else np.inf, exhausted=m >= dim
+        levels,
+        coupling,
+        k,
+        rounding=rounding,
+        defect=float(np.linalg.norm(coupling)),
+        ceiling=0.0 if whole else np.inf,
+        exhausted=m >= dim,
     )
     worst = float(np.max(coupling[:k])) + rounding
-    satisfied = worst <= (tol * float(levels[0]) if tol else 2 * rounding)
+    floor = rounding + float(np.linalg.norm(coupling))
+    satisfied = _reached(worst, float(levels[0]), floor, tol, pairs)
     squared = found._replace(
         lower=found.lower**2,
         upper=found.upper**2,
         following=found.following**2,
         angles=np.minimum(1.0, np.sqrt(2.0) * found.angles),
     )
-    return Verdict(squared, (rounding + defect) ** 2, A.rounding + _own_rounding(pairs), bool(satisfied), whole)
+    return Verdict(squared, floor**2, A.rounding + _own_rounding(pairs), satisfied, whole)

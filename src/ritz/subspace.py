@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,7 +17,7 @@ from ritz.rows.finite import check_finite
 CANCELS = 1e-4  # share of ‖z‖² below which ‖z‖² − ‖y‖² has lost too many digits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Subspace:
     """k orthonormal axes with the preprocessing of the data they were learned from.
 
@@ -48,29 +49,33 @@ class Subspace:
     _weight: Array | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
+        for name in ("axes", "variances", "mean", "scale"):
+            if getattr(self, name) is not None:  # the model's own copies, so that nobody can change them
+                part = np.array(getattr(self, name), dtype=np.float64)
+                part.setflags(write=False)
+                object.__setattr__(self, name, part)
         d, k = self.axes.shape
         if self.variances.shape != (k,):
             raise DataError(f"{k} axes need {k} variances, got shape {self.variances.shape}")
         if np.any(self.variances[1:] > self.variances[:-1]) or not np.all(self.variances >= 0):
-            raise DataError("variances must be descending and not negative")
+            raise DataError(f"variances must be descending and not negative, got {self.variances[:5]}")
         defect = orthogonality_defect(np.asarray(self.axes, dtype=np.float64))
         if not defect <= 1e-6 * max(1, k):
             raise DataError(f"axes are not orthonormal: ‖UᵀU − I‖ = {defect:.1e}")
         for name in ("mean", "scale"):
             part = getattr(self, name)
             if part is not None and (part.shape != (d,) or not np.isfinite(part).all()):
-                raise DataError(f"{name} must hold {d} finite numbers")
+                raise DataError(f"{name} must hold {d} finite numbers, one per column, got shape {part.shape}")
         if self.scale is not None:
             if not (self.scale > 0).all():
-                raise DataError("scale must be positive")
+                raise DataError(f"scale must be positive, got {float(self.scale.min()):g}")
             object.__setattr__(self, "_weight", 1.0 / self.scale)
-        for part in (self.axes, self.variances, self.mean, self.scale):
-            if part is not None:
-                part.setflags(write=False)
 
     def encode(self, X: object) -> Array:  # (n, d) -> (n, k)
         """y = Uᵀ((x − mean)/scale), centred before it is projected."""
-        return self._map(X, lambda Z: Z @ self.axes.astype(Z.dtype, copy=False))
+        rows = as_rows(X)
+        axes = self.axes.astype(rows.result_dtype)
+        return self._map(rows, lambda Z: Z @ axes)
 
     def decode(self, Y: Array) -> Array:  # (n, k) -> (n, d)
         """x̂ = scale ⊙ (U y) + mean."""
@@ -108,15 +113,15 @@ class Subspace:
             raise DataError("a model made from a covariance does not know how many rows there were; pass n_rows")
         return (self.n_rows - self.ddof) * self.left_out
 
-    def _map(self, X: object, f: object) -> Array:
+    def _map(self, X: object, f: Callable[[Array], Array]) -> Array:
         rows: Rows = as_rows(X)
         if rows.shape[1] != len(self.axes):
-            raise DataError(f"X has {rows.shape[1]} columns, the model {len(self.axes)}")
+            raise DataError(f"X has {rows.shape[1]} columns, but the model was learned from {len(self.axes)}")
         dtype = rows.result_dtype
         prepare = Preprocessing.split(self.mean, self._weight, dtype)
 
         def block(raw: Block) -> Block:
-            return f(prepare(raw, np.empty(raw.shape, dtype)))  # type: ignore[operator]
+            return f(prepare(raw, np.empty(raw.shape, dtype)))
 
         with np.errstate(over="ignore", invalid="ignore"):
             out = rows.map(block)

@@ -1,11 +1,12 @@
-"""Threads over blocks, with BLAS pinned to one thread each so that cores are never oversubscribed."""
+"""Threads over blocks, with BLAS pinned to one thread each so that one fit never oversubscribes the cores."""
 
 from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
@@ -20,10 +21,9 @@ Result = TypeVar("Result")
 @cache
 def _blas() -> ThreadpoolController:
     """The BLAS libraries of this process; NumPy and SciPy bring one each, so both are loaded first."""
-    import numpy as np
-    import scipy.linalg  # noqa: F401  (loading its BLAS is the point)
+    import numpy  # noqa: F401
+    import scipy.linalg  # noqa: F401
 
-    np.dot(np.ones(1), np.ones(1))
     return ThreadpoolController().select(user_api="blas")
 
 
@@ -63,6 +63,13 @@ class _Pin:
                 if not self._holders:
                     self._limit.__exit__(None, None, None)
 
+    def after_fork(self) -> None:
+        """A child has none of its parent's threads: whoever held the pin or the lock is gone."""
+        self._lock = threading.Lock()
+        if self._holders:
+            self._holders = 0
+            self._limit.__exit__(None, None, None)
+
 
 def _allowed() -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -71,19 +78,18 @@ def _allowed() -> int:
 
 
 pinned = _Pin()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pinned.after_fork)
 
 
 def ordered(f: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
     """f over items by `workers` threads, results in order, at most workers + 1 of them alive."""
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="ritz")
-    pending: list[Future[Result]] = []
     source = iter(items)
-    try:
-        with pinned():
-            pending.extend(pool.submit(f, item) for item in islice(source, workers + 1))
+    with pinned(), ThreadPoolExecutor(workers, thread_name_prefix="ritz") as pool:
+        pending = deque(pool.submit(f, item) for item in islice(source, workers + 1))
+        try:
             while pending:
-                yield pending.pop(0).result()
+                yield pending.popleft().result()
                 pending.extend(pool.submit(f, item) for item in islice(source, 1))
-            pool.shutdown(wait=True)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        finally:
+            pool.shutdown(cancel_futures=True)

@@ -13,13 +13,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ritz import planner
-from ritz.decomposition import Decomposition, Request, decompose, decompose_matrix, squared
+from ritz.decomposition import Decomposition, Request, decompose, decompose_matrix
+from ritz.eigenpairs import symmetric
 from ritz.errors import AccuracyWarning, DataError
 from ritz.estimators.density import Gaussian
-from ritz.linalg import Array
-from ritz.matrix import check_symmetric
+from ritz.linalg import Array, squared
 from ritz.rows import Rows, as_rows
-from ritz.solvers import ALIASES
+from ritz.rows.finite import check_finite
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -122,21 +122,21 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> PCA:
         """Learn the subspace of X, an array or a table of n rows and d columns. y is ignored."""
-        rows = as_rows(X)
-        if self.verbose:
-            print(
-                planner.choose(rows, self._request().solver_name, min(rows.shape), self._request().limit),
-                file=sys.stderr,
-            )
-        fitted = decompose(rows, self._request())
-        self._columns(X, rows, reset=True)
-        self._adopt(fitted, rows.result_dtype)
-        self._warn()
+        self._fit(X, as_rows(X))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit, then transform the same rows."""
-        return self.fit(X).transform(X)
+        rows = as_rows(X)
+        self._fit(X, rows)
+        return self._encode(rows)
+
+    def _fit(self, X: Any, rows: Rows) -> None:
+        fitted = decompose(rows, self._request())
+        self._columns(X, rows, reset=True)
+        self._adopt(fitted, rows.result_dtype)
+        if self.verbose:
+            print(self.plan_, self.certificate_, sep="\n", file=sys.stderr)
 
     @classmethod
     def from_covariance(cls, C: Any, mean: Any = None, n_rows: int | None = None, **parameters: Any) -> PCA:
@@ -148,21 +148,29 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         array([2., 1.])
         """
         pca = cls(**parameters)
-        rows = as_rows(C)
-        matrix = check_symmetric(rows.map(lambda block: block.astype(np.float64)))
+        request, rows = pca._request(), as_rows(C)
+        if n_rows is not None and (not isinstance(n_rows, Integral) or n_rows <= max(1, request.ddof)):
+            raise ValueError(f"n_rows={n_rows!r} must be an integer above {max(1, request.ddof)}, or None if unknown")
+        matrix = rows.map(lambda block: block.astype(np.float64))
+        scale = standard_deviations(matrix, rows) if request.scale else None
+        operator, unit = symmetric(matrix if scale is None else matrix / scale / scale[:, None])
         mean = None if mean is None else np.array(mean, dtype=np.float64)
-        fitted = decompose_matrix(matrix, pca._request(), mean, n_rows)
-        pca.n_features_in_ = len(matrix)
+        fitted = decompose_matrix(operator, unit, scale, request, mean, n_rows)
+        pca.n_features_in_ = operator.dim
         if rows.names is not None and all(isinstance(name, str) for name in rows.names):
             pca.feature_names_in_ = np.array(rows.names, dtype=object)
-        pca._adopt(fitted, np.float64)
-        pca._warn()
+        pca._adopt(fitted, np.dtype(np.float64))
         return pca
 
     def transform(self, X: Any) -> Array:
         """Scores y = Uᵀ((x − mean)/scale), one row each; divided by their standard deviations when whitening."""
-        Y = self.subspace_.encode(self._known(X))
-        return Y * self._whitening.astype(Y.dtype) if self.whiten else Y
+        return self._encode(self._known(X))
+
+    def _encode(self, rows: Rows) -> Array:
+        Y = self.subspace_.encode(rows)
+        if self.whiten:
+            Y *= self._whitening.astype(Y.dtype)
+        return Y
 
     def inverse_transform(self, X: Any) -> Array:
         """x̂ = scale ⊙ (U y) + mean from scores y."""
@@ -170,17 +178,19 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         rows = as_rows(X)
         if rows.shape[1] != self.n_components_:
             raise DataError(f"scores have {rows.shape[1]} columns, the model has {self.n_components_} components")
-        dtype = rows.result_dtype
-        undo = self._standard_deviations.astype(dtype) if self.whiten else np.ones(1, dtype)
-        return rows.map(lambda Y: self.subspace_.decode(Y.astype(dtype) * undo))
+        check_finite(rows)
+        undo = self._standard_deviations if self.whiten else np.ones(self.n_components_)
+        return rows.map(lambda Y: self.subspace_.decode(np.multiply(Y, undo, dtype=rows.result_dtype)))
 
     def reconstruction_error(self, X: Any) -> Array:
         """Squared distance of every row to the subspace, in preprocessed units."""
-        return self.subspace_.error(self._known(X))
+        rows = self._known(X)
+        return self.subspace_.error(rows)
 
     def score_samples(self, X: Any) -> Array:
         """Log-likelihood of each row under the probabilistic PCA model (Tipping and Bishop 1999)."""
-        return self._density().log_likelihood(self._known(X))
+        rows = self._known(X)
+        return self._density().log_likelihood(rows)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows."""
@@ -211,19 +221,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         validate_data(self, X, reset=reset, skip_check_array=True)
 
     @property
-    def _fit_svd_solver(self) -> str:
-        """scikit-learn's name of the solver that was used."""
-        theirs = {ours: name for name, ours in ALIASES.items()}
-        return theirs.get(self.plan_.solver, self.plan_.solver)
-
-    @property
     def _n_features_out(self) -> int:
         return self.n_components_
-
-    @property
-    def loadings_(self) -> Array:
-        check_is_fitted(self)
-        return self.components_.T * np.sqrt(self.explained_variance_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "subspace_")
@@ -234,13 +233,16 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
     def __getattr__(self, name: str) -> Any:
-        absent = {
+        later = {
             "partial_fit": "PCA.partial_fit is not there yet; stack the batches and call fit",
             "save": "PCA.save is not there yet; use pickle or joblib between trusted programs",
+        }
+        after_fit = {
             "dual_components_": "dual_components_ comes from the Gram route; fit with svd_solver='gram'",
             "singular_values_": "singular_values_ needs the number of rows; pass n_rows to from_covariance",
         }
-        raise AttributeError(absent.get(name, f"{type(self).__name__!r} object has no attribute {name!r}"))
+        known = later | (after_fit if "subspace_" in self.__dict__ else {})
+        raise AttributeError(known.get(name, f"{type(self).__name__!r} object has no attribute {name!r}"))
 
     def _request(self) -> Request:
         """The numerical parameters, checked here once."""
@@ -248,12 +250,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             if not isinstance(value := getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name}={value!r} must be True or False")
         passes = self.iterated_power
-        if passes != "auto" and (not isinstance(passes, Integral) or isinstance(passes, bool) or passes < 0):
-            raise ValueError(f"iterated_power={passes!r} must be 'auto' or an integer >= 0")
+        if passes != "auto" and (not isinstance(passes, Integral) or isinstance(passes, bool) or passes < 1):
+            raise ValueError(f"iterated_power={passes!r} must be 'auto' or an integer >= 1")
         extra = self.n_oversamples
         if not isinstance(extra, Integral) or isinstance(extra, bool) or extra < 1:
             raise ValueError(f"n_oversamples={extra!r} must be an integer >= 1")
-        seeded = 0 if self.random_state is None else check_random_state(self.random_state).randint(1 << 31)
         return Request(
             n_components=self.n_components,
             center=bool(self.center),
@@ -262,67 +263,99 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             solver=self.svd_solver,
             tol=self.tol,
             limit=planner.parse_bytes(self.memory_limit),
-            seed=int(seeded),
+            seed=_seed(self.random_state),
             oversample=int(extra),
-            max_iter=None if passes == "auto" else max(1, int(passes)),
+            passes=None if passes == "auto" else int(passes),
         )
 
-    def _adopt(self, fitted: Decomposition, dtype: Any) -> None:
-        """Take over a finished fit. Nothing below can fail, so the state is the old one or the new one."""
-        subspace, found, unit = fitted.subspace, fitted.spectrum, fitted.unit
-        d, k = subspace.axes.shape
-        n = subspace.n_rows
-        for name in ("dual_components_", "singular_values_"):
+    def _adopt(self, fitted: Decomposition, dtype: np.dtype[Any]) -> None:
+        """Take over a finished fit in one step, so that the state is the old one or the new one."""
+        state = _attributes(fitted, dtype)
+        for name in ("dual_components_", "singular_values_", "n_samples_"):
             self.__dict__.pop(name, None)
-        self.subspace_ = subspace
-        self.certificate_ = fitted.certificate
-        self.plan_ = fitted.plan
-        self.history_ = found.history
-        self._note = found.note
-        self.n_components_ = k
-        self.components_ = np.ascontiguousarray(subspace.axes.T, dtype=dtype)
-        with np.errstate(over="ignore", under="ignore"):
-            self.explained_variance_ = subspace.variances.astype(dtype)
-        self._standard_deviations = np.sqrt(found.values) * unit
-        self.total_variance_ = float(squared(fitted.total, unit))
-        self.explained_variance_ratio_ = (found.values / fitted.total if fitted.total > 0 else np.zeros(k)).astype(
-            dtype
-        )
-        self.mean_ = np.zeros(d) if subspace.mean is None else subspace.mean.copy()
-        self.scale_ = None if subspace.scale is None else subspace.scale.copy()
-        rest = min(n or d, d) - k
-        self.noise_variance_ = subspace.left_out / rest if rest > 0 else 0.0
-        self._whitening = np.divide(1.0, self._standard_deviations, out=np.zeros(k), where=found.values > 0)
-        if n is not None:
-            self.n_samples_ = n
-            self.singular_values_ = (self._standard_deviations * np.sqrt(n - subspace.ddof)).astype(dtype)
-        if found.dual is not None:
-            self.dual_components_ = found.dual / unit
-
-    def _warn(self) -> None:
-        """Say what the user can act on."""
-        certificate, k = self.certificate_, self.n_components_
-        if not certificate.satisfied:
-            why = f"; {self._note}" if self._note else ""
-            _warn(f"accuracy tol={self.tol:g} was not reached: {certificate.reached:.1e} was{why}; see certificate_")
-        elif certificate.completeness == "not excluded" and certificate.complete_to < min(k, certificate.rank):
-            _warn("a component with larger variance may have been missed; svd_solver='auto' excludes that")
-        if certificate.rank < k and (self.n_components is not None or certificate.rank < k - 1):
-            _warn(
-                f"n_components={k}, but the data has rank {certificate.rank}: the components beyond it have variance "
-                "exactly 0 and arbitrary directions"
-            )
-        elif certificate.tie_at_k and certificate.satisfied and certificate.rank >= k:
-            _warn(
-                f"component {k} and the next one have equal variance to rounding, so the subspace of {k} components is "
-                "not unique; keep one more or one fewer"
-            )
-        if self.verbose:
-            print(certificate, file=sys.stderr)
+        self.__dict__.update(state)
+        for message in complaints(fitted, self.n_components):
+            warnings.warn(message, AccuracyWarning, stacklevel=4)
 
     def _density(self) -> Gaussian:
         return Gaussian(self.subspace_, float(self.noise_variance_))
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, AccuracyWarning, stacklevel=4)
+def _seed(random_state: Any) -> int:
+    """An integer seed; None is a fixed one, so that the same data gives the same answer."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(1 << 31))
+    return int(check_random_state(random_state).randint(1 << 31))
+
+
+def standard_deviations(C: Array, rows: Rows) -> Array:
+    """√ of the diagonal of a covariance, none of which may be 0."""
+    variances = np.diagonal(C)
+    flat = np.flatnonzero(~(variances > 0))
+    if len(flat):
+        raise DataError(
+            f"scale=True, but column {rows.name(int(flat[0]))} has variance {variances[flat[0]]:g}; drop it"
+        )
+    return np.sqrt(variances)
+
+
+def _attributes(fitted: Decomposition, dtype: np.dtype[Any]) -> dict[str, Any]:
+    """The fitted attributes, scikit-learn's and ours."""
+    subspace, found, unit = fitted.subspace, fitted.spectrum, fitted.unit
+    d, k = subspace.axes.shape
+    n, deviations = subspace.n_rows, np.sqrt(found.values) * unit
+    rest = min(d if n is None else n, d) - k
+    ratios = found.values / fitted.total if fitted.total > 0 else np.zeros(k)
+    with np.errstate(over="ignore", under="ignore"):
+        state = {
+            "subspace_": subspace,
+            "certificate_": fitted.certificate,
+            "plan_": fitted.plan,
+            "history_": found.history,
+            "n_components_": k,
+            "components_": np.ascontiguousarray(subspace.axes.T, dtype=dtype),
+            "explained_variance_": subspace.variances.astype(dtype),
+            "explained_variance_ratio_": ratios.astype(dtype),
+            "total_variance_": float(squared(fitted.total, unit)),
+            "noise_variance_": subspace.left_out / rest if rest > 0 else 0.0,
+            "loadings_": (subspace.axes * deviations).astype(dtype),
+            "mean_": np.zeros(d) if subspace.mean is None else subspace.mean.copy(),
+            "scale_": None if subspace.scale is None else subspace.scale.copy(),
+            "_standard_deviations": deviations,
+            "_whitening": np.divide(1.0, deviations, out=np.zeros(k), where=found.values > 0),
+        }
+    if n is not None:
+        state |= {"n_samples_": n, "singular_values_": (deviations * np.sqrt(n - subspace.ddof)).astype(dtype)}
+    if found.dual is not None:
+        state["dual_components_"] = found.dual / unit
+    return state
+
+
+def complaints(fitted: Decomposition, asked: Any) -> list[str]:
+    """What the user should know and can act on."""
+    certificate, plan, subspace = fitted.certificate, fitted.plan, fitted.subspace
+    d, k = subspace.axes.shape
+    found = []
+    if not certificate.satisfied:
+        why = f"; {fitted.spectrum.note}" if fitted.spectrum.note else ""
+        found.append(
+            f"accuracy tol={certificate.tol:g} was not reached: {certificate.reached:.1e} was{why}; see certificate_"
+        )
+    elif certificate.completeness == "not excluded" and certificate.complete_to < min(k, certificate.rank):
+        remedy = "a larger memory_limit" if plan.why.startswith("the") else "svd_solver='auto'"
+        found.append(f"a component with larger variance may have been missed; {remedy} lets the certificate exclude it")
+    # All components of wide data end in one without variance, because of the mean: no news to whoever asked for all.
+    expected = asked is None and subspace.n_rows is not None and subspace.n_rows <= d and certificate.rank == k - 1
+    if certificate.rank < k and not expected:
+        found.append(
+            f"n_components={k}, but the data has rank {certificate.rank} to the resolution of {plan.solver}: the "
+            "components beyond it have variance exactly 0 and arbitrary directions"
+        )
+    elif certificate.tie_at_k and certificate.satisfied and certificate.rank >= k:
+        found.append(
+            f"component {k} and the next one have equal variance to rounding, so the subspace of {k} components is not "
+            "unique; keep one more or one fewer"
+        )
+    return found

@@ -41,7 +41,7 @@ class Array(Rows):
         if kind in "biu" or (kind == "f" and X.dtype.itemsize <= 8):
             return X
         if kind == "f":
-            warnings.warn(f"{X.dtype} data is computed in float64", UserWarning, stacklevel=4)
+            warnings.warn(f"{X.dtype} data is computed in float64", UserWarning, stacklevel=5)
             return X.astype(np.float64)
         if kind == "O":
             return self._from_objects(X)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from functools import reduce as fold
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -58,20 +59,21 @@ class Rows(ABC):
         `f` sees whole runs so that it can accumulate in place; from outside it is pure. With `beside`, an array of
         n rows, a run yields pairs: a block and the rows of `beside` that stand next to it.
         """
-        return fold(combine, self._walk(lambda run: f(self._blocks(run[0], run[1], beside)), self._runs()))
+        with closing(self._walk(lambda run: f(self._blocks(run[0], run[1], beside)), self._runs())) as partials:
+            return fold(combine, partials)
 
     def map(self, f: Callable[[Block], Block]) -> Block:
         """f of every block, stacked in order."""
         n, step = self.shape[0], self.block_rows
         spans = [(i, min(i + step, n)) for i in range(0, n, step)]
-        results = self._walk(lambda span: f(self.block(*span)), spans)
-        first = next(results)
-        if len(spans) == 1:
-            return first
-        out = np.empty((n, *first.shape[1:]), first.dtype)
-        out[: len(first)] = first
-        for (start, stop), part in zip(spans[1:], results, strict=True):
-            out[start:stop] = part
+        with closing(self._walk(lambda span: f(self.block(*span)), spans)) as results:
+            first = next(results)
+            if len(spans) == 1:
+                return first
+            out = np.empty((n, *first.shape[1:]), first.dtype)
+            out[: len(first)] = first
+            for (start, stop), part in zip(spans[1:], results, strict=True):
+                out[start:stop] = part
         return out
 
     def pairs(self, f: Callable[[Block, Block], Block]) -> Block:
@@ -87,10 +89,16 @@ class Rows(ABC):
             rows = self.block(i, min(i + step, n))
             return corner, f(rows, rows if i == j else self.block(j, min(j + step, n)))
 
-        for (i, j), part in self._walk(tile, tiles):
-            out[i : i + step, j : j + step] = part
-            out[j : j + step, i : i + step] = part.T
+        with closing(self._walk(tile, tiles)) as parts:
+            for (i, j), part in parts:
+                out[i : i + step, j : j + step] = part
+                out[j : j + step, i : i + step] = part.T
         return out
+
+    @property
+    def narrow(self) -> bool:
+        """Whether float32 holds every digit of the data."""
+        return bool(np.result_type(self.dtype, np.float32) == np.float32)
 
     @property
     def result_dtype(self) -> np.dtype[Any]:
@@ -121,9 +129,11 @@ class Rows(ABC):
             j = min(i + self.block_rows, stop)
             yield self.block(i, j) if beside is None else (self.block(i, j), beside[i:j])
 
-    def _walk(self, f: Callable[[Any], Partial], items: list[Any]) -> Iterator[Partial]:
-        """f over items: threads with BLAS pinned when there is work for all, else BLAS with its own threads."""
-        workers = 1 if self.shape[0] * self.shape[1] < SERIAL or len(items) == 1 else threads.pinned.budget()
-        if 1 < workers <= len(items):
-            return threads.ordered(f, items, workers)
-        return map(f, items)
+    def _walk(self, f: Callable[[Any], Partial], items: list[Any]) -> Generator[Partial, None, None]:
+        """f over items: threads with BLAS pinned when there is work for most cores, else BLAS with its own threads."""
+        budget = 1 if self.shape[0] * self.shape[1] < SERIAL else threads.pinned.budget()
+        workers = min(budget, len(items))
+        if workers > 1 and 2 * workers >= budget:
+            yield from threads.ordered(f, items, workers)
+        else:
+            yield from map(f, items)

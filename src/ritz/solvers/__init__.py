@@ -26,18 +26,18 @@ def by_name(name: str, **options: object) -> Solver:
 
     Examples
     --------
-    >>> by_name("full")
-    SVD()
+    >>> by_name("full", max_iter=7), by_name("power", max_iter=7).max_iter
+    (SVD(), 7)
     """
     known = ALIASES.get(name, name)
     if known == "krylov":
         raise ValueError(
-            f"svd_solver={name!r} needs the krylov solver, which this version does not have yet; use 'auto', or "
+            f"solver {name!r} needs the krylov solver, which this version does not have yet; use 'auto', or "
             "'orthogonal' for a matrix-free iteration"
         )
     if known not in SOLVERS:
         names = ", ".join(map(repr, ["auto", *SOLVERS, *ALIASES]))
-        raise ValueError(f"svd_solver={name!r} is not one of {names}, nor a solver object such as ritz.solvers.Power()")
+        raise ValueError(f"solver {name!r} is not one of {names}, nor a solver object such as ritz.solvers.Power()")
     kind = SOLVERS[known]
     fields = getattr(kind, "__dataclass_fields__", {})
     return kind(**{key: value for key, value in options.items() if key in fields and value is not None})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -22,41 +23,60 @@ class Step(NamedTuple):
     residual: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Basis:
-    """An orthonormal basis Q holding the wanted eigenvectors, A·Q where known, and the way there.
+    """An orthonormal basis Q holding the wanted eigenvectors, and the way there.
 
-    `note` says why an iteration stopped short, empty if it did not.
+    AQ is the product A·Q where it is already known, P the left singular vectors where Q holds right ones. `note` says
+    why an iteration stopped short, empty if it did not.
     """
 
     Q: Array  # (dim, m), m ≥ k
-    AQ: Array | None = None
+    AQ: Array | None = None  # (dim, m)
+    P: Array | None = None  # (p, m)
     history: tuple[Step, ...] = ()
     note: str = ""
 
 
 class Solver(Protocol):
-    """Options live on the solver object; `side` says which operator it works on."""
+    """Options live on the solver object.
 
-    side: ClassVar[str]  # "covariance", "gram", or "either": the smaller of the two
+    `side` says which operator it works on: "covariance", "gram", or "either", the smaller of the two. `direct` solvers
+    decompose a dense operator or its factor; the others need only products.
+    """
 
-    def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis: ...
+    side: ClassVar[str]
+    direct: ClassVar[bool]
+
+    def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
+        """An orthonormal basis holding the k leading eigenvectors of A."""
+        ...
 
 
-def leading_pairs(A: Operator, k: int) -> Basis:
+def leading_vectors(A: Operator, k: int) -> Basis:
     """The k leading eigenvectors of the dense operator, and one more: the certificate asks what comes next."""
     matrix = A.dense()
     if matrix is None:
         raise DataError("this solver needs the matrix itself; the operator only knows products: try 'orthogonal'")
-    _, Q = eigh_descending(matrix, min(k + 1, A.dim))
-    return Basis(Q, matrix @ Q)
+    return Basis(eigh_descending(matrix, min(k + 1, A.dim))[1])
+
+
+def check_options(max_iter: int, change: float, oversample: int = 0) -> None:
+    """The options that iterative solvers share."""
+    if isinstance(max_iter, bool) or not isinstance(max_iter, Integral) or max_iter < 1:
+        raise ValueError(f"max_iter={max_iter!r} must be an integer >= 1")
+    if not 0 <= change < 1:
+        raise ValueError(f"change={change!r} must be a number with 0 <= change < 1")
+    if isinstance(oversample, bool) or not isinstance(oversample, Integral) or oversample < 0:
+        raise ValueError(f"oversample={oversample!r} must be an integer >= 0")
 
 
 def starting_block(start: Array | None, dim: int, width: int, rng: np.random.Generator) -> Array:
     """An orthonormal dim×width block: the given start, filled up with random columns."""
     block = rng.standard_normal((dim, width))
     if start is not None:
-        given = np.asarray(start, dtype=np.float64).reshape(len(start), -1)[:, :width]
+        given = np.atleast_1d(np.asarray(start, dtype=np.float64))
+        given = given.reshape(len(given), -1)[:, :width]
         if len(given) != dim:
             raise DataError(f"start has {len(given)} rows but the operator has order {dim}")
         if not np.isfinite(given).all() or not column_norms(given).all():
@@ -70,14 +90,14 @@ def target(A: Operator, tol: float | None, largest: float) -> float:
     return np.inf if tol is None else max(0.5 * tol * largest, A.rounding)
 
 
-def slow(component: int, history: list[Step], max_iter: int) -> str:
+def slow(history: list[Step], max_iter: int) -> str:
     """Why an iteration stopped short: the eigengap, read off the decay of its residuals."""
     last = history[-1]
     # Deep in the iteration a residual falls by λ_{i+1}/λ_i per step; ten steps smooth the estimate.
     back = [step for step in history if step.component == last.component][-11:]
     ratio = (last.residual / back[0].residual) ** (1 / max(1, len(back) - 1)) if back[0].residual else 1.0
     return (
-        f"component {component + 1} stopped at max_iter={max_iter} with residual {last.residual:.1e}: the next "
+        f"component {last.component + 1} stopped at max_iter={max_iter} with residual {last.residual:.1e}: the next "
         f"eigenvalue is about {min(ratio, 1.0):.4f} times this one (a relative eigengap of {max(1 - ratio, 0):.1e}), "
         "and each iteration gains only that factor"
     )

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ritz.operators import Operator
-from ritz.solvers.base import Basis, leading_pairs
+from ritz.solvers.base import Basis, leading_vectors
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Gram:
     """
 
     side: ClassVar[str] = "gram"
+    direct: ClassVar[bool] = True
 
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
-        return leading_pairs(A, k)
+        return leading_vectors(A, k)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ritz.linalg import Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
-from ritz.solvers.base import Basis, Step, slow, starting_block, target
+from ritz.solvers.base import Basis, Step, check_options, slow, starting_block, target
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,10 @@ class Orthogonal:
     oversample: int = 10
     start: Array | None = None
     side: ClassVar[str] = "either"
+    direct: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_options(self.max_iter, self.change, self.oversample)
 
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
         U = starting_block(self.start, A.dim, min(k + self.oversample, A.dim), rng)
@@ -43,7 +47,7 @@ class Orthogonal:
             history.append(Step(iteration, worst, float(values[worst]), change, float(residuals[worst])))
             quiet = change <= self.change or residuals[worst] <= A.rounding
             if quiet and residuals[worst] <= target(A, tol, largest):
-                return Basis(U, AU, tuple(history))
+                return Basis(U, AU, history=tuple(history))
             if iteration < self.max_iter:
                 previous, U = values, orthonormalise(AU)
-        return Basis(U, AU, tuple(history), slow(history[-1].component, history, self.max_iter))
+        return Basis(U, AU, history=tuple(history), note=slow(history, self.max_iter))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ritz.linalg import Array
 from ritz.operators import Operator
-from ritz.solvers.base import Basis, Step, slow, starting_block, target
+from ritz.solvers.base import Basis, Step, check_options, slow, starting_block, target
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,10 @@ class Power:
     change: float = 1e-9
     start: Array | None = None
     side: ClassVar[str] = "either"
+    direct: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_options(self.max_iter, self.change)
 
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
         starts = starting_block(self.start, A.dim, k, rng)
@@ -40,8 +44,8 @@ class Power:
             V, AV = np.column_stack([V, v]), np.column_stack([AV, Av])
             history += steps
             if not done:
-                notes.append(slow(i, steps, self.max_iter))
-        return Basis(V, AV, tuple(history), "; ".join(notes[:3]))
+                notes.append(slow(steps, self.max_iter))
+        return Basis(V, AV, history=tuple(history), note="; ".join(notes[:3]))
 
     def _component(
         self, A: Operator, V: Array, AV: Array, start: Array, tol: float | None
@@ -72,7 +76,8 @@ def _unit_outside(V: Array, w: Array) -> Array:
         w = w - V @ (V.T @ w)
         norm = float(np.linalg.norm(w))
         if not norm:  # w lies in span(V) to the last bit: any direction outside serves
-            w = np.eye(len(w))[int(np.argmin(np.einsum("ij,ij->i", V, V)))]
+            w = np.zeros_like(w)
+            w[int(np.argmin(np.einsum("ij,ij->i", V, V)))] = 1.0
             w = w - V @ (V.T @ w)
             norm = float(np.linalg.norm(w))
         w = w / norm

@@ -21,9 +21,11 @@ class SVD:
     """
 
     side: ClassVar[str] = "covariance"
+    direct: ClassVar[bool] = True
 
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
         F = A.factor()
         if F is None:
             raise DataError("svd needs rows; a symmetric matrix has no factor at hand: use 'covariance'")
-        return Basis(svd(F)[2])
+        P, _, V = svd(F)
+        return Basis(V, P=P)

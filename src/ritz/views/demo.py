@@ -59,6 +59,4 @@ def components_table(pca: PCA) -> Table:
 
 def certificate_lines(certificate: Certificate) -> str:
     """The certificate in words."""
-    verdict, *_ = str(certificate).splitlines()
-    remarks = str(certificate).splitlines()[-2:]
-    return "[bold green]Certificate[/] " + "\n            ".join([verdict, *remarks])
+    return "[bold green]Certificate[/] " + "\n  ".join([certificate.verdict, *certificate.remarks])
