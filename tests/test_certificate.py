@@ -92,6 +92,7 @@ def test_no_bound_is_ever_violated(X, solver, prep, draw):
     assert not truth_violations(pca, X)
 
 
+@pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(
     seed=st.integers(0, 2**32),

@@ -11,7 +11,7 @@ from ritz.moments import moments
 from ritz.operators import Covariance, Dense, Function, Gram
 from ritz.rows import as_rows
 
-SHAPES = [(300, 12), (12, 300), (5000, 20)]
+SHAPES = [(300, 12), (12, 300), (1200, 60)]
 PREPARATIONS = [(False, False), (True, False), (True, True), (False, True)]
 
 

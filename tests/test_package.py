@@ -60,6 +60,17 @@ def test_usage_errors_exit_with_2(arguments):
     assert done.stdout == ""
 
 
+def test_a_closed_pipe_is_no_failure():
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {sys.executable} -m ritz demo | head -1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
 EXCEPTIONS = {
     "test_pca_score[full]",
     "test_pca_score[covariance_eigh]",

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
@@ -215,7 +216,8 @@ def test_eigen_of_matrix_operator_and_function_agree():
 
 def test_eigen_obeys_max_iter_and_start():
     A = np.diag([3.0, 2.99, 1.0])
-    assert len(eigen(A, 1, solver="power", max_iter=7).history) == 7
+    with pytest.warns(AccuracyWarning, match="eigengap"):
+        assert len(eigen(A, 1, solver="power", max_iter=7).history) == 7
     assert len(eigen(A, 1, solver="power", start=[1.0, 0, 0]).history) <= 2
     with pytest.raises(DataError, match="start has 2 rows"):
         eigen(A, 1, solver="power", start=[1.0, 0])
@@ -228,8 +230,6 @@ def test_eigen_obeys_max_iter_and_start():
     with pytest.raises(ValueError, match="Covariance has no option max_iter"):
         eigen(A, 1, solver="covariance", max_iter=3)
     with pytest.raises(TypeError, match="aslinearoperator"):
-        from scipy import sparse
-
         eigen(sparse.csr_array(A), 1)
 
 
@@ -237,8 +237,8 @@ def test_eigen_obeys_max_iter_and_start():
 @pytest.mark.parametrize("solver", ["auto", "power", "orthogonal"])
 def test_eigen_of_matrices_of_any_size(size, solver):
     A = np.diag([5.0, 3.0, 1.0, 0.5])
-    for given in (A * size, lambda V: (A @ V) * size):
-        found = eigen(given, 2, solver=solver if solver != "auto" or not callable(given) else "power", dim=4)
+    for matrix in (A * size, lambda V: (A @ V) * size):
+        found = eigen(matrix, 2, solver=solver, dim=4)
         np.testing.assert_allclose(found.values / size, [5, 3], rtol=1e-9)
         assert found.certificate.satisfied
         assert (found.certificate.value_bounds[:, 0] / size <= [5 + 1e-9, 3 + 1e-9]).all()
@@ -268,6 +268,18 @@ def test_slightly_indefinite_matrices_get_bounds_that_hold():
     hidden = np.diag([1.0, 9e-9, 1e-9] + [-9e-11] * 97)
     missed = eigen(hidden, 2, solver="power", start=np.eye(100)[:, [0, 2]])
     assert missed.certificate.value_bounds[1, 1] >= 9e-9
+
+
+def test_from_covariance_refuses_what_does_not_fit_together():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="pass n_rows"):
+        PCA.from_covariance(np.eye(2), n_components="mle")
+    with pytest.raises(ValueError, match="center=False"):
+        PCA.from_covariance(np.eye(2), mean=[1, 2], center=False)
+    with pytest.raises(DataError, match="different orders"):
+        PCA.from_covariance(pd.DataFrame(np.eye(2), index=["a", "b"], columns=["b", "a"]))
+    with pytest.raises(ValueError, match="needs the rows"):
+        PCA.from_covariance(np.eye(2), svd_solver="gram")
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, -3, 2.5])
@@ -333,10 +345,10 @@ def test_plan_says_what_fit_does():
 
 
 def test_a_tight_memory_limit_walks_the_rows_again_and_again():
-    X = with_spectrum(1500, 1200, 2.0 ** -np.arange(1200), np.random.default_rng(1))
+    X = with_spectrum(600, 510, 2.0 ** -np.arange(510), np.random.default_rng(1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)  # without the matrix, completeness rests on the trace
-        pca = PCA(3, memory_limit="40MB").fit(X)
+        pca = PCA(3, memory_limit="10MB").fit(X)
     assert pca.plan_.solver == "orthogonal"
     assert pca.certificate_.passes > 3
     assert compare(pca, PCA(3).fit(X)).max() < 1e-5
@@ -426,6 +438,39 @@ def test_the_certificate_counts_all_passes():
     pca = PCA(7, tol=1e-6).fit(X)
     assert pca.plan_.solver == "svd"
     assert pca.certificate_.passes == 2  # the moments are not walked again
+
+
+def test_the_variance_left_out_is_never_lost_in_rounding():
+    X = np.random.default_rng(0).standard_normal((2000, 5)) * [3e6, 2e6, 1e6, 0.5, 0.4]
+    pca, peer = PCA(3).fit(X), Peer(3, svd_solver="full").fit(X)
+    assert pca.noise_variance_ == pytest.approx(peer.noise_variance_, rel=1e-6)
+    assert pca.subspace_.total_error == pytest.approx(pca.reconstruction_error(X).sum(), rel=1e-3)
+    assert pca.score(X) == pytest.approx(peer.score(X), rel=1e-6)
+
+
+def test_constant_columns_do_not_send_auto_to_svd():
+    X = np.column_stack([np.random.default_rng(0).standard_normal((3000, 20)), np.full(3000, 7.0)])
+    with pytest.warns(AccuracyWarning, match="rank 20"):
+        pca = PCA().fit(X)
+    assert pca.plan_.solver == "covariance"
+
+
+def test_warnings_as_errors_leave_the_old_state():
+    pca = PCA(2).fit(IRIS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", AccuracyWarning)
+        with pytest.raises(AccuracyWarning):
+            pca.set_params(n_components=3).fit(np.diag([1.0, 1.0, 1.0, 1.0, 1.0]))
+    assert pca.n_components_ == 2
+    assert pca.n_features_in_ == 4
+
+
+def test_inverse_transform_refuses_nan_and_other_widths():
+    pca = PCA(2).fit(IRIS)
+    with pytest.raises(DataError, match="1 NaN, first at row 0, column 1"):
+        pca.inverse_transform([[1.0, np.nan]])
+    with pytest.raises(DataError, match="2 components"):
+        pca.inverse_transform([[1.0, 2.0, 3.0]])
 
 
 def test_a_collinear_column_is_reported_when_all_components_are_asked_for():

@@ -190,7 +190,40 @@ def test_repeated_and_empty_names_are_told_apart_with_a_warning():
         np.testing.assert_allclose(pca.transform(table), PCA(2).fit(X).transform(X), atol=1e-12)
 
 
-@pytest.mark.parametrize("source", ["data.csv", b"data", None, 3])
+@pytest.mark.parametrize("name", ["collect", "column_names", "columns", "shape", "iloc"])
+def test_column_names_that_are_also_methods(name):
+    table = pd.DataFrame(X, columns=[name, *"bcdef"])
+    np.testing.assert_allclose(PCA(2).fit(table).components_, PCA(2).fit(X).components_, atol=1e-12)
+
+
+def test_a_table_of_one_dtype_is_walked_in_place():
+    table = pd.DataFrame(X)
+    assert np.shares_memory(as_rows(table).block(0, 10), table.to_numpy())
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        np.array([["1", "2"], ["3", "5"], ["7", "1"]], dtype=object),
+        np.array([[1, np.datetime64("2020")], [2, np.datetime64("2021")]], dtype=object),
+        [[1.0, "a"], [2.0, "b"]],
+        pd.DataFrame({"a": [1.0, 2, 3], "b": [1, "2", 3]}),
+        pd.DataFrame({"a": [1.0, 2], "b": [1 + 2j, 3]}),
+        np.array([[1, 10**400], [2, 3]], dtype=object),
+    ],
+)
+def test_text_dates_and_the_like_are_never_read_as_numbers(bad):
+    with pytest.raises(DataError, match=r"column (0|1|'b')"):
+        PCA(1).fit(bad)
+
+
+@pytest.mark.parametrize("source", [(i for i in range(3)), {"a": 1}, None, object()])
+def test_objects_without_rows_are_type_errors(source):
+    with pytest.raises(TypeError, match="cannot walk the rows"):
+        PCA(1).fit(source)
+
+
+@pytest.mark.parametrize("source", ["data.csv", b"data", 3])
 def test_things_without_rows(source):
     with pytest.raises((TypeError, ValueError)):
         PCA().fit(source)

@@ -27,7 +27,7 @@ class Certificate:
     completeness : "proved", "probability" or "not excluded": whether a larger eigenvalue may have been missed
     failure_probability : of the completeness claim, 0 when proved, None when nothing is claimed
     complete_to : how many leading components surely belong to the top k
-    rank : values found whose variance is above what rounding can fake; the rank of the data where it is below k
+    rank : how many of the components have a variance above what rounding can fake; below k it is the rank of the data
     rounding : bound on the rounding error of A, in the units of the eigenvalues
     audited : whether `rounding` rests on blocks recomputed in float64 instead of a worst case
     passes : walks over the data
@@ -78,6 +78,8 @@ class Certificate:
         reached = self.reached
         asked = "the best the arithmetic allows" if self.tol == 0 else f"{self.tol:.0e}"
         word = "accurate as asked" if self.satisfied else "NOT as accurate as asked"
+        if self.completeness == "not excluded":
+            word += ", but a larger component may have been missed"
         return f"{word}: relative error of every component at most {reached:.1e} (asked: {asked})"
 
     def _table(self, most: int = 12) -> list[str]:
@@ -86,7 +88,8 @@ class Certificate:
         lines = [head + f" {'angle off by':>13}  group"]
         names = {i: f"{s + 1}–{e}" if e - s > 1 else "" for s, e in self.groups for i in range(s, e)}
         for i in range(min(most, len(self.values))):
-            error = max(self.value_bounds[i, 1] - self.values[i], self.values[i] - self.value_bounds[i, 0])
+            with np.errstate(invalid="ignore"):
+                error = np.nan_to_num(np.max(np.abs(self.value_bounds[i] - self.values[i])), nan=np.inf)
             line = f"{i + 1:>4} {self.values[i]:>12.6g} {error:>12.1e}"
             line += "" if sampling is None else f" {sampling[i]:>11.1e}"
             lines.append(line + f" {_angle(self.angle_bounds[i]):>13}  {names[i]}".rstrip())

@@ -8,6 +8,8 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg import Array, orthonormalise, svd
+from ritz.spectrum import Spectrum
+from ritz.subspace import Subspace
 
 
 def compare(a: Any, b: Any) -> Array:
@@ -36,10 +38,12 @@ def compare(a: Any, b: Any) -> Array:
 
 def _columns(model: Any) -> Array:
     """An orthonormal basis of the subspace a model or an array stands for."""
-    for name in ("subspace_", "axes", "vectors"):
-        if hasattr(model, name):
-            inner = getattr(model, name)
-            return _columns(inner) if name == "subspace_" else np.asarray(inner, dtype=np.float64)
+    if isinstance(model, Subspace):
+        return model.axes
+    if isinstance(model, Spectrum):
+        return model.vectors
+    if hasattr(model, "subspace_"):
+        return _columns(model.subspace_)
     if hasattr(model, "fit") and not hasattr(model, "components_"):
         raise DataError(f"{type(model).__name__} is not fitted yet; fit it before comparing")
     V = np.asarray(model.components_.T if hasattr(model, "components_") else model, dtype=np.float64)

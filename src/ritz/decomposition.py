@@ -43,6 +43,10 @@ class Request:
         check_tol(self.tol)
         if not isinstance(self.ddof, Integral) or isinstance(self.ddof, bool) or self.ddof < 0:
             raise ValueError(f"ddof={self.ddof!r} must be an integer >= 0; 1 divides by n - 1, 0 by n")
+        if isinstance(self.solver, type):
+            raise ValueError(
+                f"svd_solver is the class {self.solver.__name__}; pass an object: {self.solver.__name__}()"
+            )
         if not isinstance(self.solver, str) and not hasattr(self.solver, "basis"):
             raise ValueError(f"svd_solver={self.solver!r} is neither a name nor a solver object with a basis method")
         if self.name != "auto":
@@ -73,6 +77,7 @@ class Decomposition:
     plan: Plan
     total: float  # trace, in units of `unit`
     unit: float
+    left_out_seen: bool = True  # whether the variance left out stands above rounding
 
 
 def decompose(rows: Rows, request: Request) -> Decomposition:
@@ -82,7 +87,6 @@ def decompose(rows: Rows, request: Request) -> Decomposition:
     if n < least:
         raise DataError(f"needs at least {least} rows for a variance, got n_samples={n} with ddof={request.ddof}")
     request = replace(request, n_components=rank.checked(request.n_components, n, d))
-    reachable = min(n - request.center, d)
     found, passes = None, 0
     for plan, wide in _attempts(rows, request):
         if found is None or wide:
@@ -95,11 +99,18 @@ def decompose(rows: Rows, request: Request) -> Decomposition:
             )
             passes += 1
         result = _attempt(rows, request, plan, found, passes)
-        certificate = result.certificate
-        passes = certificate.passes
-        if certificate.satisfied and certificate.rank >= min(len(certificate.values), reachable):
+        passes = result.certificate.passes
+        varying = int(np.count_nonzero(found.diagonal))
+        if result.certificate.satisfied and _all_seen(result, min(n - request.center, varying)):
             break
     return result
+
+
+def _all_seen(result: Decomposition, reachable: int) -> bool:
+    """Whether every variance that can differ from 0, kept or left out, stands above rounding."""
+    certificate = result.spectrum.certificate
+    k = len(certificate.values)
+    return certificate.rank >= min(k, reachable) and (k >= reachable or result.left_out_seen)
 
 
 def _attempts(rows: Rows, request: Request) -> list[tuple[Plan, bool]]:
@@ -137,16 +148,17 @@ def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: i
         A.dense()
     solver = request.chosen(plan.solver)
     result, total = _solve(A, solver, request, min(rows.shape), rows.shape[0])
+    left_out, seen = _left_out(result, total, min(rows.shape))
     subspace = Subspace(
         axes=result.vectors,
         variances=squared(result.values, unit),
         mean=found.mean if request.center else None,
         scale=scale,
-        left_out=float(squared(_left_out(result, total, min(rows.shape)), unit)),
+        left_out=float(squared(left_out, unit)),
         n_rows=rows.shape[0],
         ddof=request.ddof,
     )
-    return Decomposition(subspace, result, result.certificate.in_units(unit), plan, total, unit)
+    return Decomposition(subspace, result, result.certificate.in_units(unit), plan, total, unit, seen)
 
 
 def preprocessing(rows: Rows, found: Moments, request: Request) -> tuple[Preprocessing, Array | None, float]:
@@ -160,7 +172,7 @@ def preprocessing(rows: Rows, found: Moments, request: Request) -> tuple[Preproc
     constant = np.flatnonzero(scale <= 2 * np.finfo(float).eps * np.abs(found.mean) * request.center)
     if len(constant):
         names = ", ".join(rows.name(int(j)) for j in constant[:5]) + (", …" if len(constant) > 5 else "")
-        what = "constant" if request.center else "zero"
+        what = "constant (to rounding)" if request.center else "zero"
         raise DataError(f"scale=True, but {len(constant)} column(s) are {what}: {names}; drop them or use scale=False")
     return Preprocessing(shift, delta, 1 / scale), scale, 1.0
 
@@ -187,18 +199,22 @@ def _solve(A: Operator, solver: Solver, request: Request, bound: int, n_rows: in
     return certify(A, pairs, basis, k, tol=request.tol, n_rows=n_rows), total
 
 
-def _left_out(found: Spectrum, total: float, bound: int) -> float:
-    """Σ of the values left out: summed where all are known, else what the trace has left."""
+def _left_out(found: Spectrum, total: float, bound: int) -> tuple[float, bool]:
+    """Σ of the values left out, and whether it stands above rounding: summed where all are known, else by the trace."""
     if found.spare is not None and len(found.values) + len(found.spare) >= bound:
-        return float(np.sum(found.spare[: bound - len(found.values)]))
-    rest = total - float(np.sum(found.values))
-    return rest if rest > (len(found.values) + 1) * found.certificate.rounding else 0.0
+        return float(np.sum(found.spare[: bound - len(found.values)])), True
+    rest = max(total - float(np.sum(found.values)), 0.0)
+    return rest, rest > (len(found.values) + 1) * found.certificate.rounding
 
 
 def decompose_matrix(
     A: Dense, unit: float, scale: Array | None, request: Request, mean: Array | None, n_rows: int | None
 ) -> Decomposition:
     """Fit a principal subspace to a covariance matrix given directly, A·unit²."""
+    if request.n_components == "mle" and n_rows is None:
+        raise ValueError("n_components='mle' weighs the evidence of the rows; pass n_rows")
+    if mean is not None and not request.center:
+        raise ValueError("center=False, but a mean was given; leave one of them out")
     request = replace(request, n_components=rank.checked(request.n_components, n_rows or A.dim, A.dim))
     name = "covariance" if request.name == "auto" else request.name
     if name in ("svd", "gram"):
@@ -210,7 +226,7 @@ def decompose_matrix(
         variances=squared(found.values, unit),
         mean=mean,
         scale=scale,
-        left_out=float(squared(_left_out(found, total, A.dim), unit)),
+        left_out=float(squared(_left_out(found, total, A.dim)[0], unit)),
         n_rows=n_rows,
         ddof=request.ddof,
     )

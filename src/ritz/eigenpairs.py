@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
-from ritz.errors import DataError
+from ritz.errors import AccuracyWarning, DataError
 from ritz.linalg import Array, gamma, positive_definite
 from ritz.operators import Dense, Function, Operator
 from ritz.solvers import Solver, by_name
@@ -56,7 +57,12 @@ def eigen(
     chosen = _solver(solver, operator, {"max_iter": max_iter, "start": start})
     basis = chosen.basis(operator, int(k), tol=tol, rng=np.random.default_rng(random_state))
     pairs = operator.ritz(basis.Q, basis.AQ)
-    return certify(operator, pairs, basis, int(k), tol=tol).in_units(unit)
+    found = certify(operator, pairs, basis, int(k), tol=tol).in_units(unit)
+    if not found.certificate.satisfied:
+        why = f"; {found.note}" if found.note else ""
+        message = f"accuracy tol={tol:g} was not reached: {found.certificate.reached:.1e} was{why}"
+        warnings.warn(message, AccuracyWarning, stacklevel=2)
+    return found
 
 
 def _operator(A: Any, dim: int | None) -> tuple[Operator, float]:

@@ -21,7 +21,8 @@ from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.finite import check_finite
 
-SAMPLE = 1024  # rows averaged into the provisional mean
+SAMPLE = 1024  # rows averaged into the provisional mean, fewer where they are wide
+WIDE = 1 << 18  # entries of that sample
 NARROW = 1 << 22  # entries from which narrow data is multiplied in float32, audited in float64
 PROBES = 6  # random vectors of the audit
 # ‖E‖ exceeds 10·√(2/π)·max ‖E g‖ over six Gaussian g with probability 1e-6 (Halko, Martinsson, Tropp 2011, §4.3).
@@ -137,8 +138,9 @@ def provisional_mean(rows: Rows, dtype: np.dtype[Any]) -> tuple[Array, Array]:
 
     Where all the sampled values agree it is that value itself, so that a constant column shifts to exact zeros.
     """
-    n = rows.shape[0]
-    sample = rows.take(np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp))).astype(np.float64)
+    n, d = rows.shape
+    size = min(n, SAMPLE, max(16, WIDE // d))
+    sample = rows.take(np.unique(np.linspace(0, n - 1, size).astype(np.intp))).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         mean = np.mean(sample / len(sample), axis=0) * len(sample)
         mean = np.where((sample == sample[0]).all(axis=0), sample[0], mean)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
 
 from ritz import rank
 from ritz.rows import Rows, as_rows
@@ -68,7 +70,8 @@ def choose(rows: Rows, asked: int | float | str | None, limit: int) -> Plan:
     finest = plan_for(rows, "svd", SVD(), k, limit)
     if max(n, d) <= SMALL:
         return replace(finest, why=f"{n}×{d} is small, so full accuracy in small variances costs nothing")
-    if k >= 0.8 * min(n, d) and (finest.operations or 0.0) <= QUICK and finest.memory <= limit:
+    nearly_all = k >= 0.8 * min(n, d) and n < 10 * d  # much taller data has its covariance almost for free
+    if nearly_all and (finest.operations or 0.0) <= QUICK and finest.memory <= limit:
         return replace(finest, why="nearly the whole spectrum is asked for, and svd resolves its small end")
     first, solver, why = (
         ("covariance", Covariance(), f"{d} columns are fewer than {n} rows, so the {d}×{d} covariance")
@@ -106,7 +109,7 @@ def plan_for(rows: Rows, name: str, solver: Solver, k: int, limit: int) -> Plan:
     return Plan(name, side, 5 if lifted else 1, operations, walk + matrix + lifted * block, why, True)
 
 
-def parse_bytes(limit: int | float | str | None) -> int:
+def parse_bytes(limit: Any) -> int:
     """Bytes from 2e9, "512MB" or "2 GiB"; None stands for the physical memory of this machine.
 
     Examples
@@ -117,12 +120,12 @@ def parse_bytes(limit: int | float | str | None) -> int:
     if limit is None:
         return _physical_memory()
     if isinstance(limit, str):
-        match = re.fullmatch(r"\s*([0-9.]+)\s*([kMGT]?)(i?)B?\s*", limit)
+        match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", limit.lower())
         if not match:
             raise ValueError(f"memory_limit={limit!r} is not a size; write for instance '512MB' or '2GiB'")
         number, prefix, binary = match.groups()
-        limit = float(number) * (1024 if binary else 1000) ** " kMGT".index(prefix or " ")
-    count = limit if isinstance(limit, int | float) and not isinstance(limit, bool) else 0
+        limit = float(number) * (1024 if binary else 1000) ** " kmgt".index(prefix or " ")
+    count = float(limit) if isinstance(limit, Real) and not isinstance(limit, bool) else 0.0
     if not count > 0:
         raise ValueError(f"memory_limit={limit!r} must be a positive number of bytes")
     return int(count)

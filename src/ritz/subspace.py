@@ -102,7 +102,7 @@ class Subspace:
             if close.any():
                 residual = Z[close] - Y[close] @ self.axes.T
                 error[close] = np.einsum("ij,ij->i", residual, residual)
-            return error
+            return np.where(np.isinf(size), np.inf, error)
 
         return self._map(X, error)
 

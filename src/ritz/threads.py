@@ -12,7 +12,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -61,14 +61,21 @@ class _Pin:
             with self._lock:
                 self._holders -= 1
                 if not self._holders:
-                    self._limit.__exit__(None, None, None)
+                    self._restore()
+
+    def _restore(self) -> None:
+        # threadpoolctl lets only the thread that set a limit change it, but the last to leave may be another one.
+        release = getattr(OpenBLASController, "clear_controlling_thread", None)
+        if release is not None:
+            release(force=True)
+        self._limit.__exit__(None, None, None)
 
     def after_fork(self) -> None:
         """A child has none of its parent's threads: whoever held the pin or the lock is gone."""
         self._lock = threading.Lock()
         if self._holders:
             self._holders = 0
-            self._limit.__exit__(None, None, None)
+            self._restore()
 
 
 def _allowed() -> int:

@@ -133,6 +133,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any, rows: Rows) -> None:
         fitted = decompose(rows, self._request())
+        # Warnings first: where they are errors, the old state must survive them.
+        for message in complaints(fitted, self.n_components):
+            warnings.warn(message, AccuracyWarning, stacklevel=3)
         self._columns(X, rows, reset=True)
         self._adopt(fitted, rows.result_dtype)
         if self.verbose:
@@ -149,6 +152,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         pca = cls(**parameters)
         request, rows = pca._request(), as_rows(C)
+        _check_labels(C, rows)
         if n_rows is not None and (not isinstance(n_rows, Integral) or n_rows <= max(1, request.ddof)):
             raise ValueError(f"n_rows={n_rows!r} must be an integer above {max(1, request.ddof)}, or None if unknown")
         matrix = rows.map(lambda block: block.astype(np.float64))
@@ -159,6 +163,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         pca.n_features_in_ = operator.dim
         if rows.names is not None and all(isinstance(name, str) for name in rows.names):
             pca.feature_names_in_ = np.array(rows.names, dtype=object)
+        for message in complaints(fitted, pca.n_components):
+            warnings.warn(message, AccuracyWarning, stacklevel=2)
         pca._adopt(fitted, np.dtype(np.float64))
         return pca
 
@@ -274,8 +280,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         for name in ("dual_components_", "singular_values_", "n_samples_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(state)
-        for message in complaints(fitted, self.n_components):
-            warnings.warn(message, AccuracyWarning, stacklevel=4)
 
     def _density(self) -> Gaussian:
         return Gaussian(self.subspace_, float(self.noise_variance_))
@@ -288,6 +292,13 @@ def _seed(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(1 << 31))
     return int(check_random_state(random_state).randint(1 << 31))
+
+
+def _check_labels(C: Any, rows: Rows) -> None:
+    """A covariance whose rows are labelled like its columns, but in another order, is a mistake."""
+    labels = list(getattr(C, "index", ())) if rows.names is not None else []
+    if labels != list(rows.names or ()) and set(labels) == set(rows.names or ()):
+        raise DataError("the rows and columns of the covariance stand in different orders; reindex one of them")
 
 
 def standard_deviations(C: Array, rows: Rows) -> Array:
@@ -350,8 +361,8 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
     expected = asked is None and subspace.n_rows is not None and subspace.n_rows <= d and certificate.rank == k - 1
     if certificate.rank < k and not expected:
         found.append(
-            f"n_components={k}, but the data has rank {certificate.rank} to the resolution of {plan.solver}: the "
-            "components beyond it have variance exactly 0 and arbitrary directions"
+            f"{k} components were asked for, but the data has rank {certificate.rank} to the resolution of "
+            f"{plan.solver}: those beyond it have variance exactly 0 and arbitrary directions"
         )
     elif certificate.tie_at_k and certificate.satisfied and certificate.rank >= k:
         found.append(

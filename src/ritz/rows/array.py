@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import warnings
 from typing import Any
 
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block, Rows
+
+NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 
 
 class Array(Rows):
@@ -47,14 +50,30 @@ class Array(Rows):
             return self._from_objects(X)
         if kind == "c":
             raise DataError("Complex data not supported: covariance here is real; pass X.real and X.imag as columns")
-        raise DataError(f"expected numbers, found {X.dtype} in column {self.name(0)}; convert or drop such columns")
+        column = self._first_text(X) if kind in "US" else 0
+        raise DataError(
+            f"expected numbers, found {X.dtype} in column {self.name(column)}; convert or drop such columns"
+        )
+
+    def _first_text(self, X: NDArray[Any]) -> int:
+        """The first column with text that is no number, in an array that became text because of it."""
+        for j in range(X.shape[1]):
+            try:
+                X[:, j].astype(np.float64)
+            except ValueError:
+                return j
+        return 0
 
     def _from_objects(self, X: NDArray[Any]) -> NDArray[np.float64]:
         out = np.empty(X.shape)
         for j in range(X.shape[1]):
+            # NumPy would read numbers from text and from dates; here neither is a number.
+            text = next((value for value in X[:, j] if isinstance(value, NOT_NUMBERS)), None)
+            if text is not None:
+                raise DataError(f"column {self.name(j)} holds {text!r}, which is no number; convert or drop it")
             try:
-                out[:, j] = X[:, j]
-            except (TypeError, ValueError) as error:
+                out[:, j] = [np.nan if value is None else value for value in X[:, j]]
+            except (TypeError, ValueError, OverflowError) as error:
                 kind = TypeError if isinstance(error, TypeError) else DataError
                 raise kind(f"column {self.name(j)} holds something else than numbers: {error}") from error
         return out

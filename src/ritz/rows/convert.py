@@ -17,7 +17,10 @@ class Convertible(Array):
             raise TypeError("Sparse data is not supported yet: pass a dense array, for instance X.toarray()")
         if isinstance(source, (str, bytes)) or hasattr(source, "__fspath__"):
             raise TypeError(f"files cannot be opened yet: load {source!r} into an array or a table first")
-        super().__init__(np.asarray(source))
+        X = np.asarray(source)
+        if X.dtype == object and not X.ndim:
+            raise TypeError(f"cannot walk the rows of a {type(source).__name__}; pass a 2-D array or a table")
+        super().__init__(X)
 
     @classmethod
     def opens(cls, source: object) -> bool:

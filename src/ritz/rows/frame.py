@@ -19,14 +19,17 @@ class Frame(Rows):
     """Columns of one table, each a view of its column's memory wherever the table allows it."""
 
     def __init__(self, table: Any) -> None:
-        if hasattr(table, "collect"):
+        kind = type(table)  # asked of the class: a column may be called "collect" or "column_names"
+        if hasattr(kind, "collect"):
             raise DataError("a lazy table has no rows yet; call .collect() on it first")
-        self.names = tuple(getattr(table, "column_names", None) or table.columns)
-        check_shape((len(table), len(self.names)))
+        self.names = tuple(table.column_names if hasattr(kind, "column_names") else table.columns)
         self.shape = (len(table), len(self.names))
+        check_shape(self.shape)
         _check_names(self.names)
-        self._columns = [self._numbers(j, column) for j, column in enumerate(_columns(table))]
-        self.dtype = np.result_type(*self._columns)
+        whole = _one_array(table)
+        self._whole = None if whole is None else Array(whole, self.names)
+        self._columns = [] if self._whole else [self._numbers(j, column) for j, column in enumerate(_columns(table))]
+        self.dtype = self._whole.dtype if self._whole else np.result_type(*self._columns)
 
     @classmethod
     def opens(cls, source: object) -> bool:
@@ -35,10 +38,15 @@ class Frame(Rows):
         return bool(nw.dependencies.is_into_dataframe(source)) or type(source).__name__ == "LazyFrame"
 
     def block(self, start: int, stop: int) -> Block:
-        return np.stack([column[start:stop] for column in self._columns], axis=1, dtype=self.dtype)
+        return self._rows(slice(start, stop))
 
     def take(self, indices: NDArray[np.integer]) -> Block:
-        return np.stack([column[indices] for column in self._columns], axis=1, dtype=self.dtype)
+        return self._rows(indices)
+
+    def _rows(self, which: Any) -> Block:
+        if self._whole is not None:
+            return self._whole.take(which)
+        return np.stack([column[which] for column in self._columns], axis=1, dtype=self.dtype)
 
     def _numbers(self, j: int, column: Any) -> NDArray[Any]:
         """One column as numbers; missing values become NaN, which the walk reports with their place."""
@@ -46,11 +54,22 @@ class Frame(Rows):
 
         kind = column.dtype
         if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object)):
-            raise DataError(f"column {self.name(j)} holds {kind} values, not numbers; convert or drop it")
+            what = getattr(column.to_native(), "dtype", kind) if kind == nw.Unknown else kind
+            raise DataError(f"column {self.name(j)} holds {what} values, not numbers; convert or drop it")
         if kind == nw.Decimal or (kind != nw.Object and column.null_count()):
             column = column.cast(nw.Float64)
-        named = None if self.names is None else (self.names[j],)
-        return Array(column.to_numpy().reshape(-1, 1), named).block(0, self.shape[0])[:, 0]
+        return Array(column.to_numpy().reshape(-1, 1), (self._label(j),)).block(0, self.shape[0])[:, 0]
+
+    def _label(self, j: int) -> Any:
+        return self.names[j] if self.names else j
+
+
+def _one_array(table: Any) -> NDArray[Any] | None:
+    """The table as one array where its memory is one, as in a pandas table of a single dtype."""
+    dtypes = set(table.dtypes) if hasattr(type(table), "iloc") else set()
+    if len(dtypes) != 1 or not isinstance(dtype := dtypes.pop(), np.dtype) or dtype.kind not in "biuf":
+        return None
+    return np.asarray(table)
 
 
 def _columns(table: Any) -> Iterator[Any]:

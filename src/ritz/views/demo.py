@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 
 import numpy as np
@@ -13,9 +15,18 @@ from ritz.certificate import Certificate
 from ritz.estimators import PCA
 
 
+class Quiet(Console):
+    """A console that takes a closed pipe, as in `ritz demo | head`, for a wish and not for a failure."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0)
+
+
 def show(components: int) -> None:
     """Fit the digits and print the components, the certificate and what it means."""
-    console = Console()
+    console = Quiet(highlight=False)
     digits = load_digits()
     start = time.perf_counter()
     pca = PCA(components).fit(digits.data)
