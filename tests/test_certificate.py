@@ -116,7 +116,7 @@ def test_bounds_hold_for_matrices_given_directly(seed, d, gap, solver):
             assert sine(found.vectors[:, s:e], vectors[:, s:e]) <= found.certificate.angle_bounds[s] + 1e-15
 
 
-@pytest.mark.parametrize("n", [20_000, 300_000])
+@pytest.mark.parametrize("n", [12_000, 64_000])
 @pytest.mark.parametrize("offset", [0.0, 3.0, 1e4])
 @pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")
 @pytest.mark.parametrize("repeated", [False, True])  # repeated rows make every block's rounding errors alike
@@ -128,6 +128,8 @@ def test_audited_bounds_of_float32_products_hold(n, offset, repeated):
         X = np.ascontiguousarray(np.tile(X[:4], (n // 4, 1)))
     pca = PCA(5, svd_solver="covariance").fit(X)
     assert pca.certificate_.audited
+    if offset < 100 and not repeated:  # errors that repeat, or data of few digits, do not average out
+        assert pca.certificate_.rounding < 1e-7 * pca.total_variance_
     Z = X.astype(np.float64)
     Z -= Z.mean(axis=0)
     truth = np.linalg.eigvalsh(Z.T @ Z / (n - 1))[::-1]
@@ -136,32 +138,35 @@ def test_audited_bounds_of_float32_products_hold(n, offset, repeated):
     assert (truth[:5] <= high).all()
 
 
+LONG = (64_000, 66)  # enough entries and columns for float32 products
+
+
 def stuck_sensor(rng):
-    X = rng.standard_normal((1_000_000, 5))
-    X[550_000:555_000, :2] = 777.7
+    X = rng.standard_normal(LONG)
+    X[35_000:40_000, :2] = 777.7
     return X, {}
 
 
 def rare_bursts(rng):
-    X = rng.standard_normal((1_000_000, 5))
-    X[550_000:550_500] = 1e3 * rng.standard_normal(5)
+    X = rng.standard_normal(LONG)
+    X[35_000:35_500] = 1e3 * rng.standard_normal(66)
     return X, {}
 
 
 def one_outlier(rng):
-    X = rng.standard_normal((220_000, 20))
-    X[100_001] *= 1e4
+    X = rng.standard_normal(LONG)
+    X[30_001] *= 1e4
     return X, {}
 
 
 def mostly_zero(rng):
-    X = np.zeros((1_000_000, 5))
-    X[550_000:555_000] = rng.standard_normal((5000, 5))
+    X = np.zeros(LONG)
+    X[35_000:40_000] = rng.standard_normal((5000, 66))
     return X, {"center": False}
 
 
 def columns_of_all_sizes(rng):
-    return rng.standard_normal((100_000, 45)) * 10.0 ** np.linspace(-3, 3, 45), {"scale": True}
+    return rng.standard_normal(LONG) * 10.0 ** np.linspace(-3, 3, 66), {"scale": True}
 
 
 @pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")

@@ -23,10 +23,11 @@ from ritz.rows.finite import check_finite
 
 SAMPLE = 1024  # rows averaged into the provisional mean, fewer where they are wide
 WIDE = 1 << 18  # entries of that sample
-NARROW = 1 << 22  # entries from which narrow data is multiplied in float32, audited in float64
-PROBES = 6  # random vectors of the audit
-# ‖E‖ exceeds 10·√(2/π)·max ‖E g‖ over six Gaussian g with probability 1e-6 (Halko, Martinsson, Tropp 2011, §4.3).
-PROBE_FACTOR = 10 * np.sqrt(2 / np.pi)
+# Narrow data is multiplied in float32 where there is much of it and the rows are wide enough to pay for an audit.
+NARROW_ENTRIES, NARROW_COLUMNS = 1 << 22, 64
+# For a Gaussian g, ‖E g‖ ≥ |uᵀg| ‖E‖, so that four of them all stay below ‖E‖/25 with probability (0.8/25)⁴ = 1e-6
+# (after Halko, Martinsson and Tropp, SIAM Review 53, 2011, §4.3).
+PROBES, PROBE_FACTOR = 4, 25.0
 # Sums of squares outside these limits are rescaled: eigenvalues, and squares of their errors, must stay in range.
 SAFE_SQUARES = {np.dtype(np.float32): (1e-25, 1e35), np.dtype(np.float64): (1e-60, 1e60)}
 
@@ -175,7 +176,9 @@ class _Sums:
 
 def product_dtype(rows: Rows) -> np.dtype[Any]:
     """float32 where the data holds no more digits and there is enough of it to matter, else float64."""
-    return np.dtype(np.float32 if rows.narrow and rows.shape[0] * rows.shape[1] >= NARROW else np.float64)
+    n, d = rows.shape
+    pays = n * d >= NARROW_ENTRIES and d > NARROW_COLUMNS
+    return np.dtype(np.float32 if rows.narrow and pays else np.float64)
 
 
 def _sums(rows: Rows, shift: Array, unit: Array, full: bool, probes: Array) -> _Sums:

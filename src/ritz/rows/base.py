@@ -17,7 +17,7 @@ from ritz import threads
 Partial = TypeVar("Partial")
 Block = NDArray[Any]
 
-BLOCK_BYTES = 2 << 20  # a block and its centred copy stay in the second-level cache
+BLOCK_BYTES = 1 << 20  # a block and its centred copy stay in the second-level cache
 BLOCK_ROWS = 1024  # fewer rows leave a d×d product bound by memory, not arithmetic
 LANE_ROWS = 4096  # merging two d×d partial results costs about as much as 100 rows
 LANES = 64
@@ -109,7 +109,7 @@ class Rows(ABC):
     def block_rows(self) -> int:
         """Rows of a block: a few megabytes, but no fewer than a product needs to be bound by arithmetic."""
         row_bytes = 8 * self.shape[1]
-        enough = min(BLOCK_ROWS, 8 * BLOCK_BYTES // row_bytes)
+        enough = min(BLOCK_ROWS, 16 * BLOCK_BYTES // row_bytes)
         return max(1, min(self.shape[0], max(BLOCK_BYTES // row_bytes, enough)))
 
     def name(self, column: int) -> str:
