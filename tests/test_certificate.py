@@ -129,7 +129,7 @@ def test_audited_bounds_of_float32_products_hold(n, offset, repeated):
     pca = PCA(5, svd_solver="covariance").fit(X)
     assert pca.certificate_.audited
     if offset < 100 and not repeated:  # errors that repeat, or data of few digits, do not average out
-        assert pca.certificate_.rounding < 1e-7 * pca.total_variance_
+        assert pca.certificate_.rounding < 3e-7 * pca.total_variance_
     Z = X.astype(np.float64)
     Z -= Z.mean(axis=0)
     truth = np.linalg.eigvalsh(Z.T @ Z / (n - 1))[::-1]

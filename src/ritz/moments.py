@@ -25,9 +25,9 @@ SAMPLE = 1024  # rows averaged into the provisional mean, fewer where they are w
 WIDE = 1 << 18  # entries of that sample
 # Narrow data is multiplied in float32 where there is much of it and the rows are wide enough to pay for an audit.
 NARROW_ENTRIES, NARROW_COLUMNS = 1 << 22, 64
-# For a Gaussian g, ‖E g‖ ≥ |uᵀg| ‖E‖, so that four of them all stay below ‖E‖/25 with probability (0.8/25)⁴ = 1e-6
+# For a Gaussian g, ‖E g‖ ≥ |uᵀg| ‖E‖, so that six of them all stay below ‖E‖/8 with probability (0.8/8)⁶ = 1e-6
 # (after Halko, Martinsson and Tropp, SIAM Review 53, 2011, §4.3).
-PROBES, PROBE_FACTOR = 4, 25.0
+PROBES, PROBE_FACTOR = 6, 8.0
 # Sums of squares outside these limits are rescaled: eigenvalues, and squares of their errors, must stay in range.
 SAFE_SQUARES = {np.dtype(np.float32): (1e-25, 1e35), np.dtype(np.float64): (1e-60, 1e60)}
 

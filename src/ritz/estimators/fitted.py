@@ -1,0 +1,70 @@
+"""What a finished fit becomes on an estimator: attributes, and warnings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ritz.decomposition import Decomposition
+from ritz.linalg import squared
+
+
+def attributes(fitted: Decomposition, dtype: np.dtype[Any]) -> dict[str, Any]:
+    """The fitted attributes, scikit-learn's and ours."""
+    subspace, found, unit = fitted.subspace, fitted.spectrum, fitted.unit
+    d, k = subspace.axes.shape
+    n, deviations = subspace.n_rows, np.sqrt(found.values) * unit
+    rest = min(d if n is None else n, d) - k
+    ratios = found.values / fitted.total if fitted.total > 0 else np.zeros(k)
+    with np.errstate(over="ignore", under="ignore"):
+        state = {
+            "subspace_": subspace,
+            "certificate_": fitted.certificate,
+            "plan_": fitted.plan,
+            "history_": found.history,
+            "n_components_": k,
+            "components_": np.ascontiguousarray(subspace.axes.T, dtype=dtype),
+            "explained_variance_": subspace.variances.astype(dtype),
+            "explained_variance_ratio_": ratios.astype(dtype),
+            "total_variance_": float(squared(fitted.total, unit)),
+            "noise_variance_": subspace.left_out / rest if rest > 0 else 0.0,
+            "loadings_": (subspace.axes * deviations).astype(dtype),
+            "mean_": np.zeros(d) if subspace.mean is None else subspace.mean.copy(),
+            "scale_": None if subspace.scale is None else subspace.scale.copy(),
+            "_standard_deviations": deviations,
+            "_whitening": np.divide(1.0, deviations, out=np.zeros(k), where=found.values > 0),
+        }
+    if n is not None:
+        state |= {"n_samples_": n, "singular_values_": (deviations * np.sqrt(n - subspace.ddof)).astype(dtype)}
+    if found.dual is not None:
+        state["dual_components_"] = found.dual / unit
+    return state
+
+
+def complaints(fitted: Decomposition, asked: Any) -> list[str]:
+    """What the user should know and can act on."""
+    certificate, plan, subspace = fitted.certificate, fitted.plan, fitted.subspace
+    d, k = subspace.axes.shape
+    found = []
+    if not certificate.satisfied:
+        why = f"; {fitted.spectrum.note}" if fitted.spectrum.note else ""
+        found.append(
+            f"accuracy tol={certificate.tol:g} was not reached: {certificate.reached:.1e} was{why}; see certificate_"
+        )
+    elif certificate.completeness == "not excluded" and certificate.complete_to < min(k, certificate.rank):
+        remedy = "a larger memory_limit" if plan.why.startswith("the") else "svd_solver='auto'"
+        found.append(f"a component with larger variance may have been missed; {remedy} lets the certificate exclude it")
+    # All components of wide data end in one without variance, because of the mean: no news to whoever asked for all.
+    expected = asked is None and subspace.n_rows is not None and subspace.n_rows <= d and certificate.rank == k - 1
+    if certificate.rank < k and not expected:
+        found.append(
+            f"{k} components were asked for, but the data has rank {certificate.rank} to the resolution of "
+            f"{plan.solver}: those beyond it have variance exactly 0 and arbitrary directions"
+        )
+    elif certificate.tie_at_k and certificate.satisfied and certificate.rank >= k:
+        found.append(
+            f"component {k} and the next one have equal variance to rounding, so the subspace of {k} components is not "
+            "unique; keep one more or one fewer"
+        )
+    return found

@@ -1,0 +1,126 @@
+"""What an operator is, and the two that are given by the user: a matrix and a product."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.linalg import UNIT, Array, column_norms, gamma
+from ritz.rayleigh import Pairs, ritz_pairs, rotation
+
+COMBINING = 80  # additions beyond the blocks' own: merging runs, scaling, dividing
+
+
+class Operator(ABC):
+    """A symmetric positive semidefinite matrix A.
+
+    Attributes
+    ----------
+    dim : its order
+    trace : its trace, None where unknown
+    rank_bound : the most non-zero eigenvalues it can have
+    negativity : how far below 0 an eigenvalue may lie; 0 for what is positive by construction
+    work : operations that forming it takes
+    audited : whether `rounding` rests on a recomputed sample
+    passes : walks over the data so far
+    """
+
+    dim: int
+    rank_bound: int
+    trace: float | None = None
+    negativity: float = 0.0
+    work: float = 0.0
+    factor_rounding: float = 0.0
+    rows_of_factor: int = 0
+    audited: bool = False
+    passes: int = 0
+
+    @abstractmethod
+    def apply(self, V: Array) -> Array:  # (dim, b) -> (dim, b)
+        """A V."""
+
+    @property
+    @abstractmethod
+    def rounding(self) -> float:
+        """Bound on ‖fl(A v) − A v‖ over unit vectors v, with `apply` in float64."""
+
+    def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None) -> Pairs:
+        """The best eigenpairs inside span(Q). A dense operator multiplies again rather than believe AQ."""
+        if AQ is None or self.is_dense:
+            AQ = self.apply(Q)
+        turned = rotation(Q.T @ AQ)
+        if turned.lowest < -(10 * self.rounding + min(self.negativity, 1e-8 * float(turned.values[0]))):
+            raise DataError(f"the matrix has an eigenvalue of at most {turned.lowest:.2g}; it must have none below 0")
+        return ritz_pairs(Q, AQ, turned)
+
+    def dense(self) -> Array | None:  # (dim, dim)
+        """A itself, None where it is not at hand. Not to be written to."""
+        return None
+
+    def factor(self) -> Array | None:  # (p, dim)
+        """F with FᵀF = A, None where there is none."""
+        return None
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether `dense()` is known already."""
+        return False
+
+
+class Dense(Operator):
+    """A matrix given directly, whose eigenvalues may lie below 0 by `negativity`."""
+
+    def __init__(self, A: Array, negativity: float = 0.0) -> None:
+        self._A = A
+        self.dim = self.rank_bound = len(A)
+        self.trace = float(np.trace(A))
+        self.negativity = negativity
+
+    @cached_property
+    def rounding(self) -> float:
+        return gamma(self.dim + 4) * float(np.linalg.norm(self._A))
+
+    def apply(self, V: Array) -> Array:
+        self.passes += 1
+        return self._A @ V
+
+    def dense(self) -> Array:
+        return self._A
+
+    @property
+    def is_dense(self) -> bool:
+        return True
+
+
+class Function(Operator):
+    """A matrix known only as a product: a LinearOperator or a callable.
+
+    Nothing is known of the product's own arithmetic; a backward stable one in the precision it returns is assumed.
+    """
+
+    negativity = np.inf
+
+    def __init__(self, product: Callable[[Array], Any], dim: int, unit: float = 1.0) -> None:
+        self._product, self._unit, self._error = product, unit, 0.0
+        self.dim = self.rank_bound = dim
+
+    @property
+    def rounding(self) -> float:
+        return self._error
+
+    def apply(self, V: Array) -> Array:
+        self.passes += 1
+        AV = np.asarray(self._product(V.copy()))  # a product that works in place must not touch the solver's basis
+        if AV.shape != V.shape:
+            raise DataError(f"the operator turned a block of shape {V.shape} into one of shape {AV.shape}")
+        if AV.dtype.kind not in "biuf" or not np.isfinite(AV).all():
+            raise DataError(f"the operator returned {AV.dtype} entries that are not finite real numbers")
+        relative = gamma(self.dim + 4) * max(1.0, float(np.finfo(np.result_type(AV, np.float16)).eps) / 2 / UNIT)
+        AV = AV.astype(np.float64) / self._unit
+        self._error = max(self._error, relative * float(column_norms(AV).max(initial=0.0)))
+        return AV

@@ -1,0 +1,161 @@
+"""The covariance of rows, d×d."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+
+from ritz.linalg import UNIT, Array, gamma, triangle
+from ritz.moments import Moments
+from ritz.operators.base import COMBINING, Operator
+from ritz.preprocessing import Preprocessing
+from ritz.rayleigh import Pairs, ritz_pairs, ritz_triplets, rotation
+from ritz.rows import Rows
+from ritz.rows.base import Block
+
+
+class Covariance(Operator):
+    """C = ZᵀZ/(n − ddof), Z the preprocessed rows, d×d. Nothing is copied to be centred or scaled.
+
+    `apply` uses what has been formed already: the factor, the dense matrix, or else a pass over the rows.
+    """
+
+    def __init__(
+        self, rows: Rows, prepare: Preprocessing, moments: Moments, ddof: int, rank_bound: int, passes: int = 1
+    ) -> None:
+        self.rows, self.prepare, self.moments = rows, prepare, moments
+        self.divisor = rows.shape[0] - ddof
+        self.dim, self.rank_bound = rows.shape[1], rank_bound
+        self.passes = passes  # the moments took one
+        self.work = float(rows.shape[0]) * self.dim**2
+        # Powers of two, or one over standard deviations, bring the units of the moments to those of Z.
+        self._ratio = moments.unit if prepare.weight is None else moments.unit * prepare.weight
+        self.trace = float(np.sum(moments.diagonal * self._ratio**2)) / self.divisor
+        self.sizes = float(np.sum(moments.sizes * self._ratio**2)) / self.divisor
+        self._factor: Array | None = None
+
+    @cached_property
+    def scaling(self) -> float:
+        """Relative error of the variances that the columns were divided by; they are rounded like all the rest."""
+        weight = self.prepare.weight
+        if weight is None or (weight == weight[0]).all() or not (self.moments.diagonal > 0).all():
+            return 0.0
+        return self.moments.rounding * self._offset + self._audit + 8 * UNIT
+
+    @cached_property
+    def _offset(self) -> float:
+        """The most that the remainder of the shift adds to a column's size."""
+        return float(np.max(self.moments.sizes / np.maximum(self.moments.diagonal, np.finfo(float).tiny)))
+
+    @property
+    def _audit(self) -> float:
+        """The audited error of float32 products: in units of the deviations when scaled, else of the scatter."""
+        return self.moments.audit * self._offset if self.moments.scaled else self.moments.audit / self.divisor
+
+    @property
+    def rounding(self) -> float:
+        """Scales with tr(C), not with λ₁: every entry of Z leaves its own rounding error behind."""
+        if self._factor is not None:
+            return 2 * self.factor_rounding * float(np.sqrt(self.sizes))
+        scaled = self.scaling * float(self.trace or 0.0)
+        if self.is_dense:
+            return self.moments.rounding * self.sizes + self._audit + gamma(self.dim + 8) * self._norm + scaled
+        chain = self.rows.block_rows + self.rows.shape[0] // self.rows.block_rows + self.dim + COMBINING
+        return 2 * gamma(chain) * self.sizes + scaled
+
+    @cached_property
+    def _norm(self) -> float:
+        return float(np.linalg.norm(self._dense))
+
+    @property
+    def audited(self) -> bool:  # type: ignore[override]
+        return self.moments.audit > 0 and self.is_dense and self._factor is None
+
+    @property
+    def is_dense(self) -> bool:
+        return "_dense" in self.__dict__
+
+    @cached_property
+    def _dense(self) -> Array:
+        C = self.moments.scatter / self.divisor
+        if (self._ratio != 1).any():
+            C *= self._ratio
+            C *= self._ratio[:, None]
+        return C
+
+    def dense(self) -> Array | None:
+        return self._dense if self.moments.scatter.ndim == 2 else None
+
+    def apply(self, V: Array) -> Array:
+        if self._factor is not None:
+            return self._factor.T @ (self._factor @ V)
+        if self.is_dense:
+            return self._dense @ V
+        self.passes += 1
+        return self.rows.reduce(lambda blocks: self._project(blocks, V), np.add) / self.divisor
+
+    def _project(self, blocks: Iterable[Block], V: Array) -> Array:
+        """Zᵀ(Z V) over a run of blocks."""
+        buffer, AV = self.buffer(), np.zeros(V.shape)
+        for block in blocks:
+            Z = self.prepare(block, buffer)
+            AV += Z.T @ (Z @ V)
+        return AV
+
+    def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None) -> Pairs:
+        """From the factor where it is known, else from a product that yields a factor of QᵀCQ on the way."""
+        if self._factor is not None:
+            return ritz_triplets(self._factor, Q, P)
+        if AQ is not None or self.is_dense:
+            return super().ritz(Q, AQ)
+        self.passes += 1
+        AQ, T = self.rows.reduce(lambda blocks: self._project_both(blocks, Q), _add_both)
+        return ritz_pairs(Q, AQ / self.divisor, rotation(T.T @ T / self.divisor, T / np.sqrt(self.divisor)))
+
+    def _project_both(self, blocks: Iterable[Block], Q: Array) -> tuple[Array, Array]:
+        """Zᵀ(Z Q) and the triangle of Z Q over a run of blocks."""
+        buffer, AQ = self.buffer(), np.zeros(Q.shape)
+        T: Array = np.empty((0, Q.shape[1]))
+        for block in blocks:
+            Z = self.prepare(block, buffer)
+            Y = Z @ Q
+            AQ += Z.T @ Y
+            T = triangle(T, Y)
+        return AQ, T
+
+    def buffer(self) -> Array:
+        """Room for one preprocessed block."""
+        return np.empty((self.rows.block_rows, self.dim))
+
+    def factor(self) -> Array:
+        """F with FᵀF = C: the triangle of Z by TSQR when Z is tall, Z itself when it is wide."""
+        if self._factor is None:
+            self.passes += 1
+            n, d = self.rows.shape
+            Z: Array = self.rows.reduce(self._triangle, triangle) if n > d else self.rows.map(self.prepare)
+            self._factor = Z / np.sqrt(self.divisor)
+            self.rows_of_factor = len(self._factor)
+        return self._factor
+
+    def _triangle(self, blocks: Iterable[Block]) -> Array:
+        """R of a run of blocks; blocks are gathered until a factorisation is worth its d² of work."""
+        parts: list[Array] = []
+        for block in blocks:
+            parts.append(self.prepare(block))
+            if sum(map(len, parts)) >= 3 * self.dim:
+                parts = [triangle(*parts)]
+        return triangle(*parts)
+
+    @property
+    def factor_rounding(self) -> float:  # type: ignore[override]
+        """Bound on the spectral norm of the factor's error: Householder QR, block by block."""
+        n, d = self.rows.shape
+        steps = 1 + n // self.rows.block_rows
+        chain = self.rows.block_rows + d * (3 + steps) + COMBINING if n > d else 4
+        return chain * UNIT * float(np.sqrt(self.sizes)) + self.scaling * float(np.sqrt(self.trace or 0.0))
+
+
+def _add_both(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
+    return a[0] + b[0], triangle(a[1], b[1])
