@@ -49,6 +49,7 @@ def test_covariance_and_gram_in_all_their_forms(shape, center, scale, ddof, size
     np.testing.assert_allclose(gram.apply(W), K @ W, atol=100 * tight)
     np.testing.assert_allclose(gram.lift(W), Z.T @ W, atol=1e-10 * np.abs(Z.T @ W).max())
     np.testing.assert_allclose(gram.dense(), K, atol=tight)
+    np.testing.assert_allclose(gram.factor().T @ gram.factor(), K, atol=tight)
     F = walking.factor()
     assert len(F) == min(shape)
     np.testing.assert_allclose(F.T @ F, C, atol=tight)

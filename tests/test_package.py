@@ -34,7 +34,9 @@ def test_public_names():
     assert python("from ritz import PCA, eigen, solvers, plan, compare; print(PCA.__module__)").startswith("ritz")
 
 
-@pytest.mark.parametrize("arguments", [["demo"], ["demo", "-k", "3"], ["--help"], ["--version"], ["demo", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["demo"], ["demo", "-k", "3"], ["demo", "-k", "64"], ["--help"], ["--version"], ["demo", "--help"]]
+)
 def test_command(arguments):
     done = subprocess.run(
         [sys.executable, "-m", "ritz", *arguments],

@@ -51,6 +51,12 @@ class Gram(Operator):
     def dense(self) -> Array:
         return self._dense
 
+    def factor(self) -> Array:
+        """F = Zᵀ/√(n − ddof), so that FᵀF = K."""
+        self.covariance.passes += 1
+        Z: Array = self.covariance.rows.map(self.covariance.prepare)
+        return Z.T / np.sqrt(self.covariance.divisor)
+
     def apply(self, V: Array) -> Array:
         return self._dense @ V if self.is_dense else self.push(self.lift(V)) / self.covariance.divisor
 
