@@ -217,6 +217,57 @@ def test_rank_below_k(solver, shape):
     np.testing.assert_allclose(whitened[:, :3].std(axis=0, ddof=1), 1, rtol=1e-5)
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("kind", ["identical columns", "one-hot", "two rows", "one column"])
+@pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")
+def test_wide_data_of_low_rank_has_orthonormal_axes(kind, solver):
+    rng = np.random.default_rng(4)
+    data = {
+        "identical columns": np.repeat(rng.standard_normal((12, 1)), 600, axis=1),
+        "one-hot": np.repeat(np.eye(4)[rng.integers(0, 4, 20)], 150, axis=1),
+        "two rows": np.tile(rng.standard_normal((2, 600)), (10, 1)),
+        "one column": np.outer(np.arange(12.0), np.eye(600)[0]),
+    }[kind]
+    pca = PCA(5, svd_solver=solver).fit(data)
+    assert np.linalg.norm(pca.components_ @ pca.components_.T - np.eye(5)) < 50 * 600 * np.finfo(float).eps
+    truth = np.linalg.svd(data - data.mean(axis=0))[1][:5]
+    np.testing.assert_allclose(pca.singular_values_, truth, atol=1e-6 * truth[0])
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("size", [1e-200, 1e-100, 1e-80, 1e100])
+def test_a_constant_column_does_not_decide_the_unit(solver, size):
+    data = np.random.default_rng(0).standard_normal((300, 4)) * [3, 2, 1, 0]
+    pca = PCA(2, svd_solver=solver).fit(data * size)
+    np.testing.assert_allclose(pca.singular_values_ / size, PCA(2).fit(data).singular_values_, rtol=1e-6)
+    assert pca.certificate_.satisfied
+
+
+def test_integers_over_their_whole_range():
+    for dtype in (np.int64, np.uint64):
+        limits = np.iinfo(dtype)
+        data = np.random.default_rng(1).integers(limits.min, limits.max, (200, 2), dtype=dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            pca = PCA().fit(data)
+            near = PCA().fit((limits.max - np.arange(50, dtype=dtype)).reshape(-1, 1))
+        Z = preprocess(data.astype(np.longdouble)).astype(np.float64)
+        np.testing.assert_allclose(pca.singular_values_, np.linalg.svd(Z)[1], rtol=1e-9)
+        np.testing.assert_allclose(near.explained_variance_, np.arange(50.0).var(ddof=1), rtol=1e-9)
+
+
+def test_heavy_tails_in_float32_are_multiplied_again_in_float64():
+    data = np.random.default_rng(0).pareto(0.7, (60_000, 80)).astype(np.float32)
+    for solver in ("auto", "covariance"):
+        pca = PCA(3, svd_solver=solver, scale=True).fit(data)
+        np.testing.assert_allclose(pca.explained_variance_, [1.2196, 1.0563, 1.0171], atol=1e-4)
+        assert pca.certificate_.satisfied
+
+
+def test_a_column_too_small_to_be_scaled_is_named():
+    must_fail(X * [1, 1, 1, 1, 1e-310], "column 4 varies by", scale=True)
+
+
 def test_all_components_of_wide_data_end_in_one_without_variance():
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # nothing the user could act on

@@ -126,7 +126,7 @@ def test_audited_bounds_of_float32_products_hold(n, offset, repeated):
     X = (rng.standard_normal((n, d)) / np.sqrt(np.arange(1, d + 1)) + offset).astype(np.float32)
     if repeated:
         X = np.ascontiguousarray(np.tile(X[:4], (n // 4, 1)))
-    pca = PCA(5, svd_solver="covariance").fit(X)
+    pca = PCA(5, svd_solver="covariance", tol=1e-2).fit(X)  # at the default tol it would be multiplied again, wide
     assert pca.certificate_.audited
     if offset < 100 and not repeated:  # errors that repeat, or data of few digits, do not average out
         assert pca.certificate_.rounding < 3e-7 * pca.total_variance_

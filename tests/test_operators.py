@@ -130,7 +130,7 @@ def test_a_function_must_keep_its_shape_and_stay_finite_and_real():
         Function(lambda V: V[:2], 3).apply(np.eye(3))
     for bad in (np.nan, np.inf, 1j):
         with pytest.raises(DataError, match="finite real"):
-            Function(lambda V, bad=bad: V * bad, 3).apply(np.eye(3))
+            Function(lambda V, bad=bad: np.full(V.shape, bad), 3).apply(np.eye(3))
 
 
 def test_a_function_is_believed_to_the_precision_it_returns():

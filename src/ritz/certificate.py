@@ -31,7 +31,8 @@ class Certificate:
     rounding : bound on the rounding error of A, in the units of the eigenvalues
     audited : whether `rounding` rests on blocks recomputed in float64 instead of a worst case
     passes : walks over the data
-    tol, satisfied : what was asked, and whether every residual plus rounding is at most tol·λ₁
+    tol, reached, satisfied : what was asked, the largest residual plus rounding relative to λ₁, and whether it is
+        within tol (for svd: whether ‖X v − σ u‖ plus rounding is within tol·σ₁)
     n_rows : rows behind a covariance, None for a matrix; gives the sampling error λ√(2/n)
     """
 
@@ -49,25 +50,24 @@ class Certificate:
     audited: bool
     passes: int
     tol: float
+    reached: float
     satisfied: bool
     n_rows: int | None = None
 
     def in_units(self, unit: float) -> Certificate:
         """The certificate of unit²·A."""
-        names = ("values", "residuals", "value_bounds", "rounding")
-        return replace(self, **{name: squared(getattr(self, name), unit) for name in names})
+        names = ("values", "residuals", "rounding")
+        low, high = squared(self.value_bounds, unit).T
+        if unit != 1:  # where numbers leave the range of float64, bounds are rounded outwards
+            low = np.maximum(np.minimum(np.nextafter(low, -np.inf), np.finfo(float).max), np.minimum(low, 0.0))
+            high = np.nextafter(high, np.inf)
+        parts = {name: squared(getattr(self, name), unit) for name in names}
+        return replace(self, value_bounds=np.column_stack([low, high]), **parts)
 
     @property
     def sampling_errors(self) -> Array | None:
         """λ√(2/n): how far a variance would move if other rows had been drawn from the same normal law."""
         return None if self.n_rows is None else self.values * np.sqrt(2.0 / self.n_rows)
-
-    @property
-    def reached(self) -> float:
-        """The largest residual plus rounding, relative to the largest variance (0 when there is none)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            largest = float(self.values[0])
-            return (float(np.max(self.residuals)) + self.rounding) / largest if 0 < largest < np.inf else 0.0
 
     def __str__(self) -> str:
         return "\n".join([self.verdict, *self._table(), *self.remarks])
@@ -75,12 +75,11 @@ class Certificate:
     @property
     def verdict(self) -> str:
         """Whether it is as accurate as asked, in one line."""
-        reached = self.reached
         asked = "the best the arithmetic allows" if self.tol == 0 else f"{self.tol:.0e}"
         word = "accurate as asked" if self.satisfied else "NOT as accurate as asked"
         if self.completeness == "not excluded":
             word += ", but a larger component may have been missed"
-        return f"{word}: relative error of every component at most {reached:.1e} (asked: {asked})"
+        return f"{word}: relative error of every component at most {self.reached:.1e} (asked: {asked})"
 
     def _table(self, most: int = 12) -> list[str]:
         sampling = self.sampling_errors

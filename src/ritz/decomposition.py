@@ -12,7 +12,7 @@ from ritz import planner, rank
 from ritz.certificate import Certificate
 from ritz.errors import DataError
 from ritz.linalg import Array, squared
-from ritz.moments import Moments, moments
+from ritz.moments import Moments, moments, product_dtype
 from ritz.operators import Covariance, Dense, Gram, Operator
 from ritz.planner import Plan, format_bytes
 from ritz.preprocessing import Preprocessing
@@ -101,7 +101,8 @@ def decompose(rows: Rows, request: Request) -> Decomposition:
         result = _attempt(rows, request, plan, found, passes)
         passes = result.certificate.passes
         varying = int(np.count_nonzero(found.diagonal))
-        if result.certificate.satisfied and _all_seen(result, min(n - request.center, varying)):
+        seen = request.name != "auto" or _all_seen(result, min(n - request.center, varying))
+        if result.certificate.satisfied and seen:
             break
     return result
 
@@ -117,14 +118,15 @@ def _attempts(rows: Rows, request: Request) -> list[tuple[Plan, bool]]:
     """Plans to try in order, each with whether narrow data is multiplied wide. Only "auto" has a second one."""
     k = request.n_components if isinstance(request.n_components, int) else min(rows.shape)
     if request.name != "auto":
-        plan = planner.plan_for(rows, request.name, request.chosen(), k, request.limit)
-        return [(_within(plan, request.limit), False)]
+        plan = _within(planner.plan_for(rows, request.name, request.chosen(), k, request.limit), request.limit)
+        again = plan.dense and plan.side == "covariance" and product_dtype(rows) == np.float32
+        return [(plan, False), (plan, True)] if again else [(plan, False)]
     finest = planner.plan_for(rows, "svd", SVD(), k, request.limit)
     if request.tol == 0 and finest.memory <= request.limit:
         return [(replace(finest, why="tol=0 asks for the best the arithmetic allows"), False)]
     chosen = _within(planner.choose(rows, request.n_components, request.limit), request.limit)
     attempts = [(chosen, False)]
-    if chosen.solver == "covariance" and rows.narrow:
+    if chosen.solver == "covariance" and product_dtype(rows) == np.float32:
         attempts.append((replace(chosen, why=chosen.why + "; float32 products were not enough"), True))
     if chosen.solver != "svd" and finest.memory <= request.limit:
         why = f"the {chosen.solver} route cannot tell variances this small from rounding, svd can"
@@ -174,6 +176,9 @@ def preprocessing(rows: Rows, found: Moments, request: Request) -> tuple[Preproc
         names = ", ".join(rows.name(int(j)) for j in constant[:5]) + (", …" if len(constant) > 5 else "")
         what = "constant (to rounding)" if request.center else "zero"
         raise DataError(f"scale=True, but {len(constant)} column(s) are {what}: {names}; drop them or use scale=False")
+    tiny = np.flatnonzero(scale < 1 / np.finfo(float).max)
+    if len(tiny):
+        raise DataError(f"scale=True, but column {rows.name(int(tiny[0]))} varies by {scale[tiny[0]]:.0e}; multiply it")
     return Preprocessing(shift, delta, 1 / scale), scale, 1.0
 
 

@@ -32,23 +32,19 @@ def column_norms(V: Array) -> Array:  # (d, b) -> (b,)
 def orthonormalise(V: Array) -> Array:  # (d, b) -> (d, b)
     """An orthonormal basis of span(V), orthonormal even where V has lost rank.
 
-    Tall blocks go through Cholesky factorisations of small Gram matrices, at the speed of matrix products; columns too
-    small or too dependent for that go through Householder reflections.
+    Tall blocks go through Cholesky factorisations of small Gram matrices, at the speed of matrix products; where that
+    does not give an orthonormal basis, Householder reflections do.
     """
     d, b = V.shape
     norms = column_norms(V)
     large = norms > 1e-7 * norms.max(initial=0.0)
-    if d < 8 * b or not large.any():
-        return np.linalg.qr(V)[0]
-    Q = _cholesky_qr(V[:, large] / norms[large])
-    if Q is None:
-        return np.linalg.qr(V)[0]
-    if large.all():
-        return Q
-    rest = V[:, ~large]
-    for _ in range(2):  # twice is enough to be orthogonal to Q (Kahan)
-        rest = np.linalg.qr(rest - Q @ (Q.T @ rest))[0]
-    return np.column_stack([Q, rest])
+    if d >= 8 * b and large.any():
+        Q = _cholesky_qr(V[:, large] / norms[large])
+        if Q is not None and not large.all():
+            Q = np.column_stack([Q, _outside(Q, V[:, ~large])])
+        if Q is not None and orthogonality_defect(Q) <= 1e-13 * b:
+            return Q
+    return np.linalg.qr(V)[0]
 
 
 def _cholesky_qr(V: Array) -> Array | None:
@@ -58,10 +54,19 @@ def _cholesky_qr(V: Array) -> Array | None:
             R = np.linalg.cholesky(V.T @ V, upper=True)
         except np.linalg.LinAlgError:
             return None
-        if np.diagonal(R).min() < 1e-4:  # the second round repairs a condition number up to about 1e8
-            return None
         V = V @ np.linalg.inv(R)
     return V
+
+
+def _outside(Q: Array, V: Array) -> Array:
+    """Orthonormal columns outside span(Q): the directions of V there, random ones where V has none."""
+    W = V / np.maximum(column_norms(V), np.finfo(float).tiny)
+    W = W - Q @ (Q.T @ W)
+    lost = column_norms(W) < 1e-8
+    W[:, lost] = np.random.default_rng(0).standard_normal((len(V), int(lost.sum())))
+    for _ in range(2):  # twice is enough (Kahan)
+        W = np.linalg.qr(W - Q @ (Q.T @ W))[0]
+    return W
 
 
 def norm_estimate(A: Array, steps: int = 8) -> float:

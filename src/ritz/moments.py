@@ -125,7 +125,8 @@ def moments(rows: Rows, *, center: bool = True, full: bool = True, scale: bool =
         check_finite(rows)
     peaks = _peaks_of_unsafe(rows, shift, sums, dtype)
     if peaks.any():
-        unit = np.where(peaks > 0, np.ldexp(1.0, np.clip(np.frexp(peaks)[1], -1021, 1021)), 1.0)
+        power = np.ldexp(1.0, np.clip(np.frexp(peaks)[1], -1021, 1021))
+        unit = np.where(peaks > 0, power, power[peaks > 0].max())  # constant columns must not decide the unit
         probes = none
         sums = _sums(rows, shift, unit, full, probes)
         if not np.isfinite(sums.total).all():

@@ -53,9 +53,13 @@ class Preprocessing:
 
 def _subtract(block: Block, shift: Array, Z: Array) -> None:
     """Z = block − shift. Integers beyond 2⁵³ are subtracted as integers: as floats they would be rounded first."""
-    if block.dtype.kind in "iu" and block.dtype.itemsize == 8 and (np.abs(shift) >= 2.0**52).any():
-        whole = np.rint(shift)
-        Z[...] = (block - whole.astype(block.dtype)).astype(np.int64)
-        Z -= shift - whole
-    else:
+    if block.dtype.kind not in "iu" or block.dtype.itemsize < 8 or not (np.abs(shift) >= 2.0**52).any():
         np.subtract(block, shift.astype(Z.dtype), out=Z, dtype=Z.dtype)
+        return
+    limits = np.iinfo(block.dtype)
+    # The largest float64 inside the range; integer differences are exact modulo 2⁶⁴, so right where they are small.
+    whole = np.clip(np.rint(shift), float(limits.min), float(limits.max) * (1 - 2.0**-52))
+    rough = block.astype(np.float64) - whole
+    exact = (block - whole.astype(block.dtype)).astype(np.int64)
+    Z[...] = np.where(np.abs(rough) < 2.0**62, exact, rough)
+    Z -= shift - whole

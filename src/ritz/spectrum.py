@@ -78,12 +78,19 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
         audited=A.audited,
         passes=A.passes,
         tol=tol,
+        reached=_relative(float(np.max(pairs.residuals[:k])) + verdict.rounding, float(values[0])),
         satisfied=verdict.satisfied,
         n_rows=n_rows,
     )
     sign = signs(U)
     dual = None if pairs.dual is None else pairs.dual[:, :k] * sign
     return Spectrum(values, U * sign, certificate, basis.history, basis.note, seen[k:], dual)
+
+
+def _relative(error: float, largest: float) -> float:
+    if not error:
+        return 0.0
+    return error / largest if largest else np.inf
 
 
 def signs(U: Array) -> Array:  # (d, k) -> (k,)
@@ -125,12 +132,9 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdict:
 
 
 def _reached(worst: float, largest: float, floor: float, tol: float, pairs: Pairs) -> bool:
-    """Whether the worst residual is within tol of the largest value; tol=0 asks for what the arithmetic allows.
-
-    An operator that is 0 to rounding has nothing to be relative to: 0 is its answer.
-    """
+    """Whether the worst residual is within tol of the largest value; tol=0 asks for what the arithmetic allows."""
     arithmetic = 2 * (floor + 16 * max(pairs.vectors.shape) * UNIT * largest)
-    return bool(worst <= (tol * largest if tol else arithmetic) or (largest <= floor and worst <= arithmetic))
+    return bool(worst <= (tol * largest if tol else arithmetic))
 
 
 def _own_rounding(pairs: Pairs) -> float:

@@ -65,8 +65,9 @@ class Gaussian:
 
     def _assemble(self, along: Array, across: float) -> Array:
         axes = self.subspace.axes
-        S = (axes * (along - across)) @ axes.T
-        S.flat[:: len(S) + 1] += across
+        with np.errstate(over="ignore", invalid="ignore"):  # variances beyond float64 are infinite
+            S = (axes * (along - across)) @ axes.T
+            S.flat[:: len(S) + 1] += across
         return S
 
 

@@ -35,10 +35,10 @@ def attributes(fitted: Decomposition, dtype: np.dtype[Any]) -> dict[str, Any]:
             "_standard_deviations": deviations,
             "_whitening": np.divide(1.0, deviations, out=np.zeros(k), where=found.values > 0),
         }
-    if n is not None:
-        state |= {"n_samples_": n, "singular_values_": (deviations * np.sqrt(n - subspace.ddof)).astype(dtype)}
-    if found.dual is not None:
-        state["dual_components_"] = found.dual / unit
+        if n is not None:
+            state |= {"n_samples_": n, "singular_values_": (deviations * np.sqrt(n - subspace.ddof)).astype(dtype)}
+        if found.dual is not None:
+            state["dual_components_"] = found.dual / unit
     return state
 
 

@@ -39,8 +39,7 @@ class Covariance(Operator):
     @cached_property
     def scaling(self) -> float:
         """Relative error of the variances that the columns were divided by; they are rounded like all the rest."""
-        weight = self.prepare.weight
-        if weight is None or (weight == weight[0]).all() or not (self.moments.diagonal > 0).all():
+        if not self.moments.scaled or not (self.moments.diagonal > 0).all():
             return 0.0
         return self.moments.rounding * self._offset + self._audit + 8 * UNIT
 

@@ -81,7 +81,7 @@ def starting_block(start: Array | None, dim: int, width: int, rng: np.random.Gen
             raise DataError(f"start has {len(given)} rows but the operator has order {dim}")
         if not np.isfinite(given).all() or not column_norms(given).all():
             raise DataError("start holds NaN, infinite or all-zero columns; give a finite non-zero start or none")
-        block[:, : given.shape[1]] = given
+        block[:, : given.shape[1]] = given / column_norms(given)
     return orthonormalise(block)
 
 
