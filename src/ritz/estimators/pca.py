@@ -157,8 +157,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if n_rows is not None and (not isinstance(n_rows, Integral) or n_rows <= max(1, request.ddof)):
             raise ValueError(f"n_rows={n_rows!r} must be an integer above {max(1, request.ddof)}, or None if unknown")
         matrix = rows.map(lambda block: block.astype(np.float64))
+        operator, unit = symmetric(matrix)
         scale = standard_deviations(matrix, rows) if request.scale else None
-        operator, unit = symmetric(matrix if scale is None else matrix / scale / scale[:, None])
+        if scale is not None:
+            operator, unit = symmetric(matrix / scale / scale[:, None])
         mean = None if mean is None else np.array(mean, dtype=np.float64)
         fitted = decompose_matrix(operator, unit, scale, request, mean, n_rows)
         pca.n_features_in_ = operator.dim
