@@ -365,27 +365,28 @@ def test_a_model_shared_by_threads_is_pure():
         np.testing.assert_array_equal(result, expected)
 
 
-def test_fork_while_another_thread_fits_does_not_hang():
+def test_fork_while_another_thread_holds_the_pin_does_not_hang():
+    """The child has none of the parent's threads: it must neither wait for them nor keep BLAS pinned for them."""
     program = (
         "import numpy as np, os, threading, ritz\n"
+        "from ritz.threads import pinned\n"
         "from threadpoolctl import threadpool_info\n"
         "limits = lambda: [l['num_threads'] for l in threadpool_info() if l['user_api'] == 'blas']\n"
-        "X = np.random.default_rng(0).standard_normal((50000, 50))\n"
-        "ritz.PCA(3).fit(X)\n"  # imports are done: forking during an import hangs any Python program
-        "before, stop = limits(), threading.Event()\n"
-        "def work():\n"
-        "    while not stop.is_set(): ritz.PCA(3).fit(X)\n"
-        "worker = threading.Thread(target=work); worker.start()\n"
-        "codes = []\n"
-        "for _ in range(10):\n"
-        "    pid = os.fork()\n"
-        "    if pid == 0:\n"
-        "        ritz.PCA(3).fit(X); os._exit(int(limits() != before))\n"
-        "    codes.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
-        "stop.set(); worker.join()\n"
-        "raise SystemExit(any(codes))\n"
+        "X = np.random.default_rng(0).standard_normal((20000, 50))\n"
+        "ritz.PCA(3).fit(X)\n"
+        "before, held, stop = limits(), threading.Event(), threading.Event()\n"
+        "def hold():\n"
+        "    with pinned(), pinned._lock:\n"
+        "        held.set(); stop.wait()\n"
+        "holder = threading.Thread(target=hold); holder.start(); held.wait()\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    ritz.PCA(3).fit(X); os._exit(int(limits() != before))\n"
+        "code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])\n"
+        "stop.set(); holder.join()\n"
+        "raise SystemExit(code or int(limits() != before))\n"
     )
-    assert subprocess.run([sys.executable, "-W", "ignore", "-c", program], timeout=120, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", program], timeout=60, check=False).returncode == 0
 
 
 def test_fork_after_blas_does_not_hang():

@@ -59,6 +59,24 @@ def test_every_solver_keeps_its_promises(solver, prep, dtype, shape, spectrum):
 
 @pytest.mark.parametrize("solver", [*DIRECT, *ITERATIVE])
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("scale", [False, True])
+def test_a_certificate_of_an_easy_problem_is_sharp(solver, shape, scale):
+    """Bounds that say nothing would never be violated: here they must say everything."""
+    n, d = SHAPES[shape]
+    rng = np.random.default_rng(9)
+    X = with_spectrum(n, d, 2.0 ** -np.arange(min(n, d)), rng, offset=3.0) + 1e-3 * rng.standard_normal((n, d))
+    certificate = PCA(2, svd_solver=solver, scale=scale).fit(X).certificate_
+    assert certificate.satisfied
+    assert certificate.completeness == "proved"
+    assert certificate.complete_to == 2
+    assert certificate.groups == ((0, 1), (1, 2))
+    low, high = certificate.value_bounds.T
+    assert (high - low <= 1e-6 * certificate.values).all()
+    assert certificate.angle_bounds.max() < 1e-4
+
+
+@pytest.mark.parametrize("solver", [*DIRECT, *ITERATIVE])
+@pytest.mark.parametrize("shape", SHAPES)
 def test_solvers_agree_and_choose_the_same_signs(solver, shape):
     n, d = SHAPES[shape]
     X = with_spectrum(n, d, SPECTRA["gapped"](min(n, d)), np.random.default_rng(3), offset=5.0)

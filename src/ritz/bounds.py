@@ -58,12 +58,12 @@ def bounds(
     """
     lower, upper = _value_bounds(values, residuals, rounding, defect, ceiling)
     lower = lower if negativity else np.maximum(lower, 0.0)
-    following = 0.0 if exhausted and k == len(values) else float(np.append(upper, ceiling)[k])
+    alone = exhausted and k == len(values)
+    following = 0.0 if alone else float(np.append(upper, ceiling)[k])
     errors = residuals + rounding
     sharp = values[:-1] - values[1:] > APART * np.maximum(errors[:-1], errors[1:])
     cuts = [0, *(np.flatnonzero(sharp[: k - 1]) + 1), k]
     groups = tuple((int(s), int(e)) for s, e in pairwise(cuts))
-    alone = exhausted and k == len(values)
     angles = np.ones(k)
     for s, e in groups:
         above = lower[s - 1] - values[s] if s else np.inf

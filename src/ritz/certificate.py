@@ -29,7 +29,8 @@ class Certificate:
     complete_to : how many leading components surely belong to the top k
     rank : how many of the components have a variance above what rounding can fake; below k it is the rank of the data
     rounding : bound on the rounding error of A, in the units of the eigenvalues
-    audited : whether `rounding` rests on blocks recomputed in float64 instead of a worst case
+    audited : whether `rounding` rests on random vectors multiplied in float64 beside float32 products (failing with
+        probability 1e-6) instead of a worst case
     passes : walks over the data
     tol, reached, satisfied : what was asked, the largest residual plus rounding relative to λ₁, and whether it is
         within tol (for svd: whether ‖X v − σ u‖ plus rounding is within tol·σ₁)
@@ -113,7 +114,7 @@ class Certificate:
             )
         if self.rank < k:
             lines.append(f"rank: {self.rank}; variances beyond it cannot be told from 0")
-        how = "audited on a sample" if self.audited else "worst case"
+        how = "audited with random probes" if self.audited else "worst case"
         return [*lines, f"rounding: {self.rounding:.1e} ({how}); passes over the data: {self.passes}"]
 
 

@@ -115,7 +115,10 @@ def _all_seen(result: Decomposition, reachable: int) -> bool:
 
 
 def _attempts(rows: Rows, request: Request) -> list[tuple[Plan, bool]]:
-    """Plans to try in order, each with whether narrow data is multiplied wide. Only "auto" has a second one."""
+    """Plans to try in order, each with whether narrow data is multiplied wide.
+
+    Only "auto" goes on to another solver; a named one is at most repeated in float64.
+    """
     k = request.n_components if isinstance(request.n_components, int) else min(rows.shape)
     if request.name != "auto":
         plan = _within(planner.plan_for(rows, request.name, request.chosen(), k, request.limit), request.limit)
@@ -150,17 +153,26 @@ def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: i
         A.dense()
     solver = request.chosen(plan.solver)
     result, total = _solve(A, solver, request, min(rows.shape), rows.shape[0])
-    left_out, seen = _left_out(result, total, min(rows.shape))
-    subspace = Subspace(
-        axes=result.vectors,
-        variances=squared(result.values, unit),
-        mean=found.mean if request.center else None,
-        scale=scale,
-        left_out=float(squared(left_out, unit)),
-        n_rows=rows.shape[0],
-        ddof=request.ddof,
-    )
-    return Decomposition(subspace, result, result.certificate.in_units(unit), plan, total, unit, seen)
+    mean = found.mean if request.center else None
+    return _in_units_of_data(result, total, unit, min(rows.shape), plan, mean, scale, rows.shape[0], request.ddof)
+
+
+def _in_units_of_data(
+    found: Spectrum,
+    total: float,
+    unit: float,
+    bound: int,
+    plan: Plan,
+    mean: Array | None,
+    scale: Array | None,
+    n_rows: int | None,
+    ddof: int,
+) -> Decomposition:
+    """A fit from a spectrum of at most `bound` values in units of `unit`."""
+    left_out, seen = _left_out(found, total, bound)
+    variances, rest = squared(found.values, unit), float(squared(left_out, unit))
+    subspace = Subspace(found.vectors, variances, mean, scale, rest, n_rows, ddof)
+    return Decomposition(subspace, found, found.certificate.in_units(unit), plan, total, unit, seen)
 
 
 def preprocessing(rows: Rows, found: Moments, request: Request) -> tuple[Preprocessing, Array | None, float]:
@@ -226,13 +238,4 @@ def decompose_matrix(
         raise ValueError(f"svd_solver={name!r} needs the rows; a covariance is decomposed by 'covariance'")
     found, total = _solve(A, request.chosen(name), request, A.dim, n_rows)
     plan = Plan(name, "covariance", 0, 4.0 / 3 * A.dim**3, 24 * A.dim**2, "the covariance matrix was given", True)
-    subspace = Subspace(
-        axes=found.vectors,
-        variances=squared(found.values, unit),
-        mean=mean,
-        scale=scale,
-        left_out=float(squared(_left_out(found, total, A.dim)[0], unit)),
-        n_rows=n_rows,
-        ddof=request.ddof,
-    )
-    return Decomposition(subspace, found, found.certificate.in_units(unit), plan, total, unit)
+    return _in_units_of_data(found, total, unit, A.dim, plan, mean, scale, n_rows, request.ddof)

@@ -65,7 +65,7 @@ class Moments:
 
     @property
     def diagonal(self) -> Array:
-        return self.scatter if self.scatter.ndim == 1 else np.diagonal(self.scatter)
+        return _diagonal(self.scatter)
 
     def merge(self, other: Moments) -> Moments:
         """The moments of both sets of rows together (Chan, Golub and LeVeque 1979)."""
@@ -172,7 +172,12 @@ class _Sums:
 
     @property
     def diagonal(self) -> Array:
-        return self.scatter if self.scatter.ndim == 1 else np.diagonal(self.scatter)
+        return _diagonal(self.scatter)
+
+
+def _diagonal(scatter: Array) -> Array:
+    """The diagonal of a scatter, which may be all of it that was kept."""
+    return scatter if scatter.ndim == 1 else np.diagonal(scatter)
 
 
 def product_dtype(rows: Rows) -> np.dtype[Any]:

@@ -53,8 +53,10 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
             f"accuracy tol={certificate.tol:g} was not reached: {certificate.reached:.1e} was{why}; see certificate_"
         )
     elif certificate.completeness == "not excluded" and certificate.complete_to < min(k, certificate.rank):
-        remedy = "a larger memory_limit" if plan.why.startswith("the") else "svd_solver='auto'"
-        found.append(f"a component with larger variance may have been missed; {remedy} lets the certificate exclude it")
+        found.append(
+            "a component with larger variance may have been missed; svd_solver='auto', with memory for the matrix, "
+            "lets the certificate exclude it"
+        )
     # All components of wide data end in one without variance, because of the mean: no news to whoever asked for all.
     expected = asked is None and subspace.n_rows is not None and subspace.n_rows <= d and certificate.rank == k - 1
     if certificate.rank < k and not expected:

@@ -26,7 +26,9 @@ class Operator(ABC):
     rank_bound : the most non-zero eigenvalues it can have
     negativity : how far below 0 an eigenvalue may lie; 0 for what is positive by construction
     work : operations that forming it takes
-    audited : whether `rounding` rests on a recomputed sample
+    factor_rounding : bound on the spectral norm of the error of `factor()`
+    rows_of_factor : how many rows it has, 0 until it is known
+    audited : whether `rounding` rests on random probes instead of a worst case
     passes : walks over the data so far
     """
 
