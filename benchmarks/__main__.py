@@ -1,60 +1,71 @@
 """Ritz beside its peers on the same data: time, extra memory, error.
 
-    python -m benchmarks [--shape 200000x100 --dtype float64 -k 10] [--repeat 5]
+    python -m benchmarks                                          the whole table of cases
+    python -m benchmarks --shape 200000x100 -k 10 --only ritz --only arpack
+    python -m benchmarks --data t10k-images-idx3-ubyte.gz -k 50   real data: .npy, .npz, .csv, .mat, idx
+    python -m benchmarks --markdown results.json                  the README's table, from an earlier run
+    python -m benchmarks scaling                                  how the time grows with n, d and k
+    python -m benchmarks planner                                  whether "auto" takes the fastest solver
+    python -m benchmarks overhead                                 what the certificate and the import cost
 
 Every contender runs in a process of its own. Times are the best of several fits; read the ratios, not the seconds.
 Errors are against LAPACK on data centred in float64: the largest relative error of a variance, and the sine of the
-angle between the subspaces.
+largest angle between the subspaces.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
+from pathlib import Path
 
-from benchmarks.contenders import CONTENDERS, certificate_share, import_ratio, measure
-
-SHAPES = [("200000x100", "float64", 10), ("1000000x50", "float32", 10), ("100000x784", "float64", 50)]
+from benchmarks import overhead, peers, planner, report, scaling
+from benchmarks.cases import CASES, Case
+from benchmarks.harness import Settings
 
 
-def run(contender: str, shape: str, dtype: str, k: int, repeat: int) -> dict[str, float]:
-    job = json.dumps({"contender": contender, "shape": shape, "dtype": dtype, "k": k, "repeat": repeat})
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "--job", job], capture_output=True, text=True, check=True
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    return json.loads(done.stdout.splitlines()[-1])
+    add = parser.add_argument
+    add("what", nargs="?", choices=["peers", "scaling", "planner", "overhead"], default="peers")
+    add("--shape", metavar="RxC", help="a single case of synthetic data: rows x columns, such as 200000x100")
+    add("--data", type=Path, metavar="PATH", help="a single case of real data")
+    add("--transpose", action="store_true", help="the samples in PATH are its columns")
+    add("--dtype", default="float64", choices=["float64", "float32"], help="of a single case (float64)")
+    add("-k", type=int, default=10, help="components of a single case (10)")
+    add("--only", action="append", default=[], metavar="NAME", help="contenders whose name contains this; repeatable")
+    add("--repeat", type=int, default=5, metavar="N", help="fits of each contender (5)")
+    add("--budget", type=float, default=20.0, metavar="SECONDS", help="no more repeats after this time (20)")
+    add("--limit", type=float, default=120.0, metavar="SECONDS", help="a process is given up after this time (120)")
+    add("--out", type=Path, default=Path(__file__).parent / "results", metavar="FOLDER", help="(benchmarks/results)")
+    add("--markdown", nargs="?", const=True, metavar="JSON", help="print the README's table, of JSON if given")
+    add("--quick", action="store_true", help="small sizes, to see that scaling and planner work")
+    return parser.parse_args()
 
 
-def table(shape: str, dtype: str, k: int, repeat: int) -> None:
-    print(f"\n{shape} {dtype}, k={k}")
-    print(f"{'':28}{'seconds':>9}{'/ bare':>8}{'extra memory':>14}{'variance off':>14}{'subspace off':>14}")
-    results = {name: run(name, shape, dtype, k, repeat) for name in CONTENDERS}
-    bare = results["bare X.T @ X, eigh"]["seconds"]
-    for name, r in results.items():
-        print(
-            f"{name:28}{r['seconds']:>9.3f}{r['seconds'] / bare:>8.2f}{r['memory']:>13.1%} "
-            f"{r['variance']:>13.0e} {r['subspace']:>13.0e}"
-        )
-    print(f"the certificate takes {certificate_share(shape, dtype, k, repeat):.1%} of the Ritz fit")
+def single(asked: argparse.Namespace) -> list[Case]:
+    """The case asked for, if any."""
+    if asked.data:
+        return [Case(0, 0, asked.dtype, asked.k, str(asked.data.resolve()), asked.transpose)]
+    return [Case.of(asked.shape, asked.dtype, asked.k)] if asked.shape else []
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shape", help="rows x columns, such as 200000x100")
-    parser.add_argument("--dtype", default="float64")
-    parser.add_argument("-k", type=int, default=10)
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--job", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.job:
-        print(json.dumps(measure(**json.loads(arguments.job))))
-        return
-    shapes = [(arguments.shape, arguments.dtype, arguments.k)] if arguments.shape else SHAPES
-    for shape, dtype, k in shapes:
-        table(shape, dtype, k, arguments.repeat)
-    print(f"\nimport ritz takes {import_ratio():.2f} of the time of import numpy, scipy.linalg")
+    asked = arguments()
+    settings = Settings(max(1, asked.repeat), asked.budget, asked.limit)
+    if isinstance(asked.markdown, str):
+        print(report.markdown(report.load(Path(asked.markdown))))
+    elif asked.what == "scaling":
+        scaling.run(asked.quick, asked.dtype, settings, asked.out)
+    elif asked.what == "planner":
+        planner.run(single(asked) or (planner.QUICK if asked.quick else planner.GRID), settings, asked.out)
+    elif asked.what == "overhead":
+        overhead.run(single(asked) or CASES[:3], asked.repeat)
+    else:
+        results = peers.run(single(asked) or CASES, peers.chosen(asked.only), settings, asked.out)
+        if asked.markdown:
+            print("\n" + report.markdown(results))
 
 
 if __name__ == "__main__":

@@ -1,155 +1,166 @@
-"""Who is measured, and how."""
+"""Who is measured: Ritz with its defaults, its peers, and the bare product that no exact method can avoid.
+
+Peers keep their defaults too; where a call departs from them, a comment says why. A fit returns the variances, the
+(k, d) axes and what else there is to note about it.
+"""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
-Result = tuple[np.ndarray, np.ndarray]  # variances, (k, d) axes
+Fitted = tuple[np.ndarray, np.ndarray, dict[str, Any]]
+Fit = Callable[[np.ndarray, int], Fitted]
+
+BARE = "bare X.T @ X, eigh"
+RITZ = "ritz"
+LARGEST_COVARIANCE = 10_000  # columns; beyond it the d×d matrix and its eigenproblem take gigabytes and many minutes
 
 
-def bare(X: np.ndarray, k: int) -> Result:
-    """What no exact PCA can avoid: a product and a small eigenproblem; the centring is left out, so it is wrong."""
+@dataclass(frozen=True)
+class Contender:
+    """A name, the library behind it and how to fit."""
+
+    name: str
+    library: str
+    module: str
+    fit: Fit
+    tall_only: bool = False
+    forms_covariance: bool = False
+
+    def excuse(self, n: int, d: int) -> str:
+        """Why this contender does not run on n×d data; empty when it does."""
+        if find_spec(self.module) is None:
+            return "not installed"
+        if self.tall_only and n < d:
+            return "only where n >= d"
+        if self.forms_covariance and d > LARGEST_COVARIANCE:
+            return f"skipped: forms a {d}×{d} matrix"
+        return ""
+
+
+def bare(X: np.ndarray, k: int) -> Fitted:
+    """A product and a small eigenproblem; the centring is left out, so the answer is wrong."""
+    import scipy.linalg
+
     d = X.shape[1]
     values, vectors = scipy.linalg.eigh(X.T @ X / (len(X) - 1), subset_by_index=[d - k, d - 1])
-    return values[::-1], vectors[:, ::-1].T
+    return values[::-1], vectors[:, ::-1].T, {}
 
 
-def ritz(X: np.ndarray, k: int) -> Result:
-    from ritz import PCA
+def ritz(solver: str = "auto") -> Fit:
+    def fit(X: np.ndarray, k: int) -> Fitted:
+        from ritz import PCA
 
-    pca = PCA(k).fit(X)
-    assert pca.certificate_.satisfied
-    return pca.explained_variance_, pca.components_
-
-
-def scikit_learn(solver: str) -> Callable[[np.ndarray, int], Result]:
-    def fit(X: np.ndarray, k: int) -> Result:
-        from sklearn.decomposition import PCA
-
-        pca = PCA(k, svd_solver=solver, random_state=0).fit(X)
-        return pca.explained_variance_, pca.components_
+        pca = PCA(k, svd_solver=solver).fit(X)
+        certificate = pca.certificate_
+        notes = {
+            "solver": pca.plan_.solver,
+            "operations": pca.plan_.operations,
+            "passes": int(certificate.passes),
+            "satisfied": bool(certificate.satisfied),
+            "completeness": certificate.completeness,
+        }
+        return pca.explained_variance_, pca.components_, notes
 
     return fit
 
 
-CONTENDERS: dict[str, Callable[[np.ndarray, int], Result]] = {
-    "bare X.T @ X, eigh": bare,
-    "ritz": ritz,
-    "scikit-learn auto": scikit_learn("auto"),
-    "scikit-learn covariance_eigh": scikit_learn("covariance_eigh"),
-    "scikit-learn arpack": scikit_learn("arpack"),
-    "scikit-learn randomized": scikit_learn("randomized"),
-}
+def scikit_learn(solver: str) -> Fit:
+    def fit(X: np.ndarray, k: int) -> Fitted:
+        from sklearn.decomposition import PCA
+
+        pca = PCA(k, svd_solver=solver, random_state=0).fit(X)
+        return pca.explained_variance_, pca.components_, {"solver": pca._fit_svd_solver}
+
+    return fit
 
 
-def data(shape: str, dtype: str) -> np.ndarray:
-    """σ_i = i^-0.5 in a random basis, with an offset of 3."""
-    n, d = (int(part) for part in shape.split("x"))
-    rng = np.random.default_rng(0)
-    turn = np.linalg.qr(rng.standard_normal((d, d)))[0] / np.sqrt(np.arange(1, d + 1))[:, None]
-    X = np.empty((n, d), dtype)
-    for start in range(0, n, 20_000):
-        part = X[start : start + 20_000]
-        part[...] = rng.standard_normal(part.shape) @ turn + 3
-    return X
+def intelex(solver: str) -> Fit:
+    def fit(X: np.ndarray, k: int) -> Fitted:
+        from sklearnex.decomposition import PCA
+
+        pca = PCA(k, svd_solver=solver, random_state=0).fit(X)
+        accelerated = hasattr(pca, "_onedal_estimator")  # otherwise it was passed on to scikit-learn
+        return pca.explained_variance_, pca.components_, {"solver": pca._fit_svd_solver, "accelerated": accelerated}
+
+    return fit
 
 
-def truth(X: np.ndarray, k: int) -> Result:
-    mean = X.mean(axis=0, dtype=np.float64)
-    C = np.zeros((X.shape[1], X.shape[1]))
-    for start in range(0, len(X), 20_000):
-        Z = X[start : start + 20_000] - mean
-        C += Z.T @ Z
-    values, vectors = np.linalg.eigh(C / (len(X) - 1))
-    return values[::-1][:k], vectors[:, ::-1][:, :k].T
+def fbpca(X: np.ndarray, k: int) -> Fitted:
+    import fbpca
+
+    np.random.seed(0)  # noqa: NPY002  fbpca draws from numpy's global generator
+    _, s, axes = fbpca.pca(X, k)
+    return s**2 / (len(X) - 1), axes, {}
 
 
-def measure(contender: str, shape: str, dtype: str, k: int, repeat: int) -> dict[str, Any]:
-    """Best time, peak memory beside the data, and errors of one contender."""
-    X, fit = data(shape, dtype), CONTENDERS[contender]
-    fit(X[: 2 * max(k, X.shape[1])], k)  # imports and first-call costs
-    before, peak = _resident(), _Peak()
-    with peak:
-        values, axes = fit(X, k)
-    times = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        fit(X, k)
-        times.append(time.perf_counter() - start)
-    right, true_axes = truth(X, k)
-    outside = axes.T - true_axes.T @ (true_axes @ axes.T)
-    return {
-        "seconds": min(times),
-        "memory": max(0, peak.bytes - before) / X.nbytes,
-        "variance": float(np.max(np.abs(values - right) / right)),
-        "subspace": float(np.linalg.norm(outside, 2)),
-    }
+def prince(engine: str) -> Fit:
+    def fit(X: np.ndarray, k: int) -> Fitted:
+        import pandas as pd
+        import prince
+
+        # By default prince scales columns to unit variance, which is another problem than the others solve.
+        pca = prince.PCA(n_components=k, rescale_with_std=False, engine=engine, random_state=0)
+        pca.fit(pd.DataFrame(X, copy=False))
+        return pca.eigenvalues_ * len(X) / (len(X) - 1), pca.svd_.V, {}  # it divides by n, the others by n - 1
+
+    return fit
 
 
-def certificate_share(shape: str, dtype: str, k: int, repeat: int) -> float:
-    """The part of a Ritz fit that goes into residuals, bounds and the proof of completeness; the best of several."""
-    import ritz.decomposition as path
-    from ritz import PCA
+def torch_lowrank(X: np.ndarray, k: int) -> Fitted:
+    import torch
 
-    X, spent, shares, certify = data(shape, dtype), [0.0], [], path.certify
-
-    def timed(*args: Any, **kwargs: Any) -> Any:
-        start = time.perf_counter()
-        found = certify(*args, **kwargs)
-        spent[0] += time.perf_counter() - start
-        return found
-
-    path.certify = timed
-    for _ in range(repeat):
-        spent[0], start = 0.0, time.perf_counter()
-        PCA(k).fit(X)
-        shares.append(spent[0] / (time.perf_counter() - start))
-    path.certify = certify
-    return min(shares)
+    torch.set_num_threads(cores())
+    torch.manual_seed(0)
+    q = min(k + 10, *X.shape)  # asks for "a slightly overestimated rank"; as many more as scikit-learn takes
+    _, s, V = torch.pca_lowrank(torch.from_numpy(X), q=q, center=True, niter=2)
+    return s[:k].numpy() ** 2 / (len(X) - 1), V[:, :k].T.numpy(), {}
 
 
-def import_ratio(repeat: int = 7) -> float:
-    """Time of `import ritz` relative to `import numpy, scipy.linalg`, each in a fresh process."""
+CONTENDERS = [
+    Contender(BARE, "bare", "scipy", bare, tall_only=True),
+    Contender(RITZ, "Ritz", "ritz", ritz()),
+    Contender("scikit-learn auto", "scikit-learn", "sklearn", scikit_learn("auto")),
+    Contender(
+        "scikit-learn covariance_eigh",
+        "scikit-learn",
+        "sklearn",
+        scikit_learn("covariance_eigh"),
+        forms_covariance=True,
+    ),
+    Contender("scikit-learn full", "scikit-learn", "sklearn", scikit_learn("full")),
+    Contender("scikit-learn arpack", "scikit-learn", "sklearn", scikit_learn("arpack")),
+    Contender("scikit-learn randomized", "scikit-learn", "sklearn", scikit_learn("randomized")),
+    Contender("intelex auto", "scikit-learn-intelex", "sklearnex", intelex("auto")),
+    Contender(
+        "intelex covariance_eigh",
+        "scikit-learn-intelex",
+        "sklearnex",
+        intelex("covariance_eigh"),
+        forms_covariance=True,
+    ),
+    Contender("intelex full", "scikit-learn-intelex", "sklearnex", intelex("full")),
+    Contender("fbpca", "fbpca", "fbpca", fbpca),
+    Contender("prince sklearn", "prince", "prince", prince("sklearn")),
+    Contender("prince scipy", "prince", "prince", prince("scipy")),
+    Contender("torch.pca_lowrank", "torch", "torch", torch_lowrank),
+]
 
-    def best(code: str) -> float:
-        times = []
-        for _ in range(repeat):
-            start = time.perf_counter()
-            subprocess.run([sys.executable, "-c", code], check=True)
-            times.append(time.perf_counter() - start)
-        return min(times)
 
-    return best("import ritz") / best("import numpy, scipy.linalg")
+def by_name(name: str) -> Contender:
+    """A contender of the table, or `ritz SOLVER`."""
+    known = {contender.name: contender for contender in CONTENDERS}
+    if name not in known and name.startswith(f"{RITZ} "):
+        return Contender(name, "Ritz", "ritz", ritz(name.removeprefix(f"{RITZ} ")))
+    return known[name]
 
 
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-class _Peak:
-    """The largest resident size while the block runs, sampled every half millisecond."""
-
-    bytes = 0
-
-    def __enter__(self) -> None:
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-        self._thread.start()
-
-    def _watch(self) -> None:
-        while not self._stop.wait(0.0005):
-            self.bytes = max(self.bytes, _resident())
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
+def cores() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -135,6 +135,14 @@ def free_ceiling(
     return float(min(candidates))
 
 
+def widened(ceiling: float, values: Array, residuals: Array) -> float:
+    """A bound outside a smaller U, from τ outside all of it: what is left out has these values, coupled by R."""
+    if not len(values):
+        return ceiling
+    middle, half = (float(values[0]) + ceiling) / 2, (float(values[0]) - ceiling) / 2
+    return middle + float(np.hypot(half, np.linalg.norm(residuals)))
+
+
 def proved_ceiling(deflated: Array, last: float, *, rounding: float, converged: bool) -> float:
     """τ proved by a Cholesky factorisation of τI − (A − UΘUᵀ), inf if none of a few guesses holds.
 

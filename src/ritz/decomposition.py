@@ -12,7 +12,7 @@ from ritz import planner, rank
 from ritz.certificate import Certificate
 from ritz.errors import DataError
 from ritz.linalg import Array, squared
-from ritz.moments import Moments, moments, product_dtype
+from ritz.moments import Moments, moments
 from ritz.operators import Covariance, Dense, Gram, Operator
 from ritz.planner import Plan, format_bytes
 from ritz.preprocessing import Preprocessing
@@ -89,14 +89,10 @@ def decompose(rows: Rows, request: Request) -> Decomposition:
     request = replace(request, n_components=rank.checked(request.n_components, n, d))
     found, passes = None, 0
     for plan, wide in _attempts(rows, request):
-        if found is None or wide:
-            found = moments(
-                rows,
-                center=request.center,
-                full=plan.dense and plan.side == "covariance",
-                scale=request.scale,
-                wide=wide,
-            )
+        rows = rows.limited(plan.block_bytes)
+        full = plan.dense and plan.side == "covariance"
+        if found is None or wide or (full and found.scatter.ndim == 1):
+            found = moments(rows, center=request.center, full=full, scale=request.scale, wide=wide)
             passes += 1
         result = _attempt(rows, request, plan, found, passes)
         passes = result.certificate.passes
@@ -122,15 +118,19 @@ def _attempts(rows: Rows, request: Request) -> list[tuple[Plan, bool]]:
     k = request.n_components if isinstance(request.n_components, int) else min(rows.shape)
     if request.name != "auto":
         plan = _within(planner.plan_for(rows, request.name, request.chosen(), k, request.limit), request.limit)
-        again = plan.dense and plan.side == "covariance" and product_dtype(rows) == np.float32
-        return [(plan, False), (plan, True)] if again else [(plan, False)]
+        again = (replace(plan, precision="float64"), True)
+        return [(plan, False), again] if plan.precision == "float32" else [(plan, False)]
     finest = planner.plan_for(rows, "svd", SVD(), k, request.limit)
     if request.tol == 0 and finest.memory <= request.limit:
         return [(replace(finest, why="tol=0 asks for the best the arithmetic allows"), False)]
     chosen = _within(planner.choose(rows, request.n_components, request.limit), request.limit)
     attempts = [(chosen, False)]
-    if chosen.solver == "covariance" and product_dtype(rows) == np.float32:
-        attempts.append((replace(chosen, why=chosen.why + "; float32 products were not enough"), True))
+    if chosen.precision == "float32":
+        attempts.append((replace(chosen, precision="float64", why=f"{chosen.why}; float32 products were not enough"), True))
+    name = "covariance" if rows.shape[1] <= rows.shape[0] else "gram"
+    direct = planner.plan_for(rows, name, request.chosen(name), k, request.limit)
+    if chosen.solver == "krylov" and direct.memory <= request.limit:
+        attempts.append((replace(direct, why="the iteration did not reach the accuracy asked for"), True))
     if chosen.solver != "svd" and finest.memory <= request.limit:
         why = f"the {chosen.solver} route cannot tell variances this small from rounding, svd can"
         attempts.append((replace(finest, why=why), False))

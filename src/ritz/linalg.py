@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating]
 
 UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
+# Multiplications up to which OpenBLAS multiplies without first copying its operands into panels. Against few columns that
+# copy costs as much as the product: pieces of this size run two to three times as fast, at the peak of the machine.
+PIECE = 1_000_000
+SKINNY = 64  # columns beyond which a product is worth its panels
 
 
 def gamma(terms: float) -> float:
@@ -67,6 +71,41 @@ def _outside(Q: Array, V: Array) -> Array:
     for _ in range(2):  # twice is enough (Kahan)
         W = np.linalg.qr(W - Q @ (Q.T @ W))[0]
     return W
+
+
+def times(Z: Array, Q: Array) -> Array:  # (m, d), (d, b) -> (m, b)
+    """Z Q for a matrix with few columns, in pieces of rows."""
+    (m, d), b = Z.shape, Q.shape[1]
+    if b > SKINNY:
+        return Z @ Q
+    out = np.empty((m, b), np.result_type(Z, Q))
+    width = min(d, PIECE // (12 * b))  # the kernels like a dozen rows
+    for left in range(0, d, width):
+        part, coefficients = Z[:, left : left + width], Q[left : left + width]
+        step = max(12, PIECE // (part.shape[1] * b) // 12 * 12)
+        whole = m // step * step
+        target = out if not left else np.empty_like(out)
+        if whole:
+            pieces = part[:whole].reshape(-1, step, part.shape[1])
+            np.matmul(pieces, coefficients, out=target[:whole].reshape(-1, step, b))
+        np.matmul(part[whole:], coefficients, out=target[whole:])
+        if left:
+            out += target
+    return out
+
+
+def cross(Z: Array, Y: Array) -> Array:  # (m, d), (m, b) -> (d, b)
+    """Zᵀ Y for a matrix with few columns, in pieces of columns of Z."""
+    (m, d), b = Z.shape, Y.shape[1]
+    step = PIECE // max(1, m * b) // 16 * 16
+    if b > SKINNY or not step:
+        return np.asarray(Z.T @ Y)
+    out = np.empty((d, b), np.result_type(Z, Y))
+    whole = d // step * step
+    if whole:
+        np.matmul(Z[:, :whole].T.reshape(-1, step, m), Y, out=out[:whole].reshape(-1, step, b))
+    np.matmul(Z[:, whole:].T, Y, out=out[whole:])
+    return out
 
 
 def norm_estimate(A: Array, steps: int = 8) -> float:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
-from ritz import rank
+import numpy as np
+
+from ritz import costs, rank
+from ritz.costs import Cost
+from ritz.moments import product_dtype
 from ritz.rows import Rows, as_rows
-from ritz.solvers import SVD, Covariance, Gram, Orthogonal, Solver
-from ritz.threads import pinned
+from ritz.solvers import SVD, Covariance, Gram, Krylov, Solver
+from ritz.solvers.krylov import block_width
 
 SMALL = 500  # rows and columns up to which svd, the most accurate solver, costs no noticeable time
-QUICK = 4e9  # operations that take a few tenths of a second
+QUICK = 0.5  # seconds that full accuracy in small variances may cost where it matters
 DENSE = 4096  # order up to which an iterative solver works on the dense operator: one pass instead of many
+FEWEST = 16  # rows of a block, however little memory there is
 
 
 @dataclass(frozen=True)
@@ -26,11 +32,15 @@ class Plan:
     ----------
     solver : name of the solver
     side : "covariance" (d×d) or "gram" (n×n)
-    passes : walks over the data, None where the spectrum decides
-    operations : floating-point operations, None where the spectrum decides
+    passes : walks over the data, expected ones where the spectrum decides; None where nothing is expected
+    operations : floating-point operations, likewise
     memory : bytes beside the data, at their peak
     why : the reason, in words
     dense : whether the operator is formed as a matrix
+    seconds : expected, by the planner's table
+    precision : of the products, "float64" or "float32"; sums, residuals and the certificate are float64
+    columns : of the block that an iterative solver multiplies at once, None for direct solvers
+    block_bytes : the largest block of rows, in float64
     """
 
     solver: str
@@ -40,12 +50,17 @@ class Plan:
     memory: int
     why: str
     dense: bool
+    seconds: float = np.inf
+    precision: str = "float64"
+    columns: int | None = None
+    block_bytes: int = 1 << 24
 
     def __str__(self) -> str:
-        where = "" if self.operations is not None else f" on the {self.side} side"
+        where = "" if self.columns is None else f" on the {'dense ' if self.dense else ''}{self.side} side"
+        about = "" if self.columns is None or self.dense else "about "
         passes = {None: "as many passes as the spectrum needs", 1: "1 pass"}.get(self.passes, f"{self.passes} passes")
-        cost = "" if self.operations is None else f", {self.operations:.1e} operations"
-        return f"{self.solver}{where}: {passes}{cost}, {format_bytes(self.memory)} beside the data\n{self.why}"
+        cost = "" if self.operations is None else f", {self.operations:.1e} operations in {self.precision}"
+        return f"{self.solver}{where}: {about}{passes}{cost}, {format_bytes(self.memory)} beside the data\n{self.why}"
 
 
 def plan(X: object, n_components: int | float | str | None = None, memory_limit: int | str | None = None) -> Plan:
@@ -55,7 +70,7 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
     --------
     >>> import numpy as np
     >>> print(plan(np.zeros((1000, 20)), 5))
-    covariance: 1 pass, 4.1e+05 operations, ... beside the data
+    covariance: 1 pass, 4.1e+05 operations in float64, ... beside the data
     20 columns are fewer than 1000 rows, so the 20×20 covariance is the smallest matrix that holds the answer
     """
     rows = as_rows(X)
@@ -64,49 +79,101 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
 
 
 def choose(rows: Rows, asked: int | float | str | None, limit: int) -> Plan:
-    """The cheapest plan that stays within `limit` bytes."""
+    """The quickest plan that stays within `limit` bytes."""
     n, d = rows.shape
     k = asked if isinstance(asked, int) else min(n, d)
     finest = plan_for(rows, "svd", SVD(), k, limit)
-    if max(n, d) <= SMALL:
+    if max(n, d) <= SMALL and finest.memory <= limit:
         return replace(finest, why=f"{n}×{d} is small, so full accuracy in small variances costs nothing")
     nearly_all = k >= 0.8 * min(n, d) and n < 10 * d  # much taller data has its covariance almost for free
-    if nearly_all and (finest.operations or 0.0) <= QUICK and finest.memory <= limit:
+    if nearly_all and finest.seconds <= QUICK and finest.memory <= limit:
         return replace(finest, why="nearly the whole spectrum is asked for, and svd resolves its small end")
-    first, solver, why = (
-        ("covariance", Covariance(), f"{d} columns are fewer than {n} rows, so the {d}×{d} covariance")
-        if d <= n
-        else ("gram", Gram(), f"{n} rows are fewer than {d} columns, so the {n}×{n} Gram matrix")
-    )
-    best = replace(plan_for(rows, first, solver, k, limit), why=f"{why} is the smallest matrix that holds the answer")
-    if best.memory <= limit:
-        return best
-    return replace(
-        plan_for(rows, "orthogonal", Orthogonal(), k, limit),
-        why=f"the {first} route would take {format_bytes(best.memory)} of the {format_bytes(limit)} allowed, so the "
-        "rows are walked again and again",
-    )
+    direct = plan_for(rows, *(("covariance", Covariance()) if d <= n else ("gram", Gram())), k, limit)
+    routes = [replace(direct, why=_smallest(n, d))]
+    if asked != "mle":
+        routes += [replace(plan, why=_why_krylov(plan, n, d, k)) for plan in _krylov_plans(rows, "krylov", k, limit)]
+    fitting = [plan for plan in routes if plan.memory <= limit]
+    if not fitting:
+        return min(routes, key=lambda plan: plan.memory)
+    best = min(fitting, key=lambda plan: plan.seconds)
+    if direct.memory > limit:
+        needed = f"{format_bytes(direct.memory)} of the {format_bytes(limit)} allowed"
+        return replace(best, why=f"the {direct.solver} route would take {needed}, so the rows are walked again and again")
+    return best
+
+
+def _smallest(n: int, d: int) -> str:
+    if d <= n:
+        return f"{d} columns are fewer than {n} rows, so the {d}×{d} covariance is the smallest matrix that holds the answer"
+    return f"{n} rows are fewer than {d} columns, so the {n}×{n} Gram matrix is the smallest matrix that holds the answer"
+
+
+def _krylov_plans(rows: Rows, name: str, k: int, limit: int, why: str = "") -> list[Plan]:
+    """Block Krylov on the rows, where one pass multiplies by Z and by Zᵀ, and on the smaller dense matrix."""
+    smaller = "covariance" if rows.shape[1] <= rows.shape[0] else "gram"
+    return [
+        _plan(rows, name, lambda rows: costs.krylov(rows, k, "covariance", False), limit, "covariance", False, why, k),
+        _plan(rows, name, lambda rows: costs.krylov(rows, k, smaller, True), limit, smaller, True, why, k),
+    ]
+
+
+def _why_krylov(plan: Plan, n: int, d: int, k: int) -> str:
+    if plan.dense:
+        return f"{k} of {min(n, d)} components take fewer operations by iteration than by a full decomposition"
+    return f"{plan.passes} products with {plan.columns} columns take less than the {n}×{d} rows times themselves"
 
 
 def plan_for(rows: Rows, name: str, solver: Solver, k: int, limit: int) -> Plan:
     """What a given solver would do."""
     n, d = rows.shape
-    side = solver.side if solver.side != "either" else ("gram" if n < d else "covariance")
-    order = n if side == "gram" else d
-    workers, small, why = pinned.budget(), min(n, d), f"{name} was asked for"
-    walk = 8 * rows.block_rows * d * workers
-    block = 8 * (n + d) * (k + 10) * 3
+    why = f"{name} was asked for"
     if isinstance(solver, SVD):
-        memory = walk + 8 * (4 * small * small + (3 * n * d if n <= d else 2 * d * d * workers))
-        return Plan(name, side, 2, 2.0 * n * d * small + 14.0 * small**3, memory, why, False)
-    matrix = 8 * order * order * (3 if side == "gram" else 2 + 2 * workers)
-    if not solver.direct:
-        dense = order <= DENSE and walk + block + matrix <= limit
-        passes = 1 if dense and side == "covariance" else None
-        return Plan(name, side, passes, None, walk + block + dense * matrix, why, dense)
-    lifted = side == "gram"
-    operations = 1.0 * n * d * order + 4.0 / 3 * order**3 + 2.0 * order * order * k + lifted * 8.0 * n * d * k
-    return Plan(name, side, 5 if lifted else 1, operations, walk + matrix + lifted * block, why, True)
+        return _plan(rows, name, costs.svd, limit, "covariance", False, why)
+    if isinstance(solver, Krylov):
+        plans = _krylov_plans(rows, name, k, limit, why)
+        fitting = [plan for plan in plans if plan.memory <= limit]
+        return min(fitting, key=lambda plan: plan.seconds) if fitting else min(plans, key=lambda plan: plan.memory)
+    side = solver.side if solver.side != "either" else ("gram" if n < d else "covariance")
+    if solver.direct:
+        cost = costs.gram if side == "gram" else costs.covariance
+        return _plan(rows, name, lambda rows: cost(rows, k), limit, side, True, why)
+    dense = _plan(rows, name, lambda rows: costs.iterative(rows, k, side, True), limit, side, True, why, k)
+    if (n if side == "gram" else d) <= DENSE and dense.memory <= limit:
+        return dense
+    free = "covariance" if solver.side == "either" else side
+    return _plan(rows, name, lambda rows: costs.iterative(rows, k, free, False), limit, free, False, why, k)
+
+
+def _plan(
+    rows: Rows,
+    name: str,
+    cost: Callable[[Rows], Cost],
+    limit: int,
+    side: str,
+    dense: bool,
+    why: str,
+    k: int | None = None,
+) -> Plan:
+    """The plan of a route, in blocks as large as the limit allows."""
+    found, size = cost(rows), rows.most_bytes
+    while found.memory > limit and size > 8 * FEWEST * rows.shape[1]:
+        size //= 2
+        found = cost(rows.limited(size))
+    known = np.isfinite(found.seconds)
+    narrow = dense and side == "covariance" and product_dtype(rows) == np.float32
+    return Plan(
+        solver=name,
+        side=side,
+        passes=found.passes if known else (1 if dense and side == "covariance" else None),
+        operations=found.operations if known else None,
+        memory=found.memory,
+        why=why,
+        dense=dense,
+        seconds=found.seconds,
+        precision="float32" if narrow else "float64",
+        columns=None if k is None else block_width(k) if name == "krylov" else k,
+        block_bytes=size,
+    )
 
 
 def parse_bytes(limit: Any) -> int:

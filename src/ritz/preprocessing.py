@@ -36,6 +36,25 @@ class Preprocessing:
             Z *= self.weight.astype(Z.dtype)
         return Z
 
+    def shifted(self, block: Block, buffer: Array) -> Array:
+        """x − shift alone, not to be written to: products with few columns take the rest on themselves."""
+        if self.shift is None and block.dtype == np.float64 and block.flags.c_contiguous:
+            return block
+        Z = buffer[: len(block)]
+        if self.shift is None:
+            Z[...] = block
+        else:
+            _subtract(block, self.shift, Z)
+        return Z
+
+    def weighted(self, V: Array) -> Array:  # (d, b) -> (d, b)
+        """V·weight, row by row."""
+        return V if self.weight is None else V * self.weight[:, None]
+
+    def remainder(self, V: Array) -> Array | float:  # (d, b) -> (b,)
+        """deltaᵀV: what Z V loses against shifted rows times V, the same for every row."""
+        return 0.0 if self.delta is None else self.delta @ V
+
     def columns(self, which: slice) -> Preprocessing:
         """The same for some of the columns."""
         cut = [None if part is None else part[which] for part in (self.shift, self.delta, self.weight)]

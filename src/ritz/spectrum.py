@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ritz.bounds import Bounds, bounds, free_ceiling, proved_ceiling
+from ritz.bounds import Bounds, bounds, free_ceiling, proved_ceiling, widened
 from ritz.certificate import Certificate
 from ritz.linalg import UNIT, Array, gamma, orthogonality_defect, squared
 from ritz.operators import Operator
 from ritz.rayleigh import Pairs
-from ritz.solvers import Basis, Step
+from ritz.solvers import Basis, Outside, Step
 
 CHEAP = 0.05  # share of a fit that a proof of completeness may cost where the free bounds already hold
 
@@ -60,7 +60,10 @@ def check_tol(tol: object) -> None:
 def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float, n_rows: int | None = None) -> Spectrum:
     """The first k of the Ritz pairs, with decided signs and a certificate."""
     pairs = everything.trusted(k, A.rounding)
-    verdict = _by_eigenvalues(A, pairs, k, tol) if pairs.levels is None else _by_singular_values(A, pairs, k, tol)
+    if pairs.levels is None:
+        verdict = _by_eigenvalues(A, pairs, k, tol, basis.mixed, _outside(basis, everything, len(pairs.values)))
+    else:
+        verdict = _by_singular_values(A, pairs, k, tol)
     seen = np.where(everything.values > verdict.floor, everything.values, 0.0)
     values, U = seen[:k], pairs.vectors[:, :k]
     certificate = Certificate(
@@ -70,8 +73,8 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
         angle_bounds=verdict.found.angles,
         groups=verdict.found.groups,
         tie_at_k=verdict.found.tie_at_k,
-        completeness="proved" if verdict.complete else "not excluded",
-        failure_probability=0.0 if verdict.complete else None,
+        completeness=verdict.completeness,
+        failure_probability=verdict.failure if verdict.complete else None,
         complete_to=verdict.found.complete_to,
         rank=int(np.count_nonzero(values)),
         rounding=verdict.rounding,
@@ -118,17 +121,33 @@ class Verdict(NamedTuple):
     rounding: float  # in the units of the eigenvalues
     satisfied: bool
     complete: bool
+    failure: float = 0.0  # the probability that the bounds do not hold
+
+    @property
+    def completeness(self) -> str:
+        """In the words of the certificate."""
+        if not self.complete:
+            return "not excluded"
+        return "probability" if self.failure else "proved"
 
 
-def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdict:
-    """Bounds from A U = U Θ + R."""
-    rounding = A.rounding + _own_rounding(pairs)
-    found = _bounds_of_eigenvalues(A, pairs, k, rounding, tol)
+def _outside(basis: Basis, everything: Pairs, kept: int) -> Outside:
+    """What the solver knows about A outside the pairs kept."""
+    if basis.outside is None:
+        return Outside(np.inf)
+    level = widened(basis.outside.level, everything.values[kept:], everything.residuals[kept:])
+    return basis.outside._replace(level=level + everything.defect)
+
+
+def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, outside: Outside) -> Verdict:
+    """Bounds from A U = U Θ + R, where A U may be combined from so many products."""
+    rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(pairs)
+    found, failure = _bounds_of_eigenvalues(A, pairs, k, rounding, tol, outside)
     worst = float(np.max(pairs.residuals[:k])) + rounding
     largest = float(pairs.values[0])
     complete = found.following - float(pairs.values[k - 1]) <= max(tol * largest, 16 * rounding)
     floor = rounding + pairs.defect
-    return Verdict(found, floor, rounding, _reached(worst, largest, floor, tol, pairs), bool(complete))
+    return Verdict(found, floor, rounding, _reached(worst, largest, floor, tol, pairs), bool(complete), failure)
 
 
 def _reached(worst: float, largest: float, floor: float, tol: float, pairs: Pairs) -> bool:
@@ -142,25 +161,35 @@ def _own_rounding(pairs: Pairs) -> float:
     return (2 * orthogonality_defect(pairs.vectors) + 4 * len(pairs.values) ** 1.5 * UNIT) * float(pairs.values[0])
 
 
-def _bounds_of_eigenvalues(A: Operator, pairs: Pairs, k: int, rounding: float, tol: float) -> Bounds:
-    """Free bounds first; a proof by Cholesky where they leave the question open or where it is cheap."""
+def _bounds_of_eigenvalues(
+    A: Operator, pairs: Pairs, k: int, rounding: float, tol: float, outside: Outside
+) -> tuple[Bounds, float]:
+    """Free bounds first; then what the solver learned, then a proof by Cholesky, where the question is still open or
+    where that is cheap. Beside the bounds, the probability that they do not hold."""
     m = len(pairs.values)
     exhausted = m >= len(pairs.vectors)
     claims = {"rounding": rounding, "defect": pairs.defect, "negativity": A.negativity}
     matrix = A.dense() if A.is_dense else None
     frobenius = None if matrix is None else float(np.linalg.norm(matrix))
     tau = 0.0 if exhausted else free_ceiling(A.trace, frobenius, pairs.values, dim=len(pairs.vectors), **claims)
-    found = bounds(pairs.values, pairs.residuals, k, ceiling=tau, exhausted=exhausted, **claims)
-    still_open = found.complete_to < min(k, A.rank_bound)
+    if not outside.failure:
+        tau = min(tau, outside.level + rounding)
+
+    def found(ceiling: float) -> Bounds:
+        return bounds(pairs.values, pairs.residuals, k, ceiling=ceiling, exhausted=exhausted, **claims)
+
+    free = found(tau)
+    still_open = free.complete_to < min(k, A.rank_bound)
+    if matrix is None and still_open and outside.level < tau:
+        return found(outside.level + rounding), outside.failure
     if matrix is None or exhausted or not (still_open or A.dim**3 / 3 <= CHEAP * (A.work + 4 * A.dim**3 / 3)):
-        return found
+        return free, 0.0
     deflated = matrix - pairs.image @ pairs.image.T
     forming = gamma(m + 8) * (float(np.sum(pairs.values)) + float(frobenius or 0.0)) + A.rounding
     # What follows may exceed the last value by the error of that value, but a proof is only of use within tol.
     error = float(np.linalg.norm(pairs.residuals))
     last = float(pairs.values[-1]) + (min(error, 0.4 * tol * float(pairs.values[0])) if tol else error)
-    tau = min(tau, proved_ceiling(deflated, last, rounding=rounding + forming, converged=m > k))
-    return bounds(pairs.values, pairs.residuals, k, ceiling=tau, exhausted=exhausted, **claims)
+    return found(min(tau, proved_ceiling(deflated, last, rounding=rounding + forming, converged=m > k))), 0.0
 
 
 def _by_singular_values(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdict:

@@ -6,7 +6,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
@@ -89,14 +89,51 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=pinned.after_fork)
 
 
+_local = threading.local()
+
+
+def scratch(rows: int, columns: int, dtype: Any = float) -> Any:
+    """An uninitialised array; in a thread of a team the same memory again and again, because fresh pages cost a copy."""
+    import numpy
+
+    cache = getattr(_local, "cache", None)
+    if cache is None:
+        return numpy.empty((rows, columns), dtype)
+    key = (columns, numpy.dtype(dtype))
+    if key not in cache or len(cache[key]) < rows:
+        cache[key] = numpy.empty((rows, columns), dtype)
+    return cache[key][:rows]
+
+
+def _join() -> None:
+    _local.cache = {}
+
+
+@contextmanager
+def team() -> Iterator[ThreadPoolExecutor]:
+    """Threads for all walks inside, as many as there are cores to use, with BLAS pinned to one thread each."""
+    outer = getattr(_local, "team", None)
+    if outer is not None:
+        yield outer
+        return
+    with pinned(), ThreadPoolExecutor(pinned.budget(), "ritz", initializer=_join) as pool:
+        _local.team = pool
+        try:
+            yield pool
+        finally:
+            _local.team = None
+
+
 def ordered(f: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
     """f over items by `workers` threads, results in order, at most workers + 1 of them alive."""
     source = iter(items)
-    with pinned(), ThreadPoolExecutor(workers, thread_name_prefix="ritz") as pool:
+    with team() as pool:
         pending = deque(pool.submit(f, item) for item in islice(source, workers + 1))
         try:
             while pending:
                 yield pending.popleft().result()
                 pending.extend(pool.submit(f, item) for item in islice(source, 1))
         finally:
-            pool.shutdown(cancel_futures=True)
+            for future in pending:
+                future.cancel()
+            wait(pending)

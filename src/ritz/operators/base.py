@@ -12,6 +12,7 @@ import numpy as np
 from ritz.errors import DataError
 from ritz.linalg import UNIT, Array, column_norms, gamma
 from ritz.rayleigh import Pairs, ritz_pairs, rotation
+from ritz.rows.array import thin_product
 
 COMBINING = 80  # additions beyond the blocks' own: merging runs, scaling, dividing
 
@@ -89,7 +90,7 @@ class Dense(Operator):
 
     def apply(self, V: Array) -> Array:
         self.passes += 1
-        return self._A @ V
+        return thin_product(self._A, V)
 
     def dense(self) -> Array:
         return self._A

@@ -7,13 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
-from ritz.linalg import UNIT, Array, gamma, triangle
+from ritz.linalg import UNIT, Array, cross, gamma, times, triangle
 from ritz.moments import Moments
 from ritz.operators.base import COMBINING, Operator
 from ritz.preprocessing import Preprocessing
 from ritz.rayleigh import Pairs, ritz_pairs, ritz_triplets, rotation
 from ritz.rows import Rows
+from ritz.rows.array import thin_product
 from ritz.rows.base import Block
+from ritz.threads import scratch
 
 
 class Covariance(Operator):
@@ -61,7 +63,7 @@ class Covariance(Operator):
         scaled = self.scaling * float(self.trace or 0.0)
         if self.is_dense:
             return self.moments.rounding * self.sizes + self._audit + gamma(self.dim + 8) * self._norm + scaled
-        chain = self.rows.block_rows + self.rows.shape[0] // self.rows.block_rows + self.dim + COMBINING
+        chain = self.rows.block_rows + self.rows.shape[0] // self.rows.thin_rows + self.dim + COMBINING
         return 2 * gamma(chain) * self.sizes + scaled
 
     @cached_property
@@ -91,17 +93,30 @@ class Covariance(Operator):
         if self._factor is not None:
             return self._factor.T @ (self._factor @ V)
         if self.is_dense:
-            return self._dense @ V
+            return thin_product(self._dense, V)
         self.passes += 1
-        return self.rows.reduce(lambda blocks: self._project(blocks, V), np.add) / self.divisor
+        W = self.prepare.weighted(V)
+        AW, total = self.rows.reduce(lambda blocks: self._project(blocks, W), _add, thin=True)
+        return self._corrected(AW, total)
 
-    def _project(self, blocks: Iterable[Block], V: Array) -> Array:
-        """Zᵀ(Z V) over a run of blocks."""
-        buffer, AV = self.buffer(), np.zeros(V.shape)
+    def _project(self, blocks: Iterable[Block], W: Array) -> tuple[Array, Array]:
+        """Σ (x − shift) yᵀ and Σ y over a run of rows, with y = Wᵀ(x − mean)."""
+        buffer, remainder = self.buffer(), self.prepare.remainder(W)
+        AW, total = np.zeros(W.shape), np.zeros(W.shape[1])
         for block in blocks:
-            Z = self.prepare(block, buffer)
-            AV += Z.T @ (Z @ V)
-        return AV
+            Z = self.prepare.shifted(block, buffer)
+            Y = times(Z, W)
+            Y -= remainder
+            AW += cross(Z, Y)
+            total += np.ones(len(Y)) @ Y
+        return AW, total
+
+    def _corrected(self, AW: Array, total: Array) -> Array:
+        """Zᵀ(Z V)/(n − ddof) from products with rows that were only shifted: the small remainder of the mean and the
+        weights belong to the thin side."""
+        if self.prepare.delta is not None:
+            AW = AW - np.outer(self.prepare.delta, total)
+        return self.prepare.weighted(AW) / self.divisor
 
     def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None) -> Pairs:
         """From the factor where it is known, else from a product that yields a factor of QᵀCQ on the way."""
@@ -110,23 +125,28 @@ class Covariance(Operator):
         if AQ is not None or self.is_dense:
             return super().ritz(Q, AQ)
         self.passes += 1
-        AQ, T = self.rows.reduce(lambda blocks: self._project_both(blocks, Q), _add_both)
-        return ritz_pairs(Q, AQ / self.divisor, rotation(T.T @ T / self.divisor, T / np.sqrt(self.divisor)))
+        W = self.prepare.weighted(Q)
+        AW, total, T = self.rows.reduce(lambda blocks: self._project_both(blocks, W), _add, thin=True)
+        AQ = self._corrected(AW, total)
+        return ritz_pairs(Q, AQ, rotation(T.T @ T / self.divisor, T / np.sqrt(self.divisor)))
 
-    def _project_both(self, blocks: Iterable[Block], Q: Array) -> tuple[Array, Array]:
-        """Zᵀ(Z Q) and the triangle of Z Q over a run of blocks."""
-        buffer, AQ = self.buffer(), np.zeros(Q.shape)
-        T: Array = np.empty((0, Q.shape[1]))
+    def _project_both(self, blocks: Iterable[Block], W: Array) -> tuple[Array, Array, Array]:
+        """The same as _project, and the triangle of all y."""
+        buffer, remainder = self.buffer(), self.prepare.remainder(W)
+        AW, total = np.zeros(W.shape), np.zeros(W.shape[1])
+        T: Array = np.empty((0, W.shape[1]))
         for block in blocks:
-            Z = self.prepare(block, buffer)
-            Y = Z @ Q
-            AQ += Z.T @ Y
+            Z = self.prepare.shifted(block, buffer)
+            Y = times(Z, W)
+            Y -= remainder
+            AW += cross(Z, Y)
+            total += np.ones(len(Y)) @ Y
             T = triangle(T, Y)
-        return AQ, T
+        return AW, total, T
 
     def buffer(self) -> Array:
         """Room for one preprocessed block."""
-        return np.empty((self.rows.block_rows, self.dim))
+        return scratch(self.rows.thin_rows, self.dim)
 
     def factor(self) -> Array:
         """F with FᵀF = C: the triangle of Z by TSQR when Z is tall, Z itself when it is wide."""
@@ -156,5 +176,8 @@ class Covariance(Operator):
         return chain * UNIT * float(np.sqrt(self.sizes)) + self.scaling * float(np.sqrt(self.trace or 0.0))
 
 
-def _add_both(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
-    return a[0] + b[0], triangle(a[1], b[1])
+def _add(a: tuple[Array, ...], b: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Partial sums, into the first; a third part is a triangle."""
+    for total, part in zip(a[:2], b[:2], strict=True):
+        total += part
+    return *a[:2], *(triangle(*pair) for pair in zip(a[2:], b[2:], strict=True))

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ritz.linalg import Array, gamma, orthonormalise, triangle
+from ritz.linalg import Array, cross, gamma, orthonormalise, times, triangle
 from ritz.operators.base import COMBINING, Operator
 from ritz.operators.covariance import Covariance
 from ritz.preprocessing import Preprocessing
 from ritz.rayleigh import Pairs, ritz_pairs, rotation
+from ritz.rows.array import thin_product
 from ritz.rows.base import Block
+from ritz.threads import scratch
 
 CHUNK = 1 << 18  # entries of a tile's column chunk: two of them stay in cache
 
@@ -58,7 +60,7 @@ class Gram(Operator):
         return Z.T / np.sqrt(self.covariance.divisor)
 
     def apply(self, V: Array) -> Array:
-        return self._dense @ V if self.is_dense else self.push(self.lift(V)) / self.covariance.divisor
+        return thin_product(self._dense, V) if self.is_dense else self.push(self.lift(V)) / self.covariance.divisor
 
     def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None) -> Pairs:
         """From vectors β of the Gram matrix to axes: Rayleigh–Ritz in span(Zᵀβ), in factor form.
@@ -81,19 +83,35 @@ class Gram(Operator):
     def lift(self, V: Array) -> Array:  # (n, b) -> (d, b)
         """Zᵀ V: combinations of the points."""
         self.covariance.passes += 1
-        return self.covariance.rows.reduce(self._combine, np.add, beside=V)
+        prepare = self.covariance.prepare
+        ZV = self.covariance.rows.reduce(self._combine, _add, beside=V, thin=True)
+        if prepare.delta is not None:
+            ZV -= np.outer(prepare.delta, V.sum(axis=0))
+        return prepare.weighted(ZV)
 
     def _combine(self, blocks: Iterable[tuple[Block, Array]]) -> Array:
+        """(x − shift) v, summed over a run of rows."""
         buffer = self.covariance.buffer()
         total: Any = 0.0
         for block, V in blocks:
-            total = total + self.covariance.prepare(block, buffer).T @ V
+            total += cross(self.covariance.prepare.shifted(block, buffer), V)
         return total
 
     def push(self, W: Array) -> Array:  # (d, b) -> (n, b)
         """Z W."""
         self.covariance.passes += 1
-        return self.covariance.rows.map(lambda block: self.covariance.prepare(block) @ W)
+        prepare, W = self.covariance.prepare, self.covariance.prepare.weighted(W)
+        remainder = prepare.remainder(W)
+
+        def push(block: Block) -> Array:
+            return times(prepare.shifted(block, scratch(*block.shape)), W) - remainder
+
+        return self.covariance.rows.map(push)
+
+
+def _add(a: Array, b: Array) -> Array:
+    a += b
+    return a
 
 
 def _inner(a: Block, b: Block, prepare: Preprocessing) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
+from ritz.linalg import cross, times
 from ritz.rows.base import Block, Rows
 
 NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
@@ -77,6 +78,16 @@ class Array(Rows):
                 kind = TypeError if isinstance(error, TypeError) else DataError
                 raise kind(f"column {self.name(j)} holds something else than numbers: {error}") from error
         return out
+
+
+def thin_product(Q: NDArray[Any], S: NDArray[Any]) -> Block:  # (n, m), (m, b) -> (n, b)
+    """Q S for a tall Q and few columns, with all cores."""
+    return Array(Q).map(lambda block: times(block, S))
+
+
+def thin_inner(Q: NDArray[Any], W: NDArray[Any]) -> Block:  # (n, m), (n, b) -> (m, b)
+    """Qᵀ W for a tall Q and few columns, with all cores."""
+    return Array(Q).reduce(lambda pairs: sum(cross(*pair) for pair in pairs), np.add, beside=W, thin=True)
 
 
 def check_shape(shape: tuple[int, ...]) -> None:

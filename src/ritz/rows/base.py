@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
+from copy import copy
 from functools import reduce as fold
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,10 @@ from ritz import threads
 Partial = TypeVar("Partial")
 Block = NDArray[Any]
 
+MOST_BYTES = 1 << 24  # of a block, unless memory is scarce
 BLOCK_BYTES = 1 << 20  # a block and its centred copy stay in the second-level cache
 BLOCK_ROWS = 1024  # fewer rows leave a d×d product bound by memory, not arithmetic
+THIN_ROWS = 256  # the same for d×b products with few columns
 LANE_ROWS = 4096  # merging two d×d partial results costs about as much as 100 rows
 LANES = 64
 SERIAL = 1 << 16  # entries below which starting threads costs more than it saves
@@ -34,6 +37,7 @@ class Rows(ABC):
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     names: tuple[Any, ...] | None = None
+    most_bytes: int = MOST_BYTES
 
     @classmethod
     @abstractmethod
@@ -53,13 +57,20 @@ class Rows(ABC):
         f: Callable[[Iterable[Any]], Partial],
         combine: Callable[[Partial, Partial], Partial],
         beside: Block | None = None,
+        thin: bool = False,
     ) -> Partial:
         """combine(… combine(f(run₀), f(run₁)) …), where a run is an iterator over consecutive blocks.
 
         `f` sees whole runs so that it can accumulate in place; from outside it is pure. With `beside`, an array of
-        n rows, a run yields pairs: a block and the rows of `beside` that stand next to it.
+        n rows, a run yields pairs: a block and the rows of `beside` that stand next to it. Partial results that are
+        `thin`, d×b with few columns, cost nothing to combine: blocks are smaller and runs more.
         """
-        with closing(self._walk(lambda run: f(self._blocks(run[0], run[1], beside)), self._runs())) as partials:
+        step = self.thin_rows if thin else self.block_rows
+
+        def partial(run: tuple[int, int]) -> Partial:
+            return f(self._blocks(*run, step, beside))
+
+        with closing(self._walk(partial, self._runs(step, min(LANE_ROWS // 4, self.shape[0] // 8) if thin else LANE_ROWS))) as partials:
             return fold(combine, partials)
 
     def map(self, f: Callable[[Block], Block]) -> Block:
@@ -109,24 +120,37 @@ class Rows(ABC):
     def block_rows(self) -> int:
         """Rows of a block: a few megabytes, but no fewer than a product needs to be bound by arithmetic."""
         row_bytes = 8 * self.shape[1]
-        enough = min(BLOCK_ROWS, 16 * BLOCK_BYTES // row_bytes)
-        return max(1, min(self.shape[0], max(BLOCK_BYTES // row_bytes, enough)))
+        rows = max(BLOCK_BYTES // row_bytes, BLOCK_ROWS)
+        return max(1, min(self.shape[0], rows, self.most_bytes // row_bytes))
+
+    def limited(self, most_bytes: int) -> Self:
+        """The same rows, walked in blocks of at most so many bytes in float64."""
+        limited = copy(self)
+        limited.most_bytes = most_bytes
+        return limited
+
+    @property
+    def thin_rows(self) -> int:
+        """Rows of a block that is multiplied by few columns."""
+        row_bytes = 8 * self.shape[1]
+        enough = max(32, min(THIN_ROWS, 4 * BLOCK_BYTES // row_bytes))
+        return min(self.block_rows, max(BLOCK_BYTES // row_bytes, enough))
 
     def name(self, column: int) -> str:
         """How messages call a column: its name where it has one, its position otherwise."""
         return str(column) if self.names is None else repr(self.names[column])
 
-    def _runs(self) -> list[tuple[int, int]]:
+    def _runs(self, step: int, least: int) -> list[tuple[int, int]]:
+        """Runs of whole blocks, about equal, of at least so many rows."""
         n = self.shape[0]
-        step = self.block_rows
         blocks = -(-n // step)
-        lanes = max(1, min(LANES, blocks, n // LANE_ROWS))
+        lanes = max(1, min(LANES, blocks, n // max(1, least)))
         edges = [min(n, step * (lane * blocks // lanes)) for lane in range(lanes + 1)]
         return list(pairwise(edges))
 
-    def _blocks(self, start: int, stop: int, beside: Block | None) -> Iterator[Any]:
-        for i in range(start, stop, self.block_rows):
-            j = min(i + self.block_rows, stop)
+    def _blocks(self, start: int, stop: int, step: int, beside: Block | None) -> Iterator[Any]:
+        for i in range(start, stop, step):
+            j = min(i + step, stop)
             yield self.block(i, j) if beside is None else (self.block(i, j), beside[i:j])
 
     def _walk(self, f: Callable[[Any], Partial], items: list[Any]) -> Generator[Partial, None, None]:

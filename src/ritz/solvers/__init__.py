@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ritz.solvers.base import Basis, Solver, Step
+from ritz.solvers.base import Basis, Outside, Solver, Step
 from ritz.solvers.covariance import Covariance
 from ritz.solvers.gram import Gram
+from ritz.solvers.krylov import Krylov
 from ritz.solvers.orthogonal import Orthogonal
 from ritz.solvers.power import Power
 from ritz.solvers.svd import SVD
@@ -15,6 +16,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "svd": SVD,
     "power": Power,
     "orthogonal": Orthogonal,
+    "krylov": Krylov,
 }
 
 # scikit-learn's names for the same things.
@@ -30,11 +32,6 @@ def by_name(name: str, **options: object) -> Solver:
     (SVD(), 7)
     """
     known = ALIASES.get(name, name)
-    if known == "krylov":
-        raise ValueError(
-            f"solver {name!r} needs the krylov solver, which this version does not have yet; use 'auto', or "
-            "'orthogonal' for a matrix-free iteration"
-        )
     if known not in SOLVERS:
         names = ", ".join(map(repr, ["auto", *SOLVERS, *ALIASES]))
         raise ValueError(f"solver {name!r} is not one of {names}, nor a solver object such as ritz.solvers.Power()")
@@ -50,7 +47,9 @@ __all__ = [
     "Basis",
     "Covariance",
     "Gram",
+    "Krylov",
     "Orthogonal",
+    "Outside",
     "Power",
     "Solver",
     "Step",

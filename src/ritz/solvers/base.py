@@ -23,12 +23,20 @@ class Step(NamedTuple):
     residual: float
 
 
+class Outside(NamedTuple):
+    """An upper bound of an operator's norm outside a basis, and the probability that it does not hold."""
+
+    level: float
+    failure: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class Basis:
     """An orthonormal basis Q holding the wanted eigenvectors, and the way there.
 
-    AQ is the product A·Q where it is already known, P the left singular vectors where Q holds right ones. `note` says
-    why an iteration stopped short, empty if it did not.
+    AQ is the product A·Q where it is already known, each column combined from `mixed` products; P the left singular
+    vectors where Q holds right ones. `outside` bounds A outside span(Q) where the solver learned something about it.
+    `note` says why an iteration stopped short, empty if it did not.
     """
 
     Q: Array  # (dim, m), m ≥ k
@@ -36,6 +44,8 @@ class Basis:
     P: Array | None = None  # (p, m)
     history: tuple[Step, ...] = ()
     note: str = ""
+    outside: Outside | None = None
+    mixed: int = 1
 
 
 class Solver(Protocol):

@@ -1,0 +1,135 @@
+"""Costs: operations, passes, seconds and bytes of every route from rows to a subspace, before anything is computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ritz.calibration import rates
+from ritz.moments import product_dtype
+from ritz.rows import Rows
+from ritz.solvers.krylov import block_width, capacity, expected_steps
+from ritz.threads import pinned
+
+SVD_SHARE = 1 / 11  # of the rate of products that LAPACK's svd and QR reach
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a route takes: `seconds` by the planner's table, `memory` in bytes beside the data at their peak."""
+
+    operations: float
+    passes: int
+    seconds: float
+    memory: int
+
+
+def covariance(rows: Rows, k: int) -> Cost:
+    """The d×d covariance in one pass, and LAPACK."""
+    d = rows.shape[1]
+    form, eig = _form_covariance(rows), _lapack(d, k)
+    return _sum(form, eig)
+
+
+def gram(rows: Rows, k: int) -> Cost:
+    """The n×n matrix of inner products, LAPACK, and four products that lift, orthonormalise and check the axes."""
+    n, d = rows.shape
+    return _sum(_form_gram(rows), _lapack(n, k), _lift(rows, k))
+
+
+def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
+    """Block Krylov on a dense operator or, one pass per step, on the rows."""
+    n, d = rows.shape
+    order = n if side == "gram" else d
+    b, steps = block_width(k), expected_steps(k)
+    size = min(order, b * steps)
+    basis = 16 * order * capacity(order, k, b)
+    own = 3.0 * order * size**2 + 10.0 * size**3
+    if dense:
+        product = 2.0 * order**2 * b
+        seconds = steps * (4 * rates().start + product / rates().thin) + own / rates().thin
+        inside = Cost(steps * product + own, 0, seconds, basis)
+        form = _form_gram(rows) if side == "gram" else _form_covariance(rows)
+        return _sum(form, inside, _lift(rows, k)) if side == "gram" else _sum(form, inside)
+    product = 4.0 * n * d * b * (1 if side == "covariance" else 2)
+    walks = 1 if side == "covariance" else 2
+    seconds = steps * (walks * _walk(rows) + product / rates().thin) + own / rates().thin
+    inside = Cost(steps * product + own, steps * walks, seconds, basis + _thin_memory(rows, b))
+    return _sum(_diagonal(rows), inside, *([_lift(rows, k)] if side == "gram" else []))
+
+
+def iterative(rows: Rows, k: int, side: str, dense: bool) -> Cost:
+    """Orthogonal or power iteration; how many steps, only the spectrum knows, so these are the costs of one."""
+    n, d = rows.shape
+    order = n if side == "gram" else d
+    step = Cost(2.0 * order**2 * k if dense else 4.0 * n * d * k, not dense, np.inf, 24 * (n + d) * (k + 10))
+    if not dense:
+        return _sum(_diagonal(rows), step, Cost(0.0, 0, 0.0, _thin_memory(rows, k)))
+    return _sum(_form_gram(rows) if side == "gram" else _form_covariance(rows), step)
+
+
+def svd(rows: Rows) -> Cost:
+    """TSQR, block by block, and LAPACK's svd of the triangle, or of the rows themselves when they are few."""
+    n, d = rows.shape
+    m = min(n, d)
+    operations = 2.0 * n * d * m + 14.0 * m**3
+    memory = 8 * (4 * m * m + (3 * n * d if n <= d else 3 * d * (d + rows.block_rows) * pinned.budget()))
+    return _sum(_diagonal(rows), Cost(operations, 1, _walk(rows) + operations / (SVD_SHARE * rates().product), memory))
+
+
+def _form_covariance(rows: Rows) -> Cost:
+    n, d = rows.shape
+    narrow = product_dtype(rows) == np.float32
+    operations = 1.0 * n * d * d
+    seconds = _walk(rows) + operations / (rates().narrow if narrow else rates().product)
+    # A sum and a product in every thread, finished sums waiting to be added, the matrix, and a copy to work on.
+    memory = 8 * d * d * (4 + 2 * pinned.budget()) + _block_memory(rows) * (1.5 if narrow else 1)
+    return Cost(operations, 1, seconds, int(memory))
+
+
+def _form_gram(rows: Rows) -> Cost:
+    n, d = rows.shape
+    seconds = 2 * _walk(rows) + 1.0 * n * n * d / (0.7 * rates().product)
+    return _sum(_diagonal(rows), Cost(1.0 * n * n * d, 1, seconds, 8 * 3 * n * n + _thin_memory(rows, 16)))
+
+
+def _lapack(order: int, k: int) -> Cost:
+    operations = 4 / 3 * order**3 + 2.0 * order * order * k
+    seconds = (4 / 3 * order**3 + 1.6 * order * order * k) / rates().reduction
+    return Cost(operations, 0, seconds, 8 * order * (order + 2 * k))
+
+
+def _lift(rows: Rows, k: int) -> Cost:
+    n, d = rows.shape
+    operations = 4.0 * n * d * k + 2.0 * d * k * k
+    memory = 8 * 3 * (n + d) * k + _thin_memory(rows, k)
+    return Cost(operations, 3, 3 * _walk(rows) + operations / rates().product, memory)
+
+
+def _diagonal(rows: Rows) -> Cost:
+    n, d = rows.shape
+    return Cost(4.0 * n * d, 1, _walk(rows), _thin_memory(rows, 1))
+
+
+def _walk(rows: Rows) -> float:
+    return rates().start + 8.0 * rows.shape[0] * rows.shape[1] / rates().walk
+
+
+def _block_memory(rows: Rows) -> int:
+    return 8 * rows.block_rows * rows.shape[1] * pinned.budget()
+
+
+def _thin_memory(rows: Rows, b: int) -> int:
+    d, threads = rows.shape[1], pinned.budget()
+    return 8 * threads * (rows.thin_rows * d + 3 * d * b)
+
+
+def _sum(*costs: Cost) -> Cost:
+    """One after the other; memory is not given back in between."""
+    return Cost(
+        sum(cost.operations for cost in costs),
+        sum(cost.passes for cost in costs),
+        sum(cost.seconds for cost in costs),
+        sum(cost.memory for cost in costs),
+    )

@@ -1,0 +1,241 @@
+"""Block Krylov: block Lanczos with full reorthogonalisation and thick restarts, from a random start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ritz.linalg import UNIT, Array, column_norms, eigh_descending, orthonormalise
+from ritz.operators import Operator
+from ritz.rows.array import thin_inner, thin_product
+from ritz.solvers.base import Basis, Outside, Step, check_options, slow, starting_block, target
+from ritz.solvers.probes import Probes
+from ritz.threads import team
+
+# Columns of a block for up to MANY components and beyond. A narrow block makes the most of every column, by polynomials
+# of high degree; a wide one needs fewer passes.
+BLOCK, WIDE, MANY = 8, 16, 32
+STEPS = 16  # blocks that a basis holds beside three vectors per component, before it is restarted
+SPARE = 16  # Ritz vectors beyond those asked for that are kept for the certificate
+AHEAD = 3  # products before the expected end at which probes set out
+ORTHOGONAL = 1e-14  # the most of a new block that may lie in the space already
+PROBED = 10  # products after which a probe has said what it can
+
+
+@dataclass(frozen=True, eq=False)
+class Krylov:
+    """Rayleigh–Ritz in span{G, A G, A² G, …} with a random block G: one product with A per step.
+
+    A step costs no more than a step of orthogonal iteration with so few columns, and the best polynomial over all
+    products so far replaces the last power alone. When the basis is full, its leading Ritz vectors start the next one.
+
+    Parameters
+    ----------
+    max_iter : products with A
+    oversample : columns of the block beyond its usual width
+    start : (dim,) or (dim, b) array, where to begin; random otherwise
+    """
+
+    max_iter: int = 500
+    oversample: int = 0
+    start: Array | None = None
+    side: ClassVar[str] = "either"
+    direct: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_options(self.max_iter, 0.0, self.oversample)
+
+    def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
+        with team():  # BLAS threads that spin after a small product would keep the next walk from its cores
+            return self._iterate(A, k, tol, rng)
+
+    def _iterate(self, A: Operator, k: int, tol: float | None, rng: np.random.Generator) -> Basis:
+        width = min(block_width(k) + self.oversample, A.dim)
+        space = _Space(A, k, starting_block(self.start, A.dim, width, rng), rng)
+        history: list[Step] = []
+        probes, due = None, 0
+        for iteration in range(1, self.max_iter + 1):
+            space.grow(probes)
+            if space.size < min(k + 1, A.dim) or (iteration < due and not space.full and not space.exhausted):
+                continue
+            space.rayleigh_ritz()
+            goal = target(A, 1e-6 if tol is None else tol, float(space.values[0]))
+            history.append(space.step(iteration, history, goal))
+            left = _steps_left(history, goal)
+            if not left or space.exhausted:
+                return space.finish(probes, goal, history)
+            due = iteration + max(1, int(min(0.6 * left, 0.35 * iteration)))
+            if space.full:
+                space.restart()
+                probes = None
+            if probes is None and left <= AHEAD and not A.is_dense:
+                probes = Probes(space.Q, rng)
+        return space.finish(probes, goal, history, slow(history, self.max_iter))
+
+
+def block_width(k: int) -> int:
+    """Columns of a block when k components are asked for."""
+    return BLOCK if k <= MANY else WIDE
+
+
+def expected_steps(k: int) -> int:
+    """Products that it takes where variances decay slowly, like 1/i, to the default tolerance."""
+    return round(8 + 0.4 * k if k <= MANY else 9 + k / 7)
+
+
+def capacity(dim: int, k: int, width: int) -> int:
+    """Vectors that a basis holds before it is restarted."""
+    return min(dim, 3 * k + STEPS * width)
+
+
+def _steps_left(history: list[Step], goal: float) -> float:
+    """How many more steps the residuals' decay promises, 0 when the goal is reached."""
+    last = history[-1]
+    if last.residual <= goal:
+        return 0.0
+    if len(history) < 2 or goal <= 0:
+        return np.inf
+    before = history[-2]
+    gained = np.log(before.residual / last.residual) / (last.iteration - before.iteration)
+    return float(np.log(last.residual / goal) / max(gained, 0.1))
+
+
+class _Space:
+    """The Krylov space so far: A Q = Q H + W C, with Q orthonormal and W the block that will be added next.
+
+    C is zero but for the columns of the last block. H is QᵀAQ itself, not the recurrence of exact arithmetic, so that
+    restarts need no special case.
+    """
+
+    def __init__(self, A: Operator, k: int, W: Array, rng: np.random.Generator) -> None:
+        self.A, self.k, self.rng, self.W = A, k, rng, W
+        self.size, self._last = 0, slice(0, 0)
+        self._capacity = capacity(A.dim, k, W.shape[1])
+        self._Q = np.empty((A.dim, self._capacity))
+        self._AQ = np.empty((A.dim, self._capacity))
+        self._H = np.zeros((self._capacity, self._capacity))
+        self.C = np.zeros((0, 0))
+
+    @property
+    def Q(self) -> Array:  # (dim, size)
+        return self._Q[:, : self.size]
+
+    @property
+    def AQ(self) -> Array:  # (dim, size)
+        return self._AQ[:, : self.size]
+
+    @property
+    def full(self) -> bool:
+        """Whether another block does not fit."""
+        return self.size + self.W.shape[1] > self._capacity
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the space is all there is."""
+        return self.size == self.A.dim
+
+    def grow(self, probes: Probes | None) -> None:
+        """Add the block W, and multiply the probes in the same pass over the data."""
+        columns = self.W if probes is None else np.column_stack([self.W, probes.columns])
+        product = self.A.apply(columns)
+        width = self.W.shape[1]
+        if probes is not None:
+            probes.absorb(product[:, width:])
+        new = slice(self.size, self.size + width)
+        self._Q[:, new], self._AQ[:, new] = self.W, product[:, :width]
+        self.size, self._last = new.stop, new
+        block = thin_inner(self.Q, product[:, :width])
+        self._H[: self.size, new] = block
+        self._H[new, : self.size] = block.T
+        self._H[new, new] = (self._H[new, new] + self._H[new, new].T) / 2
+        self._follow(product[:, :width] - thin_product(self.Q, block))
+
+    def _follow(self, rest: Array) -> None:
+        """The next block: an orthonormal basis of what A takes out of the space, random where it takes nothing out."""
+        width = min(rest.shape[1], self.A.dim - self.size)
+        scale = float(np.max(np.abs(np.diagonal(self._H)[: self.size])))
+        W = rest.copy()
+        lost = column_norms(W) <= 100 * UNIT * np.sqrt(self.A.dim) * scale
+        W[:, lost] = self.rng.standard_normal((self.A.dim, int(lost.sum())))
+        W = W[:, :width]
+        for _ in range(4):
+            W = orthonormalise(W)
+            inside = thin_inner(self.Q, W)
+            if np.linalg.norm(inside) <= ORTHOGONAL:
+                break
+            W = W - thin_product(self.Q, inside)
+        self.W, self.C = W, W.T @ rest
+
+    def rayleigh_ritz(self) -> None:
+        """The leading Ritz values and, as coefficients in Q, their vectors."""
+        found = min(self.k + SPARE + 1, self.size)
+        self.values, self._S = eigh_descending(self._H[: self.size, : self.size], found)
+
+    def step(self, iteration: int, history: list[Step], goal: float) -> Step:
+        """The worst of the components asked for. Its residual follows from C; near the goal it is computed."""
+        residuals = column_norms(self.C @ self._S[self._last, : self.k])
+        if residuals.max() <= goal:
+            residuals = self.residuals()[: self.k]
+        worst = int(np.argmax(residuals))
+        value = float(self.values[worst])
+        change = abs(value - history[-1].value) / value if history and value else 0.0
+        return Step(iteration, worst, value, change, float(residuals[worst]))
+
+    def residuals(self) -> Array:
+        """‖A u − θ u‖ of all Ritz vectors found, from products in float64."""
+        self.U, self.AU = thin_product(self.Q, self._S), thin_product(self.AQ, self._S)
+        return column_norms(self.AU - self.U * self.values)
+
+    def restart(self) -> None:
+        """Keep the leading Ritz vectors and the block that follows."""
+        keep = min(len(self.values), self.size - self.W.shape[1])
+        S = self._S[:, :keep]
+        Q, AQ = thin_product(self.Q, S), thin_product(self.AQ, S)
+        self.size = keep
+        self._Q[:, :keep], self._AQ[:, :keep] = Q, AQ
+        self._H[:keep, :keep] = np.diag(self.values[:keep])
+
+    def finish(self, probes: Probes | None, goal: float, history: list[Step], note: str = "") -> Basis:
+        """The Ritz vectors asked for, those spare ones that are as good, and what can be said about all others."""
+        residuals = self.residuals()
+        good = residuals[self.k :] <= 10 * float(residuals[: self.k].max()) + self.A.rounding
+        m = self.k + (len(good) if good.all() else int(np.argmin(good)))
+        enough = float(self.values[self.k - 1]) + goal
+        outside = self._outside(m, Outside(self._untraced()))
+        if outside.level > enough and not self.A.is_dense:
+            probes = probes or Probes(self.Q, self.rng)
+            outside = self._outside(m, probes.outside(self._untraced()))
+            while outside.level > enough and probes.steps < PROBED:
+                probes.absorb(self.A.apply(probes.columns))
+                outside = self._outside(m, probes.outside(self._untraced()))
+        return Basis(self.U[:, :m], self.AU[:, :m], history=tuple(history), note=note, outside=outside, mixed=self.size)
+
+    def _untraced(self) -> float:
+        """A bound of the norm outside the space that costs nothing: what is left of the trace."""
+        if self.A.dim == self.size:
+            return 0.0
+        if self.A.trace is None or self.A.negativity:
+            return np.inf
+        seen = float(np.trace(self._H[: self.size, : self.size]))
+        return max(self.A.trace - seen, 0.0) + (self.size + 1) * self.A.rounding
+
+    def _outside(self, m: int, beyond: Outside) -> Outside:
+        """The norm outside the first m Ritz vectors, from the norm beyond the space.
+
+        It is at most that of [[H, Cᵀ], [C, τI]] without those vectors: the rest of the space, its coupling to the next
+        block, and τ for all that lies beyond.
+        """
+        if not np.isfinite(beyond.level):
+            return beyond
+        S, width = self._S[:, :m], len(self.C)
+        M = np.zeros((self.size + width, self.size + width))
+        M[: self.size, : self.size] = self._H[: self.size, : self.size] - (S * self.values[:m]) @ S.T
+        coupling = np.zeros((width, self.size))
+        coupling[:, self._last] = self.C
+        M[self.size :, : self.size] = coupling - (coupling @ S) @ S.T
+        M[: self.size, self.size :] = M[self.size :, : self.size].T
+        M[range(self.size, len(M)), range(self.size, len(M))] = beyond.level
+        return beyond._replace(level=max(float(eigh_descending(M, 1)[0][0]), 0.0) + self.A.rounding)
+
