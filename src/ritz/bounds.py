@@ -44,6 +44,7 @@ def bounds(
     ceiling: float,
     exhausted: bool,
     negativity: float = 0.0,
+    slack: Array | None = None,
 ) -> Bounds:
     """What m ≥ k Ritz values with residual norms say about the k leading true values.
 
@@ -55,6 +56,7 @@ def bounds(
     ceiling : τ, an upper bound of the operator's norm outside span(U)
     exhausted : whether span(U) is the whole space, so that nothing lies outside
     negativity : how far below 0 an eigenvalue may lie; 0 lifts lower bounds to 0
+    slack : (m,) further residuals of the vectors that values do not have
     """
     lower, upper = _value_bounds(values, residuals, rounding, defect, ceiling)
     lower = lower if negativity else np.maximum(lower, 0.0)
@@ -64,12 +66,12 @@ def bounds(
     sharp = values[:-1] - values[1:] > APART * np.maximum(errors[:-1], errors[1:])
     cuts = [0, *(np.flatnonzero(sharp[: k - 1]) + 1), k]
     groups = tuple((int(s), int(e)) for s, e in pairwise(cuts))
-    angles = np.ones(k)
+    angles, turned = np.ones(k), residuals if slack is None else residuals + slack
     for s, e in groups:
         above = lower[s - 1] - values[s] if s else np.inf
         below = np.inf if alone and e == k else values[e - 1] - (upper[e] if e < k else following)
         gap = min(above, below)
-        error = float(np.linalg.norm(residuals[s:e])) + rounding
+        error = float(np.linalg.norm(turned[s:e])) + rounding
         angles[s:e] = min(1.0, error / gap) if gap > 0 else 1.0
     lead = float(np.linalg.norm(residuals[:k])) + rounding
     surely = np.ones(k, bool) if alone else values[:k] - lead > following

@@ -20,6 +20,7 @@ from ritz.rows import Rows
 from ritz.solvers import ALIASES, SVD, Solver, by_name
 from ritz.spectrum import Spectrum, certify, check_tol
 from ritz.subspace import Subspace
+from ritz.threads import team
 
 FIRST_GUESS = 16  # components an iterative solver starts with when a share of the variance is asked for
 
@@ -82,6 +83,12 @@ class Decomposition:
 
 def decompose(rows: Rows, request: Request) -> Decomposition:
     """Fit a principal subspace to rows."""
+    # One team for the whole fit: BLAS threads would spin after every small product and keep the next walk waiting.
+    with team():
+        return _decompose(rows, request)
+
+
+def _decompose(rows: Rows, request: Request) -> Decomposition:
     n, d = rows.shape
     least = max(2, request.ddof + 1)
     if n < least:
@@ -171,7 +178,7 @@ def _in_units_of_data(
     """A fit from a spectrum of at most `bound` values in units of `unit`."""
     left_out, seen = _left_out(found, total, bound)
     variances, rest = squared(found.values, unit), float(squared(left_out, unit))
-    subspace = Subspace(found.vectors, variances, mean, scale, rest, n_rows, ddof)
+    subspace = Subspace(found.vectors, variances, mean, scale, rest, n_rows, ddof, orthonormal=True)
     return Decomposition(subspace, found, found.certificate.in_units(unit), plan, total, unit, seen)
 
 
@@ -204,7 +211,7 @@ def _solve(A: Operator, solver: Solver, request: Request, bound: int, n_rows: in
         k = min(FIRST_GUESS, bound)
     while True:
         basis = solver.basis(A, k, tol=request.tol, rng=rng)
-        pairs = A.ritz(basis.Q, basis.AQ, basis.P)
+        pairs = A.ritz(basis.Q, basis.AQ, basis.P, request.tol)
         total = float(np.sum(pairs.values)) if isinstance(solver, SVD) else float(A.trace or 0.0)
         if not isinstance(asked, float) or k == bound or float(np.sum(pairs.values[:k])) > asked * total:
             break

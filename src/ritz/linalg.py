@@ -8,12 +8,15 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from ritz.threads import pinned
+
 Array = NDArray[np.floating]
 
 UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
 # Multiplications up to which OpenBLAS multiplies without first copying its operands into panels. Against few columns that
 # copy costs as much as the product: pieces of this size run two to three times as fast, at the peak of the machine.
 PIECE = 1_000_000
+LARGE = 1000  # order from which LAPACK is worth threads of its own
 SKINNY = 64  # columns beyond which a product is worth its panels
 
 
@@ -45,7 +48,7 @@ def orthonormalise(V: Array) -> Array:  # (d, b) -> (d, b)
     if d >= 8 * b and large.any():
         Q = _cholesky_qr(V[:, large] / norms[large])
         if Q is not None and not large.all():
-            Q = np.column_stack([Q, _outside(Q, V[:, ~large])])
+            Q = np.column_stack([Q, outside(Q, V[:, ~large])])
         if Q is not None and orthogonality_defect(Q) <= 1e-13 * b:
             return Q
     return np.linalg.qr(V)[0]
@@ -62,7 +65,7 @@ def _cholesky_qr(V: Array) -> Array | None:
     return V
 
 
-def _outside(Q: Array, V: Array) -> Array:
+def outside(Q: Array, V: Array) -> Array:
     """Orthonormal columns outside span(Q): the directions of V there, random ones where V has none."""
     W = V / np.maximum(column_norms(V), np.finfo(float).tiny)
     W = W - Q @ (Q.T @ W)
@@ -99,7 +102,7 @@ def cross(Z: Array, Y: Array) -> Array:  # (m, d), (m, b) -> (d, b)
     (m, d), b = Z.shape, Y.shape[1]
     step = PIECE // max(1, m * b) // 16 * 16
     if b > SKINNY or not step:
-        return np.asarray(Z.T @ Y)
+        return (Y.T @ Z).T
     out = np.empty((d, b), np.result_type(Z, Y))
     whole = d // step * step
     if whole:
@@ -118,7 +121,8 @@ def norm_estimate(A: Array, steps: int = 8) -> float:
 
 def orthogonality_defect(U: Array) -> float:
     """‖UᵀU − I‖_F."""
-    defect = U.T @ U
+    with pinned.lifted(U.shape[1] * U.size > LARGE**3):
+        defect = U.T @ U
     defect.flat[:: len(defect) + 1] -= 1.0
     return float(np.linalg.norm(defect))
 
@@ -134,21 +138,23 @@ def eigh_descending(A: Array, k: int | None = None) -> tuple[Array, Array]:
     """
     d = len(A)
     k = d if k is None else min(k, d)
-    if 4 * k < d:
-        values, vectors = scipy.linalg.eigh(A, subset_by_index=[d - k, d - 1], driver="evr", check_finite=False)
-        if len(values) == k and orthogonality_defect(vectors) < 1e-10:
-            return values[::-1], vectors[:, ::-1]
-    # The subset driver may lose orthogonality, or vectors, inside tight clusters; divide and conquer does not.
-    values, vectors = scipy.linalg.eigh(A, driver="evd", check_finite=False)
-    return values[::-1][:k], vectors[:, ::-1][:, :k]
+    with pinned.lifted(d > LARGE):
+        if 4 * k < d:
+            values, vectors = scipy.linalg.eigh(A, subset_by_index=[d - k, d - 1], driver="evr", check_finite=False)
+            if len(values) == k and orthogonality_defect(vectors) < 1e-10:
+                return values[::-1], vectors[:, ::-1]
+        # The subset driver may lose orthogonality, or vectors, inside tight clusters; divide and conquer does not.
+        values, vectors = scipy.linalg.eigh(A, driver="evd", check_finite=False)
+        return values[::-1][:k], vectors[:, ::-1][:, :k]
 
 
 def svd(F: Array) -> tuple[Array, Array, Array]:
     """Thin SVD F = P diag(s) Vᵀ, returned as P, s, V."""
-    try:
-        P, s, Vt = scipy.linalg.svd(F, full_matrices=False, lapack_driver="gesdd", check_finite=False)
-    except np.linalg.LinAlgError:  # divide and conquer fails to converge on rare inputs; QR iteration does not
-        P, s, Vt = scipy.linalg.svd(F, full_matrices=False, lapack_driver="gesvd", check_finite=False)
+    with pinned.lifted(F.size > LARGE * LARGE):
+        try:
+            P, s, Vt = scipy.linalg.svd(F, full_matrices=False, lapack_driver="gesdd", check_finite=False)
+        except np.linalg.LinAlgError:  # divide and conquer fails to converge on rare inputs; QR iteration does not
+            P, s, Vt = scipy.linalg.svd(F, full_matrices=False, lapack_driver="gesvd", check_finite=False)
     return P, s, Vt.T
 
 
@@ -159,5 +165,6 @@ def triangle(*blocks: Array) -> Array:
 
 def positive_definite(A: Array) -> bool:
     """Whether a floating-point Cholesky factorisation of A runs to its end. Overwrites A."""
-    _, info = scipy.linalg.lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)
+    with pinned.lifted(len(A) > LARGE):
+        _, info = scipy.linalg.lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)
     return bool(info == 0)

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg import Array, column_norms, gamma
+from ritz.linalg import Array, column_norms, cross, gamma, times
 from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.finite import check_finite
+from ritz.threads import scratch
 
 SAMPLE = 1024  # rows averaged into the provisional mean, fewer where they are wide
 WIDE = 1 << 18  # entries of that sample
@@ -161,6 +162,12 @@ class _Sums:
     terms: int  # the longest chain of additions behind an entry of the scatter
     probed: Array  # (d, t) Σ z (zᵀ G), in float64
 
+    def add(self, Z: Array) -> None:
+        """Count a block and add up its rows."""
+        self.count += len(Z)
+        self.terms += 1
+        self.total += np.ones(len(Z)) @ Z
+
     def absorb(self, other: _Sums) -> _Sums:
         """Add another run to this one, in place: the scatter may be large."""
         self.count += other.count
@@ -193,30 +200,53 @@ def _sums(rows: Rows, shift: Array, unit: Array, full: bool, probes: Array) -> _
 
     def run(blocks: Iterable[Block]) -> _Sums:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            return _run(blocks, prepare, np.empty((rows.block_rows, rows.shape[1])), full, probes)
+            if not full:
+                return _diagonals(blocks, prepare, rows)
+            return _audited(blocks, prepare, rows, probes) if probes.size else _scatters(blocks, prepare, rows)
 
-    return rows.reduce(run, _Sums.absorb)
+    return rows.reduce(run, _Sums.absorb, thin=not full)
 
 
-def _run(blocks: Iterable[Block], prepare: Preprocessing, buffer: Array, full: bool, probes: Array) -> _Sums:
-    """The sums over consecutive blocks, accumulated in float64."""
-    terms, d = buffer.shape
-    sums = _Sums(0, np.zeros(d), np.zeros((d, d) if full else d), terms, np.zeros(probes.shape))
-    audited = probes.shape[1] > 0
-    narrow = np.empty(buffer.shape, np.float32) if audited else buffer
-    product = np.empty((d, d), narrow.dtype) if full else None
+def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> _Sums:
+    """Sums of z and of z² over consecutive blocks."""
+    step, d = rows.thin_rows, rows.shape[1]
+    sums = _Sums(0, np.zeros(d), np.zeros(d), step, np.zeros((d, 0)))
+    buffer = scratch(step, d)
     for block in blocks:
         Z = prepare(block, buffer)
-        sums.count += len(Z)
-        sums.terms += 1
-        sums.total += np.ones(len(Z)) @ Z
-        if product is None:
-            sums.scatter += np.einsum("ij,ij->j", Z, Z)
-            continue
-        if audited:
-            sums.probed += Z.T @ (Z @ probes)
-            narrow[: len(Z)] = Z
-        thin = narrow[: len(Z)]
+        sums.add(Z)
+        sums.scatter += np.ones(len(Z)) @ np.square(Z, out=Z)
+    return sums
+
+
+def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> _Sums:
+    """Sums of z and z zᵀ over consecutive blocks, in float64."""
+    step, d = rows.block_rows, rows.shape[1]
+    sums = _Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros((d, 0)))
+    buffer, product = scratch(step, d), scratch(d, d)
+    for block in blocks:
+        Z = prepare(block, buffer)
+        sums.add(Z)
+        sums.scatter += np.matmul(Z.T, Z, out=product)
+    return sums
+
+
+def _audited(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> _Sums:
+    """The same with products in float32, and products of the probes in float64 beside them.
+
+    What is done in float64 goes piece by piece through a buffer that stays in cache.
+    """
+    piece, step, d = rows.thin_rows, rows.block_rows, rows.shape[1]
+    sums = _Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros(probes.shape))
+    buffer, narrow = scratch(piece, d), scratch(step, d, np.float32)
+    product = scratch(d, d, np.float32)
+    for block in blocks:
+        for start in range(0, len(block), piece):
+            Z = prepare(block[start : start + piece], buffer)
+            sums.add(Z)
+            sums.probed += cross(Z, times(Z, probes))
+            narrow[start : start + len(Z)] = Z
+        thin = narrow[: len(block)]
         sums.scatter += np.matmul(thin.T, thin, out=product)
     return sums
 

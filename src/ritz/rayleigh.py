@@ -28,10 +28,13 @@ class Pairs:
     dual: Array | None = None  # (n, m) α with U = Zᵀα
     levels: Array | None = None  # (m,) singular values of the factor
     coupling: Array | None = None  # (m,) max(‖F u − σ p‖, ‖Fᵀ p − σ u‖)
+    nonorthogonality: float | None = None  # ‖UᵀU − I‖ where it was measured
+    slack: Array | None = None  # (m,) what rounding may have turned u by, as a residual, beyond what it did to values
 
     def first(self, m: int) -> Pairs:
         """The first m pairs."""
-        vectors = {"values": self.values, "residuals": self.residuals, "levels": self.levels, "coupling": self.coupling}
+        names = ("values", "residuals", "levels", "coupling", "slack")
+        vectors = {name: getattr(self, name) for name in names}
         matrices = {"vectors": self.vectors, "image": self.image, "dual": self.dual}
         cut: dict[str, Array] = {name: part[:m] for name, part in vectors.items() if part is not None}
         cut |= {name: part[:, :m] for name, part in matrices.items() if part is not None}

@@ -81,13 +81,20 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
         audited=A.audited,
         passes=A.passes,
         tol=tol,
-        reached=_relative(float(np.max(pairs.residuals[:k])) + verdict.rounding, float(values[0])),
+        reached=_relative(_worst(pairs, k) + verdict.rounding, float(values[0])),
         satisfied=verdict.satisfied,
         n_rows=n_rows,
     )
     sign = signs(U)
     dual = None if pairs.dual is None else pairs.dual[:, :k] * sign
-    return Spectrum(values, U * sign, certificate, basis.history, basis.note, seen[k:], dual)
+    U *= sign
+    U.setflags(write=False)  # the model will share it
+    return Spectrum(values, U, certificate, basis.history, basis.note, seen[k:], dual)
+
+
+def _worst(pairs: Pairs, k: int) -> float:
+    """The largest residual of the first k."""
+    return float(np.max(pairs.residuals[:k] if pairs.slack is None else (pairs.residuals + pairs.slack)[:k]))
 
 
 def _relative(error: float, largest: float) -> float:
@@ -143,7 +150,7 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, o
     """Bounds from A U = U Θ + R, where A U may be combined from so many products."""
     rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(pairs)
     found, failure = _bounds_of_eigenvalues(A, pairs, k, rounding, tol, outside)
-    worst = float(np.max(pairs.residuals[:k])) + rounding
+    worst = _worst(pairs, k) + rounding
     largest = float(pairs.values[0])
     complete = found.following - float(pairs.values[k - 1]) <= max(tol * largest, 16 * rounding)
     floor = rounding + pairs.defect
@@ -158,7 +165,8 @@ def _reached(worst: float, largest: float, floor: float, tol: float, pairs: Pair
 
 def _own_rounding(pairs: Pairs) -> float:
     """What the vectors' departure from orthonormality and the arithmetic of R itself add."""
-    return (2 * orthogonality_defect(pairs.vectors) + 4 * len(pairs.values) ** 1.5 * UNIT) * float(pairs.values[0])
+    defect = pairs.nonorthogonality if pairs.nonorthogonality is not None else orthogonality_defect(pairs.vectors)
+    return (2 * defect + 4 * len(pairs.values) ** 1.5 * UNIT) * float(pairs.values[0])
 
 
 def _bounds_of_eigenvalues(
@@ -176,7 +184,9 @@ def _bounds_of_eigenvalues(
         tau = min(tau, outside.level + rounding)
 
     def found(ceiling: float) -> Bounds:
-        return bounds(pairs.values, pairs.residuals, k, ceiling=ceiling, exhausted=exhausted, **claims)
+        return bounds(
+            pairs.values, pairs.residuals, k, ceiling=ceiling, exhausted=exhausted, slack=pairs.slack, **claims
+        )
 
     free = found(tau)
     still_open = free.complete_to < min(k, A.rank_bound)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
 import numpy as np
 
@@ -46,12 +46,14 @@ class Subspace:
     left_out: float = 0.0
     n_rows: int | None = None
     ddof: int = 1
+    orthonormal: InitVar[bool] = False  # whether that is known already
     _weight: Array | None = field(init=False, repr=False, default=None)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, orthonormal: bool) -> None:
         for name in ("axes", "variances", "mean", "scale"):
-            if getattr(self, name) is not None:  # the model's own copies, so that nobody can change them
-                part = np.array(getattr(self, name), dtype=np.float64)
+            part = getattr(self, name)
+            if part is not None:  # the model's own copies, so that nobody can change them
+                part = np.array(part, np.float64, copy=None if not part.flags.writeable else True)
                 part.setflags(write=False)
                 object.__setattr__(self, name, part)
         d, k = self.axes.shape
@@ -59,7 +61,7 @@ class Subspace:
             raise DataError(f"{k} axes need {k} variances, got shape {self.variances.shape}")
         if np.any(self.variances[1:] > self.variances[:-1]) or not np.all(self.variances >= 0):
             raise DataError(f"variances must be descending and not negative, got {self.variances[:5]}")
-        defect = orthogonality_defect(np.asarray(self.axes, dtype=np.float64))
+        defect = 0.0 if orthonormal else orthogonality_defect(self.axes)
         if not defect <= 1e-6 * max(1, k):
             raise DataError(f"axes are not orthonormal: ‖UᵀU − I‖ = {defect:.1e}")
         for name in ("mean", "scale"):

@@ -63,6 +63,24 @@ class _Pin:
                 if not self._holders:
                     self._restore()
 
+    @contextmanager
+    def lifted(self, worthwhile: bool = True) -> Iterator[None]:
+        """BLAS with its own threads for a while, for one large factorisation, unless someone else needs the pin."""
+        with self._lock:
+            lift = worthwhile and self._holders == 1
+            if lift:
+                self._holders = 0
+                self._restore()
+        try:
+            yield
+        finally:
+            if lift:
+                with self._lock:
+                    if not self._holders:
+                        self._limit = _blas().limit(limits=1)
+                        self._limit.__enter__()
+                    self._holders += 1
+
     def _restore(self) -> None:
         # threadpoolctl lets only the thread that set a limit change it, but the last to leave may be another one.
         release = getattr(OpenBLASController, "clear_controlling_thread", None)

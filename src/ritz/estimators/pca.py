@@ -230,6 +230,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         validate_data(self, X, reset=reset, skip_check_array=True)
 
     @property
+    def loadings_(self) -> Array:  # (d, k)
+        """Axes times standard deviations."""
+        if "subspace_" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'loadings_'")
+        loadings: Array = self.subspace_.axes * self._standard_deviations
+        return loadings.astype(self.components_.dtype)
+
+    @property
     def _n_features_out(self) -> int:
         return self.n_components_
 

@@ -52,8 +52,11 @@ class Operator(ABC):
     def rounding(self) -> float:
         """Bound on ‖fl(A v) − A v‖ over unit vectors v, with `apply` in float64."""
 
-    def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None) -> Pairs:
-        """The best eigenpairs inside span(Q). A dense operator multiplies again rather than believe AQ."""
+    def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None, tol: float = 0.0) -> Pairs:
+        """The best eigenpairs inside span(Q), which may cost half of tol where that saves passes.
+
+        A dense operator multiplies again rather than believe AQ.
+        """
         if AQ is None or self.is_dense:
             AQ = self.apply(Q)
         turned = rotation(Q.T @ AQ)

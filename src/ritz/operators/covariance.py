@@ -118,7 +118,7 @@ class Covariance(Operator):
             AW = AW - np.outer(self.prepare.delta, total)
         return self.prepare.weighted(AW) / self.divisor
 
-    def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None) -> Pairs:
+    def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None, tol: float = 0.0) -> Pairs:
         """From the factor where it is known, else from a product that yields a factor of QᵀCQ on the way."""
         if self._factor is not None:
             return ritz_triplets(self._factor, Q, P)

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ritz.linalg import Array, cross, gamma, orthonormalise, times, triangle
+from ritz.linalg import SKINNY, Array, column_norms, cross, gamma, orthonormalise, outside, times, triangle
 from ritz.operators.base import COMBINING, Operator
 from ritz.operators.covariance import Covariance
 from ritz.preprocessing import Preprocessing
-from ritz.rayleigh import Pairs, ritz_pairs, rotation
-from ritz.rows.array import thin_product
+from ritz.rayleigh import Pairs, Rotation, ritz_pairs, rotation
+from ritz.rows.array import symmetric_product, thin_inner, thin_product
 from ritz.rows.base import Block
-from ritz.threads import scratch
+from ritz.threads import ordered, pinned, scratch
 
+ORTHONORMAL = 1e-13  # the most that axes may have of each other
 CHUNK = 1 << 18  # entries of a tile's column chunk: two of them stay in cache
 
 
@@ -46,9 +47,9 @@ class Gram(Operator):
 
     @cached_property
     def _dense(self) -> Array:
-        prepare, divisor = self.covariance.prepare, self.covariance.divisor
+        rows, prepare, divisor = self.covariance.rows, self.covariance.prepare, self.covariance.divisor
         self.covariance.passes += 1
-        return self.covariance.rows.pairs(lambda a, b: _inner(a, b, prepare) / divisor)
+        return rows.pairs(lambda a, b: _inner(a, b, prepare) / divisor)
 
     def dense(self) -> Array:
         return self._dense
@@ -62,13 +63,86 @@ class Gram(Operator):
     def apply(self, V: Array) -> Array:
         return thin_product(self._dense, V) if self.is_dense else self.push(self.lift(V)) / self.covariance.divisor
 
-    def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None) -> Pairs:
-        """From vectors β of the Gram matrix to axes: Rayleigh–Ritz in span(Zᵀβ), in factor form.
+    def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None, tol: float = 0.0) -> Pairs:
+        """From vectors β of the Gram matrix to axes u = Zᵀα.
 
         The image Y = Z U/√(n − ddof) makes K − Y Yᵀ = Z(I − UUᵀ)Zᵀ/(n − ddof), which has the non-zero eigenvalues of C
         outside the axes found: what is proved about it holds for C. The dual is α = Z u/((n − ddof) λ), zero for axes
         without variance.
         """
+        if self.is_dense:
+            KQ = self.apply(Q)
+            turned = rotation(Q.T @ KQ)
+            r = min(Q.shape[1], self.rank_bound)
+            root = np.sqrt(turned.values[:r])
+            if self._magnified(root)[-1] <= 0.5 * tol * turned.values[0]:
+                return self._from_inner_products(turned(Q), turned(KQ), turned, r)
+        return self._in_factor_form(Q)
+
+    def _from_inner_products(self, B: Array, KB: Array, turned: Rotation, r: int) -> Pairs:
+        """Axes u = Zᵀα, α = β/√(κ (n − ddof)), of r values that are not too small: one pass, and the rest is known from K.
+
+        C u − κ u = Zᵀρ with ρ = Kα − κα, and the squared norm of that is (n − ddof) ρᵀKρ. Errors of K and of the pass are
+        magnified by √(κ₁/κ) at most. The eigenvalues of K are those of C, so bounds on values may rest on either: the
+        larger residual serves both.
+        """
+        B, KB, values = B[:, :r], KB[:, :r], turned.values[:r]
+        root, divisor = np.sqrt(values), self.covariance.divisor
+        axes, dual, defect = self._orthonormal(B / (root * np.sqrt(divisor)))
+        image = self.apply(dual)
+        R = image - dual * values
+        residuals = np.sqrt(divisor * np.maximum(np.einsum("ij,ij->j", R, self.apply(R)), 0.0))
+        own = column_norms(KB - B * values)
+        found = Pairs(
+            values=values,
+            vectors=axes,
+            residuals=np.maximum(residuals, own),
+            defect=turned.defect + float(np.sum(own**2) / values[-1]),
+            image=image * np.sqrt(divisor),
+            dual=dual,
+            slack=self._magnified(root),
+            nonorthogonality=defect,
+        )
+        return found if len(turned.values) == r else self._with_empty(found, len(turned.values) - r)
+
+    def _magnified(self, root: Array) -> Array:
+        """What errors of K and of a lift add to residuals, √(κ₁/κ) times as large as they are."""
+        lifting = 2 * gamma(self.dim + COMBINING) * float(np.sqrt(self.covariance.sizes)) * float(root[0])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(root > 0, root[0] / root * (self.rounding + lifting), np.inf)
+
+    def _orthonormal(self, dual: Array) -> tuple[Array, Array, float]:
+        """U = Zᵀα, α and ‖UᵀU − I‖. Axes of small variance have caught a little of the larger ones, which is taken out."""
+        axes = self.lift(dual)
+        inner = symmetric_product(axes)
+        error = np.abs(np.triu(inner - np.eye(len(inner)))).max(axis=0)
+        good = int(np.argmax(error > ORTHONORMAL)) if (error > ORTHONORMAL).any() else len(error)
+        if good < len(error):
+            turn = np.linalg.inv(np.linalg.cholesky(inner, upper=True))[:, good:]
+            axes[:, good:], dual[:, good:] = thin_product(axes, turn), dual @ turn
+            inner[:, good:] = thin_inner(axes, axes[:, good:])
+            inner[good:, :good] = inner[:good, good:].T
+        return axes, dual, float(np.linalg.norm(inner - np.eye(len(inner))))
+
+    def _with_empty(self, found: Pairs, count: int) -> Pairs:
+        """More axes, beyond the rank that n rows can have: orthonormal, without variance."""
+        V = outside(found.vectors, np.zeros((len(found.vectors), count)))
+        CV = self.covariance.apply(V)
+        none = np.zeros((self.dim, count))
+        return replace(
+            found,
+            values=np.append(found.values, np.zeros(count)),
+            vectors=np.column_stack([found.vectors, V]),
+            residuals=np.append(found.residuals, column_norms(CV)),
+            defect=found.defect + 2 * float(np.linalg.norm(CV)),
+            image=np.column_stack([found.image, none]),
+            dual=np.column_stack([np.asarray(found.dual), none]),
+            slack=np.append(np.asarray(found.slack), np.zeros(count)),
+            nonorthogonality=None,
+        )
+
+    def _in_factor_form(self, Q: Array) -> Pairs:
+        """Rayleigh–Ritz in span(ZᵀQ), in factor form, so that small values keep their digits."""
         divisor = self.covariance.divisor
         axes = orthonormalise(self.lift(Q))
         scores = self.push(axes)
@@ -84,7 +158,11 @@ class Gram(Operator):
         """Zᵀ V: combinations of the points."""
         self.covariance.passes += 1
         prepare = self.covariance.prepare
-        ZV = self.covariance.rows.reduce(self._combine, _add, beside=V, thin=True)
+        if V.shape[1] > SKINNY:
+            # The result is large anyway; blocks of its size save it from being added to again and again.
+            rows = self.covariance.rows.limited(max(self.covariance.rows.most_bytes, 8 * V.shape[1] * self.covariance.dim))
+            return rows.reduce(lambda blocks: self._combine_wide(blocks, V.shape[1]), _add, V, lanes=1)
+        ZV = self.covariance.rows.reduce(self._combine, _add, V, thin=True)
         if prepare.delta is not None:
             ZV -= np.outer(prepare.delta, V.sum(axis=0))
         return prepare.weighted(ZV)
@@ -96,6 +174,22 @@ class Gram(Operator):
         for block, V in blocks:
             total += cross(self.covariance.prepare.shifted(block, buffer), V)
         return total
+
+    def _combine_wide(self, blocks: Iterable[tuple[Block, Array]], b: int) -> Array:
+        """z v, for many columns: the result is large, so the cores share it, each with columns of its own."""
+        prepare, d = self.covariance.prepare, self.covariance.dim
+        total = np.zeros((b, d))
+        for block, V in blocks:
+            step = max(64, CHUNK // max(len(block), b))
+
+            def add(left: int, block: Block = block, V: Array = V, step: int = step) -> None:
+                chunk = slice(left, min(left + step, d))
+                part = block[:, chunk]
+                total[:, chunk] += V.T @ prepare.columns(chunk)(part, scratch(*part.shape))
+
+            for _ in ordered(add, range(0, d, step), pinned.budget()):
+                pass
+        return total.T
 
     def push(self, W: Array) -> Array:  # (d, b) -> (n, b)
         """Z W."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg import cross, times
+from ritz.linalg import SKINNY, cross, times
 from ritz.rows.base import Block, Rows
 
 NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
@@ -88,6 +88,11 @@ def thin_product(Q: NDArray[Any], S: NDArray[Any]) -> Block:  # (n, m), (m, b) -
 def thin_inner(Q: NDArray[Any], W: NDArray[Any]) -> Block:  # (n, m), (n, b) -> (m, b)
     """Qᵀ W for a tall Q and few columns, with all cores."""
     return Array(Q).reduce(lambda pairs: sum(cross(*pair) for pair in pairs), np.add, beside=W, thin=True)
+
+
+def symmetric_product(U: NDArray[Any]) -> Block:  # (n, m) -> (m, m)
+    """Uᵀ U, with all cores."""
+    return Array(U).reduce(lambda blocks: sum(block.T @ block for block in blocks), np.add, thin=U.shape[1] <= SKINNY)
 
 
 def check_shape(shape: tuple[int, ...]) -> None:

@@ -22,7 +22,7 @@ MOST_BYTES = 1 << 24  # of a block, unless memory is scarce
 BLOCK_BYTES = 1 << 20  # a block and its centred copy stay in the second-level cache
 BLOCK_ROWS = 1024  # fewer rows leave a d×d product bound by memory, not arithmetic
 THIN_ROWS = 256  # the same for d×b products with few columns
-LANE_ROWS = 4096  # merging two d×d partial results costs about as much as 100 rows
+LANE_ROWS = 4096  # merging two partial results costs about as much as 100 rows
 LANES = 64
 SERIAL = 1 << 16  # entries below which starting threads costs more than it saves
 
@@ -58,19 +58,21 @@ class Rows(ABC):
         combine: Callable[[Partial, Partial], Partial],
         beside: Block | None = None,
         thin: bool = False,
+        lanes: int = LANES,
     ) -> Partial:
         """combine(… combine(f(run₀), f(run₁)) …), where a run is an iterator over consecutive blocks.
 
         `f` sees whole runs so that it can accumulate in place; from outside it is pure. With `beside`, an array of
         n rows, a run yields pairs: a block and the rows of `beside` that stand next to it. Partial results that are
-        `thin`, d×b with few columns, cost nothing to combine: blocks are smaller and runs more.
+        `thin`, d×b with few columns, cost nothing to combine: blocks are smaller and runs more. There are at most
+        `lanes` runs; with one, `f` sees all blocks and may use the cores itself.
         """
         step = self.thin_rows if thin else self.block_rows
 
         def partial(run: tuple[int, int]) -> Partial:
             return f(self._blocks(*run, step, beside))
 
-        with closing(self._walk(partial, self._runs(step, min(LANE_ROWS // 4, self.shape[0] // 8) if thin else LANE_ROWS))) as partials:
+        with closing(self._walk(partial, self._runs(step, self._lane_rows(thin), lanes))) as partials:
             return fold(combine, partials)
 
     def map(self, f: Callable[[Block], Block]) -> Block:
@@ -120,7 +122,7 @@ class Rows(ABC):
     def block_rows(self) -> int:
         """Rows of a block: a few megabytes, but no fewer than a product needs to be bound by arithmetic."""
         row_bytes = 8 * self.shape[1]
-        rows = max(BLOCK_BYTES // row_bytes, BLOCK_ROWS)
+        rows = max(BLOCK_BYTES // row_bytes, BLOCK_ROWS * (2 if self.narrow else 1))
         return max(1, min(self.shape[0], rows, self.most_bytes // row_bytes))
 
     def limited(self, most_bytes: int) -> Self:
@@ -140,11 +142,16 @@ class Rows(ABC):
         """How messages call a column: its name where it has one, its position otherwise."""
         return str(column) if self.names is None else repr(self.names[column])
 
-    def _runs(self, step: int, least: int) -> list[tuple[int, int]]:
-        """Runs of whole blocks, about equal, of at least so many rows."""
+    def _lane_rows(self, thin: bool) -> int:
+        """Rows that a run needs to be worth a partial result of its own."""
+        n, d = self.shape
+        return min(LANE_ROWS // 4, n // 8) if thin else max(LANE_ROWS // 4, min(max(LANE_ROWS, 8 * d), n // 8))
+
+    def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
+        """At most so many runs of whole blocks, about equal, of at least so many rows."""
         n = self.shape[0]
         blocks = -(-n // step)
-        lanes = max(1, min(LANES, blocks, n // max(1, least)))
+        lanes = max(1, min(most, blocks, n // max(1, least)))
         edges = [min(n, step * (lane * blocks // lanes)) for lane in range(lanes + 1)]
         return list(pairwise(edges))
 

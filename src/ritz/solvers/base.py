@@ -64,11 +64,11 @@ class Solver(Protocol):
 
 
 def leading_vectors(A: Operator, k: int) -> Basis:
-    """The k leading eigenvectors of the dense operator, and one more: the certificate asks what comes next."""
+    """The k leading eigenvectors of the dense operator, and one more: the certificate asks what comes next, if anything."""
     matrix = A.dense()
     if matrix is None:
         raise DataError("this solver needs the matrix itself; the operator only knows products: try 'orthogonal'")
-    return Basis(eigh_descending(matrix, min(k + 1, A.dim))[1])
+    return Basis(eigh_descending(matrix, k if A.rank_bound <= k else k + 1)[1])
 
 
 def check_options(max_iter: int, change: float, oversample: int = 0) -> None:

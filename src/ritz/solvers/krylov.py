@@ -17,6 +17,7 @@ from ritz.threads import team
 # Columns of a block for up to MANY components and beyond. A narrow block makes the most of every column, by polynomials
 # of high degree; a wide one needs fewer passes.
 BLOCK, WIDE, MANY = 8, 16, 32
+USUAL = 10  # scikit-learn's default for oversampling
 STEPS = 16  # blocks that a basis holds beside three vectors per component, before it is restarted
 SPARE = 16  # Ritz vectors beyond those asked for that are kept for the certificate
 AHEAD = 3  # products before the expected end at which probes set out
@@ -34,12 +35,12 @@ class Krylov:
     Parameters
     ----------
     max_iter : products with A
-    oversample : columns of the block beyond its usual width
+    oversample : 10 gives the block its usual width; every one more widens it by a column, every one less narrows it
     start : (dim,) or (dim, b) array, where to begin; random otherwise
     """
 
     max_iter: int = 500
-    oversample: int = 0
+    oversample: int = USUAL
     start: Array | None = None
     side: ClassVar[str] = "either"
     direct: ClassVar[bool] = False
@@ -52,7 +53,7 @@ class Krylov:
             return self._iterate(A, k, tol, rng)
 
     def _iterate(self, A: Operator, k: int, tol: float | None, rng: np.random.Generator) -> Basis:
-        width = min(block_width(k) + self.oversample, A.dim)
+        width = min(max(1, block_width(k) + self.oversample - USUAL), A.dim)
         space = _Space(A, k, starting_block(self.start, A.dim, width, rng), rng)
         history: list[Step] = []
         probes, due = None, 0
