@@ -32,7 +32,7 @@ class Rates:
     thin: float = 0.9e11  # products with few columns
     reduction: float = 3.5e10  # LAPACK's eigenvalues
     walk: float = 1.8e10  # bytes read and centred
-    start: float = 1e-3  # seconds
+    start: float = 2e-4  # seconds
 
 
 _known: dict[str, Rates] = {}  # by the file they come from

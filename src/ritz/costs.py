@@ -48,7 +48,7 @@ def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
     own = 3.0 * order * size**2 + 10.0 * size**3
     if dense:
         product = 2.0 * order**2 * b
-        seconds = steps * (4 * rates().start + product / rates().thin) + own / rates().thin
+        seconds = steps * (5 * rates().start + product / rates().thin) + own / rates().thin
         inside = Cost(steps * product + own, 0, seconds, basis)
         form = _form_gram(rows) if side == "gram" else _form_covariance(rows)
         return _sum(form, inside, _lift(rows, k)) if side == "gram" else _sum(form, inside)

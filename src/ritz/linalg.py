@@ -16,6 +16,7 @@ UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
 # Multiplications up to which OpenBLAS multiplies without first copying its operands into panels. Against few columns that
 # copy costs as much as the product: pieces of this size run two to three times as fast, at the peak of the machine.
 PIECE = 1_000_000
+FEW = 32  # columns: two blocks of so many share the products of a narrow matrix with itself
 LARGE = 1000  # order from which LAPACK is worth threads of its own
 SKINNY = 64  # columns beyond which a product is worth its panels
 
@@ -109,6 +110,32 @@ def cross(Z: Array, Y: Array) -> Array:  # (m, d), (m, b) -> (d, b)
         np.matmul(Z[:, :whole].T.reshape(-1, step, m), Y, out=out[:whole].reshape(-1, step, b))
     np.matmul(Z[:, whole:].T, Y, out=out[whole:])
     return out
+
+
+def add_squares(Z: Array, total: Array, product: Array, first: bool) -> None:  # (m, d) -> (d, d)
+    """total += ZᵀZ, or total = ZᵀZ for the first; where a symmetric product is slow, for 33 to 64 columns, only the upper two of its four blocks."""
+    m, d = Z.shape
+    if not FEW < d <= 2 * FEW:
+        if first and total.dtype == Z.dtype:
+            np.matmul(Z.T, Z, out=total)
+        else:
+            np.add(0.0 if first else total, np.matmul(Z.T, Z, out=product), out=total)
+        return
+    for left, right in ((0, FEW), (FEW, d)):
+        pieces = -(-m * (right - left) * (d - left) // PIECE)
+        step = m // pieces
+        whole = step * pieces
+        A = Z[:whole, left:right].reshape(pieces, step, right - left).transpose(0, 2, 1)
+        part = (A @ Z[:whole, left:].reshape(pieces, step, d - left)).sum(axis=0)
+        if whole < m:
+            part += Z[whole:, left:right].T @ Z[whole:, left:]
+        np.add(0.0 if first else total[left:right, left:], part, out=total[left:right, left:])
+
+
+def mirrored(total: Array) -> Array:
+    """The symmetric matrix whose upper blocks `add_squares` summed."""
+    total[FEW:, :FEW] = total[:FEW, FEW:].T
+    return total
 
 
 def norm_estimate(A: Array, steps: int = 8) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg import Array, column_norms, cross, gamma, times
+from ritz.linalg import Array, add_squares, column_norms, cross, gamma, mirrored, times
 from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
@@ -222,12 +222,13 @@ def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> _
 def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> _Sums:
     """Sums of z and z zᵀ over consecutive blocks, in float64."""
     step, d = rows.block_rows, rows.shape[1]
-    sums = _Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros((d, 0)))
+    sums = _Sums(0, np.zeros(d), np.empty((d, d)), step, np.zeros((d, 0)))
     buffer, product = scratch(step, d), scratch(d, d)
     for block in blocks:
         Z = prepare(block, buffer)
         sums.add(Z)
-        sums.scatter += np.matmul(Z.T, Z, out=product)
+        add_squares(Z, sums.scatter, product, first=sums.count == len(Z))
+    mirrored(sums.scatter)
     return sums
 
 
@@ -237,7 +238,7 @@ def _audited(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes
     What is done in float64 goes piece by piece through a buffer that stays in cache.
     """
     piece, step, d = rows.thin_rows, rows.block_rows, rows.shape[1]
-    sums = _Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros(probes.shape))
+    sums = _Sums(0, np.zeros(d), np.empty((d, d)), step, np.zeros(probes.shape))
     buffer, narrow = scratch(piece, d), scratch(step, d, np.float32)
     product = scratch(d, d, np.float32)
     for block in blocks:
@@ -247,7 +248,7 @@ def _audited(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes
             sums.probed += cross(Z, times(Z, probes))
             narrow[start : start + len(Z)] = Z
         thin = narrow[: len(block)]
-        sums.scatter += np.matmul(thin.T, thin, out=product)
+        add_squares(thin, sums.scatter, product, first=sums.count == len(thin))
     return sums
 
 

@@ -73,7 +73,11 @@ class Preprocessing:
 def _subtract(block: Block, shift: Array, Z: Array) -> None:
     """Z = block − shift. Integers beyond 2⁵³ are subtracted as integers: as floats they would be rounded first."""
     if block.dtype.kind not in "iu" or block.dtype.itemsize < 8 or not (np.abs(shift) >= 2.0**52).any():
-        np.subtract(block, shift.astype(Z.dtype), out=Z, dtype=Z.dtype)
+        if block.dtype == Z.dtype:
+            np.subtract(block, shift.astype(Z.dtype), out=Z)
+        else:  # converting first is faster than converting on the way
+            Z[...] = block
+            Z -= shift.astype(Z.dtype)
         return
     limits = np.iinfo(block.dtype)
     # The largest float64 inside the range; integer differences are exact modulo 2⁶⁴, so right where they are small.

@@ -19,8 +19,9 @@ Partial = TypeVar("Partial")
 Block = NDArray[Any]
 
 MOST_BYTES = 1 << 24  # of a block, unless memory is scarce
-BLOCK_BYTES = 1 << 20  # a block and its centred copy stay in the second-level cache
-BLOCK_ROWS = 1024  # fewer rows leave a d×d product bound by memory, not arithmetic
+BLOCK_BYTES = 1 << 22  # enough work for a thread to be worth its while
+THIN_BYTES = 1 << 20  # a block and its centred copy stay in the second-level cache
+BLOCK_ROWS = 1536  # fewer rows leave a d×d product bound by memory, not arithmetic
 THIN_ROWS = 256  # the same for d×b products with few columns
 LANE_ROWS = 4096  # merging two partial results costs about as much as 100 rows
 LANES = 64
@@ -122,7 +123,7 @@ class Rows(ABC):
     def block_rows(self) -> int:
         """Rows of a block: a few megabytes, but no fewer than a product needs to be bound by arithmetic."""
         row_bytes = 8 * self.shape[1]
-        rows = max(BLOCK_BYTES // row_bytes, BLOCK_ROWS * (2 if self.narrow else 1))
+        rows = max(BLOCK_BYTES // row_bytes, BLOCK_ROWS * (4 if self.narrow else 3) // 3)
         return max(1, min(self.shape[0], rows, self.most_bytes // row_bytes))
 
     def limited(self, most_bytes: int) -> Self:
@@ -135,8 +136,8 @@ class Rows(ABC):
     def thin_rows(self) -> int:
         """Rows of a block that is multiplied by few columns."""
         row_bytes = 8 * self.shape[1]
-        enough = max(32, min(THIN_ROWS, 4 * BLOCK_BYTES // row_bytes))
-        return min(self.block_rows, max(BLOCK_BYTES // row_bytes, enough))
+        enough = max(32, min(THIN_ROWS, 4 * THIN_BYTES // row_bytes))
+        return min(self.block_rows, max(THIN_BYTES // row_bytes, enough))
 
     def name(self, column: int) -> str:
         """How messages call a column: its name where it has one, its position otherwise."""
@@ -148,16 +149,15 @@ class Rows(ABC):
         return min(LANE_ROWS // 4, n // 8) if thin else max(LANE_ROWS // 4, min(max(LANE_ROWS, 8 * d), n // 8))
 
     def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
-        """At most so many runs of whole blocks, about equal, of at least so many rows."""
+        """At most so many runs, about equal, of at least so many rows."""
         n = self.shape[0]
-        blocks = -(-n // step)
-        lanes = max(1, min(most, blocks, n // max(1, least)))
-        edges = [min(n, step * (lane * blocks // lanes)) for lane in range(lanes + 1)]
-        return list(pairwise(edges))
+        lanes = max(1, min(most, -(-n // step), n // max(1, least)))
+        return list(pairwise(n * lane // lanes for lane in range(lanes + 1)))
 
     def _blocks(self, start: int, stop: int, step: int, beside: Block | None) -> Iterator[Any]:
-        for i in range(start, stop, step):
-            j = min(i + step, stop)
+        """Blocks of at most `step` rows, about equal: a small one at the end would cost as many calls."""
+        count = -(-(stop - start) // step)
+        for i, j in pairwise(start + (stop - start) * part // count for part in range(count + 1)):
             yield self.block(i, j) if beside is None else (self.block(i, j), beside[i:j])
 
     def _walk(self, f: Callable[[Any], Partial], items: list[Any]) -> Generator[Partial, None, None]:
