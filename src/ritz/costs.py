@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ritz.calibration import rates
-from ritz.moments import product_dtype
+from ritz.moments import PROBES, product_dtype
 from ritz.rows import Rows
-from ritz.solvers.krylov import block_width, capacity, expected_steps
+from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
 from ritz.threads import pinned
 
 SVD_SHARE = 1 / 11  # of the rate of products that LAPACK's svd and QR reach
@@ -34,8 +34,7 @@ def covariance(rows: Rows, k: int) -> Cost:
 
 def gram(rows: Rows, k: int) -> Cost:
     """The n×n matrix of inner products, LAPACK, and four products that lift, orthonormalise and check the axes."""
-    n, d = rows.shape
-    return _sum(_form_gram(rows), _lapack(n, k), _lift(rows, k))
+    return _sum(_form_gram(rows), _lapack(rows.shape[0], k), _lift(rows, k))
 
 
 def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
@@ -57,6 +56,17 @@ def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
     seconds = steps * (walks * _walk(rows) + product / rates().thin) + own / rates().thin
     inside = Cost(steps * product + own, steps * walks, seconds, basis + _thin_memory(rows, b))
     return _sum(_diagonal(rows), inside, *([_lift(rows, k)] if side == "gram" else []))
+
+
+def refined(rows: Rows, k: int) -> Cost:
+    """Block Krylov on a covariance of float32 products, and a pass in float64 that finishes what it found."""
+    n, d = rows.shape
+    inside = krylov(rows, k, "covariance", True)
+    saved = 1.0 * n * d * d * (1 / rates().product - 1 / rates().narrow) if product_dtype(rows) != np.float32 else 0.0
+    columns = min(d, k + SPARE + PROBES)
+    operations = 4.0 * n * d * columns
+    finish = Cost(operations, 1, _walk(rows) + operations / rates().thin, _thin_memory(rows, columns))
+    return _sum(replace(inside, seconds=inside.seconds - saved), finish)
 
 
 def iterative(rows: Rows, k: int, side: str, dense: bool) -> Cost:

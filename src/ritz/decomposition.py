@@ -99,7 +99,7 @@ def _decompose(rows: Rows, request: Request) -> Decomposition:
         rows = rows.limited(plan.block_bytes)
         full = plan.dense and plan.side == "covariance"
         if found is None or wide or (full and found.scatter.ndim == 1):
-            found = moments(rows, center=request.center, full=full, scale=request.scale, wide=wide)
+            found = moments(rows, center=request.center, full=full, scale=request.scale, wide=wide, rough=plan.refined)
             passes += 1
         result = _attempt(rows, request, plan, found, passes)
         passes = result.certificate.passes
@@ -130,10 +130,11 @@ def _attempts(rows: Rows, request: Request) -> list[tuple[Plan, bool]]:
     finest = planner.plan_for(rows, "svd", SVD(), k, request.limit)
     if request.tol == 0 and finest.memory <= request.limit:
         return [(replace(finest, why="tol=0 asks for the best the arithmetic allows"), False)]
-    chosen = _within(planner.choose(rows, request.n_components, request.limit), request.limit)
+    chosen = _within(planner.choose(rows, request.n_components, request.limit, request.tol), request.limit)
     attempts = [(chosen, False)]
     if chosen.precision == "float32":
-        attempts.append((replace(chosen, precision="float64", why=f"{chosen.why}; float32 products were not enough"), True))
+        why = f"{chosen.why}; float32 products were not enough"
+        attempts.append((replace(chosen, precision="float64", refined=False, why=why), True))
     name = "covariance" if rows.shape[1] <= rows.shape[0] else "gram"
     direct = planner.plan_for(rows, name, request.chosen(name), k, request.limit)
     if chosen.solver == "krylov" and direct.memory <= request.limit:

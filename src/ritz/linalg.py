@@ -13,12 +13,12 @@ from ritz.threads import pinned
 Array = NDArray[np.floating]
 
 UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
-# Multiplications up to which OpenBLAS multiplies without first copying its operands into panels. Against few columns that
-# copy costs as much as the product: pieces of this size run two to three times as fast, at the peak of the machine.
+# Multiplications up to which OpenBLAS multiplies without first copying its operands into panels. Against few columns
+# that copy costs as much as the product: pieces of this size run two to three times as fast, at the machine's peak.
 PIECE = 1_000_000
 FEW = 32  # columns: two blocks of so many share the products of a narrow matrix with itself
 LARGE = 1000  # order from which LAPACK is worth threads of its own
-SKINNY = 64  # columns beyond which a product is worth its panels
+SKINNY = 160  # columns beyond which a product is worth its panels
 
 
 def gamma(terms: float) -> float:
@@ -113,7 +113,10 @@ def cross(Z: Array, Y: Array) -> Array:  # (m, d), (m, b) -> (d, b)
 
 
 def add_squares(Z: Array, total: Array, product: Array, first: bool) -> None:  # (m, d) -> (d, d)
-    """total += ZᵀZ, or total = ZᵀZ for the first; where a symmetric product is slow, for 33 to 64 columns, only the upper two of its four blocks."""
+    """total += ZᵀZ, or total = ZᵀZ for the first.
+
+    For 33 to 64 columns, where a symmetric product is slow, only the upper two of its four blocks.
+    """
     m, d = Z.shape
     if not FEW < d <= 2 * FEW:
         if first and total.dtype == Z.dtype:

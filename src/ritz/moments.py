@@ -48,6 +48,7 @@ class Moments:
     audit : bound on ‖E‖₂ of float32 products, or on ‖W E W‖₂ with W = 1/√diagonal when scaled, found by multiplying
         random vectors in float64 during the same walk; 0 for float64 products, which have only `rounding`
     scaled : whether `audit` is in those units
+    rough : whether the scatter, but for its diagonal, is that of float32 products that nobody audited
     """
 
     count: int
@@ -59,6 +60,7 @@ class Moments:
     rounding: float
     audit: float = 0.0
     scaled: bool = False
+    rough: bool = False
 
     @property
     def mean(self) -> Array:
@@ -94,7 +96,15 @@ class Moments:
         return replace(self, scatter=scatter, sizes=self.sizes * ratio**2, unit=unit)
 
 
-def moments(rows: Rows, *, center: bool = True, full: bool = True, scale: bool = False, wide: bool = False) -> Moments:
+def moments(
+    rows: Rows,
+    *,
+    center: bool = True,
+    full: bool = True,
+    scale: bool = False,
+    wide: bool = False,
+    rough: bool = False,
+) -> Moments:
     """Moments of rows in one pass; a second one only where squares would overflow or underflow.
 
     Parameters
@@ -103,6 +113,7 @@ def moments(rows: Rows, *, center: bool = True, full: bool = True, scale: bool =
     full : the whole d×d scatter, or its diagonal alone
     scale : columns will be scaled to unit variance, so float32 errors are audited in those units
     wide : float64 products even where the data is float32
+    rough : float32 products whatever the data is, to be judged by whoever uses them
 
     Examples
     --------
@@ -113,15 +124,17 @@ def moments(rows: Rows, *, center: bool = True, full: bool = True, scale: bool =
     2.0
     """
     dtype = product_dtype(rows) if full and not wide else np.dtype(np.float64)
+    if rough:
+        dtype = np.dtype(np.float32)
     shift, spread = provisional_mean(rows, dtype)
     if not center:
         shift = np.zeros(rows.shape[1])
     unit = np.ones(rows.shape[1])
-    if scale and not (spread > 0).all():
+    if scale and not rough and not (spread > 0).all():
         dtype = np.dtype(np.float64)  # the audit needs to know the units beforehand
     none = np.empty((rows.shape[1], 0))
-    probes = _probes(spread if scale else unit) if dtype == np.float32 else none
-    sums = _sums(rows, shift, unit, full, probes)
+    probes = _probes(spread if scale else unit) if dtype == np.float32 and not rough else none
+    sums = _sums(rows, shift, unit, full, probes, rough)
     if not np.isfinite(sums.total).all():
         check_finite(rows)
     peaks = _peaks_of_unsafe(rows, shift, sums, dtype)
@@ -129,11 +142,11 @@ def moments(rows: Rows, *, center: bool = True, full: bool = True, scale: bool =
         power = np.ldexp(1.0, np.clip(np.frexp(peaks)[1], -1021, 1021))
         unit = np.where(peaks > 0, power, power[peaks > 0].max())  # constant columns must not decide the unit
         probes = none
-        sums = _sums(rows, shift, unit, full, probes)
+        sums = _sums(rows, shift, unit, full, probes, rough)
         if not np.isfinite(sums.total).all():
             raise DataError("differences between entries overflow float64; divide the data by its largest entry")
     audit = _audit(sums, probes, spread if scale else None) if probes.size else 0.0
-    return replace(_about_the_mean(sums, shift, unit, center), audit=audit, scaled=scale)
+    return replace(_about_the_mean(sums, shift, unit, center), audit=audit, scaled=scale, rough=rough)
 
 
 def provisional_mean(rows: Rows, dtype: np.dtype[Any]) -> tuple[Array, Array]:
@@ -161,6 +174,7 @@ class _Sums:
     scatter: Array  # (d, d) or (d,) Σ z zᵀ
     terms: int  # the longest chain of additions behind an entry of the scatter
     probed: Array  # (d, t) Σ z (zᵀ G), in float64
+    squares: Array | float = 0.0  # (d,) Σ z², in float64 beside float32 products
 
     def add(self, Z: Array) -> None:
         """Count a block and add up its rows."""
@@ -194,7 +208,7 @@ def product_dtype(rows: Rows) -> np.dtype[Any]:
     return np.dtype(np.float32 if rows.narrow and pays else np.float64)
 
 
-def _sums(rows: Rows, shift: Array, unit: Array, full: bool, probes: Array) -> _Sums:
+def _sums(rows: Rows, shift: Array, unit: Array, full: bool, probes: Array, rough: bool) -> _Sums:
     """Sums over all rows; with probes, products run in float32 and the probes tell what that did."""
     prepare = Preprocessing(shift if shift.any() else None, None, 1 / unit if (unit != 1).any() else None)
 
@@ -202,7 +216,8 @@ def _sums(rows: Rows, shift: Array, unit: Array, full: bool, probes: Array) -> _
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             if not full:
                 return _diagonals(blocks, prepare, rows)
-            return _audited(blocks, prepare, rows, probes) if probes.size else _scatters(blocks, prepare, rows)
+            narrow = rough or probes.size
+            return _narrow(blocks, prepare, rows, probes) if narrow else _scatters(blocks, prepare, rows)
 
     return rows.reduce(run, _Sums.absorb, thin=not full)
 
@@ -232,23 +247,29 @@ def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> _S
     return sums
 
 
-def _audited(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> _Sums:
-    """The same with products in float32, and products of the probes in float64 beside them.
+def _narrow(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> _Sums:
+    """The same with products in float32 and, beside them in float64, those of the probes; without any, the diagonal.
 
     What is done in float64 goes piece by piece through a buffer that stays in cache.
     """
     piece, step, d = rows.thin_rows, rows.block_rows, rows.shape[1]
-    sums = _Sums(0, np.zeros(d), np.empty((d, d)), step, np.zeros(probes.shape))
+    sums = _Sums(0, np.zeros(d), np.empty((d, d)), step, np.zeros(probes.shape), np.zeros(d))
     buffer, narrow = scratch(piece, d), scratch(step, d, np.float32)
     product = scratch(d, d, np.float32)
     for block in blocks:
         for start in range(0, len(block), piece):
             Z = prepare(block[start : start + piece], buffer)
             sums.add(Z)
-            sums.probed += cross(Z, times(Z, probes))
             narrow[start : start + len(Z)] = Z
+            if probes.size:
+                sums.probed += cross(Z, times(Z, probes))
+            else:
+                sums.squares += np.ones(len(Z)) @ np.square(Z, out=Z)
         thin = narrow[: len(block)]
         add_squares(thin, sums.scatter, product, first=sums.count == len(thin))
+    mirrored(sums.scatter)
+    if not probes.size:
+        np.fill_diagonal(sums.scatter, sums.squares)
     return sums
 
 

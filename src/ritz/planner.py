@@ -13,7 +13,7 @@ import numpy as np
 
 from ritz import costs, rank
 from ritz.costs import Cost
-from ritz.moments import product_dtype
+from ritz.moments import NARROW_COLUMNS, NARROW_ENTRIES, product_dtype
 from ritz.rows import Rows, as_rows
 from ritz.solvers import SVD, Covariance, Gram, Krylov, Solver
 from ritz.solvers.krylov import block_width
@@ -21,6 +21,7 @@ from ritz.solvers.krylov import block_width
 SMALL = 500  # rows and columns up to which svd, the most accurate solver, costs no noticeable time
 QUICK = 0.5  # seconds that full accuracy in small variances may cost where it matters
 DENSE = 4096  # order up to which an iterative solver works on the dense operator: one pass instead of many
+NARROW_TOL = 5e-7  # accuracy that a subspace found in float32 has
 FEWEST = 16  # rows of a block, however little memory there is
 
 
@@ -41,6 +42,7 @@ class Plan:
     precision : of the products, "float64" or "float32"; sums, residuals and the certificate are float64
     columns : of the block that an iterative solver multiplies at once, None for direct solvers
     block_bytes : the largest block of rows, in float64
+    refined : whether a covariance in float32 only finds the subspace, and a pass in float64 finishes it
     """
 
     solver: str
@@ -54,6 +56,7 @@ class Plan:
     precision: str = "float64"
     columns: int | None = None
     block_bytes: int = 1 << 24
+    refined: bool = False
 
     def __str__(self) -> str:
         where = "" if self.columns is None else f" on the {'dense ' if self.dense else ''}{self.side} side"
@@ -78,7 +81,7 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
     return choose(rows, asked, parse_bytes(memory_limit))
 
 
-def choose(rows: Rows, asked: int | float | str | None, limit: int) -> Plan:
+def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float = 1e-6) -> Plan:
     """The quickest plan that stays within `limit` bytes."""
     n, d = rows.shape
     k = asked if isinstance(asked, int) else min(n, d)
@@ -88,24 +91,32 @@ def choose(rows: Rows, asked: int | float | str | None, limit: int) -> Plan:
     nearly_all = k >= 0.8 * min(n, d) and n < 10 * d  # much taller data has its covariance almost for free
     if nearly_all and finest.seconds <= QUICK and finest.memory <= limit:
         return replace(finest, why="nearly the whole spectrum is asked for, and svd resolves its small end")
-    direct = plan_for(rows, *(("covariance", Covariance()) if d <= n else ("gram", Gram())), k, limit)
+    name, solver = ("covariance", Covariance()) if d <= n else ("gram", Gram())
+    direct = plan_for(rows, name, solver, k, limit)
     routes = [replace(direct, why=_smallest(n, d))]
     if asked != "mle":
-        routes += [replace(plan, why=_why_krylov(plan, n, d, k)) for plan in _krylov_plans(rows, "krylov", k, limit)]
+        found = _krylov_plans(rows, "krylov", k, limit)
+        if tol >= NARROW_TOL and d <= n and isinstance(asked, int) and n * d >= NARROW_ENTRIES and d > NARROW_COLUMNS:
+            found.append(_refined_plan(rows, k, limit))
+        routes += [replace(plan, why=_why_krylov(plan, n, d, k)) for plan in found]
     fitting = [plan for plan in routes if plan.memory <= limit]
     if not fitting:
         return min(routes, key=lambda plan: plan.memory)
     best = min(fitting, key=lambda plan: plan.seconds)
     if direct.memory > limit:
         needed = f"{format_bytes(direct.memory)} of the {format_bytes(limit)} allowed"
-        return replace(best, why=f"the {direct.solver} route would take {needed}, so the rows are walked again and again")
+        why = f"the {direct.solver} route would take {needed}, so the rows are walked again and again"
+        return replace(best, why=why)
     return best
 
 
 def _smallest(n: int, d: int) -> str:
-    if d <= n:
-        return f"{d} columns are fewer than {n} rows, so the {d}×{d} covariance is the smallest matrix that holds the answer"
-    return f"{n} rows are fewer than {d} columns, so the {n}×{n} Gram matrix is the smallest matrix that holds the answer"
+    fewer, matrix = (
+        (f"{d} columns are fewer than {n} rows", f"{d}×{d} covariance")
+        if d <= n
+        else (f"{n} rows are fewer than {d} columns", f"{n}×{n} Gram matrix")
+    )
+    return f"{fewer}, so the {matrix} is the smallest matrix that holds the answer"
 
 
 def _krylov_plans(rows: Rows, name: str, k: int, limit: int, why: str = "") -> list[Plan]:
@@ -117,7 +128,14 @@ def _krylov_plans(rows: Rows, name: str, k: int, limit: int, why: str = "") -> l
     ]
 
 
+def _refined_plan(rows: Rows, k: int, limit: int) -> Plan:
+    plan = _plan(rows, "krylov", lambda rows: costs.refined(rows, k), limit, "covariance", True, "", k)
+    return replace(plan, precision="float32", refined=True)
+
+
 def _why_krylov(plan: Plan, n: int, d: int, k: int) -> str:
+    if plan.refined:
+        return f"{k} of {d} components are found in a float32 covariance, and finished by one pass in float64"
     if plan.dense:
         return f"{k} of {min(n, d)} components take fewer operations by iteration than by a full decomposition"
     return f"{plan.passes} products with {plan.columns} columns take less than the {n}×{d} rows times themselves"

@@ -178,7 +178,8 @@ def _bounds_of_eigenvalues(
     exhausted = m >= len(pairs.vectors)
     claims = {"rounding": rounding, "defect": pairs.defect, "negativity": A.negativity}
     matrix = A.dense() if A.is_dense else None
-    frobenius = None if matrix is None else float(np.linalg.norm(matrix))
+    exact = matrix is not None and A.dense_rounding <= 2 * A.rounding
+    frobenius = float(np.linalg.norm(matrix)) if matrix is not None and exact else None
     tau = 0.0 if exhausted else free_ceiling(A.trace, frobenius, pairs.values, dim=len(pairs.vectors), **claims)
     if not outside.failure:
         tau = min(tau, outside.level + rounding)
@@ -195,7 +196,7 @@ def _bounds_of_eigenvalues(
     if matrix is None or exhausted or not (still_open or A.dim**3 / 3 <= CHEAP * (A.work + 4 * A.dim**3 / 3)):
         return free, 0.0
     deflated = matrix - pairs.image @ pairs.image.T
-    forming = gamma(m + 8) * (float(np.sum(pairs.values)) + float(frobenius or 0.0)) + A.rounding
+    forming = gamma(m + 8) * 2 * float(A.trace or 0.0) + A.dense_rounding
     # What follows may exceed the last value by the error of that value, but a proof is only of use within tol.
     error = float(np.linalg.norm(pairs.residuals))
     last = float(pairs.values[-1]) + (min(error, 0.4 * tol * float(pairs.values[0])) if tol else error)

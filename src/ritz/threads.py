@@ -111,7 +111,7 @@ _local = threading.local()
 
 
 def scratch(rows: int, columns: int, dtype: Any = float) -> Any:
-    """An uninitialised array; in a thread of a team the same memory again and again, because fresh pages cost a copy."""
+    """An uninitialised array; in a thread of a team the same memory again and again: fresh pages cost a copy."""
     import numpy
 
     cache = getattr(_local, "cache", None)

@@ -52,6 +52,11 @@ class Operator(ABC):
     def rounding(self) -> float:
         """Bound on ‖fl(A v) − A v‖ over unit vectors v, with `apply` in float64."""
 
+    @property
+    def dense_rounding(self) -> float:
+        """Bound on the spectral norm of the error of `dense()`."""
+        return self.rounding
+
     def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None, tol: float = 0.0) -> Pairs:
         """The best eigenpairs inside span(Q), which may cost half of tol where that saves passes.
 

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ritz.linalg import UNIT, Array, cross, gamma, times, triangle
-from ritz.moments import Moments
+from ritz.linalg import UNIT, Array, column_norms, cross, gamma, times, triangle
+from ritz.moments import PROBE_FACTOR, PROBES, Moments
 from ritz.operators.base import COMBINING, Operator
 from ritz.preprocessing import Preprocessing
 from ritz.rayleigh import Pairs, ritz_pairs, ritz_triplets, rotation
@@ -37,6 +37,7 @@ class Covariance(Operator):
         self.trace = float(np.sum(moments.diagonal * self._ratio**2)) / self.divisor
         self.sizes = float(np.sum(moments.sizes * self._ratio**2)) / self.divisor
         self._factor: Array | None = None
+        self._roughness = np.inf  # of a dense matrix from float32 products, until it was measured
 
     @cached_property
     def scaling(self) -> float:
@@ -61,10 +62,14 @@ class Covariance(Operator):
         if self._factor is not None:
             return 2 * self.factor_rounding * float(np.sqrt(self.sizes))
         scaled = self.scaling * float(self.trace or 0.0)
-        if self.is_dense:
+        if self.is_dense and not self.moments.rough:
             return self.moments.rounding * self.sizes + self._audit + gamma(self.dim + 8) * self._norm + scaled
         chain = self.rows.block_rows + self.rows.shape[0] // self.rows.thin_rows + self.dim + COMBINING
         return 2 * gamma(chain) * self.sizes + scaled
+
+    @property
+    def dense_rounding(self) -> float:
+        return self.rounding + (self._roughness if self.moments.rough else 0.0)
 
     @cached_property
     def _norm(self) -> float:
@@ -72,7 +77,7 @@ class Covariance(Operator):
 
     @property
     def audited(self) -> bool:  # type: ignore[override]
-        return self.moments.audit > 0 and self.is_dense and self._factor is None
+        return (self.moments.audit > 0 or self.moments.rough) and self.is_dense and self._factor is None
 
     @property
     def is_dense(self) -> bool:
@@ -94,6 +99,10 @@ class Covariance(Operator):
             return self._factor.T @ (self._factor @ V)
         if self.is_dense:
             return thin_product(self._dense, V)
+        return self._walked(V)
+
+    def _walked(self, V: Array) -> Array:
+        """A V by a pass over the rows."""
         self.passes += 1
         W = self.prepare.weighted(V)
         AW, total = self.rows.reduce(lambda blocks: self._project(blocks, W), _add, thin=True)
@@ -122,13 +131,24 @@ class Covariance(Operator):
         """From the factor where it is known, else from a product that yields a factor of QᵀCQ on the way."""
         if self._factor is not None:
             return ritz_triplets(self._factor, Q, P)
+        if self.moments.rough:
+            return self._refined(Q)
         if AQ is not None or self.is_dense:
             return super().ritz(Q, AQ)
         self.passes += 1
         W = self.prepare.weighted(Q)
         AW, total, T = self.rows.reduce(lambda blocks: self._project_both(blocks, W), _add, thin=True)
-        AQ = self._corrected(AW, total)
-        return ritz_pairs(Q, AQ, rotation(T.T @ T / self.divisor, T / np.sqrt(self.divisor)))
+        turned = rotation(T.T @ T / self.divisor, T / np.sqrt(self.divisor))
+        return ritz_pairs(Q, self._corrected(AW, total), turned)
+
+    def _refined(self, Q: Array) -> Pairs:
+        """Ritz pairs from the rows in float64, for a Q that was found with float32 products. Random vectors that are
+        multiplied in the same pass tell how far off the dense matrix is."""
+        G = np.random.default_rng(0).standard_normal((self.dim, PROBES))
+        product = self._walked(np.column_stack([Q, G]))
+        AQ, AG = product[:, : Q.shape[1]], product[:, Q.shape[1] :]
+        self._roughness = PROBE_FACTOR * float(column_norms(thin_product(self._dense, G) - AG).max())
+        return ritz_pairs(Q, AQ, rotation(Q.T @ AQ))
 
     def _project_both(self, blocks: Iterable[Block], W: Array) -> tuple[Array, Array, Array]:
         """The same as _project, and the triangle of all y."""

@@ -80,11 +80,11 @@ class Gram(Operator):
         return self._in_factor_form(Q)
 
     def _from_inner_products(self, B: Array, KB: Array, turned: Rotation, r: int) -> Pairs:
-        """Axes u = Zᵀα, α = β/√(κ (n − ddof)), of r values that are not too small: one pass, and the rest is known from K.
+        """Axes u = Zᵀα, α = β/√(κ (n − ddof)), of r values that are not too small: one pass, the rest is known from K.
 
-        C u − κ u = Zᵀρ with ρ = Kα − κα, and the squared norm of that is (n − ddof) ρᵀKρ. Errors of K and of the pass are
-        magnified by √(κ₁/κ) at most. The eigenvalues of K are those of C, so bounds on values may rest on either: the
-        larger residual serves both.
+        C u − κ u = Zᵀρ with ρ = Kα − κα, and the squared norm of that is (n − ddof) ρᵀKρ. Errors of K and of the pass
+        are magnified by √(κ₁/κ) at most. The eigenvalues of K are those of C, so bounds on values may rest on either:
+        the larger residual serves both.
         """
         B, KB, values = B[:, :r], KB[:, :r], turned.values[:r]
         root, divisor = np.sqrt(values), self.covariance.divisor
@@ -112,7 +112,7 @@ class Gram(Operator):
             return np.where(root > 0, root[0] / root * (self.rounding + lifting), np.inf)
 
     def _orthonormal(self, dual: Array) -> tuple[Array, Array, float]:
-        """U = Zᵀα, α and ‖UᵀU − I‖. Axes of small variance have caught a little of the larger ones, which is taken out."""
+        """U = Zᵀα, α and ‖UᵀU − I‖. What axes of small variance have caught of the larger ones is taken out."""
         axes = self.lift(dual)
         inner = symmetric_product(axes)
         error = np.abs(np.triu(inner - np.eye(len(inner)))).max(axis=0)
@@ -160,7 +160,8 @@ class Gram(Operator):
         prepare = self.covariance.prepare
         if V.shape[1] > SKINNY:
             # The result is large anyway; blocks of its size save it from being added to again and again.
-            rows = self.covariance.rows.limited(max(self.covariance.rows.most_bytes, 8 * V.shape[1] * self.covariance.dim))
+            rows = self.covariance.rows
+            rows = rows.limited(max(rows.most_bytes, 8 * V.shape[1] * rows.shape[1]))
             return rows.reduce(lambda blocks: self._combine_wide(blocks, V.shape[1]), _add, V, lanes=1)
         ZV = self.covariance.rows.reduce(self._combine, _add, V, thin=True)
         if prepare.delta is not None:

@@ -64,7 +64,7 @@ class Solver(Protocol):
 
 
 def leading_vectors(A: Operator, k: int) -> Basis:
-    """The k leading eigenvectors of the dense operator, and one more: the certificate asks what comes next, if anything."""
+    """The k leading eigenvectors of the dense operator, and one more if there is: for the certificate."""
     matrix = A.dense()
     if matrix is None:
         raise DataError("this solver needs the matrix itself; the operator only knows products: try 'orthogonal'")

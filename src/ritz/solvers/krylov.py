@@ -239,4 +239,3 @@ class _Space:
         M[: self.size, self.size :] = M[self.size :, : self.size].T
         M[range(self.size, len(M)), range(self.size, len(M))] = beyond.level
         return beyond._replace(level=max(float(eigh_descending(M, 1)[0][0]), 0.0) + self.A.rounding)
-

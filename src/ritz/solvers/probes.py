@@ -64,7 +64,7 @@ class Probes:
         sizes = column_norms(Y)
         if not sizes.all():  # the probe was multiplied to nothing: B is zero
             return 0.0
-        R = np.linalg.qr(Y / sizes, mode="r")
+        R: Array = np.asarray(np.linalg.qr(Y / sizes, mode="r"))
         steep = np.abs(np.diagonal(R)) > STEEP
         degree = len(steep) if steep.all() else int(np.argmin(steep))
         levels = np.geomspace(1e-3 * sizes[1] / sizes[0], ceiling, GRID)
