@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from ritz.decomposition import Request, preprocessing
+from ritz.moments import moments
+from ritz.operators import Covariance
+from ritz.rows import as_rows
 
 SPECTRA = {
     "gapped": lambda m: np.r_[10.0, 5.0, 2.0, 0.5 * 0.5 ** np.arange(m - 3)][:m],
@@ -39,6 +46,33 @@ def with_spectrum(n: int, d: int, sigma, rng, offset: float = 0.0) -> np.ndarray
     return (U * sigma) @ V.T + offset * rng.standard_normal(d)
 
 
+def with_eigenvalues(values, rng) -> tuple[np.ndarray, np.ndarray]:
+    """A symmetric matrix with those eigenvalues, and its eigenvectors."""
+    Q = random_orthonormal(len(values), len(values), rng)
+    A = (Q * np.asarray(values)) @ Q.T
+    return (A + A.T) / 2, Q
+
+
+def covariance_of(X, center=True, scale=False, ddof=1, full=False) -> tuple[Covariance, float]:
+    """The covariance of X as an operator that walks the rows, or with the matrix at hand; and its unit."""
+    rows = as_rows(X)
+    found = moments(rows, center=center, full=full, scale=scale)
+    prepare, _, unit = preprocessing(rows, found, Request(center=center, scale=scale, ddof=ddof))
+    return Covariance(rows, prepare, found, ddof, min(X.shape)), unit
+
+
+@pytest.fixture(scope="module")
+def one_thread():
+    """BLAS in one thread, for many small problems: threads that spin for cores other workers use are very slow."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
+def blas_limits() -> list[int]:
+    """How many threads each BLAS library of this process may use."""
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
 def preprocess(X, center=True, scale=False, ddof=1):
     """Z in extended precision, rounded once."""
     Z = X.astype(np.longdouble)
@@ -52,6 +86,35 @@ def preprocess(X, center=True, scale=False, ddof=1):
 def sine(A, B) -> float:
     """Sine of the largest angle from a direction of span(A) to span(B), by projectors; columns orthonormal."""
     return float(np.linalg.norm(np.asarray(A - B @ (B.T @ A), dtype=np.float64), 2))
+
+
+def broken_claims(certificate, U, A, slack: float) -> list[str]:
+    """What a certificate says about the vectors U that is not so, by LAPACK's eigenpairs of A, right to `slack`."""
+    truth, vectors = (part[..., ::-1] for part in np.linalg.eigh(A))
+    k, (low, high) = len(certificate.values), certificate.value_bounds.T
+    broken = []
+    if (low > truth[:k] + slack).any() or (high < truth[:k] - slack).any():
+        broken.append(f"values {truth[:k]} outside {certificate.value_bounds.tolist()}")
+    for s, e in certificate.groups:
+        bound = certificate.angle_bounds[s]
+        gap = min(truth[s - 1] - truth[s] if s else np.inf, truth[e - 1] - truth[e] if e < len(A) else np.inf)
+        judge = slack / max(gap, 1e-300) + len(A) * np.finfo(float).eps  # the judge's own error
+        if bound < 1 and (measured := sine(U[:, s:e], vectors[:, s:e])) > bound + judge:
+            broken.append(f"angle of group {s}-{e}: {measured} > {bound}")
+    residual = np.linalg.norm(A @ U - U * certificate.values, axis=0)
+    zeroed = np.where(certificate.values > 0, 0.0, high)  # a variance below the floor is reported as 0
+    if (residual > certificate.residuals + certificate.rounding + zeroed + slack).any():
+        broken.append(f"residuals {residual} > {certificate.residuals}")
+    if certificate.satisfied and certificate.tol and residual.max() > certificate.tol * truth[0] + slack:
+        broken.append(f"satisfied with residual {residual.max()}")
+    m = certificate.complete_to
+    if m and k < len(A) and np.linalg.norm(U[:, :m].T @ vectors[:, k:], 2) > 0.9:
+        broken.append(f"complete_to={m}, but one of them is not among the top {k}")
+    if certificate.completeness != "not excluded" and k < len(A):
+        hidden = np.linalg.eigvalsh(A - U @ (U.T @ A) - (A @ U) @ U.T + U @ (U.T @ A @ U) @ U.T)[-1]
+        if hidden > truth[k - 1] + max(certificate.tol * truth[0], 16 * certificate.rounding) + slack:
+            broken.append(f"{certificate.completeness} complete, but {hidden} was missed beside {truth[k - 1]}")
+    return broken
 
 
 def jacobi(F) -> tuple[np.ndarray, np.ndarray]:

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from helpers import preprocess, sine, with_spectrum
+from helpers import blas_limits, preprocess, sine, with_spectrum
 from ritz import PCA, AccuracyWarning
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 5)) * [5, 3, 2, 1, 0.5] + 7
-SOLVERS = ["auto", "covariance", "gram", "svd", "power", "orthogonal"]
+SOLVERS = ["auto", "covariance", "gram", "svd", "power", "orthogonal", "krylov"]
 LARGE = (3000, 50)  # several blocks of rows, above the threshold for threads
 
 
@@ -87,8 +87,6 @@ def test_n_components_out_of_range_states_the_range(value):
     ("parameters", "match"),
     [
         ({"svd_solver": "qr"}, "'covariance', 'gram', 'svd'"),
-        ({"svd_solver": "krylov"}, "use 'auto'"),
-        ({"svd_solver": "randomized"}, "use 'auto'"),
         ({"svd_solver": 3}, "neither a name nor a solver"),
         ({"tol": -1}, "0 <= tol < 1"),
         ({"tol": "small"}, "0 <= tol < 1"),
@@ -104,12 +102,26 @@ def test_parameters_are_checked(parameters, match):
     must_fail(X, match, **parameters)
 
 
+@pytest.mark.parametrize("alias", ["arpack", "randomized"])
+@pytest.mark.parametrize("shape", [(3000, 60), (60, 3000), (25, 25)])
+def test_the_iterative_solvers_of_scikit_learn_are_names_of_krylov(alias, shape):
+    data = np.random.default_rng(1).standard_normal(shape) * np.linspace(3, 1, shape[1]) + 4
+    expected = PCA(4, svd_solver="krylov", random_state=5).fit(data)
+    pca = PCA(4, svd_solver=alias, random_state=5).fit(data)
+    assert pca.plan_ == expected.plan_
+    assert pca.plan_.solver == "krylov"
+    np.testing.assert_array_equal(pca.components_, expected.components_)
+    np.testing.assert_array_equal(pca.explained_variance_, expected.explained_variance_)
+    truth = np.linalg.svd(data - data.mean(axis=0))[1][:4] ** 2 / (shape[0] - 1)
+    np.testing.assert_allclose(pca.explained_variance_, truth, atol=1e-6 * truth[0])
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_one_column_gives_the_standard_deviation(solver):
     x = RNG.standard_normal((50, 1)) + 1e7
     pca = PCA(svd_solver=solver).fit(x)
     np.testing.assert_allclose(np.sqrt(pca.explained_variance_), x.std(ddof=1), rtol=1e-7)
-    np.testing.assert_array_equal(pca.components_, [[1.0]])
+    np.testing.assert_allclose(pca.components_, [[1.0]], rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -141,7 +153,8 @@ def test_an_offset_of_1e8_does_not_matter(solver):
     Z = preprocess(data).astype(np.float64)
     truth = np.linalg.svd(Z)[1] ** 2 / 499
     pca = PCA(svd_solver=solver).fit(data)
-    tolerance = {"power": 1e-6, "orthogonal": 1e-6}.get(solver, 50 * 500 * 2.2e-16) * truth.sum()
+    iterative = solver in ("power", "orthogonal", "krylov")
+    tolerance = (1e-6 if iterative else 50 * 500 * 2.2e-16) * truth.sum()
     np.testing.assert_allclose(pca.explained_variance_, truth, atol=tolerance)
 
 
@@ -318,7 +331,7 @@ def test_layouts_give_the_identical_result_and_leave_the_input_alone(shape, solv
         np.testing.assert_array_equal(pca.explained_variance_, expected.explained_variance_)
 
 
-@pytest.mark.parametrize("solver", ["auto", "svd", "orthogonal"])
+@pytest.mark.parametrize("solver", ["auto", "svd", "orthogonal", "krylov"])
 def test_threads_and_chunks_do_not_change_the_answer(solver, monkeypatch):
     from threadpoolctl import threadpool_limits
 
@@ -338,17 +351,12 @@ def test_threads_and_chunks_do_not_change_the_answer(solver, monkeypatch):
 
 
 def test_blas_limits_are_restored():
-    from threadpoolctl import threadpool_info
-
-    def limits():
-        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
-
-    before = limits()
+    before = blas_limits()
     data = RNG.standard_normal((50_000, 40))
     for _ in range(3):  # more fits than threads, so that the last to leave is rarely the first that came
         with ThreadPoolExecutor(6) as pool:
             list(pool.map(lambda _: PCA(3).fit(data).n_components_, range(12)))
-        assert limits() == before
+        assert blas_limits() == before
 
 
 def test_a_model_shared_by_threads_is_pure():

@@ -12,7 +12,7 @@ from helpers import jacobi, preprocess, sine, with_spectrum
 from ritz import PCA, AccuracyWarning, eigen, solvers
 from ritz.errors import DataError
 
-SOLVERS = ["auto", "covariance", "gram", "svd", "power", "orthogonal"]
+SOLVERS = ["auto", "covariance", "gram", "svd", "power", "orthogonal", "krylov"]
 
 # Entries that collide, cancel and differ in scale: small integers times powers of ten, with ties and duplicates.
 ENTRIES = st.builds(lambda m, e: float(m) * 10.0**e, st.integers(-9, 9), st.sampled_from([0, 0, 0, -3, -8, 4]))
@@ -98,7 +98,7 @@ def test_no_bound_is_ever_violated(X, solver, prep, draw):
     seed=st.integers(0, 2**32),
     d=st.integers(2, 8),
     gap=st.integers(0, 15),
-    solver=st.sampled_from(["auto", "power", "orthogonal"]),
+    solver=st.sampled_from(["auto", "power", "orthogonal", "krylov"]),
 )
 def test_bounds_hold_for_matrices_given_directly(seed, d, gap, solver):
     rng = np.random.default_rng(seed)

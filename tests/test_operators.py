@@ -3,23 +3,13 @@
 import numpy as np
 import pytest
 
-from helpers import jacobi, preprocess, random_orthonormal
+from helpers import covariance_of, jacobi, preprocess, random_orthonormal
 from ritz.bounds import proved_ceiling
-from ritz.decomposition import Request, preprocessing
 from ritz.errors import DataError
-from ritz.moments import moments
-from ritz.operators import Covariance, Dense, Function, Gram
-from ritz.rows import as_rows
+from ritz.operators import Dense, Function, Gram
 
 SHAPES = [(300, 12), (12, 300), (1200, 60)]
 PREPARATIONS = [(False, False), (True, False), (True, True), (False, True)]
-
-
-def covariance_of(X, center, scale, ddof, full):
-    rows = as_rows(X)
-    found = moments(rows, center=center, full=full, scale=scale)
-    prepare, _, unit = preprocessing(rows, found, Request(center=center, scale=scale, ddof=ddof))
-    return Covariance(rows, prepare, found, ddof, min(X.shape)), unit
 
 
 def data(shape, offset=40.0):

@@ -207,6 +207,8 @@ def test_eigen_of_matrix_operator_and_function_agree():
         eigen(lambda V: A @ V, 3, dim=64),
         eigen(A, 3, solver="power", tol=1e-8),
         eigen(A, 3, solver=solvers.Orthogonal(oversample=4)),
+        eigen(A, 3, solver="krylov"),
+        eigen(lambda V: A @ V, 3, dim=64, solver=solvers.Krylov(oversample=4)),
     ):
         np.testing.assert_allclose(other.values, truth, rtol=1e-9)
         assert compare(dense, other).max() < 1e-4
@@ -234,7 +236,7 @@ def test_eigen_obeys_max_iter_and_start():
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-170, 1e-90, 1e156, 1e200, 1e300])
-@pytest.mark.parametrize("solver", ["auto", "power", "orthogonal"])
+@pytest.mark.parametrize("solver", ["auto", "power", "orthogonal", "krylov"])
 def test_eigen_of_matrices_of_any_size(size, solver):
     A = np.diag([5.0, 3.0, 1.0, 0.5])
     for matrix in (A * size, lambda V: (A @ V) * size):
@@ -339,7 +341,7 @@ def test_plan_says_what_fit_does():
     assert (plan.solver, plan.side) == ("covariance", "covariance")
     assert ritz.plan(X.T, 5).solver == "gram"
     tight = ritz.plan(np.zeros((3000, 2000)), 5, memory_limit="60MB")
-    assert tight.solver == "orthogonal"
+    assert tight.solver == "krylov"
     assert "of the 60.0 MB allowed" in str(tight)
     assert "covariance" in str(plan)
 
@@ -349,7 +351,8 @@ def test_a_tight_memory_limit_walks_the_rows_again_and_again():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)  # without the matrix, completeness rests on the trace
         pca = PCA(3, memory_limit="10MB").fit(X)
-    assert pca.plan_.solver == "orthogonal"
+    assert pca.plan_.solver == "krylov"
+    assert not pca.plan_.dense
     assert pca.certificate_.passes > 3
     assert compare(pca, PCA(3).fit(X)).max() < 1e-5
 
@@ -431,6 +434,12 @@ def test_a_solver_gets_the_side_it_asks_for():
 def test_solver_options_are_checked(kind, options):
     with pytest.raises(ValueError, match=next(iter(options))):
         kind(**options)
+
+
+@pytest.mark.parametrize("options", [{"max_iter": 0}, {"max_iter": 2.5}, {"oversample": -1}, {"oversample": True}])
+def test_options_of_krylov_are_checked(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        solvers.Krylov(**options)
 
 
 def test_the_certificate_counts_all_passes():

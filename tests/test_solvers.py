@@ -9,7 +9,7 @@ from helpers import SHAPES, SPECTRA, preprocess, sine, with_spectrum
 from ritz import PCA, AccuracyWarning, solvers
 
 DIRECT = ["auto", "covariance", "gram", "svd"]
-ITERATIVE = ["power", "orthogonal"]
+ITERATIVE = ["power", "orthogonal", "krylov"]
 K = 4
 
 
@@ -146,7 +146,7 @@ def test_orthogonal_respects_iterated_power_and_oversampling():
 
 
 @pytest.mark.parametrize("tol", [0, 1e-12])
-@pytest.mark.parametrize("solver", ["auto", "covariance", "svd", "orthogonal", "power"])
+@pytest.mark.parametrize("solver", ["auto", "covariance", "svd", *ITERATIVE])
 def test_tol_zero_and_tiny_are_reached(solver, tol):
     X = with_spectrum(50, 6, [10, 5, 2, 1, 0.5, 0.2], np.random.default_rng(6), offset=1.0)
     pca = PCA(2, svd_solver=solver, tol=tol).fit(X)

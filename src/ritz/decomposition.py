@@ -22,6 +22,7 @@ from ritz.spectrum import Spectrum, certify, check_tol
 from ritz.subspace import Subspace
 from ritz.threads import team
 
+PATIENCE = 3.0  # seconds, by the planner's table, that a further attempt may take when accuracy is not at stake
 FIRST_GUESS = 16  # components an iterative solver starts with when a share of the variance is asked for
 
 
@@ -79,6 +80,7 @@ class Decomposition:
     total: float  # trace, in units of `unit`
     unit: float
     left_out_seen: bool = True  # whether the variance left out stands above rounding
+    enough: bool = True  # whether the components reach the share of variance asked for
 
 
 def decompose(rows: Rows, request: Request) -> Decomposition:
@@ -94,20 +96,42 @@ def _decompose(rows: Rows, request: Request) -> Decomposition:
     if n < least:
         raise DataError(f"needs at least {least} rows for a variance, got n_samples={n} with ddof={request.ddof}")
     request = replace(request, n_components=rank.checked(request.n_components, n, d))
-    found, passes = None, 0
-    for plan, wide in _attempts(rows, request):
+    found: Moments | None = None
+    result: Decomposition | None = None
+    for plan in _attempts(rows, request):
+        if result is not None and found is not None and not _helps(plan, result, request, n, found):
+            continue
         rows = rows.limited(plan.block_bytes)
-        full = plan.dense and plan.side == "covariance"
-        if found is None or wide or (full and found.scatter.ndim == 1):
+        passes = 0 if result is None else result.certificate.passes
+        if found is None or not _serves(found, plan):
+            wide, full = plan.precision == "float64", plan.dense and plan.side == "covariance"
             found = moments(rows, center=request.center, full=full, scale=request.scale, wide=wide, rough=plan.refined)
             passes += 1
         result = _attempt(rows, request, plan, found, passes)
-        passes = result.certificate.passes
-        varying = int(np.count_nonzero(found.diagonal))
-        seen = request.name != "auto" or _all_seen(result, min(n - request.center, varying))
-        if result.certificate.satisfied and seen:
-            break
+    assert result is not None  # there is at least one attempt
     return result
+
+
+def _serves(found: Moments, plan: Plan) -> bool:
+    """Whether moments of an earlier attempt are what this one needs."""
+    narrow = found.rough or found.audit > 0
+    if plan.dense and plan.side == "covariance":
+        return found.scatter.ndim == 2 and not (narrow and plan.precision == "float64")
+    return True
+
+
+def _helps(plan: Plan, result: Decomposition, request: Request, n: int, found: Moments) -> bool:
+    """Whether a further attempt may improve on a result."""
+    if not result.certificate.satisfied:
+        return True
+    if request.name != "auto":
+        return False
+    certificate = result.spectrum.certificate
+    missing = certificate.completeness == "not excluded" and certificate.complete_to < certificate.rank
+    if not result.enough or (missing and plan.seconds <= PATIENCE):
+        return plan.solver != "svd"
+    reachable = min(n - request.center, int(np.count_nonzero(found.diagonal)))
+    return plan.solver == "svd" and plan.seconds <= PATIENCE and not _all_seen(result, reachable)
 
 
 def _all_seen(result: Decomposition, reachable: int) -> bool:
@@ -117,31 +141,30 @@ def _all_seen(result: Decomposition, reachable: int) -> bool:
     return certificate.rank >= min(k, reachable) and (k >= reachable or result.left_out_seen)
 
 
-def _attempts(rows: Rows, request: Request) -> list[tuple[Plan, bool]]:
-    """Plans to try in order, each with whether narrow data is multiplied wide.
-
-    Only "auto" goes on to another solver; a named one is at most repeated in float64.
-    """
+def _attempts(rows: Rows, request: Request) -> list[Plan]:
+    """Plans to try in order. Only "auto" goes on to another solver; a named one is at most repeated in float64."""
     k = request.n_components if isinstance(request.n_components, int) else min(rows.shape)
     if request.name != "auto":
+        if isinstance(request.n_components, float) and not request.chosen().direct:
+            k = min(k, planner.GUESS)  # it grows until the share is reached
         plan = _within(planner.plan_for(rows, request.name, request.chosen(), k, request.limit), request.limit)
-        again = (replace(plan, precision="float64"), True)
-        return [(plan, False), again] if plan.precision == "float32" else [(plan, False)]
+        return [plan, replace(plan, precision="float64")] if plan.precision == "float32" else [plan]
     finest = planner.plan_for(rows, "svd", SVD(), k, request.limit)
     if request.tol == 0 and finest.memory <= request.limit:
-        return [(replace(finest, why="tol=0 asks for the best the arithmetic allows"), False)]
+        return [replace(finest, why="tol=0 asks for the best the arithmetic allows")]
     chosen = _within(planner.choose(rows, request.n_components, request.limit, request.tol), request.limit)
-    attempts = [(chosen, False)]
+    attempts = [chosen]
     if chosen.precision == "float32":
         why = f"{chosen.why}; float32 products were not enough"
-        attempts.append((replace(chosen, precision="float64", refined=False, why=why), True))
+        attempts.append(replace(chosen, precision="float64", refined=False, why=why))
     name = "covariance" if rows.shape[1] <= rows.shape[0] else "gram"
     direct = planner.plan_for(rows, name, request.chosen(name), k, request.limit)
     if chosen.solver == "krylov" and direct.memory <= request.limit:
-        attempts.append((replace(direct, why="the iteration did not reach the accuracy asked for"), True))
+        why = "the iteration left accuracy or completeness open"
+        attempts.append(replace(direct, precision="float64", why=why))
     if chosen.solver != "svd" and finest.memory <= request.limit:
         why = f"the {chosen.solver} route cannot tell variances this small from rounding, svd can"
-        attempts.append((replace(finest, why=why), False))
+        attempts.append(replace(finest, why=why))
     return attempts
 
 
@@ -162,7 +185,10 @@ def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: i
     solver = request.chosen(plan.solver)
     result, total = _solve(A, solver, request, min(rows.shape), rows.shape[0])
     mean = found.mean if request.center else None
-    return _in_units_of_data(result, total, unit, min(rows.shape), plan, mean, scale, rows.shape[0], request.ddof)
+    fit = _in_units_of_data(result, total, unit, min(rows.shape), plan, mean, scale, rows.shape[0], request.ddof)
+    share = request.n_components if isinstance(request.n_components, float) else 0.0
+    enough = len(result.values) == min(rows.shape) or float(np.sum(result.values)) >= share * total
+    return replace(fit, enough=enough)
 
 
 def _in_units_of_data(
@@ -206,7 +232,10 @@ def _solve(A: Operator, solver: Solver, request: Request, bound: int, n_rows: in
     """The spectrum with as many components as the request means, and the total variance."""
     asked, rng = request.n_components, np.random.default_rng(request.seed)
     if asked == "mle" and not solver.direct:
-        raise ValueError(f"n_components='mle' needs the whole spectrum, not svd_solver={request.name!r}; use 'auto'")
+        given = request.solver if isinstance(request.solver, str) else request.name
+        raise ValueError(
+            f"n_components='mle' cannot be a string with svd_solver={given!r}: it weighs the whole spectrum; use 'auto'"
+        )
     k = asked if isinstance(asked, int) else bound
     if isinstance(asked, float) and not solver.direct:
         k = min(FIRST_GUESS, bound)
@@ -215,6 +244,8 @@ def _solve(A: Operator, solver: Solver, request: Request, bound: int, n_rows: in
         pairs = A.ritz(basis.Q, basis.AQ, basis.P, request.tol)
         total = float(np.sum(pairs.values)) if isinstance(solver, SVD) else float(A.trace or 0.0)
         if not isinstance(asked, float) or k == bound or float(np.sum(pairs.values[:k])) > asked * total:
+            break
+        if request.name == "auto" and 16 * k > bound:  # a direct solver has the whole spectrum for less
             break
         k = min(2 * k, bound)
     if isinstance(asked, float):

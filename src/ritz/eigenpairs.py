@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import AccuracyWarning, DataError
-from ritz.linalg import Array, gamma, positive_definite
+from ritz.linalg import LARGE, Array, gamma, positive_definite
 from ritz.operators import Dense, Function, Operator
 from ritz.solvers import Solver, by_name
 from ritz.spectrum import Spectrum, certify, check_tol
 
+FEW = 20  # one in so many components of a large matrix takes less by iteration than by LAPACK
 INDEFINITE = 1e-8  # share of the largest eigenvalue that a matrix known to few digits may lie below 0
 
 
@@ -34,7 +35,7 @@ def eigen(
     ----------
     A : array, scipy LinearOperator, or callable V ↦ A V on (dim, b) blocks
     k : how many
-    solver : "auto", "covariance" (dense), "power", "orthogonal", or a solver object
+    solver : "auto", "covariance" (dense), "krylov", "power", "orthogonal", or a solver object
     tol : every residual plus rounding is at most tol·λ₁, or `certificate.satisfied` is False
     max_iter : iterations of an iterative solver, per component for power
     start : (dim,) or (dim, b) array for the iterative solvers
@@ -54,7 +55,7 @@ def eigen(
     operator, unit = _operator(A, dim)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= operator.dim:
         raise ValueError(f"k={k!r} must be an integer between 1 and {operator.dim}, the order of the matrix")
-    chosen = _solver(solver, operator, {"max_iter": max_iter, "start": start})
+    chosen = _solver(solver, operator, int(k), {"max_iter": max_iter, "start": start})
     basis = chosen.basis(operator, int(k), tol=tol, rng=np.random.default_rng(random_state))
     pairs = operator.ritz(basis.Q, basis.AQ)
     found = certify(operator, pairs, basis, int(k), tol=tol).in_units(unit)
@@ -126,11 +127,12 @@ def symmetric(A: Array) -> tuple[Dense, float]:
     return Dense(A, negativity=2 * slack), unit
 
 
-def _solver(solver: str | Solver, A: Operator, options: dict[str, Any]) -> Solver:
+def _solver(solver: str | Solver, A: Operator, k: int, options: dict[str, Any]) -> Solver:
     """The solver with those options that were given; one that it does not have is an error."""
     if isinstance(solver, str):
         if solver == "auto":
-            solver = "covariance" if A.is_dense and all(v is None for v in options.values()) else "orthogonal"
+            direct = A.is_dense and all(value is None for value in options.values())
+            solver = "covariance" if direct and (A.dim <= LARGE or FEW * k > A.dim) else "krylov"
         if solver in ("gram", "svd", "full"):
             raise ValueError(f"solver={solver!r} needs rows; a matrix is decomposed by 'covariance' or iteratively")
         solver = by_name(solver)

@@ -22,6 +22,7 @@ SMALL = 500  # rows and columns up to which svd, the most accurate solver, costs
 QUICK = 0.5  # seconds that full accuracy in small variances may cost where it matters
 DENSE = 4096  # order up to which an iterative solver works on the dense operator: one pass instead of many
 NARROW_TOL = 5e-7  # accuracy that a subspace found in float32 has
+GUESS = 64  # components that a share of the variance is expected to take
 FEWEST = 16  # rows of a block, however little memory there is
 
 
@@ -93,6 +94,7 @@ def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float =
         return replace(finest, why="nearly the whole spectrum is asked for, and svd resolves its small end")
     name, solver = ("covariance", Covariance()) if d <= n else ("gram", Gram())
     direct = plan_for(rows, name, solver, k, limit)
+    k = min(k, GUESS) if isinstance(asked, float) else k  # an iteration grows until the share is reached
     routes = [replace(direct, why=_smallest(n, d))]
     if asked != "mle":
         found = _krylov_plans(rows, "krylov", k, limit)

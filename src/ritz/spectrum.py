@@ -42,9 +42,19 @@ class Spectrum:
 
     def in_units(self, unit: float) -> Spectrum:
         """The spectrum of unit²·A."""
-        spare = None if self.spare is None else squared(self.spare, unit)
         return replace(
-            self, values=squared(self.values, unit), certificate=self.certificate.in_units(unit), spare=spare
+            self,
+            values=squared(self.values, unit),
+            certificate=self.certificate.in_units(unit),
+            spare=None if self.spare is None else squared(self.spare, unit),
+            history=self.history_in_units(unit),
+        )
+
+    def history_in_units(self, unit: float) -> tuple[Step, ...]:
+        """The way there, for unit²·A."""
+        return tuple(
+            step._replace(value=float(squared(step.value, unit)), residual=float(squared(step.residual, unit)))
+            for step in self.history
         )
 
     def __str__(self) -> str:

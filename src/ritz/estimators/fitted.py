@@ -22,7 +22,7 @@ def attributes(fitted: Decomposition, dtype: np.dtype[Any]) -> dict[str, Any]:
             "subspace_": subspace,
             "certificate_": fitted.certificate,
             "plan_": fitted.plan,
-            "history_": found.history,
+            "history_": found.history_in_units(unit),
             "n_components_": k,
             "components_": np.array(subspace.axes.T, dtype=dtype, order="C"),
             "explained_variance_": subspace.variances.astype(dtype),
@@ -53,7 +53,7 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
         )
     elif certificate.completeness == "not excluded" and certificate.complete_to < min(k, certificate.rank):
         found.append(
-            "a component with larger variance may have been missed; svd_solver='auto', with memory for the matrix, "
+            "a component with larger variance may have been missed; svd_solver='covariance' (or 'gram' for few rows) "
             "lets the certificate exclude it"
         )
     # All components of wide data end in one without variance, because of the mean: no news to whoever asked for all.

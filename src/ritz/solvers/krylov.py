@@ -55,25 +55,31 @@ class Krylov:
     def _iterate(self, A: Operator, k: int, tol: float | None, rng: np.random.Generator) -> Basis:
         width = min(max(1, block_width(k) + self.oversample - USUAL), A.dim)
         space = _Space(A, k, starting_block(self.start, A.dim, width, rng), rng)
+        most = max(self.max_iter, -(-min(k + 1, A.dim) // width))  # fewer would not fill a basis
         history: list[Step] = []
         probes, due = None, 0
-        for iteration in range(1, self.max_iter + 1):
+        for iteration in range(1, most + 1):
             space.grow(probes)
-            if space.size < min(k + 1, A.dim) or (iteration < due and not space.full and not space.exhausted):
+            early = iteration < due and not space.full and not space.exhausted and iteration < most
+            if early or space.size < min(k + 1, A.dim):
                 continue
             space.rayleigh_ritz()
             goal = target(A, 1e-6 if tol is None else tol, float(space.values[0]))
             history.append(space.step(iteration, history, goal))
             left = _steps_left(history, goal)
-            if not left or space.exhausted:
-                return space.finish(probes, goal, history)
+            if not left or space.exhausted or iteration == most:
+                outside, missed = space.outside(probes, goal, probing=iteration < most)
+                if missed is None or iteration == most:
+                    break
+                space.widen(missed)
             due = iteration + max(1, int(min(0.6 * left, 0.35 * iteration)))
             if space.full:
                 space.restart()
                 probes = None
             if probes is None and left <= AHEAD and not A.is_dense:
                 probes = Probes(space.Q, rng)
-        return space.finish(probes, goal, history, slow(history, self.max_iter))
+        note = slow(history, most) if left > 0 and not space.exhausted else ""
+        return space.basis(outside, tuple(history), note)
 
 
 def block_width(k: int) -> int:
@@ -96,7 +102,7 @@ def _steps_left(history: list[Step], goal: float) -> float:
     last = history[-1]
     if last.residual <= goal:
         return 0.0
-    if len(history) < 2 or goal <= 0:
+    if len(history) < 2 or goal <= 0 or history[-2].residual <= 0:
         return np.inf
     before = history[-2]
     gained = np.log(before.residual / last.residual) / (last.iteration - before.iteration)
@@ -157,15 +163,17 @@ class _Space:
         """The next block: an orthonormal basis of what A takes out of the space, random where it takes nothing out."""
         width = min(rest.shape[1], self.A.dim - self.size)
         scale = float(np.max(np.abs(np.diagonal(self._H)[: self.size])))
-        W = rest.copy()
+        W = rest[:, :width].copy()
         lost = column_norms(W) <= 100 * UNIT * np.sqrt(self.A.dim) * scale
-        W[:, lost] = self.rng.standard_normal((self.A.dim, int(lost.sum())))
-        W = W[:, :width]
-        for _ in range(4):
+        for attempt in range(8):
+            W[:, lost] = self.rng.standard_normal((self.A.dim, int(lost.sum())))
             W = orthonormalise(W)
             inside = thin_inner(self.Q, W)
+            tilt = column_norms(inside)
             if np.linalg.norm(inside) <= ORTHOGONAL:
                 break
+            # What is still in the space after several projections has nothing outside: a random vector has.
+            lost = (tilt > ORTHOGONAL) & (attempt % 3 == 2)
             W = W - thin_product(self.Q, inside)
         self.W, self.C = W, W.T @ rest
 
@@ -198,20 +206,50 @@ class _Space:
         self._Q[:, :keep], self._AQ[:, :keep] = Q, AQ
         self._H[:keep, :keep] = np.diag(self.values[:keep])
 
-    def finish(self, probes: Probes | None, goal: float, history: list[Step], note: str = "") -> Basis:
-        """The Ritz vectors asked for, those spare ones that are as good, and what can be said about all others."""
+    def basis(self, outside: Outside, history: tuple[Step, ...], note: str) -> Basis:
+        """The Ritz vectors asked for and those spare ones that are as good."""
+        m = self._kept()
+        return Basis(self.U[:, :m], self.AU[:, :m], history=history, note=note, outside=outside, mixed=self.size)
+
+    def _kept(self) -> int:
         residuals = self.residuals()
         good = residuals[self.k :] <= 10 * float(residuals[: self.k].max()) + self.A.rounding
-        m = self.k + (len(good) if good.all() else int(np.argmin(good)))
-        enough = float(self.values[self.k - 1]) + goal
-        outside = self._outside(m, Outside(self._untraced()))
-        if outside.level > enough and not self.A.is_dense:
-            probes = probes or Probes(self.Q, self.rng)
-            outside = self._outside(m, probes.outside(self._untraced()))
-            while outside.level > enough and probes.steps < PROBED:
-                probes.absorb(self.A.apply(probes.columns))
-                outside = self._outside(m, probes.outside(self._untraced()))
-        return Basis(self.U[:, :m], self.AU[:, :m], history=tuple(history), note=note, outside=outside, mixed=self.size)
+        return self.k + (len(good) if good.all() else int(np.argmin(good)))
+
+    def outside(self, probes: Probes | None, goal: float, probing: bool) -> tuple[Outside, Array | None]:
+        """What can be said about A outside the vectors kept, and directions that were missed, if some surely were.
+
+        A block of b columns finds at most b vectors of one eigenvalue: residuals alone would not tell.
+        """
+        m, enough = self._kept(), float(self.values[self.k - 1]) + goal
+        found = self._beyond(m, Outside(self._untraced()))
+        if found.level <= enough or not probing or self.exhausted:
+            return found, None
+        probes = probes if probes is not None and probes.steps else self._probed(Probes(self.Q, self.rng))
+        found = self._beyond(m, probes.outside(self._untraced()))
+        while found.level > enough and probes.steps < PROBED and not self.A.is_dense:
+            found = self._beyond(m, self._probed(probes).outside(self._untraced()))
+        if found.level <= enough:
+            return found, None
+        fresh = self._probed(self._probed(self._probed(Probes(self.Q, self.rng))))
+        return found, fresh.columns if fresh.at_least > enough + self.A.rounding else None
+
+    def _probed(self, probes: Probes) -> Probes:
+        probes.absorb(self.A.apply(probes.columns))
+        return probes
+
+    def widen(self, directions: Array) -> None:
+        """Let these directions join the next block."""
+        room = min(self.A.dim - self.size, self._capacity // 4) - self.W.shape[1]
+        fresh = directions[:, : max(room, 0)]
+        if not fresh.shape[1]:
+            return
+        for _ in range(2):
+            for basis in (self.Q, self.W):
+                fresh = fresh - thin_product(basis, thin_inner(basis, fresh))
+            fresh = orthonormalise(fresh)
+        self.W = np.column_stack([self.W, fresh])
+        self.C = np.vstack([self.C, np.zeros((fresh.shape[1], self.C.shape[1]))])
 
     def _untraced(self) -> float:
         """A bound of the norm outside the space that costs nothing: what is left of the trace."""
@@ -222,7 +260,7 @@ class _Space:
         seen = float(np.trace(self._H[: self.size, : self.size]))
         return max(self.A.trace - seen, 0.0) + (self.size + 1) * self.A.rounding
 
-    def _outside(self, m: int, beyond: Outside) -> Outside:
+    def _beyond(self, m: int, beyond: Outside) -> Outside:
         """The norm outside the first m Ritz vectors, from the norm beyond the space.
 
         It is at most that of [[H, Cᵀ], [C, τI]] without those vectors: the rest of the space, its coupling to the next

@@ -22,7 +22,8 @@ COUNT = 8
 FAILURE = 1e-6
 ETA = FAILURE ** (1 / COUNT) * np.sqrt(np.pi / 2)
 STEEP = 1e-6  # share of a new power that must lie outside the earlier ones, or it has nothing to say beyond rounding
-GRID = 400
+GRID = 200
+CLOSE = 1e-6  # rounding of a Ritz value of such powers, relative to it
 
 
 class Probes:
@@ -30,7 +31,7 @@ class Probes:
 
     def __init__(self, V: Array, rng: np.random.Generator) -> None:
         self._V = V
-        self._powers = [self._outside(rng.standard_normal((len(V), min(COUNT, len(V)))))]
+        self._powers = [self._outside(rng.standard_normal((len(V), COUNT)))]
 
     def _outside(self, Y: Array) -> Array:
         for _ in range(2):  # twice is enough (Kahan)
@@ -52,23 +53,42 @@ class Probes:
         """How often the probes were multiplied."""
         return len(self._powers) - 1
 
+    @property
+    def at_least(self) -> float:
+        """A lower bound of the norm of B: how much the last product grew the probes."""
+        before, after = column_norms(self._powers[-2]), column_norms(self._powers[-1])
+        return float(np.max(np.divide(after, before, out=np.zeros_like(after), where=before > 0)))
+
     def outside(self, ceiling: float) -> Outside:
         """What all products so far say about the norm of B, which is at most `ceiling` in any case."""
         if not self.steps:
             return Outside(ceiling)
-        levels = [self._level(np.stack([Y[:, i] for Y in self._powers], axis=1), ceiling) for i in range(COUNT)]
-        return Outside(max(levels), FAILURE)
+        each = np.stack(self._powers, axis=2).transpose(1, 0, 2)  # (q, dim, s + 1)
+        level = max(_level(Y) for Y in each)
+        return Outside(level, FAILURE) if level < ceiling else Outside(ceiling)
 
-    def _level(self, Y: Array, ceiling: float) -> float:  # (dim, s + 1) -> λ
-        """The largest λ that one probe does not exclude: max |p(λ)|/‖p(B) g‖ over all p is ‖R⁻ᵀ(1, λ, …, λˢ)‖."""
-        sizes = column_norms(Y)
-        if not sizes.all():  # the probe was multiplied to nothing: B is zero
-            return 0.0
-        R: Array = np.asarray(np.linalg.qr(Y / sizes, mode="r"))
-        steep = np.abs(np.diagonal(R)) > STEEP
-        degree = len(steep) if steep.all() else int(np.argmin(steep))
-        levels = np.geomspace(1e-3 * sizes[1] / sizes[0], ceiling, GRID)
-        powers = levels[None, :] ** np.arange(degree)[:, None] / sizes[:degree, None]
-        growth = np.linalg.norm(np.linalg.solve(R[:degree, :degree].T, powers), axis=0)
-        open_ = np.flatnonzero(growth * ETA <= 1)
-        return float(levels[min(open_[-1] + 1, GRID - 1)]) if len(open_) else float(levels[0])
+
+def _level(Y: Array) -> float:  # (dim, s + 1) -> λ
+    """The largest λ that one probe does not exclude: the maximum of |p(λ)|/‖p(B) g‖ over all p is ‖R⁻ᵀ(1, λ, …, λˢ)‖.
+
+    That grows with λ from the largest Ritz value of the powers on, which λ cannot be below; p = λʲ alone limits it.
+    """
+    sizes = column_norms(Y)
+    if not sizes.all():  # the probe was multiplied to nothing
+        return 0.0
+    top = float(np.min((sizes[1:] / ETA) ** (1 / np.arange(1, len(sizes)))))
+    R: Array = np.asarray(np.linalg.qr(Y / sizes, mode="r"))
+    steep = np.abs(np.diagonal(R)) > STEEP
+    degree = len(steep) if steep.all() else int(np.argmin(steep))
+    if degree < 2:
+        return top
+    inner = R[: degree - 1, : degree - 1]
+    T = np.linalg.solve(inner.T, (R[: degree - 1, 1:degree] * (sizes[1:degree] / sizes[: degree - 1])).T).T
+    largest = float(np.linalg.eigvalsh((T + T.T) / 2)[-1]) * (1 + CLOSE)
+    if not 0 < largest < top:
+        return max(largest, top)
+    levels = np.geomspace(largest, top, GRID)
+    powers = levels ** np.arange(degree)[:, None] / sizes[:degree, None]
+    growth = np.linalg.norm(np.linalg.solve(R[:degree, :degree].T, powers), axis=0)
+    possible = np.flatnonzero(growth * ETA <= 1)
+    return float(levels[min(possible[-1] + 1, GRID - 1)]) if len(possible) else float(levels[1])
