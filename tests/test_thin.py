@@ -38,7 +38,7 @@ def check(product, A, B):
     assert (np.abs(product - A @ B) <= bound).all()
 
 
-many = settings(max_examples=150, deadline=None, derandomize=True, phases=[Phase.generate])
+many = settings(max_examples=100, deadline=None, derandomize=True, phases=[Phase.generate])
 
 
 @many
@@ -103,9 +103,9 @@ def test_mirrored_is_exactly_symmetric_across_the_blocks(d):
     np.testing.assert_array_equal(total[32:, :32], total[:32, 32:].T)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=40, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(
-    n=st.one_of(st.integers(1, 300), st.sampled_from([2047, 5000, 20_001])),
+    n=st.one_of(st.integers(1, 300), st.sampled_from([2047, 5000])),
     m=st.one_of(st.integers(1, 70), st.sampled_from([100, 150])),
     b=FEW,
     dtype=DTYPES,

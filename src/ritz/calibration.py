@@ -18,6 +18,7 @@ import numpy as np
 from ritz.linalg import eigh_descending
 from ritz.moments import moments
 from ritz.rows.array import Array, thin_product
+from ritz.threads import team
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Rates:
     product: float = 1.0e11  # float64 products of large matrices
     narrow: float = 2.0e11  # the same in float32
     thin: float = 0.9e11  # products with few columns
-    reduction: float = 3.5e10  # LAPACK's eigenvalues
+    reduction: float = 2.0e10  # LAPACK's eigenvalues
     walk: float = 1.8e10  # bytes read and centred
     start: float = 2e-4  # seconds
 
@@ -79,7 +80,7 @@ def _stored(path: Path) -> Rates:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
         found = Rates(**{field.name: float(stored[field.name]) for field in fields(Rates)})
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return Rates()
     return found if all(math.isfinite(rate) and rate > 0 for rate in asdict(found).values()) else Rates()
 
@@ -89,7 +90,11 @@ def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as file:
         file.write(text)
-    os.replace(file.name, path)
+    try:
+        os.replace(file.name, path)
+    except OSError:
+        os.unlink(file.name)
+        raise
 
 
 def _measured() -> Rates:
@@ -100,13 +105,15 @@ def _measured() -> Rates:
     rows, V = Array(X), rng.standard_normal((400, 16))
     d = X.shape[1]
     narrow = X.astype(np.float32)
-    start = _best(lambda: thin_product(X[:200], V))
+    with team():  # BLAS threads that spin would be measured too
+        thin, walk = _best(lambda: thin_product(X, V)), _best(lambda: moments(rows, full=False))
+        start = _best(lambda: thin_product(X[:200], V))
     return Rates(
         product=X.size * d / _best(lambda: X.T @ X),
         narrow=X.size * d / _best(lambda: narrow.T @ narrow),
-        thin=2 * X.size * V.shape[1] / _best(lambda: thin_product(X, V)),
+        thin=2 * X.size * V.shape[1] / thin,
         reduction=4 / 3 * len(square) ** 3 / _best(lambda: eigh_descending(square + square.T, 10)),
-        walk=X.nbytes / _best(lambda: moments(rows, full=False)),
+        walk=X.nbytes / walk,
         start=max(start, 1e-5),
     )
 

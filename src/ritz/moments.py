@@ -226,7 +226,7 @@ def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> _
     """Sums of z and of z² over consecutive blocks."""
     step, d = rows.thin_rows, rows.shape[1]
     sums = _Sums(0, np.zeros(d), np.zeros(d), step, np.zeros((d, 0)))
-    buffer = scratch(step, d)
+    buffer = scratch("block", step, d)
     for block in blocks:
         Z = prepare(block, buffer)
         sums.add(Z)
@@ -238,7 +238,7 @@ def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> _S
     """Sums of z and z zᵀ over consecutive blocks, in float64."""
     step, d = rows.block_rows, rows.shape[1]
     sums = _Sums(0, np.zeros(d), np.empty((d, d)), step, np.zeros((d, 0)))
-    buffer, product = scratch(step, d), scratch(d, d)
+    buffer, product = scratch("block", step, d), scratch("product", d, d)
     for block in blocks:
         Z = prepare(block, buffer)
         sums.add(Z)
@@ -254,8 +254,8 @@ def _narrow(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes:
     """
     piece, step, d = rows.thin_rows, rows.block_rows, rows.shape[1]
     sums = _Sums(0, np.zeros(d), np.empty((d, d)), step, np.zeros(probes.shape), np.zeros(d))
-    buffer, narrow = scratch(piece, d), scratch(step, d, np.float32)
-    product = scratch(d, d, np.float32)
+    buffer, narrow = scratch("piece", piece, d), scratch("block", step, d, np.float32)
+    product = scratch("product", d, d, np.float32)
     for block in blocks:
         for start in range(0, len(block), piece):
             Z = prepare(block[start : start + piece], buffer)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ritz.bounds import Bounds, bounds, free_ceiling, proved_ceiling, widened
 from ritz.certificate import Certificate
-from ritz.linalg import UNIT, Array, gamma, orthogonality_defect, squared
+from ritz.linalg import LARGE, UNIT, Array, gamma, orthogonality_defect, squared
 from ritz.operators import Operator
 from ritz.rayleigh import Pairs
 from ritz.solvers import Basis, Outside, Step
@@ -71,7 +71,7 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
     """The first k of the Ritz pairs, with decided signs and a certificate."""
     pairs = everything.trusted(k, A.rounding)
     if pairs.levels is None:
-        verdict = _by_eigenvalues(A, pairs, k, tol, basis.mixed, _outside(basis, everything, len(pairs.values)))
+        verdict = _by_eigenvalues(A, pairs, k, tol, basis.mixed, _outside(A, basis, everything, len(pairs.values)))
     else:
         verdict = _by_singular_values(A, pairs, k, tol)
     seen = np.where(everything.values > verdict.floor, everything.values, 0.0)
@@ -148,12 +148,12 @@ class Verdict(NamedTuple):
         return "probability" if self.failure else "proved"
 
 
-def _outside(basis: Basis, everything: Pairs, kept: int) -> Outside:
-    """What the solver knows about A outside the pairs kept."""
+def _outside(A: Operator, basis: Basis, everything: Pairs, kept: int) -> Outside:
+    """What the solver knows about A outside the pairs kept; a rough matrix may have misled it in every direction."""
     if basis.outside is None:
         return Outside(np.inf)
     level = widened(basis.outside.level, everything.values[kept:], everything.residuals[kept:])
-    return basis.outside._replace(level=level + everything.defect)
+    return basis.outside._replace(level=level + everything.defect + basis.mixed * (A.dense_rounding - A.rounding))
 
 
 def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, outside: Outside) -> Verdict:
@@ -201,8 +201,10 @@ def _bounds_of_eigenvalues(
 
     free = found(tau)
     still_open = free.complete_to < min(k, A.rank_bound)
-    if matrix is None and still_open and outside.level < tau:
-        return found(outside.level + rounding), outside.failure
+    if still_open and outside.level < tau and (matrix is None or A.dim > LARGE):
+        probable = found(outside.level + rounding)
+        if matrix is None or probable.complete_to >= min(k, A.rank_bound):
+            return probable, outside.failure
     if matrix is None or exhausted or not (still_open or A.dim**3 / 3 <= CHEAP * (A.work + 4 * A.dim**3 / 3)):
         return free, 0.0
     deflated = matrix - pairs.image @ pairs.image.T

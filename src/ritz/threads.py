@@ -52,8 +52,7 @@ class _Pin:
         with self._lock:
             if not self._holders:
                 self._budget = _allowed()
-                self._limit = _blas().limit(limits=1)
-                self._limit.__enter__()
+                self._pin()
             self._holders += 1
         try:
             yield
@@ -77,16 +76,18 @@ class _Pin:
             if lift:
                 with self._lock:
                     if not self._holders:
-                        self._limit = _blas().limit(limits=1)
-                        self._limit.__enter__()
+                        self._pin()
                     self._holders += 1
 
+    def _pin(self) -> None:
+        _release()
+        self._limit = _blas().limit(limits=1)
+        self._limit.__enter__()
+
     def _restore(self) -> None:
-        # threadpoolctl lets only the thread that set a limit change it, but the last to leave may be another one.
-        release = getattr(OpenBLASController, "clear_controlling_thread", None)
-        if release is not None:
-            release(force=True)
+        _release()
         self._limit.__exit__(None, None, None)
+        _release()
 
     def after_fork(self) -> None:
         """A child has none of its parent's threads: whoever held the pin or the lock is gone."""
@@ -94,6 +95,13 @@ class _Pin:
         if self._holders:
             self._holders = 0
             self._restore()
+
+
+def _release() -> None:
+    """threadpoolctl lets only the thread that set a limit change it, but whoever pins or restores may be another."""
+    release = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
 
 
 def _allowed() -> int:
@@ -110,14 +118,14 @@ if hasattr(os, "register_at_fork"):
 _local = threading.local()
 
 
-def scratch(rows: int, columns: int, dtype: Any = float) -> Any:
-    """An uninitialised array; in a thread of a team the same memory again and again: fresh pages cost a copy."""
+def scratch(use: str, rows: int, columns: int, dtype: Any = float) -> Any:
+    """An uninitialised array; in a thread of a team the same memory for the same use: fresh pages cost a copy."""
     import numpy
 
     cache = getattr(_local, "cache", None)
     if cache is None:
         return numpy.empty((rows, columns), dtype)
-    key = (columns, numpy.dtype(dtype))
+    key = (use, columns, numpy.dtype(dtype))
     if key not in cache or len(cache[key]) < rows:
         cache[key] = numpy.empty((rows, columns), dtype)
     return cache[key][:rows]

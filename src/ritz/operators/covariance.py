@@ -166,7 +166,7 @@ class Covariance(Operator):
 
     def buffer(self) -> Array:
         """Room for one preprocessed block."""
-        return scratch(self.rows.thin_rows, self.dim)
+        return scratch("block", self.rows.thin_rows, self.dim)
 
     def factor(self) -> Array:
         """F with FᵀF = C: the triangle of Z by TSQR when Z is tall, Z itself when it is wide."""

@@ -186,7 +186,7 @@ class Gram(Operator):
             def add(left: int, block: Block = block, V: Array = V, step: int = step) -> None:
                 chunk = slice(left, min(left + step, d))
                 part = block[:, chunk]
-                total[:, chunk] += V.T @ prepare.columns(chunk)(part, scratch(*part.shape))
+                total[:, chunk] += V.T @ prepare.columns(chunk)(part, scratch("block", *part.shape))
 
             for _ in ordered(add, range(0, d, step), pinned.budget()):
                 pass
@@ -199,7 +199,7 @@ class Gram(Operator):
         remainder = prepare.remainder(W)
 
         def push(block: Block) -> Array:
-            return times(prepare.shifted(block, scratch(*block.shape)), W) - remainder
+            return times(prepare.shifted(block, scratch("block", *block.shape)), W) - remainder
 
         return self.covariance.rows.map(push)
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ritz.linalg import UNIT, Array, column_norms, eigh_descending, orthonormalise
+from ritz.linalg import LARGE, UNIT, Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
 from ritz.rows.array import thin_inner, thin_product
 from ritz.solvers.base import Basis, Outside, Step, check_options, slow, starting_block, target
@@ -227,7 +227,8 @@ class _Space:
             return found, None
         probes = probes if probes is not None and probes.steps else self._probed(Probes(self.Q, self.rng))
         found = self._beyond(m, probes.outside(self._untraced()))
-        while found.level > enough and probes.steps < PROBED and not self.A.is_dense:
+        # Up to a moderate order a dense matrix gets a proof by Cholesky anyway.
+        while found.level > enough and probes.steps < PROBED and not (self.A.is_dense and self.A.dim <= LARGE):
             found = self._beyond(m, self._probed(probes).outside(self._untraced()))
         if found.level <= enough:
             return found, None
