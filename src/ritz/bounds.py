@@ -1,7 +1,7 @@
 """Bounds: what residuals say about true eigenvalues and eigenvectors.
 
-A is symmetric positive semidefinite, U has orthonormal columns, R = A U − U Θ was recomputed in float64 from the
-returned vectors. `rounding` bounds the difference between the A that was multiplied and the A that was meant.
+A is symmetric positive semidefinite, U has orthonormal columns, R = A U − U Θ rests on float64 products with A.
+`rounding` bounds the difference between the A that was multiplied and the A that was meant.
 
 - Values from below: Cauchy's interlacing, λ_i ≥ θ_i.
 - Values from above: need τ ≥ ‖(I−UUᵀ)A(I−UUᵀ)‖, so that no larger eigenvalue hides outside span(U); then Weyl's

@@ -72,7 +72,7 @@ def cache_file() -> Path:
         home = "~/Library/Caches"
     else:
         home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(home).expanduser() / "ritz" / "rates.json"
+    return Path(os.path.expanduser(home)) / "ritz" / "rates.json"  # Path.expanduser fails where there is no home
 
 
 def _stored(path: Path) -> Rates:

@@ -51,11 +51,9 @@ def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
         inside = Cost(steps * product + own, 0, seconds, basis)
         form = _form_gram(rows) if side == "gram" else _form_covariance(rows)
         return _sum(form, inside, _lift(rows, k)) if side == "gram" else _sum(form, inside)
-    product = 4.0 * n * d * b * (1 if side == "covariance" else 2)
-    walks = 1 if side == "covariance" else 2
-    seconds = steps * (walks * _walk(rows) + product / rates().thin) + own / rates().thin
-    inside = Cost(steps * product + own, steps * walks, seconds, basis + _thin_memory(rows, b))
-    return _sum(_diagonal(rows), inside, *([_lift(rows, k)] if side == "gram" else []))
+    product = 4.0 * n * d * b
+    seconds = steps * (_walk(rows) + product / rates().thin) + own / rates().thin
+    return _sum(_diagonal(rows), Cost(steps * product + own, steps, seconds, basis + _thin_memory(rows, b)))
 
 
 def refined(rows: Rows, k: int) -> Cost:

@@ -248,7 +248,7 @@ def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> _S
 
 
 def _narrow(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> _Sums:
-    """The same with products in float32 and, beside them in float64, those of the probes; without any, the diagonal.
+    """The same with products in float32 and, beside them in float64, those of the probes and the diagonal.
 
     What is done in float64 goes piece by piece through a buffer that stays in cache.
     """
@@ -263,13 +263,11 @@ def _narrow(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes:
             narrow[start : start + len(Z)] = Z
             if probes.size:
                 sums.probed += cross(Z, times(Z, probes))
-            else:
-                sums.squares += np.ones(len(Z)) @ np.square(Z, out=Z)
+            sums.squares += np.ones(len(Z)) @ np.square(Z, out=Z)
         thin = narrow[: len(block)]
         add_squares(thin, sums.scatter, product, first=sums.count == len(thin))
     mirrored(sums.scatter)
-    if not probes.size:
-        np.fill_diagonal(sums.scatter, sums.squares)
+    np.fill_diagonal(sums.scatter, sums.squares)  # the trace is only as good as the diagonal
     return sums
 
 

@@ -153,7 +153,7 @@ def _outside(A: Operator, basis: Basis, everything: Pairs, kept: int) -> Outside
     if basis.outside is None:
         return Outside(np.inf)
     level = widened(basis.outside.level, everything.values[kept:], everything.residuals[kept:])
-    return basis.outside._replace(level=level + everything.defect + basis.mixed * (A.dense_rounding - A.rounding))
+    return basis.outside._replace(level=level + everything.defect + (basis.mixed + 2) * (A.dense_rounding - A.rounding))
 
 
 def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, outside: Outside) -> Verdict:
@@ -209,6 +209,8 @@ def _bounds_of_eigenvalues(
         return free, 0.0
     deflated = matrix - pairs.image @ pairs.image.T
     forming = gamma(m + 8) * 2 * float(A.trace or 0.0) + A.dense_rounding
+    if pairs.slack is not None:  # the image rests on the same products as the axes, and shares their errors
+        forming += 2 * float(np.linalg.norm(pairs.slack * np.sqrt(pairs.values / pairs.values[0])))
     # What follows may exceed the last value by the error of that value, but a proof is only of use within tol.
     error = float(np.linalg.norm(pairs.residuals))
     last = float(pairs.values[-1]) + (min(error, 0.4 * tol * float(pairs.values[0])) if tol else error)
@@ -236,10 +238,10 @@ def _by_singular_values(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdic
     worst = float(np.max(coupling[:k])) + rounding
     floor = rounding + float(np.linalg.norm(coupling))
     satisfied = _reached(worst, float(levels[0]), floor, tol, pairs)
-    squared = found._replace(
+    by_variance = found._replace(
         lower=found.lower**2,
         upper=found.upper**2,
         following=found.following**2,
         angles=np.minimum(1.0, np.sqrt(2.0) * found.angles),
     )
-    return Verdict(squared, floor**2, A.rounding + _own_rounding(pairs), satisfied, whole)
+    return Verdict(by_variance, floor**2, A.rounding + _own_rounding(pairs), satisfied, whole)

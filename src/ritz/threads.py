@@ -66,7 +66,7 @@ class _Pin:
     def lifted(self, worthwhile: bool = True) -> Iterator[None]:
         """BLAS with its own threads for a while, for one large factorisation, unless someone else needs the pin."""
         with self._lock:
-            lift = worthwhile and self._holders == 1
+            lift = worthwhile and self._holders == 1 and getattr(_local, "team", None) is not None
             if lift:
                 self._holders = 0
                 self._restore()
@@ -92,6 +92,7 @@ class _Pin:
     def after_fork(self) -> None:
         """A child has none of its parent's threads: whoever held the pin or the lock is gone."""
         self._lock = threading.Lock()
+        _local.team = None
         if self._holders:
             self._holders = 0
             self._restore()

@@ -147,7 +147,8 @@ class Covariance(Operator):
         G = np.random.default_rng(0).standard_normal((self.dim, PROBES))
         product = self._walked(np.column_stack([Q, G]))
         AQ, AG = product[:, : Q.shape[1]], product[:, Q.shape[1] :]
-        self._roughness = PROBE_FACTOR * float(column_norms(thin_product(self._dense, G) - AG).max())
+        errors = column_norms(thin_product(self._dense, G) - AG) + self.rounding * column_norms(G)
+        self._roughness = PROBE_FACTOR * float(errors.max())
         return ritz_pairs(Q, AQ, rotation(Q.T @ AQ))
 
     def _project_both(self, blocks: Iterable[Block], W: Array) -> tuple[Array, Array, Array]:

@@ -75,7 +75,8 @@ class Gram(Operator):
             turned = rotation(Q.T @ KQ)
             r = min(Q.shape[1], self.rank_bound)
             root = np.sqrt(turned.values[:r])
-            if self._magnified(root)[-1] <= 0.5 * tol * turned.values[0]:
+            large = turned.values[r - 1] > 4 * self.rounding  # else ‖UᵀU − I‖ may not be small
+            if large and self._magnified(root)[-1] <= 0.5 * tol * turned.values[0]:
                 return self._from_inner_products(turned(Q), turned(KQ), turned, r)
         return self._in_factor_form(Q)
 

@@ -34,7 +34,7 @@ class Krylov:
 
     Parameters
     ----------
-    max_iter : products with A
+    max_iter : products with A; probes for completeness may add up to 13
     oversample : 10 gives the block its usual width; every one more widens it by a column, every one less narrows it
     start : (dim,) or (dim, b) array, where to begin; random otherwise
     """
@@ -118,12 +118,13 @@ class _Space:
 
     def __init__(self, A: Operator, k: int, W: Array, rng: np.random.Generator) -> None:
         self.A, self.k, self.rng, self.W = A, k, rng, W
-        self.size, self._last = 0, slice(0, 0)
+        self.size, self._last, self.multiplied, self._dropped = 0, slice(0, 0), 0, 0.0
         self._capacity = capacity(A.dim, k, W.shape[1])
         self._Q = np.empty((A.dim, self._capacity))
         self._AQ = np.empty((A.dim, self._capacity))
         self._H = np.zeros((self._capacity, self._capacity))
         self.C = np.zeros((0, 0))
+        self._rounds = 1  # of probes that were asked for a verdict
 
     @property
     def Q(self) -> Array:  # (dim, size)
@@ -153,6 +154,7 @@ class _Space:
         new = slice(self.size, self.size + width)
         self._Q[:, new], self._AQ[:, new] = self.W, product[:, :width]
         self.size, self._last = new.stop, new
+        self.multiplied += width
         block = thin_inner(self.Q, product[:, :width])
         self._H[: self.size, new] = block
         self._H[new, : self.size] = block.T
@@ -175,7 +177,10 @@ class _Space:
             # What is still in the space after several projections has nothing outside: a random vector has.
             lost = (tilt > ORTHOGONAL) & (attempt % 3 == 2)
             W = W - thin_product(self.Q, inside)
+        else:
+            W = orthonormalise(W)
         self.W, self.C = W, W.T @ rest
+        self._dropped = float(np.linalg.norm(rest - W @ self.C))
 
     def rayleigh_ritz(self) -> None:
         """The leading Ritz values and, as coefficients in Q, their vectors."""
@@ -209,7 +214,7 @@ class _Space:
     def basis(self, outside: Outside, history: tuple[Step, ...], note: str) -> Basis:
         """The Ritz vectors asked for and those spare ones that are as good."""
         m = self._kept()
-        return Basis(self.U[:, :m], self.AU[:, :m], history=history, note=note, outside=outside, mixed=self.size)
+        return Basis(self.U[:, :m], self.AU[:, :m], history=history, note=note, outside=outside, mixed=self.multiplied)
 
     def _kept(self) -> int:
         residuals = self.residuals()
@@ -230,8 +235,10 @@ class _Space:
         # Up to a moderate order a dense matrix gets a proof by Cholesky anyway.
         while found.level > enough and probes.steps < PROBED and not (self.A.is_dense and self.A.dim <= LARGE):
             found = self._beyond(m, self._probed(probes).outside(self._untraced()))
+        found = found._replace(failure=found.failure * self._rounds)
         if found.level <= enough:
             return found, None
+        self._rounds += 1
         fresh = self._probed(self._probed(self._probed(Probes(self.Q, self.rng))))
         return found, fresh.columns if fresh.at_least > enough + self.A.rounding else None
 
@@ -277,4 +284,5 @@ class _Space:
         M[self.size :, : self.size] = coupling - (coupling @ S) @ S.T
         M[: self.size, self.size :] = M[self.size :, : self.size].T
         M[range(self.size, len(M)), range(self.size, len(M))] = beyond.level
-        return beyond._replace(level=max(float(eigh_descending(M, 1)[0][0]), 0.0) + self.A.rounding)
+        largest = max(float(eigh_descending(M, 1)[0][0]), 0.0)
+        return beyond._replace(level=largest + self._dropped + self.A.rounding)

@@ -27,11 +27,17 @@ CLOSE = 1e-6  # rounding of a Ritz value of such powers, relative to it
 
 
 class Probes:
-    """Gaussian vectors outside span(V), and their products with A deflated by V."""
+    """Gaussian vectors outside span(V), and their products with A deflated by V.
+
+    Powers are kept as unit vectors with the factors they grew by, so that no power leaves the range of float64.
+    """
 
     def __init__(self, V: Array, rng: np.random.Generator) -> None:
         self._V = V
-        self._powers = [self._outside(rng.standard_normal((len(V), COUNT)))]
+        start = self._outside(rng.standard_normal((len(V), COUNT)))
+        sizes = column_norms(start)
+        self._powers = [start / np.where(sizes > 0, sizes, 1.0)]
+        self._growth = [sizes]
 
     def _outside(self, Y: Array) -> Array:
         for _ in range(2):  # twice is enough (Kahan)
@@ -41,12 +47,14 @@ class Probes:
     @property
     def columns(self) -> Array:  # (dim, q)
         """The vectors to be multiplied by A next."""
-        Y = self._powers[-1]
-        return Y / np.maximum(column_norms(Y), np.finfo(float).tiny)
+        return self._powers[-1]
 
     def absorb(self, product: Array) -> None:
         """Take the product of A with `columns`."""
-        self._powers.append(self._outside(product * column_norms(self._powers[-1])))
+        Y = self._outside(product)
+        sizes = column_norms(Y)
+        self._powers.append(Y / np.where(sizes > 0, sizes, 1.0))
+        self._growth.append(sizes)
 
     @property
     def steps(self) -> int:
@@ -56,39 +64,39 @@ class Probes:
     @property
     def at_least(self) -> float:
         """A lower bound of the norm of B: how much the last product grew the probes."""
-        before, after = column_norms(self._powers[-2]), column_norms(self._powers[-1])
-        return float(np.max(np.divide(after, before, out=np.zeros_like(after), where=before > 0)))
+        return float(self._growth[-1].max())
 
     def outside(self, ceiling: float) -> Outside:
         """What all products so far say about the norm of B, which is at most `ceiling` in any case."""
         if not self.steps:
             return Outside(ceiling)
         each = np.stack(self._powers, axis=2).transpose(1, 0, 2)  # (q, dim, s + 1)
-        level = max(_level(Y) for Y in each)
+        level = max(_level(Y, growth) for Y, growth in zip(each, np.stack(self._growth, axis=1), strict=True))
         return Outside(level, FAILURE) if level < ceiling else Outside(ceiling)
 
 
-def _level(Y: Array) -> float:  # (dim, s + 1) -> λ
+def _level(Y: Array, growth: Array) -> float:  # (dim, s + 1), (s + 1,) -> λ
     """The largest λ that one probe does not exclude: the maximum of |p(λ)|/‖p(B) g‖ over all p is ‖R⁻ᵀ(1, λ, …, λˢ)‖.
 
     That grows with λ from the largest Ritz value of the powers on, which λ cannot be below; p = λʲ alone limits it.
+    Y holds the powers as unit vectors, `growth` the norm of the first and the factor by which each one grew.
     """
-    sizes = column_norms(Y)
-    if not sizes.all():  # the probe was multiplied to nothing
+    if not growth.all():  # the probe was multiplied to nothing
         return 0.0
-    top = float(np.min((sizes[1:] / ETA) ** (1 / np.arange(1, len(sizes)))))
-    R: Array = np.asarray(np.linalg.qr(Y / sizes, mode="r"))
+    sizes = np.cumsum(np.log(growth))
+    top = float(np.exp(np.min((sizes[1:] - np.log(ETA)) / np.arange(1, len(sizes)))))
+    R: Array = np.asarray(np.linalg.qr(Y, mode="r"))
     steep = np.abs(np.diagonal(R)) > STEEP
     degree = len(steep) if steep.all() else int(np.argmin(steep))
     if degree < 2:
         return top
     inner = R[: degree - 1, : degree - 1]
-    T = np.linalg.solve(inner.T, (R[: degree - 1, 1:degree] * (sizes[1:degree] / sizes[: degree - 1])).T).T
+    T = np.linalg.solve(inner.T, (R[: degree - 1, 1:degree] * growth[1:degree]).T).T
     largest = float(np.linalg.eigvalsh((T + T.T) / 2)[-1]) * (1 + CLOSE)
     if not 0 < largest < top:
-        return max(largest, top)
+        return max(largest, top) if np.isfinite(top) and np.isfinite(largest) else np.inf
     levels = np.geomspace(largest, top, GRID)
-    powers = levels ** np.arange(degree)[:, None] / sizes[:degree, None]
-    growth = np.linalg.norm(np.linalg.solve(R[:degree, :degree].T, powers), axis=0)
-    possible = np.flatnonzero(growth * ETA <= 1)
+    powers = np.exp(np.log(levels) * np.arange(degree)[:, None] - sizes[:degree, None])
+    reach = np.linalg.norm(np.linalg.solve(R[:degree, :degree].T, powers), axis=0)
+    possible = np.flatnonzero(reach * ETA <= 1)
     return float(levels[min(possible[-1] + 1, GRID - 1)]) if len(possible) else float(levels[1])
