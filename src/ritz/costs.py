@@ -12,6 +12,7 @@ from ritz.rows import Rows
 from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
 from ritz.threads import pinned
 
+LONG = 2.5  # how much slower products are where blocks hold only a few long rows
 SVD_SHARE = 1 / 11  # of the rate of products that LAPACK's svd and QR reach
 
 
@@ -52,7 +53,8 @@ def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
         form = _form_gram(rows) if side == "gram" else _form_covariance(rows)
         return _sum(form, inside, _lift(rows, k)) if side == "gram" else _sum(form, inside)
     product = 4.0 * n * d * b
-    seconds = steps * (_walk(rows) + product / rates().thin) + own / rates().thin
+    slower = LONG if d > 4 * n else 1.0
+    seconds = slower * steps * (_walk(rows) + product / rates().thin) + own / rates().thin
     return _sum(_diagonal(rows), Cost(steps * product + own, steps, seconds, basis + _thin_memory(rows, b)))
 
 

@@ -22,7 +22,8 @@ SMALL = 500  # rows and columns up to which svd, the most accurate solver, costs
 QUICK = 0.5  # seconds that full accuracy in small variances may cost where it matters
 DENSE = 4096  # order up to which an iterative solver works on the dense operator: one pass instead of many
 NARROW_TOL = 5e-7  # accuracy that a subspace found in float32 has
-MODEST, FRUGAL = 0.25, 1.3  # memory, as a share of the data, beyond which a plan must be so many times as fast
+# Memory, as a share of the data, beyond which a float32 copy of the covariance must save so much time.
+MODEST, FRUGAL = 0.25, 1.3
 GUESS = 64  # components that a share of the variance is expected to take
 FEWEST = 16  # rows of a block, however little memory there is
 
@@ -105,8 +106,8 @@ def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float =
     fitting = [plan for plan in routes if plan.memory <= limit]
     if not fitting:
         return min(routes, key=lambda plan: plan.memory)
-    modest = MODEST * rows.shape[0] * rows.shape[1] * rows.dtype.itemsize
-    best = min(fitting, key=lambda plan: plan.seconds * (1.0 if plan.memory <= modest else FRUGAL))
+    modest = MODEST * n * d * rows.dtype.itemsize
+    best = min(fitting, key=lambda plan: plan.seconds * (FRUGAL if plan.refined and plan.memory > modest else 1.0))
     if direct.memory > limit:
         needed = f"{format_bytes(direct.memory)} of the {format_bytes(limit)} allowed"
         why = f"the {direct.solver} route would take {needed}, so the rows are walked again and again"
