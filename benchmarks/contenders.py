@@ -62,6 +62,7 @@ def ritz(solver: str = "auto") -> Fit:
         notes = {
             "solver": pca.plan_.solver,
             "operations": pca.plan_.operations,
+            "precision": pca.plan_.precision,
             "passes": int(certificate.passes),
             "satisfied": bool(certificate.satisfied),
             "completeness": certificate.completeness,

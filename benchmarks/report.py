@@ -102,7 +102,7 @@ def verdicts(record: Record, machine: Record) -> list[str]:
 def limit(record: Record, ritz: Record, machine: Record) -> tuple[float, str]:
     """Seconds that the plan's operations or its passes over the data take at the full rate of this machine."""
     notes = ritz["notes"]
-    products = (notes["operations"] or 0.0) / machine["gemm"].get(record["dtype"], machine["gemm"]["float64"])
+    products = (notes["operations"] or 0.0) / machine["gemm"][notes["precision"]]
     reading = notes["passes"] * ritz["nbytes"] / machine["bandwidth"]
     return max((products, "BLAS"), (reading, "bandwidth"))
 

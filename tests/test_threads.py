@@ -163,7 +163,9 @@ def test_the_pool_has_as_many_threads_as_blas_was_allowed(before):
 
 
 def test_lifting_the_pin(before):
-    with pinned():
+    with pinned(), pinned.lifted():  # not the pin of this thread's team: it may be someone else's
+        assert blas_limits() == ONE
+    with team():
         assert blas_limits() == ONE
         with pinned.lifted():
             assert blas_limits() == before
@@ -206,7 +208,7 @@ def test_a_pin_that_others_need_is_not_lifted(before):
 @pytest.mark.parametrize("leaves_inside", [True, False])
 def test_another_who_comes_while_the_pin_is_lifted(leaves_inside, before, other):
     def first():
-        with pinned():
+        with team():
             with pinned.lifted():
                 other.enter()
                 assert blas_limits() == ONE

@@ -143,7 +143,7 @@ def _why_krylov(plan: Plan, n: int, d: int, k: int) -> str:
         return f"{k} of {d} components are found in a float32 covariance, and finished by one pass in float64"
     if plan.dense:
         return f"{k} of {min(n, d)} components take fewer operations by iteration than by a full decomposition"
-    return f"{plan.passes} products with {plan.columns} columns take less than the {n}×{d} rows times themselves"
+    return f"products with {plan.columns} columns at a time take less than those of the {n}×{d} rows with themselves"
 
 
 def plan_for(rows: Rows, name: str, solver: Solver, k: int, limit: int) -> Plan:
