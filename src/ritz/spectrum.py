@@ -14,6 +14,7 @@ from ritz.linalg import LARGE, UNIT, Array, gamma, orthogonality_defect, squared
 from ritz.operators import Operator
 from ritz.rayleigh import Pairs
 from ritz.solvers import Basis, Outside, Step
+from ritz.solvers.probes import FAILURE
 
 CHEAP = 0.05  # share of a fit that a proof of completeness may cost where the free bounds already hold
 
@@ -214,7 +215,8 @@ def _bounds_of_eigenvalues(
     # What follows may exceed the last value by the error of that value, but a proof is only of use within tol.
     error = float(np.linalg.norm(pairs.residuals))
     last = float(pairs.values[-1]) + (min(error, 0.4 * tol * float(pairs.values[0])) if tol else error)
-    return found(min(tau, proved_ceiling(deflated, last, rounding=rounding + forming, converged=m > k))), 0.0
+    proof = found(min(tau, proved_ceiling(deflated, last, rounding=rounding + forming, converged=m > k)))
+    return proof, 0.0 if exact else FAILURE  # what is known of a rough matrix, random vectors have told
 
 
 def _by_singular_values(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdict:
