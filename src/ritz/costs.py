@@ -54,7 +54,7 @@ def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
         return _sum(form, inside, _lift(rows, k)) if side == "gram" else _sum(form, inside)
     product = 4.0 * n * d * b
     slower = LONG if d > 4 * n else 1.0
-    seconds = slower * steps * (_walk(rows) + product / rates().thin) + own / rates().thin
+    seconds = steps * (5 * rates().start + slower * (_walk(rows) + product / rates().thin)) + own / rates().thin
     return _sum(_diagonal(rows), Cost(steps * product + own, steps, seconds, basis + _thin_memory(rows, b)))
 
 
