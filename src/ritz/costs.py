@@ -48,13 +48,15 @@ def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
     own = 3.0 * order * size**2 + 10.0 * size**3
     if dense:
         product = 2.0 * order**2 * b
-        seconds = steps * (5 * rates().start + product / rates().thin) + own / rates().thin
+        seconds = steps * (5 * rates().start + product / rates().thin) + own / (2 * rates().reduction)
         inside = Cost(steps * product + own, 0, seconds, basis)
         form = _form_gram(rows) if side == "gram" else _form_covariance(rows)
         return _sum(form, inside, _lift(rows, k)) if side == "gram" else _sum(form, inside)
     product = 4.0 * n * d * b
     slower = LONG if d > 4 * n else 1.0
-    seconds = steps * (5 * rates().start + slower * (_walk(rows) + product / rates().thin)) + own / rates().thin
+    seconds = steps * (5 * rates().start + slower * (_walk(rows) + product / rates().thin)) + own / (
+        2 * rates().reduction
+    )
     return _sum(_diagonal(rows), Cost(steps * product + own, steps, seconds, basis + _thin_memory(rows, b)))
 
 
