@@ -108,17 +108,20 @@ class Covariance(Operator):
         AW, total = self.rows.reduce(lambda blocks: self._project(blocks, W), _add, thin=True)
         return self._corrected(AW, total)
 
-    def _project(self, blocks: Iterable[Block], W: Array) -> tuple[Array, Array]:
-        """Σ (x − shift) yᵀ and Σ y over a run of rows, with y = Wᵀ(x − mean)."""
+    def _project(self, blocks: Iterable[Block], W: Array, factor: bool = False) -> tuple[Array, ...]:
+        """Σ (x − shift) yᵀ and Σ y over a run of rows, y = Wᵀ(x − mean); with `factor`, the triangle of all y too."""
         buffer, remainder = self.buffer(), self.prepare.remainder(W)
         AW, total = np.zeros(W.shape), np.zeros(W.shape[1])
+        T: Array = np.empty((0, W.shape[1]))
         for block in blocks:
             Z = self.prepare.shifted(block, buffer)
             Y = times(Z, W)
             Y -= remainder
             AW += cross(Z, Y)
             total += np.ones(len(Y)) @ Y
-        return AW, total
+            if factor:
+                T = triangle(T, Y)
+        return (AW, total, T) if factor else (AW, total)
 
     def _corrected(self, AW: Array, total: Array) -> Array:
         """Zᵀ(Z V)/(n − ddof) from products with rows that were only shifted: the small remainder of the mean and the
@@ -137,7 +140,7 @@ class Covariance(Operator):
             return super().ritz(Q, AQ)
         self.passes += 1
         W = self.prepare.weighted(Q)
-        AW, total, T = self.rows.reduce(lambda blocks: self._project_both(blocks, W), _add, thin=True)
+        AW, total, T = self.rows.reduce(lambda blocks: self._project(blocks, W, factor=True), _add, thin=True)
         turned = rotation(T.T @ T / self.divisor, T / np.sqrt(self.divisor))
         return ritz_pairs(Q, self._corrected(AW, total), turned)
 
@@ -150,20 +153,6 @@ class Covariance(Operator):
         errors = column_norms(thin_product(self._dense, G) - AG) + self.rounding * column_norms(G)
         self._roughness = PROBE_FACTOR * float(errors.max())
         return ritz_pairs(Q, AQ, rotation(Q.T @ AQ))
-
-    def _project_both(self, blocks: Iterable[Block], W: Array) -> tuple[Array, Array, Array]:
-        """The same as _project, and the triangle of all y."""
-        buffer, remainder = self.buffer(), self.prepare.remainder(W)
-        AW, total = np.zeros(W.shape), np.zeros(W.shape[1])
-        T: Array = np.empty((0, W.shape[1]))
-        for block in blocks:
-            Z = self.prepare.shifted(block, buffer)
-            Y = times(Z, W)
-            Y -= remainder
-            AW += cross(Z, Y)
-            total += np.ones(len(Y)) @ Y
-            T = triangle(T, Y)
-        return AW, total, T
 
     def buffer(self) -> Array:
         """Room for one preprocessed block."""
