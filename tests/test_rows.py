@@ -43,7 +43,7 @@ SOURCES = {
 
 @pytest.fixture(params=SOURCES)
 def rows(request, monkeypatch):
-    monkeypatch.setattr(base, "BLOCK_BYTES", 6 * 8 * 100)
+    monkeypatch.setattr(base, "BLOCK_BYTES", 3 * 8 * 100)  # rows this short get twice as many
     monkeypatch.setattr(base, "BLOCK_ROWS", 1)
     monkeypatch.setattr(base, "LANE_ROWS", 700)
     monkeypatch.setattr(base, "SERIAL", 0)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from ritz.linalg import add_squares, cross, mirrored, times
+from ritz.blas import add_upper_squares
+from ritz.linalg import add_squares, add_upper, cross, mirrored, times
 from ritz.rows.array import symmetric_product, thin_inner, thin_product
 
 LAYOUTS = {
@@ -72,35 +73,52 @@ def test_long_and_wide(m, d, b):
 @many
 @given(
     blocks=st.lists(st.one_of(st.integers(1, 50), st.sampled_from([700, 1536, 2048])), min_size=1, max_size=3),
-    d=st.one_of(st.integers(1, 70), st.sampled_from([100, 150])),
+    d=st.one_of(st.integers(1, 70), st.sampled_from([100, 150, 161, 300])),
     dtype=DTYPES,
     layout=LAYOUT,
 )
 def test_add_squares_sums_over_blocks_into_memory_that_was_not_initialised(blocks, d, dtype, layout):
     rng = np.random.default_rng([d, *blocks])
     Z = rng.standard_normal((sum(blocks), d)).astype(dtype)
-    total, product = np.full((d, d), np.nan), np.full((d, d), np.nan, dtype)
+    total = np.full((d, d), np.nan, dtype)
     start = 0
     for m in blocks:
         block = LAYOUTS[layout](Z[start : start + m])
         before = block.tobytes()
-        add_squares(block, total, product, first=start == 0)
+        add_squares(block, total, keep=start > 0)
         assert block.tobytes() == before
         start += m
-    total = mirrored(total)
+    other = np.full((d, d), np.nan)
+    other[np.triu_indices(d)] = 1.0
+    add_upper(total, other)
     wide = Z.astype(np.float64)
     bound = 2 * (len(Z) + 8) * np.finfo(dtype).eps / 2 * (np.abs(wide).T @ np.abs(wide))
-    assert (np.abs(total - wide.T @ wide) <= bound).all()
-    assert (np.abs(total - total.T) <= bound).all()
+    for found, offset in ((mirrored(total), 0.0), (mirrored(other), 1.0)):
+        assert (np.abs(found - offset - wide.T @ wide) <= bound + 4 * np.finfo(np.float64).eps).all()
+        np.testing.assert_array_equal(found, found.T)
 
 
-@pytest.mark.parametrize("d", [33, 40, 64])
-def test_mirrored_is_exactly_symmetric_across_the_blocks(d):
-    Z = np.random.default_rng(0).standard_normal((500, d))
-    total = np.full((d, d), np.nan)
-    add_squares(Z, total, np.empty((d, d)), first=True)
-    total = mirrored(total)
-    np.testing.assert_array_equal(total[32:, :32], total[:32, 32:].T)
+def test_squares_in_place_touch_nothing_below_the_diagonal():
+    Z = np.random.default_rng(0).standard_normal((40, 300))
+    total = np.full((300, 300), np.pi)
+    add_upper_squares(Z, total, keep=True)
+    assert (total[np.tril_indices(300, -1)] == np.pi).all()
+    np.testing.assert_allclose(np.triu(total), np.triu(np.pi + Z.T @ Z), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("Z", "total"),
+    [
+        (np.ones((4, 3)), np.zeros((2, 2))),
+        (np.ones((4, 3)), np.zeros((3, 3), np.float32)),
+        (np.ones((4, 6))[:, ::2], np.zeros((3, 3))),
+        (np.ones((4, 3)), np.zeros((6, 6))[::2, ::2]),
+        (np.ones((4, 3)), np.zeros((3, 2))),
+    ],
+)
+def test_squares_in_place_refuse_memory_they_would_misread(Z, total):
+    with pytest.raises(ValueError, match="float64"):
+        add_upper_squares(Z, total, keep=True)
 
 
 @settings(max_examples=40, deadline=None, derandomize=True, phases=[Phase.generate])

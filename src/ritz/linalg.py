@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from ritz.blas import add_upper_squares
 from ritz.threads import pinned
 
 Array = NDArray[np.floating]
@@ -16,8 +17,10 @@ UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
 # Multiplications up to which OpenBLAS multiplies without first copying its operands into panels. Against few columns
 # that copy costs as much as the product: pieces of this size run two to three times as fast, at the machine's peak.
 PIECE = 1_000_000
-FEW = 32  # columns: two blocks of so many share the products of a narrow matrix with itself
-LARGE = 1000  # order from which LAPACK is worth threads of its own
+STRIP = 16  # columns of a narrow matrix that are multiplied at a time by those on their right
+LARGE = 1000  # order beyond which an iteration, or its probes, take less than a factorisation
+THREADED = 1000  # order beyond which LAPACK is worth threads of its own
+TILE = 256  # rows of a symmetric matrix that are handled at a time
 SKINNY = 160  # columns beyond which a product is worth its panels
 
 
@@ -112,32 +115,41 @@ def cross(Z: Array, Y: Array) -> Array:  # (m, d), (m, b) -> (d, b)
     return out
 
 
-def add_squares(Z: Array, total: Array, product: Array, first: bool) -> None:  # (m, d) -> (d, d)
-    """total += ZᵀZ, or total = ZᵀZ for the first.
+def add_squares(Z: Array, total: Array, keep: bool = True) -> None:  # (m, d) -> (d, d)
+    """total += ZᵀZ on and above the diagonal, or total = ZᵀZ there, to be `mirrored`.
 
-    For 33 to 64 columns, where a symmetric product is slow, only the upper two of its four blocks.
+    A narrow matrix goes strip by strip: there the symmetric product of BLAS runs at half its rate.
     """
     m, d = Z.shape
-    if not FEW < d <= 2 * FEW:
-        if first and total.dtype == Z.dtype:
-            np.matmul(Z.T, Z, out=total)
-        else:
-            np.add(0.0 if first else total, np.matmul(Z.T, Z, out=product), out=total)
+    if d > SKINNY:
+        add_upper_squares(np.ascontiguousarray(Z), total, keep)
         return
-    for left, right in ((0, FEW), (FEW, d)):
-        pieces = -(-m * (right - left) * (d - left) // PIECE)
+    for left in range(0, d, STRIP):
+        strip = Z[:, left : left + STRIP]
+        pieces = -(-m * strip.shape[1] * (d - left) // PIECE)
         step = m // pieces
         whole = step * pieces
-        A = Z[:whole, left:right].reshape(pieces, step, right - left).transpose(0, 2, 1)
-        part = (A @ Z[:whole, left:].reshape(pieces, step, d - left)).sum(axis=0)
+        A = strip[:whole].reshape(pieces, step, -1).transpose(0, 2, 1)
+        part = (A @ Z[:whole, left:].reshape(pieces, step, -1)).sum(axis=0)
         if whole < m:
-            part += Z[whole:, left:right].T @ Z[whole:, left:]
-        np.add(0.0 if first else total[left:right, left:], part, out=total[left:right, left:])
+            part += strip[whole:].T @ Z[whole:, left:]
+        upper = total[left : left + STRIP, left:]
+        np.add(upper if keep else 0.0, part, out=upper)
+
+
+def add_upper(part: Array, total: Array) -> None:  # (d, d)
+    """total += part on and above the diagonal."""
+    for left in range(0, len(total), TILE):
+        total[left : left + TILE, left:] += part[left : left + TILE, left:]
 
 
 def mirrored(total: Array) -> Array:
-    """The symmetric matrix whose upper blocks `add_squares` summed."""
-    total[FEW:, :FEW] = total[:FEW, FEW:].T
+    """The symmetric matrix with this upper triangle. Overwrites the lower one."""
+    for left in range(0, len(total), TILE):
+        right = left + TILE
+        corner = total[left:right, left:right]
+        corner[...] = np.triu(corner) + np.triu(corner, 1).T
+        total[right:, left:right] = total[left:right, right:].T
     return total
 
 
@@ -167,7 +179,7 @@ def eigh_descending(A: Array, k: int | None = None) -> tuple[Array, Array]:
     """
     d = len(A)
     k = d if k is None else min(k, d)
-    with pinned.lifted(d > LARGE):
+    with pinned.lifted(d > THREADED):
         if 4 * k < d:
             values, vectors = scipy.linalg.eigh(A, subset_by_index=[d - k, d - 1], driver="evr", check_finite=False)
             if len(values) == k and orthogonality_defect(vectors) < 1e-10:
@@ -179,7 +191,7 @@ def eigh_descending(A: Array, k: int | None = None) -> tuple[Array, Array]:
 
 def svd(F: Array) -> tuple[Array, Array, Array]:
     """Thin SVD F = P diag(s) Vᵀ, returned as P, s, V."""
-    with pinned.lifted(F.size > LARGE * LARGE):
+    with pinned.lifted(F.size > THREADED**2):
         try:
             P, s, Vt = scipy.linalg.svd(F, full_matrices=False, lapack_driver="gesdd", check_finite=False)
         except np.linalg.LinAlgError:  # divide and conquer fails to converge on rare inputs; QR iteration does not

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg import Array, add_squares, column_norms, cross, gamma, mirrored, times
+from ritz.linalg import Array, add_squares, add_upper, column_norms, cross, gamma, mirrored, times
 from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
@@ -26,6 +26,7 @@ SAMPLE = 1024  # rows averaged into the provisional mean, fewer where they are w
 WIDE = 1 << 18  # entries of that sample
 # Narrow data is multiplied in float32 where there is much of it and the rows are wide enough to pay for an audit.
 NARROW_ENTRIES, NARROW_COLUMNS = 1 << 22, 64
+CHAIN = 6  # blocks whose float32 products are summed before they are added to the rest in float64
 # For a Gaussian g, ‖E g‖ ≥ |uᵀg| ‖E‖, so that six of them all stay below ‖E‖/8 with probability (0.8/8)⁶ = 1e-6
 # (after Halko, Martinsson and Tropp, SIAM Review 53, 2011, §4.3).
 PROBES, PROBE_FACTOR = 6, 8.0
@@ -171,7 +172,7 @@ class _Sums:
 
     count: int
     total: Array  # (d,) Σ z
-    scatter: Array  # (d, d) or (d,) Σ z zᵀ
+    scatter: Array  # (d, d) or (d,) Σ z zᵀ; of a matrix, the upper triangle
     terms: int  # the longest chain of additions behind an entry of the scatter
     probed: Array  # (d, t) Σ z (zᵀ G), in float64
     squares: Array | float = 0.0  # (d,) Σ z², in float64 beside float32 products
@@ -186,7 +187,10 @@ class _Sums:
         """Add another run to this one, in place: the scatter may be large."""
         self.count += other.count
         self.total += other.total
-        self.scatter += other.scatter
+        if self.scatter.ndim == 1:
+            self.scatter += other.scatter
+        else:
+            add_upper(other.scatter, self.scatter)
         self.terms = max(self.terms, other.terms) + 1
         self.probed += other.probed
         return self
@@ -219,7 +223,10 @@ def _sums(rows: Rows, shift: Array, unit: Array, full: bool, probes: Array, roug
             narrow = rough or probes.size
             return _narrow(blocks, prepare, rows, probes) if narrow else _scatters(blocks, prepare, rows)
 
-    return rows.reduce(run, _Sums.absorb, thin=not full)
+    sums = rows.reduce(run, _Sums.absorb, thin=not full)
+    if full:
+        mirrored(sums.scatter)
+    return sums
 
 
 def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> _Sums:
@@ -237,36 +244,35 @@ def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> _
 def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> _Sums:
     """Sums of z and z zᵀ over consecutive blocks, in float64."""
     step, d = rows.block_rows, rows.shape[1]
-    sums = _Sums(0, np.zeros(d), np.empty((d, d)), step, np.zeros((d, 0)))
-    buffer, product = scratch("block", step, d), scratch("product", d, d)
+    sums = _Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros((d, 0)))
+    buffer = scratch("block", step, d)
     for block in blocks:
         Z = prepare(block, buffer)
         sums.add(Z)
-        add_squares(Z, sums.scatter, product, first=sums.count == len(Z))
-    mirrored(sums.scatter)
+        add_squares(Z, sums.scatter)
     return sums
 
 
 def _narrow(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> _Sums:
-    """The same with products in float32 and, beside them in float64, those of the probes and the diagonal.
-
-    What is done in float64 goes piece by piece through a buffer that stays in cache.
-    """
-    piece, step, d = rows.thin_rows, rows.block_rows, rows.shape[1]
-    sums = _Sums(0, np.zeros(d), np.empty((d, d)), step, np.zeros(probes.shape), np.zeros(d))
-    buffer, narrow = scratch("piece", piece, d), scratch("block", step, d, np.float32)
-    product = scratch("product", d, d, np.float32)
+    """The same with products in float32 and, beside them in float64, those of the probes and the diagonal."""
+    step, d = rows.block_rows, rows.shape[1]
+    sums = _Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros(probes.shape), np.zeros(d))
+    buffer, narrow = scratch("block", step, d), scratch("narrow", step, d, np.float32)
+    product, products = scratch("product", d, d, np.float32), 0
     for block in blocks:
-        for start in range(0, len(block), piece):
-            Z = prepare(block[start : start + piece], buffer)
-            sums.add(Z)
-            narrow[start : start + len(Z)] = Z
-            if probes.size:
-                sums.probed += cross(Z, times(Z, probes))
-            sums.squares += np.ones(len(Z)) @ np.square(Z, out=Z)
-        thin = narrow[: len(block)]
-        add_squares(thin, sums.scatter, product, first=sums.count == len(thin))
-    mirrored(sums.scatter)
+        Z = prepare(block, buffer)
+        sums.add(Z)
+        thin = narrow[: len(Z)]
+        thin[...] = Z
+        add_squares(thin, product, keep=products > 0)
+        products = (products + 1) % CHAIN
+        if not products:
+            add_upper(product, sums.scatter)
+        if probes.size:
+            sums.probed += cross(Z, times(Z, probes))
+        sums.squares += np.ones(len(Z)) @ np.square(Z, out=Z)
+    if products:
+        add_upper(product, sums.scatter)
     np.fill_diagonal(sums.scatter, sums.squares)  # the trace is only as good as the diagonal
     return sums
 

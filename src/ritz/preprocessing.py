@@ -10,6 +10,8 @@ import numpy as np
 from ritz.linalg import Array
 from ritz.rows.base import Block
 
+LOOP = 6000  # entries that one run of NumPy's innermost loop should cover
+
 
 @dataclass(frozen=True)
 class Preprocessing:
@@ -73,11 +75,10 @@ class Preprocessing:
 def _subtract(block: Block, shift: Array, Z: Array) -> None:
     """Z = block − shift. Integers beyond 2⁵³ are subtracted as integers: as floats they would be rounded first."""
     if block.dtype.kind not in "iu" or block.dtype.itemsize < 8 or not (np.abs(shift) >= 2.0**52).any():
-        if block.dtype == Z.dtype:
-            np.subtract(block, shift.astype(Z.dtype), out=Z)
-        else:  # converting first is faster than converting on the way
+        if block.dtype != Z.dtype:  # converting first is faster than converting on the way
             Z[...] = block
-            Z -= shift.astype(Z.dtype)
+            block = Z
+        _subtract_rows(block, shift.astype(Z.dtype), Z)
         return
     limits = np.iinfo(block.dtype)
     # The largest float64 inside the range; integer differences are exact modulo 2⁶⁴, so right where they are small.
@@ -86,3 +87,15 @@ def _subtract(block: Block, shift: Array, Z: Array) -> None:
     exact = (block - whole.astype(block.dtype)).astype(np.int64)
     Z[...] = np.where(np.abs(rough) < 2.0**62, exact, rough)
     Z -= shift - whole
+
+
+def _subtract_rows(block: Block, shift: Array, Z: Array) -> None:
+    """Z = block − shift, several rows at a time: NumPy's loops are slow to start."""
+    m, d = block.shape
+    rows = -(-LOOP // d) if block.flags.c_contiguous and Z.flags.c_contiguous else 1
+    whole = m // rows * rows
+    if rows > 1 and whole:
+        np.subtract(block[:whole].reshape(-1, rows * d), np.tile(shift, rows), out=Z[:whole].reshape(-1, rows * d))
+    else:
+        whole = 0
+    np.subtract(block[whole:], shift, out=Z[whole:])

@@ -163,7 +163,7 @@ class Gram(Operator):
             # The result is large anyway; blocks of its size save it from being added to again and again.
             rows = self.covariance.rows
             rows = rows.limited(max(rows.most_bytes, 8 * V.shape[1] * rows.shape[1]))
-            return rows.reduce(lambda blocks: self._combine_wide(blocks, V.shape[1]), _add, V, lanes=1)
+            return rows.reduce(lambda blocks: self._combine_wide(blocks, V.shape[1]), _add, V, whole=True)
         ZV = self.covariance.rows.reduce(self._combine, _add, V, thin=True)
         if prepare.delta is not None:
             ZV -= np.outer(prepare.delta, V.sum(axis=0))

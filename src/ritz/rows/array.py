@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg import SKINNY, cross, times
+from ritz.linalg import SKINNY, add_squares, cross, mirrored, times
 from ritz.rows.base import Block, Rows
 
 NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
@@ -92,7 +93,15 @@ def thin_inner(Q: NDArray[Any], W: NDArray[Any]) -> Block:  # (n, m), (n, b) -> 
 
 def symmetric_product(U: NDArray[Any]) -> Block:  # (n, m) -> (m, m)
     """Uᵀ U, with all cores."""
-    return Array(U).reduce(lambda blocks: sum(block.T @ block for block in blocks), np.add, thin=U.shape[1] <= SKINNY)
+    m = U.shape[1]
+
+    def squares(blocks: Iterable[Block]) -> Block:
+        total = np.zeros((m, m), U.dtype)
+        for block in blocks:
+            add_squares(block, total)
+        return total
+
+    return mirrored(Array(U).reduce(squares, np.add, thin=m <= SKINNY))
 
 
 def check_shape(shape: tuple[int, ...]) -> None:

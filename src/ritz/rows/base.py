@@ -14,16 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz import threads
+from ritz.linalg import SKINNY
 
 Partial = TypeVar("Partial")
 Block = NDArray[Any]
 
 MOST_BYTES = 1 << 24  # of a block, unless memory is scarce
-BLOCK_BYTES = 1 << 22  # enough work for a thread to be worth its while
+BLOCK_BYTES = 1 << 21  # a block stays in cache; twice as many for short rows, where calls cost more than that saves
 THIN_BYTES = 1 << 20  # a block and its centred copy stay in the second-level cache
-BLOCK_ROWS = 1536  # fewer rows leave a d×d product bound by memory, not arithmetic
+BLOCK_ROWS = 320  # fewer rows leave a d×d product bound by memory, not arithmetic
 THIN_ROWS = 256  # the same for d×b products with few columns
 LANE_ROWS = 4096  # merging two partial results costs about as much as 100 rows
+LANE_WORK = 1 << 28  # products, and reading an entry counts for 32, that are worth a thread's start
 LANES = 64
 SERIAL = 1 << 16  # entries below which starting threads costs more than it saves
 
@@ -59,21 +61,21 @@ class Rows(ABC):
         combine: Callable[[Partial, Partial], Partial],
         beside: Block | None = None,
         thin: bool = False,
-        lanes: int = LANES,
+        whole: bool = False,
     ) -> Partial:
         """combine(… combine(f(run₀), f(run₁)) …), where a run is an iterator over consecutive blocks.
 
         `f` sees whole runs so that it can accumulate in place; from outside it is pure. With `beside`, an array of
         n rows, a run yields pairs: a block and the rows of `beside` that stand next to it. Partial results that are
-        `thin`, d×b with few columns, cost nothing to combine: blocks are smaller and runs more. There are at most
-        `lanes` runs; with one, `f` sees all blocks and may use the cores itself.
+        `thin`, d×b with few columns, cost nothing to combine: blocks are smaller and runs more. With `whole` there is
+        one run, of the largest blocks that memory allows, and `f` may use the cores itself.
         """
-        step = self.thin_rows if thin else self.block_rows
+        step = self.most_bytes // (8 * self.shape[1]) if whole else self.thin_rows if thin else self.block_rows
 
         def partial(run: tuple[int, int]) -> Partial:
             return f(self._blocks(*run, step, beside))
 
-        with closing(self._walk(partial, self._runs(step, self._lane_rows(thin), lanes))) as partials:
+        with closing(self._walk(partial, self._runs(step, self._lane_rows(thin), 1 if whole else LANES))) as partials:
             return fold(combine, partials)
 
     def map(self, f: Callable[[Block], Block]) -> Block:
@@ -122,9 +124,9 @@ class Rows(ABC):
     @property
     def block_rows(self) -> int:
         """Rows of a block: a few megabytes, but no fewer than a product needs to be bound by arithmetic."""
-        row_bytes = 8 * self.shape[1]
-        rows = max(BLOCK_BYTES // row_bytes, BLOCK_ROWS * (4 if self.narrow else 3) // 3)
-        return max(1, min(self.shape[0], rows, self.most_bytes // row_bytes))
+        n, d = self.shape
+        rows = max((BLOCK_BYTES if d > SKINNY else 2 * BLOCK_BYTES) // (8 * d), BLOCK_ROWS)
+        return max(1, min(n, rows, self.most_bytes // (8 * d)))
 
     def limited(self, most_bytes: int) -> Self:
         """The same rows, walked in blocks of at most so many bytes in float64."""
@@ -146,12 +148,14 @@ class Rows(ABC):
     def _lane_rows(self, thin: bool) -> int:
         """Rows that a run needs to be worth a partial result of its own."""
         n, d = self.shape
-        return min(LANE_ROWS // 4, n // 8) if thin else max(LANE_ROWS // 4, min(max(LANE_ROWS, 8 * d), n // 8))
+        if thin:
+            return min(LANE_ROWS // 4, n // 8)
+        return max(LANE_ROWS // 4, min(max(LANE_ROWS, 8 * d, LANE_WORK // (d * (d + 32))), n // 8))
 
     def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
-        """At most so many runs, about equal, of at least so many rows."""
+        """At most so many runs, about equal, of at least so many rows; a power of two, to share out evenly."""
         n = self.shape[0]
-        lanes = max(1, min(most, -(-n // step), n // max(1, least)))
+        lanes = 1 << (max(1, min(most, -(-n // step), n // max(1, least))).bit_length() - 1)
         return list(pairwise(n * lane // lanes for lane in range(lanes + 1)))
 
     def _blocks(self, start: int, stop: int, step: int, beside: Block | None) -> Iterator[Any]:

@@ -186,6 +186,7 @@ class _Space:
         """The leading Ritz values and, as coefficients in Q, their vectors."""
         found = min(self.k + SPARE + 1, self.size)
         self.values, self._S = eigh_descending(self._H[: self.size, : self.size], found)
+        self._residuals: Array | None = None
 
     def step(self, iteration: int, history: list[Step], goal: float) -> Step:
         """The worst of the components asked for. Its residual follows from C; near the goal it is computed."""
@@ -199,8 +200,10 @@ class _Space:
 
     def residuals(self) -> Array:
         """‖A u − θ u‖ of all Ritz vectors found, from products in float64."""
-        self.U, self.AU = thin_product(self.Q, self._S), thin_product(self.AQ, self._S)
-        return column_norms(self.AU - self.U * self.values)
+        if self._residuals is None:
+            self.U, self.AU = thin_product(self.Q, self._S), thin_product(self.AQ, self._S)
+            self._residuals = column_norms(self.AU - self.U * self.values)
+        return self._residuals
 
     def restart(self) -> None:
         """Keep the leading Ritz vectors and the block that follows."""
@@ -226,21 +229,28 @@ class _Space:
 
         A block of b columns finds at most b vectors of one eigenvalue: residuals alone would not tell.
         """
-        m, enough = self._kept(), float(self.values[self.k - 1]) + goal
-        found = self._beyond(m, Outside(self._untraced()))
+        enough = float(self.values[self.k - 1]) + goal
+        found = Outside(np.inf)
+        if not (self.A.is_dense and self.A.dim <= LARGE):  # where a proof by Cholesky follows anyway
+            found = self._judged(probes, enough, probing)
         if found.level <= enough or not probing or self.exhausted:
-            return found, None
-        probes = probes if probes is not None and probes.steps else self._probed(Probes(self.Q, self.rng))
-        found = self._beyond(m, probes.outside(self._untraced()))
-        # Up to a moderate order a dense matrix gets a proof by Cholesky anyway.
-        while found.level > enough and probes.steps < PROBED and not (self.A.is_dense and self.A.dim <= LARGE):
-            found = self._beyond(m, self._probed(probes).outside(self._untraced()))
-        found = found._replace(failure=found.failure * self._rounds)
-        if found.level <= enough:
             return found, None
         self._rounds += 1
         fresh = self._probed(self._probed(self._probed(Probes(self.Q, self.rng))))
         return found, fresh.columns if fresh.at_least > enough + self.A.rounding else None
+
+    def _judged(self, probes: Probes | None, enough: float, probing: bool) -> Outside:
+        """The norm of A outside the vectors kept: from the trace, or from probes multiplied until it is low enough."""
+        m = self._kept()
+        found = self._beyond(m, Outside(self._untraced()))
+        if found.level <= enough or not probing or self.exhausted:
+            return found
+        if probes is None or not probes.steps:
+            probes = self._probed(Probes(self.Q, self.rng))
+        found = self._beyond(m, probes.outside(self._untraced()))
+        while found.level > enough and probes.steps < PROBED:
+            found = self._beyond(m, self._probed(probes).outside(self._untraced()))
+        return found._replace(failure=found.failure * self._rounds)
 
     def _probed(self, probes: Probes) -> Probes:
         probes.absorb(self.A.apply(probes.columns))
