@@ -155,7 +155,8 @@ class Rows(ABC):
     def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
         """At most so many runs, about equal, of at least so many rows; a power of two, to share out evenly."""
         n = self.shape[0]
-        lanes = 1 << (max(1, min(most, -(-n // step), n // max(1, least))).bit_length() - 1)
+        lanes = min(most, -(-n // step), n // max(1, least))
+        lanes = 1 << round(np.log2(lanes)) if lanes > 1 else 1
         return list(pairwise(n * lane // lanes for lane in range(lanes + 1)))
 
     def _blocks(self, start: int, stop: int, step: int, beside: Block | None) -> Iterator[Any]:
@@ -165,10 +166,9 @@ class Rows(ABC):
             yield self.block(i, j) if beside is None else (self.block(i, j), beside[i:j])
 
     def _walk(self, f: Callable[[Any], Partial], items: list[Any]) -> Generator[Partial, None, None]:
-        """f over items: threads with BLAS pinned when there is work for most cores, else BLAS with its own threads."""
-        budget = 1 if self.shape[0] * self.shape[1] < SERIAL else threads.pinned.budget()
-        workers = min(budget, len(items))
-        if workers > 1 and 2 * workers >= budget:
+        """f over items, by threads with BLAS pinned where there is enough to do."""
+        workers = 1 if self.shape[0] * self.shape[1] < SERIAL else min(threads.pinned.budget(), len(items))
+        if workers > 1:
             yield from threads.ordered(f, items, workers)
         else:
             yield from map(f, items)
