@@ -7,6 +7,7 @@ import pytest
 
 from helpers import SHAPES, SPECTRA, preprocess, sine, with_spectrum
 from ritz import PCA, AccuracyWarning, solvers
+from ritz.spectrum import signs
 
 DIRECT = ["auto", "covariance", "gram", "svd"]
 ITERATIVE = ["power", "orthogonal", "krylov"]
@@ -84,6 +85,15 @@ def test_solvers_agree_and_choose_the_same_signs(solver, shape):
     np.testing.assert_allclose(other.components_, reference.components_, atol=1e-7)
     np.testing.assert_allclose(other.explained_variance_, reference.explained_variance_, rtol=1e-9)
     np.testing.assert_allclose(other.transform(X), reference.transform(X), atol=1e-6)
+
+
+def test_signs_make_the_first_of_the_nearly_largest_entries_positive():
+    rng = np.random.default_rng(4)
+    U = rng.choice([-1.0, -0.9995, -0.5, 0.0, 0.5, 0.9995, 1.0], size=(6, 400))
+    U[:, 0] = 0.0
+    for column, sign in zip(U.T, signs(U), strict=True):
+        large = [value for value in column if abs(value) >= 0.999 * np.abs(column).max()]
+        assert sign == (-1.0 if large[0] < 0 else 1.0)
 
 
 @pytest.mark.parametrize("ddof", [0, 1])

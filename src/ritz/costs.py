@@ -95,8 +95,8 @@ def _form_covariance(rows: Rows) -> Cost:
     narrow = product_dtype(rows) == np.float32
     operations = 1.0 * n * d * d
     seconds = _walk(rows) + operations / (rates().narrow if narrow else rates().product)
-    # A sum and a product in every thread, finished sums waiting to be added, the matrix, and a copy to work on.
-    memory = 8 * d * d * (4 + 2 * pinned.budget()) + _block_memory(rows) * (1.5 if narrow else 1)
+    # A sum in every thread, or one in either precision, finished ones waiting to be added, the matrix and a copy.
+    memory = 8 * d * d * (4 + (2.5 if narrow else 2) * pinned.budget()) + _block_memory(rows) * (1.5 if narrow else 1)
     return Cost(operations, 1, seconds, int(memory))
 
 

@@ -126,9 +126,12 @@ def signs(U: Array) -> Array:  # (d, k) -> (k,)
     >>> signs(np.array([[-0.7071], [0.7072]]))
     array([-1.])
     """
-    size = np.abs(U)
-    first = np.argmax(size >= (1 - 1e-3) * size.max(axis=0), axis=0)
-    return np.where(U[first, np.arange(U.shape[1])] < 0, -1.0, 1.0)
+    high, low = U.max(axis=0), -U.min(axis=0)
+    large = (1 - 1e-3) * np.maximum(high, low)
+    sign = np.where(low >= large, -1.0, 1.0)
+    for j in np.flatnonzero((high >= large) & (low >= large)):  # rare: both signs come close to the largest
+        sign[j] = 1.0 if np.argmax(U[:, j] >= large[j]) <= np.argmax(-U[:, j] >= large[j]) else -1.0
+    return sign
 
 
 class Verdict(NamedTuple):

@@ -119,7 +119,9 @@ class Gram(Operator):
         error = np.abs(np.triu(inner - np.eye(len(inner)))).max(axis=0)
         good = int(np.argmax(error > ORTHONORMAL)) if (error > ORTHONORMAL).any() else len(error)
         if good < len(error):
-            turn = np.linalg.inv(np.linalg.cholesky(inner, upper=True))[:, good:]
+            caught = inner[:good, good:]
+            small = np.linalg.inv(np.linalg.cholesky(inner[good:, good:] - caught.T @ caught, upper=True))
+            turn = np.vstack([-caught @ small, small])
             axes[:, good:], dual[:, good:] = thin_product(axes, turn), dual @ turn
             inner[:, good:] = thin_inner(axes, axes[:, good:])
             inner[good:, :good] = inner[:good, good:].T
