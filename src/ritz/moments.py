@@ -23,7 +23,7 @@ from ritz.rows.finite import check_finite
 from ritz.threads import scratch
 
 SAMPLE = 1024  # rows averaged into the provisional mean, fewer where they are wide
-WIDE = 1 << 18  # entries of that sample
+WIDE = 1 << 16  # entries of that sample
 # Narrow data is multiplied in float32 where there is much of it and the rows are wide enough to pay for an audit.
 NARROW_ENTRIES, NARROW_COLUMNS = 1 << 22, 64
 CHAIN = 6  # blocks whose float32 products are summed before they are added to the rest in float64
