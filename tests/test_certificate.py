@@ -280,3 +280,12 @@ def test_the_text_is_readable():
     assert text.splitlines()[0].startswith("accurate as asked: relative error of every component at most")
     assert "± sampling" in text
     assert "no larger component was missed (proved)" in text
+
+
+@pytest.mark.parametrize("tol", [1e-12, 1e-15])
+def test_the_verdict_and_its_figure_agree(tol):
+    """svd is judged by singular values, and so is the figure beside the verdict."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        certificate = PCA(5, tol=tol).fit(np.random.default_rng(5).standard_normal((301, 160))).certificate_
+    assert certificate.satisfied == (certificate.reached <= tol)

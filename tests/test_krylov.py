@@ -341,3 +341,15 @@ def test_a_basis_is_orthonormal_and_holds_its_own_products():
         np.testing.assert_allclose(basis.AQ, A @ basis.Q, rtol=0, atol=1e-13)
         outside = A - basis.Q @ (basis.Q.T @ A)
         assert basis.outside.level >= np.linalg.norm(outside - (outside @ basis.Q) @ basis.Q.T, 2)
+
+
+def test_a_space_that_is_everything_has_nothing_outside():
+    """Free of charge, and sharper than a proof by Cholesky."""
+    rng = np.random.default_rng(16)
+    n, d = 60, 900
+    left, right = np.linalg.qr(rng.standard_normal((n, n)))[0], np.linalg.qr(rng.standard_normal((d, n)))[0]
+    X = (left / np.sqrt(np.arange(1, n + 1))) @ right.T
+    with pytest.warns(AccuracyWarning, match="rank 59"):
+        certificate = PCA(n, svd_solver="krylov", tol=1e-9).fit(X).certificate_
+    assert certificate.completeness == "proved"
+    assert certificate.value_bounds[-1, 1] < 2e-11 * certificate.values[0]

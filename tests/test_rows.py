@@ -83,6 +83,13 @@ def test_pairs_make_the_symmetric_matrix(rows):
     np.testing.assert_array_equal(K, K.T)
 
 
+@pytest.mark.parametrize("n", [2, 3, 6, 7, 12, 13])
+def test_rows_so_long_that_each_is_a_block(n):
+    rows = as_rows(np.ones((n, 1_100_000), np.float32))
+    for options in ({"thin": True}, {"thin": False}, {"whole": True}):
+        assert rows.reduce(lambda run: sum(map(len, run)), int.__add__, **options) == n
+
+
 def test_take(rows):
     np.testing.assert_array_equal(rows.take(np.array([4999, 0, 17])), X[[4999, 0, 17]])
 

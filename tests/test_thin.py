@@ -106,6 +106,15 @@ def test_squares_in_place_touch_nothing_below_the_diagonal():
     np.testing.assert_allclose(np.triu(total), np.triu(np.pi + Z.T @ Z), rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.parametrize("keep", [True, False])
+def test_squares_in_place_without_the_routine(keep, monkeypatch):
+    monkeypatch.setattr("ritz.blas._routine", lambda name: None)
+    Z = np.random.default_rng(0).standard_normal((40, 7))
+    total = np.ones((7, 7))
+    add_upper_squares(Z, total, keep=keep)
+    np.testing.assert_allclose(np.triu(total), np.triu(Z.T @ Z + keep), atol=1e-13)
+
+
 @pytest.mark.parametrize(
     ("Z", "total"),
     [
@@ -114,10 +123,12 @@ def test_squares_in_place_touch_nothing_below_the_diagonal():
         (np.ones((4, 6))[:, ::2], np.zeros((3, 3))),
         (np.ones((4, 3)), np.zeros((6, 6))[::2, ::2]),
         (np.ones((4, 3)), np.zeros((3, 2))),
+        (np.ones((4, 3), ">f8"), np.zeros((3, 3), ">f8")),
+        (np.ones(3), np.zeros((3, 3))),
     ],
 )
 def test_squares_in_place_refuse_memory_they_would_misread(Z, total):
-    with pytest.raises(ValueError, match="float64"):
+    with pytest.raises(ValueError, match="in place"):
         add_upper_squares(Z, total, keep=True)
 
 

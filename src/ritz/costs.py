@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ritz.calibration import rates
+from ritz.linalg import SKINNY
 from ritz.moments import PROBES, product_dtype
 from ritz.rows import Rows
 from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
@@ -44,7 +45,7 @@ def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
     order = n if side == "gram" else d
     b, steps = block_width(k), expected_steps(k)
     size = min(order, b * steps)
-    basis = 16 * order * capacity(order, k, b)
+    basis = 16 * order * (capacity(order, k, b) + k)
     own = 3.0 * order * size**2 + 10.0 * size**3
     if dense:
         product = 2.0 * order**2 * b
@@ -86,7 +87,9 @@ def svd(rows: Rows) -> Cost:
     n, d = rows.shape
     m = min(n, d)
     operations = 2.0 * n * d * m + 14.0 * m**3
-    memory = 8 * (4 * m * m + (3 * n * d if n <= d else 3 * d * (d + rows.block_rows) * pinned.budget()))
+    # Rows are gathered until they are three times as many as columns, joined, and copied once more by LAPACK.
+    gathered = 3 * n * d if n <= d else 2 * d * (5 * d + rows.block_rows) * pinned.budget()
+    memory = 8 * (10 * m * m + gathered)
     return _sum(_diagonal(rows), Cost(operations, 1, _walk(rows) + operations / (SVD_SHARE * rates().product), memory))
 
 
@@ -115,7 +118,7 @@ def _lapack(order: int, k: int) -> Cost:
 def _lift(rows: Rows, k: int) -> Cost:
     n, d = rows.shape
     operations = 4.0 * n * d * k + 2.0 * d * k * k
-    memory = 8 * 3 * (n + d) * k + _thin_memory(rows, k)
+    memory = 8 * 2 * (n + d) * k + 8 * 6 * n * k + _thin_memory(rows, min(k, SKINNY))
     return Cost(operations, 3, 3 * _walk(rows) + operations / rates().product, memory)
 
 

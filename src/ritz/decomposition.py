@@ -163,7 +163,7 @@ def _attempts(rows: Rows, request: Request) -> list[Plan]:
         why = "the iteration left accuracy or completeness open"
         attempts.append(replace(direct, precision="float64", why=why))
     if chosen.solver != "svd" and finest.memory <= request.limit:
-        why = f"the {chosen.solver} route cannot tell variances this small from rounding, svd can"
+        why = f"the {chosen.solver} route leaves tol, or small variances, below its rounding; svd resolves more"
         attempts.append(replace(finest, why=why))
     return attempts
 

@@ -116,7 +116,7 @@ def cross(Z: Array, Y: Array) -> Array:  # (m, d), (m, b) -> (d, b)
 
 
 def add_squares(Z: Array, total: Array, keep: bool = True) -> None:  # (m, d) -> (d, d)
-    """total += ZᵀZ on and above the diagonal, or total = ZᵀZ there, to be `mirrored`.
+    """total += ZᵀZ on and above the diagonal, or total = ZᵀZ there, to be `mirrored`: what lies below is nobody's.
 
     A narrow matrix goes strip by strip: there the symmetric product of BLAS runs at half its rate.
     """
@@ -126,7 +126,7 @@ def add_squares(Z: Array, total: Array, keep: bool = True) -> None:  # (m, d) ->
         return
     for left in range(0, d, STRIP):
         strip = Z[:, left : left + STRIP]
-        pieces = -(-m * strip.shape[1] * (d - left) // PIECE)
+        pieces = max(1, -(-m * strip.shape[1] * (d - left) // PIECE))
         step = m // pieces
         whole = step * pieces
         A = strip[:whole].reshape(pieces, step, -1).transpose(0, 2, 1)
@@ -138,7 +138,7 @@ def add_squares(Z: Array, total: Array, keep: bool = True) -> None:  # (m, d) ->
 
 
 def add_upper(part: Array, total: Array) -> None:  # (d, d)
-    """total += part on and above the diagonal."""
+    """total += part on and above the diagonal; below it, tiles on the diagonal add what they find there."""
     for left in range(0, len(total), TILE):
         total[left : left + TILE, left:] += part[left : left + TILE, left:]
 

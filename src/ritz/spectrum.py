@@ -92,7 +92,7 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
         audited=A.audited,
         passes=A.passes,
         tol=tol,
-        reached=_relative(_worst(pairs, k) + verdict.rounding, float(values[0])),
+        reached=verdict.reached,
         satisfied=verdict.satisfied,
         n_rows=n_rows,
     )
@@ -140,6 +140,7 @@ class Verdict(NamedTuple):
     found: Bounds
     floor: float  # variances at or below it may be rounding alone
     rounding: float  # in the units of the eigenvalues
+    reached: float  # the worst residual and rounding, relative to the largest value, or singular value
     satisfied: bool
     complete: bool
     failure: float = 0.0  # the probability that the bounds do not hold
@@ -168,7 +169,8 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, o
     largest = float(pairs.values[0])
     complete = found.following - float(pairs.values[k - 1]) <= max(tol * largest, 16 * rounding)
     floor = rounding + pairs.defect
-    return Verdict(found, floor, rounding, _reached(worst, largest, floor, tol, pairs), bool(complete), failure)
+    satisfied = _reached(worst, largest, floor, tol, pairs)
+    return Verdict(found, floor, rounding, _relative(worst, largest), satisfied, bool(complete), failure)
 
 
 def _reached(worst: float, largest: float, floor: float, tol: float, pairs: Pairs) -> bool:
@@ -249,4 +251,5 @@ def _by_singular_values(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdic
         following=found.following**2,
         angles=np.minimum(1.0, np.sqrt(2.0) * found.angles),
     )
-    return Verdict(by_variance, floor**2, A.rounding + _own_rounding(pairs), satisfied, whole)
+    reached = _relative(worst, float(levels[0]))
+    return Verdict(by_variance, floor**2, A.rounding + _own_rounding(pairs), reached, satisfied, whole)

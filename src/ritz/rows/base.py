@@ -70,7 +70,8 @@ class Rows(ABC):
         `thin`, d×b with few columns, cost nothing to combine: blocks are smaller and runs more. With `whole` there is
         one run, of the largest blocks that memory allows, and `f` may use the cores itself.
         """
-        step = self.most_bytes // (8 * self.shape[1]) if whole else self.thin_rows if thin else self.block_rows
+        most = max(1, self.most_bytes // (8 * self.shape[1]))
+        step = most if whole else self.thin_rows if thin else self.block_rows
 
         def partial(run: tuple[int, int]) -> Partial:
             return f(self._blocks(*run, step, beside))
@@ -153,10 +154,10 @@ class Rows(ABC):
         return max(LANE_ROWS // 4, min(max(LANE_ROWS, 8 * d, LANE_WORK // (d * (d + 32))), n // 8))
 
     def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
-        """At most so many runs, about equal, of at least so many rows; a power of two, to share out evenly."""
+        """At most so many runs, about equal, of about so many rows at least; a power of two, to share out evenly."""
         n = self.shape[0]
         lanes = min(most, -(-n // step), n // max(1, least))
-        lanes = 1 << round(np.log2(lanes)) if lanes > 1 else 1
+        lanes = min(n, 1 << round(np.log2(lanes))) if lanes > 1 else 1
         return list(pairwise(n * lane // lanes for lane in range(lanes + 1)))
 
     def _blocks(self, start: int, stop: int, step: int, beside: Block | None) -> Iterator[Any]:

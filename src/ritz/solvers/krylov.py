@@ -125,6 +125,7 @@ class _Space:
         self._H = np.zeros((self._capacity, self._capacity))
         self.C = np.zeros((0, 0))
         self._rounds = 1  # of probes that were asked for a verdict
+        self._residuals: Array | None = None  # of the Ritz vectors found last
 
     @property
     def Q(self) -> Array:  # (dim, size)
@@ -186,7 +187,7 @@ class _Space:
         """The leading Ritz values and, as coefficients in Q, their vectors."""
         found = min(self.k + SPARE + 1, self.size)
         self.values, self._S = eigh_descending(self._H[: self.size, : self.size], found)
-        self._residuals: Array | None = None
+        self._residuals = None
 
     def step(self, iteration: int, history: list[Step], goal: float) -> Step:
         """The worst of the components asked for. Its residual follows from C; near the goal it is computed."""
@@ -230,9 +231,9 @@ class _Space:
         A block of b columns finds at most b vectors of one eigenvalue: residuals alone would not tell.
         """
         enough = float(self.values[self.k - 1]) + goal
-        found = Outside(np.inf)
-        if not (self.A.is_dense and self.A.dim <= LARGE):  # where a proof by Cholesky follows anyway
-            found = self._judged(probes, enough, probing)
+        # Up to a moderate order a dense matrix gets a proof by Cholesky anyway.
+        proof_follows = self.A.is_dense and self.A.dim <= LARGE and not self.exhausted
+        found = Outside(np.inf) if proof_follows else self._judged(probes, enough, probing)
         if found.level <= enough or not probing or self.exhausted:
             return found, None
         self._rounds += 1
