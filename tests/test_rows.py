@@ -235,10 +235,3 @@ def test_objects_without_rows_are_type_errors(source):
 def test_things_without_rows(source):
     with pytest.raises((TypeError, ValueError)):
         PCA().fit(source)
-
-
-def test_sparse_says_what_to_do_until_it_is_supported():
-    from scipy import sparse
-
-    with pytest.raises(TypeError, match=r"X\.toarray\(\)"):
-        PCA().fit(sparse.csr_matrix(X))

@@ -8,11 +8,14 @@ import numpy as np
 
 from ritz.calibration import rates
 from ritz.linalg import SKINNY
-from ritz.moments import PROBES, product_dtype
+from ritz.moments import FILLED, PROBES, product_dtype
 from ritz.rows import Rows
+from ritz.rows.base import ENTRY_BYTES
 from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
 from ritz.threads import pinned
 
+GATHER = 1 / 8  # of the rate of products with few columns that sparse ones reach
+SCATTER = 1 / 400  # the same for products of a sparse matrix with itself
 LONG = 2.5  # how much slower products are where blocks hold only a few long rows
 SVD_SHARE = 1 / 11  # of the rate of products that LAPACK's svd and QR reach
 
@@ -53,9 +56,9 @@ def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
         inside = Cost(steps * product + own, 0, seconds, basis)
         form = _form_gram(rows) if side == "gram" else _form_covariance(rows)
         return _sum(form, inside, _lift(rows, k)) if side == "gram" else _sum(form, inside)
-    product = 4.0 * n * d * b
-    slower = LONG if d > 4 * n else 1.0
-    seconds = steps * (5 * rates().start + slower * (_walk(rows) + product / rates().thin)) + own / (
+    product = 4.0 * n * d * b * rows.density
+    slower = LONG if d > 4 * n and not rows.sparse else 1.0
+    seconds = steps * (5 * rates().start + slower * (_walk(rows) + product / _thin_rate(rows))) + own / (
         2 * rates().reduction
     )
     return _sum(_diagonal(rows), Cost(steps * product + own, steps, seconds, basis + _thin_memory(rows, b)))
@@ -96,8 +99,10 @@ def svd(rows: Rows) -> Cost:
 def _form_covariance(rows: Rows) -> Cost:
     n, d = rows.shape
     narrow = product_dtype(rows) == np.float32
-    operations = 1.0 * n * d * d
-    seconds = _walk(rows) + operations / (rates().narrow if narrow else rates().product)
+    operations, rate = 1.0 * n * d * d, rates().narrow if narrow else rates().product
+    if rows.density < FILLED:
+        operations, rate = operations * rows.density**2, SCATTER * rates().thin
+    seconds = _walk(rows) + operations / rate
     # A sum in every thread, or one in either precision, finished ones waiting to be added, the matrix and a copy.
     memory = 8 * d * d * (4 + (2.5 if narrow else 2) * pinned.budget()) + _block_memory(rows) * (1.5 if narrow else 1)
     return Cost(operations, 1, seconds, int(memory))
@@ -105,8 +110,11 @@ def _form_covariance(rows: Rows) -> Cost:
 
 def _form_gram(rows: Rows) -> Cost:
     n, d = rows.shape
-    seconds = 2 * _walk(rows) + 1.0 * n * n * d / (0.7 * rates().product)
-    return _sum(_diagonal(rows), Cost(1.0 * n * n * d, 1, seconds, 8 * 3 * n * n + _thin_memory(rows, 16)))
+    operations, rate = 1.0 * n * n * d, 0.7 * rates().product
+    if rows.sparse:
+        operations, rate = operations * rows.density**2, SCATTER * rates().thin
+    seconds = 2 * _walk(rows) + operations / rate
+    return _sum(_diagonal(rows), Cost(operations, 1, seconds, 8 * 3 * n * n + _thin_memory(rows, 16)))
 
 
 def _lapack(order: int, k: int) -> Cost:
@@ -117,9 +125,10 @@ def _lapack(order: int, k: int) -> Cost:
 
 def _lift(rows: Rows, k: int) -> Cost:
     n, d = rows.shape
-    operations = 4.0 * n * d * k + 2.0 * d * k * k
+    along, across = 4.0 * n * d * k * rows.density, 2.0 * d * k * k
+    rate = _thin_rate(rows) if rows.sparse else rates().product
     memory = 8 * 2 * (n + d) * k + 8 * 6 * n * k + _thin_memory(rows, min(k, SKINNY))
-    return Cost(operations, 3, 3 * _walk(rows) + operations / rates().product, memory)
+    return Cost(along + across, 3, 3 * _walk(rows) + along / rate + across / rates().product, memory)
 
 
 def _diagonal(rows: Rows) -> Cost:
@@ -128,7 +137,13 @@ def _diagonal(rows: Rows) -> Cost:
 
 
 def _walk(rows: Rows) -> float:
-    return rates().start + 8.0 * rows.shape[0] * rows.shape[1] / rates().walk
+    stored = ENTRY_BYTES * rows.density if rows.sparse else 8.0
+    return rates().start + stored * rows.shape[0] * rows.shape[1] / rates().walk
+
+
+def _thin_rate(rows: Rows) -> float:
+    """Operations per second of products with few columns."""
+    return (GATHER if rows.sparse else 1.0) * rates().thin
 
 
 def _block_memory(rows: Rows) -> int:
@@ -136,7 +151,9 @@ def _block_memory(rows: Rows) -> int:
 
 
 def _thin_memory(rows: Rows, b: int) -> int:
-    d, threads = rows.shape[1], pinned.budget()
+    (n, d), threads = rows.shape, pinned.budget()
+    if rows.sparse:  # the transpose, and all rows of a product
+        return int(ENTRY_BYTES * rows.density * n * d) + 8 * b * (2 * n + 3 * d)
     return 8 * threads * (rows.thin_rows * d + 3 * d * b)
 
 

@@ -212,6 +212,7 @@ def _in_units_of_data(
 def preprocessing(rows: Rows, found: Moments, request: Request) -> tuple[Preprocessing, Array | None, float]:
     """z = (x − mean)/scale in units where nothing overflows; the scale and the unit (1 when scaled)."""
     shift, delta = (found.shift, found.delta) if request.center else (None, None)
+    shift = shift if shift is not None and shift.any() else None
     if not request.scale:
         unit = float(np.max(found.unit))
         weight = None if unit == 1 else np.full(rows.shape[1], 1 / unit)

@@ -81,7 +81,9 @@ def outside(Q: Array, V: Array) -> Array:
 
 
 def times(Z: Array, Q: Array) -> Array:  # (m, d), (d, b) -> (m, b)
-    """Z Q for a matrix with few columns, in pieces of rows."""
+    """Z Q for a matrix with few columns, in pieces of rows; Z may be sparse."""
+    if not isinstance(Z, np.ndarray):
+        return Z @ Q
     (m, d), b = Z.shape, Q.shape[1]
     if b > SKINNY:
         return Z @ Q
@@ -102,7 +104,9 @@ def times(Z: Array, Q: Array) -> Array:  # (m, d), (d, b) -> (m, b)
 
 
 def cross(Z: Array, Y: Array) -> Array:  # (m, d), (m, b) -> (d, b)
-    """Zᵀ Y for a matrix with few columns, in pieces of columns of Z."""
+    """Zᵀ Y for a matrix with few columns, in pieces of columns of Z; Z may be sparse."""
+    if not isinstance(Z, np.ndarray):
+        return Z.T @ Y
     (m, d), b = Z.shape, Y.shape[1]
     step = PIECE // max(1, m * b) // 16 * 16
     if b > SKINNY or not step:
@@ -118,9 +122,13 @@ def cross(Z: Array, Y: Array) -> Array:  # (m, d), (m, b) -> (d, b)
 def add_squares(Z: Array, total: Array, keep: bool = True) -> None:  # (m, d) -> (d, d)
     """total += ZᵀZ on and above the diagonal, or total = ZᵀZ there, to be `mirrored`: what lies below is nobody's.
 
-    A narrow matrix goes strip by strip: there the symmetric product of BLAS runs at half its rate.
+    A narrow matrix goes strip by strip: there the symmetric product of BLAS runs at half its rate. Z may be sparse.
     """
     m, d = Z.shape
+    if not isinstance(Z, np.ndarray):
+        squares = (Z.T @ Z).tocoo()  # sorted and without duplicates, so that every entry is added once
+        total[squares.coords] += squares.data
+        return
     if d > SKINNY:
         add_upper_squares(np.ascontiguousarray(Z), total, keep)
         return

@@ -22,6 +22,7 @@ from ritz.rows.base import Block
 from ritz.rows.finite import check_finite
 from ritz.threads import scratch
 
+FILLED = 0.05  # share of entries from which a sparse block is multiplied by itself as a dense one
 SAMPLE = 1024  # rows averaged into the provisional mean, fewer where they are wide
 WIDE = 1 << 16  # entries of that sample
 # Narrow data is multiplied in float32 where there is much of it and the rows are wide enough to pay for an audit.
@@ -128,7 +129,7 @@ def moments(
     if rough:
         dtype = np.dtype(np.float32)
     shift, spread = provisional_mean(rows, dtype)
-    if not center:
+    if not center or rows.sparse:
         shift = np.zeros(rows.shape[1])
     unit = np.ones(rows.shape[1])
     if scale and not rough and not (spread > 0).all():
@@ -156,6 +157,8 @@ def provisional_mean(rows: Rows, dtype: np.dtype[Any]) -> tuple[Array, Array]:
     Where all the sampled values agree it is that value itself, so that a constant column shifts to exact zeros.
     """
     n, d = rows.shape
+    if rows.sparse:
+        return np.zeros(d), np.ones(d)
     size = min(n, SAMPLE, max(16, WIDE // d))
     sample = rows.take(np.unique(np.linspace(0, n - 1, size).astype(np.intp))).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -179,9 +182,9 @@ class _Sums:
 
     def add(self, Z: Array) -> None:
         """Count a block and add up its rows."""
-        self.count += len(Z)
+        self.count += Z.shape[0]
         self.terms += 1
-        self.total += np.ones(len(Z)) @ Z
+        self.total += np.ones(Z.shape[0]) @ Z
 
     def absorb(self, other: _Sums) -> _Sums:
         """Add another run to this one, in place: the scatter may be large."""
@@ -208,7 +211,7 @@ def _diagonal(scatter: Array) -> Array:
 def product_dtype(rows: Rows) -> np.dtype[Any]:
     """float32 where the data holds no more digits and there is enough of it to matter, else float64."""
     n, d = rows.shape
-    pays = n * d >= NARROW_ENTRIES and d > NARROW_COLUMNS
+    pays = n * d >= NARROW_ENTRIES and d > NARROW_COLUMNS and not rows.sparse
     return np.dtype(np.float32 if rows.narrow and pays else np.float64)
 
 
@@ -233,11 +236,12 @@ def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> _
     """Sums of z and of z² over consecutive blocks."""
     step, d = rows.thin_rows, rows.shape[1]
     sums = _Sums(0, np.zeros(d), np.zeros(d), step, np.zeros((d, 0)))
-    buffer = scratch("block", step, d)
+    buffer = scratch("block", 1 if rows.sparse else step, d)
     for block in blocks:
-        Z = prepare(block, buffer)
+        Z: Any = prepare.uncentred(block) if rows.sparse else prepare(block, buffer)
         sums.add(Z)
-        sums.scatter += np.ones(len(Z)) @ np.square(Z, out=Z)
+        squares = Z.power(2) if rows.sparse else np.square(Z, out=Z)
+        sums.scatter += np.ones(Z.shape[0]) @ squares
     return sums
 
 
@@ -247,7 +251,7 @@ def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> _S
     sums = _Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros((d, 0)))
     buffer = scratch("block", step, d)
     for block in blocks:
-        Z = prepare(block, buffer)
+        Z = prepare.uncentred(block) if rows.density < FILLED else prepare(block, buffer)
         sums.add(Z)
         add_squares(Z, sums.scatter)
     return sums
@@ -300,6 +304,8 @@ def _peaks_of_unsafe(rows: Rows, shift: Array, sums: _Sums, dtype: np.dtype[Any]
     peaks: Array = np.zeros(len(diagonal))
 
     def largest(columns: NDArray[np.bool_], blocks: Iterable[Block]) -> Array:
+        if rows.sparse:
+            return np.max([0.5 * abs(block).max(axis=0).toarray()[columns] for block in blocks], axis=0)
         # Halving first keeps the difference of two huge values finite.
         halves = (block[:, columns].astype(np.float64) * 0.5 - shift[columns] * 0.5 for block in blocks)
         return np.max([np.abs(half).max(axis=0) for half in halves], axis=0)

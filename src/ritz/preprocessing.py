@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ritz.linalg import Array
-from ritz.rows.base import Block
+from ritz.rows.base import Block, dense
 
 LOOP = 6000  # entries that one run of NumPy's innermost loop should cover
 
@@ -26,7 +26,8 @@ class Preprocessing:
     weight: Array | None = None
 
     def __call__(self, block: Block, out: Array | None = None) -> Array:
-        """The preprocessed block, in float64 or in the precision of `out`; never the input itself."""
+        """The preprocessed block, dense, in float64 or in the precision of `out`; never the input itself."""
+        block = dense(block)
         Z = np.empty(block.shape) if out is None else out[: len(block)]
         if self.shift is None:
             Z[...] = block
@@ -40,7 +41,7 @@ class Preprocessing:
 
     def shifted(self, block: Block, buffer: Array) -> Array:
         """x − shift alone, not to be written to: products with few columns take the rest on themselves."""
-        if self.shift is None and block.dtype == np.float64 and block.flags.c_contiguous:
+        if self.shift is None and _ready(block):
             return block
         Z = buffer[: len(block)]
         if self.shift is None:
@@ -48,6 +49,42 @@ class Preprocessing:
         else:
             _subtract(block, self.shift, Z)
         return Z
+
+    def times(self, block: Block, V: Array) -> Array:  # (m, d), (d, b) -> (m, b)
+        """Z V in the precision of V; centred before it is multiplied, but for sparse rows, where that cannot be."""
+        if isinstance(block, np.ndarray):
+            return self(block, np.empty(block.shape, V.dtype)) @ V
+        W, mean = self.weighted(V), self.mean
+        product: Array = block @ W.astype(V.dtype)
+        return product if mean is None else product - (mean @ W).astype(V.dtype)
+
+    def sizes(self, block: Block) -> Array:  # (m, d) -> (m,)
+        """‖z‖² of every row."""
+        if isinstance(block, np.ndarray):
+            Z = self(block)
+            return np.asarray(np.einsum("ij,ij->i", Z, Z))
+        plain, center = self.uncentred(block), self.center
+        sizes: Array = plain.power(2).sum(axis=1)
+        return sizes if center is None else np.maximum(sizes - 2 * (plain @ center) + center @ center, 0.0)
+
+    def uncentred(self, block: Any) -> Any:
+        """x·weight of a sparse block, sparse, in float64."""
+        data = block.data.astype(np.float64)
+        if self.weight is not None:
+            data *= self.weight[block.indices]
+        return type(block)((data, block.indices, block.indptr), shape=block.shape)
+
+    @property
+    def center(self) -> Array | None:
+        """mean·weight: what z = x·weight − center subtracts."""
+        mean = self.mean
+        return mean if mean is None or self.weight is None else mean * self.weight
+
+    @property
+    def mean(self) -> Array | None:
+        """What is subtracted, in one word."""
+        parts = [part for part in (self.shift, self.delta) if part is not None]
+        return sum(parts[1:], start=parts[0]) if parts else None
 
     def weighted(self, V: Array) -> Array:  # (d, b) -> (d, b)
         """V·weight, row by row."""
@@ -70,6 +107,11 @@ class Preprocessing:
         high = mean.astype(dtype).astype(np.float64)
         low = mean - high
         return cls(high, low if low.any() else None, weight)
+
+
+def _ready(block: Block) -> bool:
+    """Whether products can read the block as it is."""
+    return not isinstance(block, np.ndarray) or (block.dtype == np.float64 and bool(block.flags.c_contiguous))
 
 
 def _subtract(block: Block, shift: Array, Z: Array) -> None:

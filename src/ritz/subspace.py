@@ -77,7 +77,7 @@ class Subspace:
         """y = Uᵀ((x − mean)/scale), centred before it is projected."""
         rows = as_rows(X)
         axes = self.axes.astype(rows.result_dtype)
-        return self._map(rows, lambda Z: Z @ axes)
+        return self._map(rows, lambda block, prepare: prepare.times(block, axes))
 
     def decode(self, Y: Array) -> Array:  # (n, k) -> (n, d)
         """x̂ = scale ⊙ (U y) + mean."""
@@ -94,19 +94,21 @@ class Subspace:
 
     def error(self, X: object) -> Array:  # (n, d) -> (n,)
         """‖z‖² − ‖Uᵀz‖² of every row, squared and in preprocessed units; where that cancels, by decoding."""
+        rows = as_rows(X)
 
-        def error(Z: Array) -> Array:
-            Z = Z.astype(np.float64, copy=False)
-            Y = Z @ self.axes
-            size = np.einsum("ij,ij->i", Z, Z)
+        def error(block: Block, prepare: Preprocessing) -> Array:
+            if isinstance(block, np.ndarray):
+                Z = prepare(block, np.empty(block.shape, rows.result_dtype))
+                block, prepare = Z.astype(np.float64, copy=False), Preprocessing()
+            Y, size = prepare.times(block, self.axes), prepare.sizes(block)
             error = size - np.einsum("ij,ij->i", Y, Y)
-            close = error < CANCELS * size
-            if close.any():
-                residual = Z[close] - Y[close] @ self.axes.T
+            close = np.flatnonzero(error < CANCELS * size)
+            if len(close):
+                residual = prepare(block[close]) - Y[close] @ self.axes.T
                 error[close] = np.einsum("ij,ij->i", residual, residual)
             return np.where(np.isinf(size), np.inf, error)
 
-        return self._map(X, error)
+        return self._map(rows, error)
 
     @property
     def total_error(self) -> float:
@@ -115,18 +117,12 @@ class Subspace:
             raise DataError("a model made from a covariance does not know how many rows there were; pass n_rows")
         return (self.n_rows - self.ddof) * self.left_out
 
-    def _map(self, X: object, f: Callable[[Array], Array]) -> Array:
-        rows: Rows = as_rows(X)
+    def _map(self, rows: Rows, f: Callable[[Block, Preprocessing], Array]) -> Array:
         if rows.shape[1] != len(self.axes):
             raise DataError(f"X has {rows.shape[1]} columns, but the model was learned from {len(self.axes)}")
-        dtype = rows.result_dtype
-        prepare = Preprocessing.split(self.mean, self._weight, dtype)
-
-        def block(raw: Block) -> Block:
-            return f(prepare(raw, np.empty(raw.shape, dtype)))
-
+        prepare = Preprocessing.split(self.mean, self._weight, rows.result_dtype)
         with np.errstate(over="ignore", invalid="ignore"):
-            out = rows.map(block)
+            out = rows.map(lambda block: f(block, prepare))
         # Any NaN or infinity in a row reaches its result; only then is the data searched for the place.
         if not np.isfinite(out).all():
             check_finite(rows)

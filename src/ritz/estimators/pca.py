@@ -20,6 +20,7 @@ from ritz.estimators.density import Gaussian
 from ritz.estimators.fitted import attributes, complaints
 from ritz.linalg import Array
 from ritz.rows import Rows, as_rows
+from ritz.rows.base import dense
 from ritz.rows.finite import check_finite
 
 
@@ -156,7 +157,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         _check_labels(C, rows)
         if n_rows is not None and (not isinstance(n_rows, Integral) or n_rows <= max(1, request.ddof)):
             raise ValueError(f"n_rows={n_rows!r} must be an integer above {max(1, request.ddof)}, or None if unknown")
-        matrix = rows.map(lambda block: block.astype(np.float64))
+        matrix = rows.map(lambda block: dense(block).astype(np.float64))
         operator, unit = symmetric(matrix)
         scale = standard_deviations(matrix, rows) if request.scale else None
         if scale is not None:
@@ -189,7 +190,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise DataError(f"scores have {rows.shape[1]} columns, the model has {self.n_components_} components")
         check_finite(rows)
         undo = self._standard_deviations if self.whiten else np.ones(self.n_components_)
-        return rows.map(lambda Y: self.subspace_.decode(np.multiply(Y, undo, dtype=rows.result_dtype)))
+        return rows.map(lambda Y: self.subspace_.decode(np.multiply(dense(Y), undo, dtype=rows.result_dtype)))
 
     def reconstruction_error(self, X: Any) -> Array:
         """Squared distance of every row to the subspace, in preprocessed units."""
@@ -246,6 +247,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

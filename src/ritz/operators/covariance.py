@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ritz.linalg import UNIT, Array, column_norms, cross, gamma, times, triangle
+from ritz.linalg import UNIT, Array, column_norms, gamma, triangle
 from ritz.moments import PROBE_FACTOR, PROBES, Moments
 from ritz.operators.base import COMBINING, Operator
 from ritz.preprocessing import Preprocessing
@@ -105,23 +105,10 @@ class Covariance(Operator):
         """A V by a pass over the rows."""
         self.passes += 1
         W = self.prepare.weighted(V)
-        AW, total = self.rows.reduce(lambda blocks: self._project(blocks, W), _add, thin=True)
-        return self._corrected(AW, total)
+        return self._corrected(*self.rows.normal(W, self._shifted, self.prepare.remainder(W)))
 
-    def _project(self, blocks: Iterable[Block], W: Array, factor: bool = False) -> tuple[Array, ...]:
-        """Σ (x − shift) yᵀ and Σ y over a run of rows, y = Wᵀ(x − mean); with `factor`, the triangle of all y too."""
-        buffer, remainder = self.buffer(), self.prepare.remainder(W)
-        AW, total = np.zeros(W.shape), np.zeros(W.shape[1])
-        T: Array = np.empty((0, W.shape[1]))
-        for block in blocks:
-            Z = self.prepare.shifted(block, buffer)
-            Y = times(Z, W)
-            Y -= remainder
-            AW += cross(Z, Y)
-            total += np.ones(len(Y)) @ Y
-            if factor:
-                T = triangle(T, Y)
-        return (AW, total, T) if factor else (AW, total)
+    def _shifted(self, block: Block) -> Block:
+        return self.prepare.shifted(block, self.buffer())
 
     def _corrected(self, AW: Array, total: Array) -> Array:
         """Zᵀ(Z V)/(n − ddof) from products with rows that were only shifted: the small remainder of the mean and the
@@ -140,7 +127,7 @@ class Covariance(Operator):
             return super().ritz(Q, AQ)
         self.passes += 1
         W = self.prepare.weighted(Q)
-        AW, total, T = self.rows.reduce(lambda blocks: self._project(blocks, W, factor=True), _add, thin=True)
+        AW, total, T = self.rows.normal(W, self._shifted, self.prepare.remainder(W), factor=True)
         turned = rotation(T.T @ T / self.divisor, T / np.sqrt(self.divisor))
         return ritz_pairs(Q, self._corrected(AW, total), turned)
 
@@ -184,10 +171,3 @@ class Covariance(Operator):
         steps = 1 + n // self.rows.block_rows
         chain = self.rows.block_rows + d * (3 + steps) + COMBINING if n > d else 4
         return chain * UNIT * float(np.sqrt(self.sizes)) + self.scaling * float(np.sqrt(self.trace or 0.0))
-
-
-def _add(a: tuple[Array, ...], b: tuple[Array, ...]) -> tuple[Array, ...]:
-    """Partial sums, into the first; a third part is a triangle."""
-    for total, part in zip(a[:2], b[:2], strict=True):
-        total += part
-    return *a[:2], *(triangle(*pair) for pair in zip(a[2:], b[2:], strict=True))

@@ -161,7 +161,7 @@ class Gram(Operator):
         """Zᵀ V: combinations of the points."""
         self.covariance.passes += 1
         prepare = self.covariance.prepare
-        if V.shape[1] > SKINNY:
+        if V.shape[1] > SKINNY and not self.covariance.rows.sparse:
             # The result is large anyway; blocks of its size save it from being added to again and again.
             rows = self.covariance.rows
             rows = rows.limited(max(rows.most_bytes, 8 * V.shape[1] * rows.shape[1]))
@@ -214,6 +214,8 @@ def _add(a: Array, b: Array) -> Array:
 
 def _inner(a: Block, b: Block, prepare: Preprocessing) -> Array:
     """Inner products of preprocessed rows, chunk by chunk of columns so that no wide copy is made."""
+    if not isinstance(a, np.ndarray):
+        return _sparse_inner(a, b, prepare)
     step = max(1, CHUNK // max(len(a), len(b)))
     total = np.zeros((len(a), len(b)))
     for start in range(0, a.shape[1], step):
@@ -222,3 +224,10 @@ def _inner(a: Block, b: Block, prepare: Preprocessing) -> Array:
         Z = part(a[:, columns])
         total += Z @ (Z if a is b else part(b[:, columns])).T
     return total
+
+
+def _sparse_inner(a: Block, b: Block, prepare: Preprocessing) -> Array:
+    """(x − m)·(y − m) = x·y − x·m − m·y + m·m, every x, y and m times the weights."""
+    A, B, center = prepare.uncentred(a), prepare.uncentred(b), prepare.center
+    inner: Array = (A @ B.T).toarray()
+    return inner if center is None else inner - (A @ center)[:, None] - (B @ center) + center @ center

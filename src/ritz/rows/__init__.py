@@ -10,6 +10,7 @@ from ritz.rows.base import Rows
 # The first class whose `opens` accepts the object walks it; modules are imported only when reached.
 SOURCES: list[str | type[Rows]] = [
     "ritz.rows.array:Array",
+    "ritz.rows.sparse:Sparse",
     "ritz.rows.frame:Frame",
     "ritz.rows.convert:Convertible",
 ]

@@ -27,7 +27,7 @@ class Array(Rows):
         X = np.asarray(X)
         self.names = names
         self.shape = (int(X.shape[0]), int(X.shape[1]))
-        self._X = self._numeric(X)
+        self._X = self._from_objects(X) if X.dtype.kind == "O" else self._numeric(X)
         self.dtype = self._X.dtype
 
     @classmethod
@@ -42,17 +42,9 @@ class Array(Rows):
 
     def _numeric(self, X: NDArray[Any]) -> NDArray[Any]:
         """X itself, unless its dtype holds something else than real numbers of at most 64 bits."""
-        kind = X.dtype.kind
-        if kind in "biu" or (kind == "f" and X.dtype.itemsize <= 8):
-            return X
-        if kind == "f":
-            warnings.warn(f"{X.dtype} data is computed in float64", UserWarning, stacklevel=5)
-            return X.astype(np.float64)
-        if kind == "O":
-            return self._from_objects(X)
-        if kind == "c":
-            raise DataError("Complex data not supported: covariance here is real; pass X.real and X.imag as columns")
-        column = self._first_text(X) if kind in "US" else 0
+        if X.dtype.kind in "biufc":
+            return real_numbers(X)
+        column = self._first_text(X) if X.dtype.kind in "US" else 0
         raise DataError(
             f"expected numbers, found {X.dtype} in column {self.name(column)}; convert or drop such columns"
         )
@@ -102,6 +94,19 @@ def symmetric_product(U: NDArray[Any]) -> Block:  # (n, m) -> (m, m)
         return total
 
     return mirrored(Array(U).reduce(squares, np.add, thin=m <= SKINNY))
+
+
+def real_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """The values themselves, unless they hold something else than real numbers of at most 64 bits."""
+    kind = values.dtype.kind
+    if kind in "biu" or (kind == "f" and values.dtype.itemsize <= 8):
+        return values
+    if kind == "f":
+        warnings.warn(f"{values.dtype} data is computed in float64", UserWarning, stacklevel=6)
+        return values.astype(np.float64)
+    if kind == "c":
+        raise DataError("Complex data not supported: covariance here is real; pass X.real and X.imag as columns")
+    raise DataError(f"expected numbers, found {values.dtype}")
 
 
 def check_shape(shape: tuple[int, ...]) -> None:

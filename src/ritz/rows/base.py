@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz import threads
-from ritz.linalg import SKINNY
+from ritz.linalg import SKINNY, Array, cross, times, triangle
 
 Partial = TypeVar("Partial")
 Block = NDArray[Any]
@@ -23,6 +23,7 @@ MOST_BYTES = 1 << 24  # of a block, unless memory is scarce
 BLOCK_BYTES = 1 << 21  # a block stays in cache; twice as many for short rows, where calls cost more than that saves
 THIN_BYTES = 1 << 20  # a block and its centred copy stay in the second-level cache
 BLOCK_ROWS = 320  # fewer rows leave a d×d product bound by memory, not arithmetic
+ENTRY_BYTES = 12  # of an entry of a sparse matrix: its value, and where it stands
 THIN_ROWS = 256  # the same for d×b products with few columns
 LANE_ROWS = 4096  # merging two partial results costs about as much as 100 rows
 LANE_WORK = 1 << 28  # products, and reading an entry counts for 32, that are worth a thread's start
@@ -41,6 +42,8 @@ class Rows(ABC):
     dtype: np.dtype[Any]
     names: tuple[Any, ...] | None = None
     most_bytes: int = MOST_BYTES
+    sparse: bool = False  # whether blocks are sparse, so that nothing can be subtracted from them
+    density: float = 1.0  # share of the entries that are stored
 
     @classmethod
     @abstractmethod
@@ -78,6 +81,29 @@ class Rows(ABC):
 
         with closing(self._walk(partial, self._runs(step, self._lane_rows(thin), 1 if whole else LANES))) as partials:
             return fold(combine, partials)
+
+    def normal(
+        self, W: Array, shifted: Callable[[Block], Block], remainder: Array | float, factor: bool = False
+    ) -> tuple[Array, ...]:
+        """Σ (x − shift) yᵀ and Σ y over all rows, y = Wᵀ(x − shift) − remainder; with `factor`, the triangle of all y.
+
+        One pass. A source that can multiply by its transpose in a better way does.
+        """
+
+        def project(blocks: Iterable[Block]) -> tuple[Array, ...]:
+            AW, total = np.zeros(W.shape), np.zeros(W.shape[1])
+            T: Array = np.empty((0, W.shape[1]))
+            for block in blocks:
+                Z = shifted(block)
+                Y = times(Z, W)
+                Y -= remainder
+                AW += cross(Z, Y)
+                total += np.ones(len(Y)) @ Y
+                if factor:
+                    T = triangle(T, Y)
+            return (AW, total, T) if factor else (AW, total)
+
+        return self.reduce(project, _add, thin=True)
 
     def map(self, f: Callable[[Block], Block]) -> Block:
         """f of every block, stacked in order."""
@@ -173,3 +199,15 @@ class Rows(ABC):
             yield from threads.ordered(f, items, workers)
         else:
             yield from map(f, items)
+
+
+def dense(block: Block) -> Block:
+    """The block as an array, whatever it is stored as."""
+    return block if isinstance(block, np.ndarray) else block.toarray()
+
+
+def _add(a: tuple[Array, ...], b: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Partial sums, into the first; a third part is a triangle."""
+    for total, part in zip(a[:2], b[:2], strict=True):
+        total += part
+    return *a[:2], *(triangle(*pair) for pair in zip(a[2:], b[2:], strict=True))

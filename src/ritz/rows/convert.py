@@ -13,8 +13,6 @@ class Convertible(Array):
     """An object that NumPy turns into an array, once, when it is opened."""
 
     def __init__(self, source: Any) -> None:
-        if type(source).__module__.startswith("scipy.sparse"):
-            raise TypeError("Sparse data is not supported yet: pass a dense array, for instance X.toarray()")
         if isinstance(source, (str, bytes)) or hasattr(source, "__fspath__"):
             raise TypeError(f"files cannot be opened yet: load {source!r} into an array or a table first")
         X = np.asarray(source)

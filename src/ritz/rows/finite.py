@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.rows.base import Block, Rows
+from ritz.rows.base import Block, Rows, dense
 
 
 def check_finite(rows: Rows) -> None:
     """Count NaN and infinities and name the first; nothing happens when there are none."""
 
     def count(block: Block) -> Block:
+        block = dense(block)
         nan, finite = np.isnan(block), np.isfinite(block)
         return np.stack([nan.sum(axis=1), (~finite).sum(axis=1), np.argmax(~finite, axis=1)], axis=1)
 

@@ -22,6 +22,7 @@ STEPS = 16  # blocks that a basis holds beside three vectors per component, befo
 SPARE = 16  # Ritz vectors beyond those asked for that are kept for the certificate
 AHEAD = 3  # products before the expected end at which probes set out
 ORTHOGONAL = 1e-14  # the most of a new block that may lie in the space already
+LOOKS = 3  # products of probes that look for what was missed
 PROBED = 10  # products after which a probe has said what it can
 
 
@@ -231,27 +232,36 @@ class _Space:
         A block of b columns finds at most b vectors of one eigenvalue: residuals alone would not tell.
         """
         enough = float(self.values[self.k - 1]) + goal
+        found = Outside(np.inf)
         # Up to a moderate order a dense matrix gets a proof by Cholesky anyway.
-        proof_follows = self.A.is_dense and self.A.dim <= LARGE and not self.exhausted
-        found = Outside(np.inf) if proof_follows else self._judged(probes, enough, probing)
+        if not (self.A.is_dense and self.A.dim <= LARGE) or self.exhausted:
+            found, probes = self._judged(probes, enough, probing)
         if found.level <= enough or not probing or self.exhausted:
             return found, None
         self._rounds += 1
-        fresh = self._probed(self._probed(self._probed(Probes(self.Q, self.rng))))
-        return found, fresh.columns if fresh.at_least > enough + self.A.rounding else None
+        largest = enough + self.A.rounding
+        if probes is not None and probes.steps >= LOOKS and probes.at_least <= largest:
+            return found, None
+        probes = Probes(self.Q, self.rng)  # the earlier ones may see what has been found since they set out
+        for _ in range(LOOKS):
+            self._probed(probes)
+        return found, probes.columns if probes.at_least > largest else None
 
-    def _judged(self, probes: Probes | None, enough: float, probing: bool) -> Outside:
+    def _judged(self, probes: Probes | None, enough: float, probing: bool) -> tuple[Outside, Probes | None]:
         """The norm of A outside the vectors kept: from the trace, or from probes multiplied until it is low enough."""
         m = self._kept()
         found = self._beyond(m, Outside(self._untraced()))
         if found.level <= enough or not probing or self.exhausted:
-            return found
+            return found, probes
         if probes is None or not probes.steps:
             probes = self._probed(Probes(self.Q, self.rng))
-        found = self._beyond(m, probes.outside(self._untraced()))
-        while found.level > enough and probes.steps < PROBED:
+        found, gained = self._beyond(m, probes.outside(self._untraced())), np.inf
+        # The bound falls by less and less: where steps as large as the last one would not do, no more are taken.
+        while 0 < found.level - enough < gained * (PROBED - probes.steps):
+            before = found.level
             found = self._beyond(m, self._probed(probes).outside(self._untraced()))
-        return found._replace(failure=found.failure * self._rounds)
+            gained = before - found.level
+        return found._replace(failure=found.failure * self._rounds), probes
 
     def _probed(self, probes: Probes) -> Probes:
         probes.absorb(self.A.apply(probes.columns))

@@ -1,0 +1,131 @@
+"""Sparse matrices: any SciPy format and index width. Walked as they are, never made dense as a whole."""
+
+from __future__ import annotations
+
+import sys
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.gather import product
+from ritz.linalg import triangle
+from ritz.rows.array import check_shape, real_numbers
+from ritz.rows.base import ENTRY_BYTES, THIN_BYTES, Block, Rows
+from ritz.threads import team
+
+
+class Sparse(Rows):
+    """Rows of a sparse matrix. Blocks are sparse too, so nothing is subtracted from them: centring is left to the thin
+    side of every product, and what that costs in accuracy is in the certificate."""
+
+    sparse = True
+
+    def __init__(self, X: Any) -> None:
+        check_shape(X.shape)
+        self.shape = (int(X.shape[0]), int(X.shape[1]))
+        self._X, columns = _compressed(X)
+        self.dtype = self._X.dtype
+        if columns is not None:
+            self.__dict__["_by_columns"] = columns
+
+    @classmethod
+    def opens(cls, source: object) -> bool:
+        scipy_sparse = sys.modules.get("scipy.sparse")  # nothing is sparse in a program that never imported it
+        return scipy_sparse is not None and bool(scipy_sparse.issparse(source))
+
+    @property
+    def density(self) -> float:  # type: ignore[override]
+        """Share of the entries that are stored."""
+        return float(self._X.nnz) / (self.shape[0] * self.shape[1])
+
+    @property
+    def thin_rows(self) -> int:
+        """Rows of a block that is multiplied by few columns: as many as hold a megabyte of entries."""
+        stored = max(1.0, ENTRY_BYTES * self.density * self.shape[1])
+        return max(1, min(self.shape[0], int(min(THIN_BYTES, self.most_bytes) / stored)))
+
+    def block(self, start: int, stop: int) -> Block:
+        return _rows_of(self._X, start, stop)
+
+    def take(self, indices: NDArray[np.integer]) -> Block:
+        return self._X[indices]
+
+    @cached_property
+    def _by_columns(self) -> Any:
+        """The transpose, row by row: products with it gather, where products with the rows' own would scatter."""
+        by_columns = self._X.tocsc()
+        return type(self._X)((by_columns.data, by_columns.indices, by_columns.indptr), shape=self.shape[::-1])
+
+    def normal(self, W: Any, shifted: Any, remainder: Any, factor: bool = False) -> tuple[Any, ...]:
+        """Two products that gather, one with the rows and one with the transpose, which is stored once."""
+        with team():
+            Y = product(self._X, W)
+            Y -= remainder
+            AW = product(self._by_columns, Y)
+        total = np.ones(len(Y)) @ Y
+        return (AW, total, triangle(Y)) if factor else (AW, total)
+
+
+def _rows_of(X: Any, start: int, stop: int) -> Any:
+    """Consecutive rows that share the memory of X."""
+    ends = X.indptr[start : stop + 1]
+    first, last = int(ends[0]), int(ends[-1])
+    return type(X)((X.data[first:last], X.indices[first:last], ends - ends[0]), shape=(stop - start, X.shape[1]))
+
+
+def _compressed(X: Any) -> tuple[Any, Any | None]:
+    """X by rows, without duplicates, and its transpose by rows where X comes by columns. X itself is not touched."""
+    from scipy.sparse import csr_array
+
+    _check_places(X)
+    if X.format == "csc":
+        values = real_numbers(X.data)
+        columns = _canonical(csr_array((values, X.indices, X.indptr), shape=X.shape[::-1], copy=False))
+        by_rows = columns.T.tocsr()
+        return by_rows, columns
+    if X.format != "csr":
+        X = _wide(X).tocsr()  # sums the duplicates of COO
+    return _canonical(csr_array((real_numbers(X.data), X.indices, X.indptr), shape=X.shape, copy=False)), None
+
+
+def _canonical(X: Any) -> Any:
+    if not X.has_canonical_format:
+        X = _wide(X).copy()
+        X.sum_duplicates()
+    return X
+
+
+def _wide(X: Any) -> Any:
+    """X with values whose sums do not overflow: integers as float64."""
+    return X if X.dtype.kind not in "biu" else X.astype(np.float64)
+
+
+def _check_places(X: Any) -> None:
+    """Every entry stands inside the matrix: SciPy reads where it is told to, and crashes."""
+    n, d = X.shape
+    if X.format == "coo":
+        for axis, (places, size) in enumerate(zip(X.coords, (n, d), strict=True)):
+            _check_range(places, size, ("row", "column")[axis])
+    if X.format not in ("csr", "csc", "bsr"):
+        return
+    lengths = (n, d) if X.format != "csc" else (d, n)
+    if X.format == "bsr":
+        lengths = (n // X.blocksize[0], d // X.blocksize[1])
+    ends, stored = np.asarray(X.indptr), min(len(X.indices), len(X.data))
+    if len(ends) != lengths[0] + 1 or ends[0] != 0 or ends[-1] > stored or (np.diff(ends) < 0).any():
+        raise DataError(
+            f"the sparse matrix is damaged: its index pointers must rise from 0 to at most {stored} in "
+            f"{lengths[0]} steps, found {len(ends) - 1} steps from {ends[:1]} to {ends[-1:]}"
+        )
+    _check_range(np.asarray(X.indices)[: ends[-1]], lengths[1], "row" if X.format == "csc" else "column")
+
+
+def _check_range(places: NDArray[Any], size: int, what: str) -> None:
+    if len(places) and not 0 <= places.min() <= places.max() < size:
+        wrong = int(np.argmax((places < 0) | (places >= size)))
+        raise DataError(
+            f"the sparse matrix is damaged: stored entry {wrong} stands in {what} {places[wrong]} of {size}"
+        )

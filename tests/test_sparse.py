@@ -1,0 +1,236 @@
+"""Sparse matrices give what their dense twins give, and damaged ones an error instead of a crash."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from helpers import sine
+from ritz import PCA, AccuracyWarning, DataError, gather
+from ritz.rows import as_rows
+
+FORMATS = ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"]
+SOLVERS = ["auto", "covariance", "gram", "svd", "krylov", "orthogonal"]
+PREPARATIONS = {
+    "centre": {},
+    "none": {"center": False},
+    "scale": {"scale": True},
+    "scale only": {"center": False, "scale": True},
+}
+SHAPES = {"tall": (400, 30), "wide": (30, 400), "square": (120, 120)}
+
+
+def matrix(shape, density=0.2, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    X = sp.random_array(shape, density=density, format="csr", rng=rng, data_sampler=rng.standard_normal)
+    X.data += 2.0
+    return X.astype(dtype)
+
+
+def close(found, expected, X):
+    """Values within what both certificates allow, the same subspace, and the same results on the rows."""
+    tr = expected.total_variance_
+    tol = 50 * max(X.shape) * np.finfo(np.float64).eps * tr + 2e-6 * expected.explained_variance_[0] * (
+        found.plan_.solver in ("krylov", "orthogonal")
+    )
+    np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, atol=tol, rtol=0)
+    np.testing.assert_allclose(found.total_variance_, tr, rtol=1e-12)
+    np.testing.assert_allclose(found.mean_, expected.mean_, atol=1e-13)
+    bound = float(found.certificate_.angle_bounds.max() + expected.certificate_.angle_bounds.max())
+    assert sine(found.components_.T, expected.components_.T) <= bound + 1e-12
+
+
+@pytest.mark.parametrize("layout", FORMATS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_format_equals_its_dense_twin(layout, shape):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
+        X = matrix(SHAPES[shape]).asformat(layout)
+    close(PCA(3).fit(X), PCA(3).fit(X.toarray()), X)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("prep", PREPARATIONS)
+@pytest.mark.parametrize("density", [0.03, 0.3])
+def test_every_solver_and_preprocessing(solver, shape, prep, density):
+    X = matrix(SHAPES[shape], density, seed=3)
+    X = sp.csr_array(sp.vstack([X, sp.csr_array(np.full((1, X.shape[1]), 3.0))]))  # no column is without entries
+    D = X.toarray()
+    options = {"svd_solver": solver, **PREPARATIONS[prep]}
+    found, expected = PCA(3, **options).fit(X), PCA(3, **options).fit(D)
+    assert found.certificate_.satisfied
+    close(found, expected, X)
+    np.testing.assert_allclose(found.transform(X), found.transform(D), atol=1e-10)
+    np.testing.assert_allclose(found.reconstruction_error(X), found.reconstruction_error(D), atol=1e-9)
+    np.testing.assert_allclose(found.score_samples(X), found.score_samples(D), rtol=1e-8)
+    low, high = found.certificate_.value_bounds.T
+    truth = np.linalg.svd(_prepared(D, found), compute_uv=False)[:3]
+    variances = truth**2 / (len(D) - 1)
+    assert (low <= variances * (1 + 1e-13)).all()
+    assert (variances * (1 - 1e-13) <= high).all()
+
+
+def _prepared(D, pca):
+    Z = D - pca.mean_ if pca.center else D
+    return Z / pca.scale_ if pca.scale_ is not None else Z
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.uint16, np.int64, bool])
+def test_every_dtype(dtype):
+    X = matrix((200, 25), dtype=np.float64)
+    X.data = (X.data > 1) if dtype is bool else np.round(np.abs(3 * X.data)).astype(dtype)
+    X = sp.csr_array(X).astype(dtype)
+    found, expected = PCA(3).fit(X), PCA(3).fit(X.toarray())
+    np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=2e-6)
+    assert found.components_.dtype == expected.components_.dtype
+    assert found.transform(X).dtype == expected.transform(X.toarray()).dtype
+
+
+def test_wide_indices_explicit_zeros_and_full_or_empty_matrices():
+    X = matrix((300, 20))
+    X.data[::7] = 0.0
+    long = sp.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
+    for twin in (X, long):
+        close(PCA(3).fit(twin), PCA(3).fit(X.toarray()), X)
+    full = np.random.default_rng(1).standard_normal((300, 20))
+    close(PCA(3).fit(sp.csr_array(full)), PCA(3).fit(full), full)
+    with pytest.warns(AccuracyWarning, match="rank 0"):
+        empty = PCA(2).fit(sp.csr_array((50, 10)))
+    assert (empty.explained_variance_ == 0).all()
+    np.testing.assert_allclose(empty.components_ @ empty.components_.T, np.eye(2), atol=1e-12)
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo"])
+def test_duplicates_and_unsorted_indices_are_summed_on_a_copy(layout):
+    rng = np.random.default_rng(2)
+    rows, columns = rng.integers(200, size=3000), rng.integers(15, size=3000)
+    data = rng.integers(1, 100, size=3000).astype(np.int8)  # sums overflow int8
+    D = np.zeros((200, 15))
+    np.add.at(D, (rows, columns), data)
+    if layout == "coo":
+        X = sp.coo_array((data, (rows, columns)), shape=D.shape)
+        parts = [X.data, *X.coords]
+    else:
+        major, minor = (rows, columns) if layout == "csr" else (columns, rows)
+        order = np.argsort(major, kind="stable")
+        ends = np.concatenate([[0], np.cumsum(np.bincount(major, minlength=D.shape[layout == "csc"]))])
+        X = getattr(sp, f"{layout}_array")((data[order], minor[order], ends), shape=D.shape)
+        parts = [X.data, X.indices, X.indptr]
+    before = [part.tobytes() for part in parts]
+    close(PCA(3).fit(X), PCA(3).fit(D), D)
+    assert [part.tobytes() for part in parts] == before
+
+
+def damaged(layout, **changes):
+    X = matrix((20, 10)).asformat(layout)
+    for name, change in changes.items():
+        getattr(X, name)[...] = change(getattr(X, name).copy())
+    return X
+
+
+def put(position, value):
+    def change(part):
+        part[position] = value
+        return part
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (damaged("csr", indices=put(3, 10)), "entry 3 stands in column 10 of 10"),
+        (damaged("csr", indices=put(3, -1)), "entry 3 stands in column -1 of 10"),
+        (damaged("csc", indices=put(0, 20)), "entry 0 stands in row 20 of 20"),
+        (damaged("csr", indptr=put(-1, 10**6)), "index pointers"),
+        (damaged("csr", indptr=put(4, 10**6)), "index pointers"),
+        (damaged("csc", indptr=put(0, 2)), "index pointers"),
+        (damaged("bsr", indices=put(0, 10**6)), "stands in column"),
+        (damaged("coo", row=put(1, 99)), "stands in row 99 of 20"),
+        (damaged("coo", col=put(1, 99)), "stands in column 99 of 10"),
+    ],
+)
+def test_damaged_matrices_are_errors(X, message):
+    with pytest.raises(DataError, match=message):
+        PCA(2).fit(X)
+
+
+def test_values_that_are_no_real_numbers():
+    X = matrix((50, 10))
+    for value, what in ((np.nan, "1 NaN"), (np.inf, "infinity")):
+        bad = X.tolil()
+        bad[12, 3] = value
+        for solver in SOLVERS:
+            with pytest.raises(DataError, match=f"{what}.* row 12, column 3"):
+                PCA(2, svd_solver=solver).fit(bad)
+    with pytest.raises(DataError, match="Complex"):
+        PCA(2).fit(X.astype(complex))
+    with pytest.raises(DataError, match="2D"):
+        PCA(2).fit(sp.coo_array(np.ones(5)))
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_tiny_and_huge_values(size):
+    X = matrix((200, 20))
+    found, expected = PCA(3).fit(X * size), PCA(3).fit(X)
+    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-10)
+    np.testing.assert_allclose(found.explained_variance_ratio_, expected.explained_variance_ratio_, rtol=1e-10)
+
+
+def test_what_implicit_centring_costs_is_in_the_certificate():
+    """Far from the origin a sparse matrix without zeros loses digits, and says so."""
+    rng = np.random.default_rng(5)
+    D = rng.standard_normal((2000, 6)) * [3, 2, 1, 0.5, 0.3, 0.1] + 1e6
+    truth = np.linalg.eigvalsh(np.cov((D - 1e6).T))[::-1]
+    for solver in ("krylov", "covariance", "gram", "svd"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AccuracyWarning)
+            found = PCA(3, svd_solver=solver).fit(sp.csr_array(D))
+        low, high = found.certificate_.value_bounds.T
+        assert (low <= truth[:3] * (1 + 1e-9)).all()
+        assert (truth[:3] * (1 - 1e-9) <= high).all()
+
+
+@pytest.mark.parametrize("kernel", ["scipy", "numba"])
+def test_products_are_the_same_for_any_number_of_threads(kernel, monkeypatch):
+    if kernel == "numba":
+        pytest.importorskip("numba")
+        monkeypatch.setattr(gather, "COMPILE", 0)
+    A = matrix((900, 500), 0.1).tolil()
+    A[17] = 0.0  # a row without entries
+    A = sp.csr_array(A)
+    V = np.random.default_rng(0).standard_normal((500, 5))
+    found = []
+    for workers in (1, 2, 5):
+        monkeypatch.setattr("ritz.threads._allowed", lambda workers=workers: workers)
+        found.append(gather.product(A, V))
+    np.testing.assert_allclose(found[0], A.toarray() @ V, atol=1e-11)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+    np.testing.assert_allclose(gather.product(A.astype(np.float32), V), A.astype(np.float32) @ V, rtol=1e-6, atol=1e-6)
+
+
+def test_the_rows_are_never_dense_as_a_whole():
+    """A matrix that would take 40 GB: memory stays within what its entries need."""
+    import tracemalloc
+
+    X = sp.random_array((50_000, 100_000), density=1e-4, format="csr", rng=np.random.default_rng(0))
+    tracemalloc.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        pca = PCA(2, iterated_power=4, svd_solver="krylov").fit(X)
+        pca.transform(X)
+        pca.reconstruction_error(X[:1000])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 400e6
+
+
+def test_blocks_share_memory_and_take_gives_rows():
+    X = matrix((300, 20))
+    rows = as_rows(X)
+    assert np.shares_memory(rows.block(10, 200).data, X.data)
+    np.testing.assert_array_equal(rows.block(10, 200).toarray(), X.toarray()[10:200])
+    np.testing.assert_array_equal(rows.take(np.array([5, 1])).toarray(), X.toarray()[[5, 1]])
