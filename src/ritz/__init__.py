@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from ritz import solvers
     from ritz.comparison import compare
     from ritz.eigenpairs import eigen
-    from ritz.estimators import PCA
+    from ritz.estimators import PCA, merge
     from ritz.planner import plan
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "PCA": "ritz.estimators",
+    "merge": "ritz.estimators",
     "eigen": "ritz.eigenpairs",
     "plan": "ritz.planner",
     "compare": "ritz.comparison",
@@ -32,13 +33,23 @@ _ABSENT = {
     "CompressedSensing": "use sklearn.linear_model.orthogonal_mp",
     "read": "load the file into an array or a table and pass that to PCA.fit",
     "load": "use pickle or joblib between trusted programs",
-    "merge": "stack the rows and fit once",
     "report": "print(pca.certificate_)",
     "plot": "plot pca.explained_variance_ and pca.transform(X) with matplotlib",
     "datasets": "use sklearn.datasets",
 }
 
-__all__ = ["PCA", "AccuracyWarning", "ColumnWarning", "DataError", "__version__", "compare", "eigen", "plan", "solvers"]
+__all__ = [
+    "PCA",
+    "AccuracyWarning",
+    "ColumnWarning",
+    "DataError",
+    "__version__",
+    "compare",
+    "eigen",
+    "merge",
+    "plan",
+    "solvers",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -11,18 +12,19 @@ import numpy as np
 from ritz import planner, rank
 from ritz.certificate import Certificate
 from ritz.errors import DataError
-from ritz.linalg import Array, squared
+from ritz.linalg import LARGE, Array, squared
 from ritz.moments import Moments, moments
-from ritz.operators import Covariance, Dense, Gram, Operator
+from ritz.operators import Covariance, Dense, Gram, Operator, Summed
 from ritz.planner import Plan, format_bytes
 from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.solvers import ALIASES, SVD, Solver, by_name
 from ritz.spectrum import Spectrum, certify, check_tol
 from ritz.subspace import Subspace
-from ritz.threads import team
+from ritz.threads import pinned, team
 
 PATIENCE = 3.0  # seconds, by the planner's table, that a further attempt may take when accuracy is not at stake
+CARRIED = 256  # columns up to which the whole scatter costs little beside any solver
 FIRST_GUESS = 16  # components an iterative solver starts with when a share of the variance is asked for
 
 
@@ -81,6 +83,7 @@ class Decomposition:
     unit: float
     left_out_seen: bool = True  # whether the variance left out stands above rounding
     enough: bool = True  # whether the components reach the share of variance asked for
+    moments: Moments | None = None  # of the rows, where they are whole: what merging needs
 
 
 def decompose(rows: Rows, request: Request) -> Decomposition:
@@ -92,9 +95,7 @@ def decompose(rows: Rows, request: Request) -> Decomposition:
 
 def _decompose(rows: Rows, request: Request) -> Decomposition:
     n, d = rows.shape
-    least = max(2, request.ddof + 1)
-    if n < least:
-        raise DataError(f"needs at least {least} rows for a variance, got n_samples={n} with ddof={request.ddof}")
+    _check_count(n, request)
     request = replace(request, n_components=rank.checked(request.n_components, n, d))
     found: Moments | None = None
     result: Decomposition | None = None
@@ -104,7 +105,8 @@ def _decompose(rows: Rows, request: Request) -> Decomposition:
         rows = rows.limited(plan.block_bytes)
         passes = 0 if result is None else result.certificate.passes
         if found is None or not _serves(found, plan):
-            wide, full = plan.precision == "float64", plan.dense and plan.side == "covariance"
+            wide = plan.precision == "float64"
+            full = (plan.dense and plan.side == "covariance") or d <= CARRIED  # models of few columns can be merged
             found = moments(rows, center=request.center, full=full, scale=request.scale, wide=wide, rough=plan.refined)
             passes += 1
         result = _attempt(rows, request, plan, found, passes)
@@ -176,7 +178,7 @@ def _within(plan: Plan, limit: int) -> Plan:
 
 
 def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: int) -> Decomposition:
-    prepare, scale, unit = preprocessing(rows, found, request)
+    prepare, scale, unit = preprocessing(found, request, rows.name)
     bound = min(rows.shape[0] - request.center, rows.shape[1])
     covariance = Covariance(rows, prepare, found, request.ddof, bound, passes)
     A: Operator = Gram(covariance) if plan.side == "gram" else covariance
@@ -188,7 +190,13 @@ def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: i
     fit = _in_units_of_data(result, total, unit, min(rows.shape), plan, mean, scale, rows.shape[0], request.ddof)
     share = request.n_components if isinstance(request.n_components, float) else 0.0
     enough = len(result.values) == min(rows.shape) or float(np.sum(result.values)) >= share * total
-    return replace(fit, enough=enough)
+    return replace(fit, enough=enough, moments=found if _mergeable(found) else None)
+
+
+def _mergeable(found: Moments) -> bool:
+    """Whether a model should carry these moments: whole, not too large, and right in units that do not change."""
+    whole = found.scatter.ndim == 2 and not found.rough and not (found.audit and found.scaled)
+    return whole and len(found.mean) <= LARGE
 
 
 def _in_units_of_data(
@@ -209,23 +217,25 @@ def _in_units_of_data(
     return Decomposition(subspace, found, found.certificate.in_units(unit), plan, total, unit, seen)
 
 
-def preprocessing(rows: Rows, found: Moments, request: Request) -> tuple[Preprocessing, Array | None, float]:
+def preprocessing(
+    found: Moments, request: Request, name: Callable[[int], str] = str
+) -> tuple[Preprocessing, Array | None, float]:
     """z = (x − mean)/scale in units where nothing overflows; the scale and the unit (1 when scaled)."""
     shift, delta = (found.shift, found.delta) if request.center else (None, None)
     shift = shift if shift is not None and shift.any() else None
     if not request.scale:
         unit = float(np.max(found.unit))
-        weight = None if unit == 1 else np.full(rows.shape[1], 1 / unit)
+        weight = None if unit == 1 else np.full(len(found.mean), 1 / unit)
         return Preprocessing(shift, delta, weight), None, unit
-    scale = found.unit * np.sqrt(found.diagonal / (rows.shape[0] - request.ddof))
+    scale = found.unit * np.sqrt(found.diagonal / (found.count - request.ddof))
     constant = np.flatnonzero(scale <= 2 * np.finfo(float).eps * np.abs(found.mean) * request.center)
     if len(constant):
-        names = ", ".join(rows.name(int(j)) for j in constant[:5]) + (", …" if len(constant) > 5 else "")
+        names = ", ".join(name(int(j)) for j in constant[:5]) + (", …" if len(constant) > 5 else "")
         what = "constant (to rounding)" if request.center else "zero"
         raise DataError(f"scale=True, but {len(constant)} column(s) are {what}: {names}; drop them or use scale=False")
     tiny = np.flatnonzero(scale < 1 / np.finfo(float).max)
     if len(tiny):
-        raise DataError(f"scale=True, but column {rows.name(int(tiny[0]))} varies by {scale[tiny[0]]:.0e}; multiply it")
+        raise DataError(f"scale=True, but column {name(int(tiny[0]))} varies by {scale[tiny[0]]:.0e}; multiply it")
     return Preprocessing(shift, delta, 1 / scale), scale, 1.0
 
 
@@ -264,8 +274,42 @@ def _left_out(found: Spectrum, total: float, bound: int) -> tuple[float, bool]:
     return rest, rest > (len(found.values) + 1) * found.certificate.rounding
 
 
+def decompose_moments(found: Moments, request: Request, name: Callable[[int], str] = str) -> Decomposition:
+    """Fit a principal subspace to rows of which only the moments are left."""
+    n, d = found.count, len(found.mean)
+    _check_count(n, request)
+    prepare, scale, unit = preprocessing(found, request, name)
+    covariance = Summed(found, prepare, request.ddof, min(n - request.center, d))
+    mean = found.mean if request.center else None
+    fit = decompose_matrix(covariance, unit, scale, request, mean, n, "the rows were summed up as they came")
+    return replace(fit, moments=found)
+
+
+def summed(rows: Rows, request: Request) -> Moments:
+    """Moments of a batch, whole and in float64, to be merged with those of other batches."""
+    d = rows.shape[1]
+    memory = 8 * d * d * (4 + 2 * pinned.budget())
+    if memory > request.limit:
+        needed, allowed = format_bytes(memory), format_bytes(request.limit)
+        raise ValueError(f"memory_limit of {allowed} is too small: moments of {d} columns take {needed}")
+    with team():
+        return moments(rows, center=request.center, wide=True)
+
+
+def _check_count(n: int, request: Request) -> None:
+    least = max(2, request.ddof + 1)
+    if n < least:
+        raise DataError(f"needs at least {least} rows for a variance, got n_samples={n} with ddof={request.ddof}")
+
+
 def decompose_matrix(
-    A: Dense, unit: float, scale: Array | None, request: Request, mean: Array | None, n_rows: int | None
+    A: Dense,
+    unit: float,
+    scale: Array | None,
+    request: Request,
+    mean: Array | None,
+    n_rows: int | None,
+    why: str = "the covariance matrix was given",
 ) -> Decomposition:
     """Fit a principal subspace to a covariance matrix given directly, A·unit²."""
     if request.n_components == "mle" and n_rows is None:
@@ -277,5 +321,5 @@ def decompose_matrix(
     if name in ("svd", "gram"):
         raise ValueError(f"svd_solver={name!r} needs the rows; a covariance is decomposed by 'covariance'")
     found, total = _solve(A, request.chosen(name), request, A.dim, n_rows)
-    plan = Plan(name, "covariance", 0, 4.0 / 3 * A.dim**3, 24 * A.dim**2, "the covariance matrix was given", True)
+    plan = Plan(name, "covariance", 0, 4.0 / 3 * A.dim**3, 24 * A.dim**2, why, True)
     return _in_units_of_data(found, total, unit, A.dim, plan, mean, scale, n_rows, request.ddof)

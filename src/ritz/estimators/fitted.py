@@ -9,6 +9,15 @@ import numpy as np
 from ritz.decomposition import Decomposition
 from ritz.linalg import squared
 
+# What a fit leaves on an estimator, and what is computed when asked for after partial_fit.
+LEARNED = frozenset(
+    {
+        *("subspace_", "certificate_", "plan_", "history_", "n_components_", "components_", "mean_", "scale_"),
+        *("explained_variance_", "explained_variance_ratio_", "total_variance_", "noise_variance_"),
+        *("n_samples_", "singular_values_", "dual_components_", "_standard_deviations", "_whitening"),
+    }
+)
+
 
 def attributes(fitted: Decomposition, dtype: np.dtype[Any]) -> dict[str, Any]:
     """The fitted attributes, scikit-learn's and ours."""

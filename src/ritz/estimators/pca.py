@@ -16,15 +16,16 @@ from ritz import planner
 from ritz.decomposition import Decomposition, Request, decompose, decompose_matrix
 from ritz.eigenpairs import symmetric
 from ritz.errors import AccuracyWarning, DataError
+from ritz.estimators.batches import Batches
 from ritz.estimators.density import Gaussian
-from ritz.estimators.fitted import attributes, complaints
+from ritz.estimators.fitted import LEARNED, attributes, complaints
 from ritz.linalg import Array
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import dense
 from ritz.rows.finite import check_finite
 
 
-class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal component analysis that says how accurate it is.
 
     The k orthonormal axes u that keep the most variance, C u = λ u with C = ZᵀZ/(n − ddof) and z = (x − mean)/scale.
@@ -233,7 +234,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     @property
     def loadings_(self) -> Array:  # (d, k)
         """Axes times standard deviations."""
-        if "subspace_" not in self.__dict__:
+        if not hasattr(self, "subspace_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'loadings_'")
         loadings: Array = self.subspace_.axes * self._standard_deviations
         return loadings.astype(self.components_.dtype)
@@ -252,8 +253,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
     def __getattr__(self, name: str) -> Any:
+        if name in LEARNED and self._settle():
+            return getattr(self, name)
         later = {
-            "partial_fit": "PCA.partial_fit is not there yet; stack the batches and call fit",
             "save": "PCA.save is not there yet; use pickle or joblib between trusted programs",
         }
         after_fit = {
@@ -290,9 +292,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _adopt(self, fitted: Decomposition, dtype: np.dtype[Any]) -> None:
         """Take over a finished fit in one step, so that the state is the old one or the new one."""
         state = attributes(fitted, dtype)
-        for name in ("dual_components_", "singular_values_", "n_samples_"):
+        for name in ("dual_components_", "singular_values_", "n_samples_", "n_samples_seen_"):
             self.__dict__.pop(name, None)
-        self.__dict__.update(state)
+        seen = {"n_samples_seen_": fitted.moments.count} if fitted.moments else {}
+        self.__dict__.update(state, _moments=fitted.moments, _dtype=dtype, **seen)
 
     def _density(self) -> Gaussian:
         return Gaussian(self.subspace_, float(self.noise_variance_))

@@ -1,7 +1,7 @@
 """Operators: symmetric positive semidefinite matrices known by what they do to a block of vectors."""
 
 from ritz.operators.base import Dense, Function, Operator
-from ritz.operators.covariance import Covariance
+from ritz.operators.covariance import Covariance, Summed
 from ritz.operators.gram import Gram
 
-__all__ = ["Covariance", "Dense", "Function", "Gram", "Operator"]
+__all__ = ["Covariance", "Dense", "Function", "Gram", "Operator", "Summed"]

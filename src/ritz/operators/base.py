@@ -84,17 +84,17 @@ class Operator(ABC):
 
 
 class Dense(Operator):
-    """A matrix given directly, whose eigenvalues may lie below 0 by `negativity`."""
+    """A matrix given directly, right to `error` in norm, whose eigenvalues may lie below 0 by `negativity`."""
 
-    def __init__(self, A: Array, negativity: float = 0.0) -> None:
-        self._A = A
+    def __init__(self, A: Array, negativity: float = 0.0, error: float = 0.0) -> None:
+        self._A, self._error = A, error
         self.dim = self.rank_bound = len(A)
         self.trace = float(np.trace(A))
         self.negativity = negativity
 
     @cached_property
     def rounding(self) -> float:
-        return gamma(self.dim + 4) * float(np.linalg.norm(self._A))
+        return gamma(self.dim + 4) * float(np.linalg.norm(self._A)) + self._error
 
     def apply(self, V: Array) -> Array:
         self.passes += 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from ritz.linalg import UNIT, Array, column_norms, gamma, triangle
 from ritz.moments import PROBE_FACTOR, PROBES, Moments
-from ritz.operators.base import COMBINING, Operator
+from ritz.operators.base import COMBINING, Dense, Operator
 from ritz.preprocessing import Preprocessing
 from ritz.rayleigh import Pairs, ritz_pairs, ritz_triplets, rotation
 from ritz.rows import Rows
@@ -171,3 +171,22 @@ class Covariance(Operator):
         steps = 1 + n // self.rows.block_rows
         chain = self.rows.block_rows + d * (3 + steps) + COMBINING if n > d else 4
         return chain * UNIT * float(np.sqrt(self.sizes)) + self.scaling * float(np.sqrt(self.trace or 0.0))
+
+
+class Summed(Dense):
+    """The covariance of rows that are gone, from their moments."""
+
+    def __init__(self, moments: Moments, prepare: Preprocessing, ddof: int, rank_bound: int) -> None:
+        ratio = moments.unit if prepare.weight is None else moments.unit * prepare.weight
+        divisor = moments.count - ddof
+        relative = 0.0  # error of the variances that columns were divided by
+        if prepare.weight is not None:
+            offset = moments.sizes / np.maximum(moments.diagonal, np.finfo(float).tiny)
+            relative = moments.rounding * float(np.max(offset)) + 8 * UNIT
+        C = moments.scatter * ratio * ratio[:, None] / divisor
+        sizes = float(np.sum(moments.sizes * ratio**2)) / divisor
+        audit = moments.audit * float(np.max(ratio)) ** 2 / divisor
+        super().__init__(C, error=moments.rounding * sizes + audit + relative * float(np.trace(C)))
+        self.rank_bound = rank_bound
+        self.audited = moments.audit > 0
+        self.passes = 1

@@ -1,0 +1,140 @@
+"""Rows that arrive in batches, and models of parts: moments are merged, axes computed when they are asked for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ritz.decomposition import decompose_moments, summed
+from ritz.errors import AccuracyWarning, DataError
+from ritz.estimators.fitted import LEARNED, complaints
+from ritz.moments import Moments
+from ritz.rows import as_rows
+
+if TYPE_CHECKING:
+    from ritz.estimators.pca import PCA
+
+COLUMNS = ("n_features_in_", "feature_names_in_")  # what a model knows of its columns
+
+
+class Batches:
+    """partial_fit, for an estimator that can adopt a decomposition."""
+
+    _moments: Moments | None = None  # of the rows so far, where the model carries them
+    _dtype: np.dtype[Any] = np.dtype(np.float64)  # of the results
+    n_components: Any
+    n_features_in_: int
+    _request: Any
+    _columns: Any
+    _adopt: Any
+
+    def partial_fit(self, X: Any, y: Any = None, check_input: bool = True) -> Self:
+        """Take in a batch of rows, of any size. y and check_input are ignored.
+
+        Only moments are updated; axes are computed when they are asked for. The result is that of one fit on all rows,
+        whatever the batches.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA
+        >>> X = np.random.default_rng(0).standard_normal((100, 3)) * [3, 2, 1]
+        >>> pca = PCA(2).partial_fit(X[:1]).partial_fit(X[1:60]).partial_fit(X[60:])
+        >>> bool(np.allclose(pca.explained_variance_, PCA(2).fit(X).explained_variance_))
+        True
+        """
+        request, fresh = self._request(), "n_features_in_" not in self.__dict__
+        if not fresh and self._moments is None:
+            raise ValueError(
+                "this model kept no moments to add to, because of the solver or the number of columns; start a new one "
+                "with partial_fit"
+            )
+        if not fresh and _is_empty(X, self.n_features_in_):
+            return self
+        rows = as_rows(X)
+        if not fresh:
+            self._columns(X, rows, reset=False)
+        batch = summed(rows, request)
+        if fresh:
+            self._columns(X, rows, reset=True)
+        dtype, found = rows.result_dtype, batch
+        if self._moments is not None:
+            found, dtype = self._moments.merge(batch), np.result_type(self._dtype, dtype)
+        self._resume(found, dtype)
+        return self
+
+    def _resume(self, found: Moments, dtype: np.dtype[Any]) -> None:
+        """Stand on these moments in one step; what was computed from others is gone."""
+        kept = {name: value for name, value in self.__dict__.items() if name not in LEARNED}
+        self.__dict__ = kept | {"_moments": found, "_dtype": dtype, "n_samples_seen_": found.count}
+
+    def _settle(self) -> bool:
+        """Compute the axes from the moments of all batches so far; False where there is nothing to compute."""
+        if self._moments is None or "subspace_" in self.__dict__:
+            return False
+        fitted = decompose_moments(self._moments, self._request(), self._column_name)
+        for message in complaints(fitted, self.n_components):
+            warnings.warn(message, AccuracyWarning, stacklevel=4)
+        self._adopt(fitted, self._dtype)
+        return True
+
+    def _column_name(self, j: int) -> str:
+        names = self.__dict__.get("feature_names_in_")
+        return str(j) if names is None else repr(names[j])
+
+
+def _is_empty(X: Any, columns: int) -> bool:
+    """Whether X is a batch of no rows, with the right number of columns."""
+    return tuple(getattr(X, "shape", ())) == (0, columns)
+
+
+def merge(models: Iterable[PCA]) -> PCA:
+    """The model of all rows, from models of parts of them: equal to one fit on the whole.
+
+    Parameters
+    ----------
+    models : PCA fitted on rows with the same columns and the same preprocessing; the first one's parameters are kept
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ritz import PCA
+    >>> X = np.random.default_rng(0).standard_normal((100, 3)) * [3, 2, 1]
+    >>> whole = merge([PCA(2).fit(X[:40]), PCA(2).fit(X[40:])])
+    >>> bool(np.allclose(whole.explained_variance_, PCA(2).fit(X).explained_variance_))
+    True
+    """
+    parts = list(models)
+    if not parts:
+        raise ValueError("nothing to merge: the list of models is empty")
+    found = reduce(Moments.merge, [_mergeable(model, parts[0], i) for i, model in enumerate(parts)])
+    whole: PCA = clone(parts[0])
+    whole.__dict__.update({name: parts[0].__dict__[name] for name in COLUMNS if name in parts[0].__dict__})
+    whole._resume(found, np.result_type(*(model._dtype for model in parts)))
+    return whole
+
+
+def _mergeable(model: Any, first: Any, i: int) -> Moments:
+    """The moments of a PCA that has the columns and preprocessing of the first."""
+    if not isinstance(model, Batches):
+        raise TypeError(f"model {i} is a {type(model).__name__}; only PCA models merge")
+    if model._moments is None:
+        check_is_fitted(model)
+        raise DataError(f"model {i} carries no moments, because of its solver or its columns; use partial_fit for it")
+    if model.n_features_in_ != first.n_features_in_:
+        raise DataError(f"model {i} has {model.n_features_in_} columns, model 0 has {first.n_features_in_}")
+    names, expected = (list(part.__dict__.get("feature_names_in_", ())) for part in (model, first))
+    if names != expected:
+        odd = [pair for pair in zip(names or [None], expected or [None], strict=False) if pair[0] != pair[1]]
+        raise DataError(f"the columns of model {i} are not those of model 0: {odd[0][0]!r} instead of {odd[0][1]!r}")
+    for parameter in ("center", "scale", "ddof"):
+        theirs, ours = getattr(model, parameter), getattr(first, parameter)
+        if ours != theirs:
+            raise DataError(f"model {i} has {parameter}={theirs!r}, model 0 has {parameter}={ours!r}")
+    return model._moments

@@ -1,0 +1,200 @@
+"""Batches, and models of parts: any split gives the result of one fit."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ritz
+from helpers import sine
+from ritz import PCA, AccuracyWarning, DataError, merge
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((600, 8)) * [9, 7, 5, 3, 2, 1, 0.5, 0.1] + 50.0
+OPTIONS = {
+    "plain": {},
+    "scaled": {"scale": True},
+    "not centred": {"center": False},
+    "scaled only": {"center": False, "scale": True},
+    "whitened": {"whiten": True},
+    "ddof 0": {"ddof": 0},
+    "a share": {"n_components": 0.9},
+    "krylov": {"svd_solver": "krylov"},
+}
+
+
+def agree(found, expected, tol=2e-12):
+    """The same model, to what both certificates allow."""
+    largest = expected.explained_variance_[0]
+    np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, atol=tol * largest, rtol=0)
+    np.testing.assert_allclose(found.mean_, expected.mean_, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(found.total_variance_, expected.total_variance_, rtol=1e-11)
+    np.testing.assert_allclose(found.noise_variance_, expected.noise_variance_, atol=tol * largest)
+    bound = float(found.certificate_.angle_bounds.max() + expected.certificate_.angle_bounds.max())
+    assert sine(found.components_.T, expected.components_.T) <= bound
+    assert found.certificate_.satisfied
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("cuts", [[300], [1], [1, 2, 3], [2, 599], list(range(1, 600))], ids=len)
+def test_any_split_gives_the_result_of_one_fit(options, cuts):
+    parameters = {"n_components": 3} | OPTIONS[options]
+    expected = PCA(**parameters).fit(X)
+    batched = PCA(**parameters)
+    for batch in np.split(X, cuts):
+        assert batched.partial_fit(batch) is batched
+    tol = 2e-6 if options == "krylov" else 2e-12
+    agree(batched, expected, tol)
+    assert batched.n_samples_seen_ == 600
+    np.testing.assert_allclose(
+        np.abs(batched.transform(X)),
+        np.abs(expected.transform(X)),
+        atol=tol * 1e3 * np.abs(expected.transform(X)).max(),
+    )
+    parts = [part for part in np.split(X, cuts) if len(part) > 1]
+    if sum(map(len, parts)) == len(X):
+        agree(
+            merge([PCA(**parameters | {"n_components": 2}).fit(part) for part in parts]).set_params(**parameters),
+            expected,
+            tol,
+        )
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    n=st.integers(3, 60),
+    d=st.integers(1, 12),
+    cuts=st.lists(st.integers(0, 60), max_size=5),
+    offset=st.sampled_from([0.0, 1e3, 1e8]),
+    size=st.sampled_from([1.0, 2.0**-500, 2.0**500]),
+    seed=st.integers(0, 99),
+)
+def test_bounds_hold_for_any_batches(n, d, cuts, offset, size, seed):
+    rng = np.random.default_rng(seed)
+    data = (rng.standard_normal((n, d)) * np.linspace(3, 1, d) + offset) * size
+    k = min(n, d)
+    batched = PCA(k)
+    for batch in np.split(data, sorted(min(cut, n) for cut in cuts)):
+        if len(batch) or hasattr(batched, "n_features_in_"):
+            batched.partial_fit(batch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        low, high = batched.certificate_.value_bounds.T
+    wide = (data / size).astype(np.longdouble)
+    wide -= wide.mean(axis=0)
+    truth = np.linalg.svd(wide.astype(np.float64), compute_uv=False)[:k] ** 2 / (n - 1)
+    slack = 1e-13 * truth[0]
+    assert (low / size / size <= truth + slack).all()
+    assert (truth - slack <= high / size / size).all()
+
+
+def test_batches_may_be_smaller_than_the_number_of_components():
+    pca = PCA(5).partial_fit(X[:1])
+    with pytest.raises(DataError, match="at least 2 rows"):
+        _ = pca.components_
+    pca.partial_fit(X[1:3])
+    with pytest.raises(ValueError, match="must be between 1 and"):
+        pca.transform(X)
+    agree(pca.partial_fit(X[3:]), PCA(5).fit(X))
+
+
+def test_more_rows_after_the_axes_were_seen():
+    pca = PCA(3).partial_fit(X[:200])
+    first = pca.components_
+    pca.partial_fit(X[200:])
+    assert pca.components_ is not first
+    agree(pca, PCA(3).fit(X))
+    agree(PCA(3).fit(X[:200]).partial_fit(X[200:]), PCA(3).fit(X))  # fit, then more
+    agree(PCA(3).partial_fit(X[:77] * 100).fit(X), PCA(3).fit(X))  # fit forgets
+
+
+def test_frames_sparse_and_narrow_batches():
+    table = pd.DataFrame(X, columns=list("abcdefgh"))
+    pca = PCA(3).partial_fit(table[:100]).partial_fit(table[100:])
+    agree(pca, PCA(3).fit(X))
+    assert list(pca.feature_names_in_) == list("abcdefgh")
+    assert list(pca.get_feature_names_out()) == ["pca0", "pca1", "pca2"]
+    agree(PCA(3).partial_fit(sp.csr_array(X[:100])).partial_fit(X[100:]), PCA(3).fit(X))
+    narrow = X.astype(np.float32)
+    single = PCA(3).partial_fit(narrow[:300]).partial_fit(narrow[300:])
+    assert single.components_.dtype == np.float32
+    np.testing.assert_allclose(single.explained_variance_, PCA(3).fit(narrow).explained_variance_, rtol=1e-6)
+    assert single.partial_fit(X[:10]).components_.dtype == np.float64
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_bad_batches_change_nothing():
+    table = pd.DataFrame(X, columns=list("abcdefgh"))
+    pca = PCA(3).partial_fit(table[:300])
+    before = pickle.dumps(pca)
+    bad = X[:10].copy()
+    bad[4, 2] = np.nan
+    with pytest.raises(DataError, match="1 NaN, first at row 4, column 2"):
+        pca.partial_fit(bad)
+    with pytest.raises(ValueError, match="features"):
+        pca.partial_fit(X[:, :5])
+    with pytest.raises(ValueError, match="feature names"):
+        pca.partial_fit(table.rename(columns={"a": "z"}))
+    assert pca.partial_fit(table[:0]) is pca
+    assert pca.partial_fit(np.empty((0, 8))) is pca
+    with pytest.raises(DataError, match="0 sample"):
+        pca.partial_fit(np.empty((0, 7)))
+    assert pickle.dumps(pca) == before
+    fresh = PCA(3)
+    with pytest.raises(DataError):
+        fresh.partial_fit(bad)
+    assert not hasattr(fresh, "n_features_in_")
+    assert not hasattr(fresh, "components_")
+
+
+def test_too_many_columns_for_the_memory_allowed():
+    with pytest.raises(ValueError, match=r"moments of 900 columns take"):
+        PCA(2, memory_limit="1MB").partial_fit(np.ones((3, 900)))
+
+
+def test_a_pickled_stream_goes_on():
+    pca = pickle.loads(pickle.dumps(PCA(3).partial_fit(X[:200]))).partial_fit(X[200:])
+    agree(pca, PCA(3).fit(X))
+
+
+def test_merge_in_any_order():
+    parts = [PCA(3).fit(part) for part in np.split(X, [150, 400])]
+    expected = PCA(3).fit(X)
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        agree(merge(parts[i] for i in order), expected)
+    agree(merge([merge(parts[:2]), parts[2]]), expected)
+    assert parts[0].n_samples_seen_ == 150  # untouched
+    assert ritz.merge is merge
+
+
+@pytest.mark.parametrize(
+    ("other", "error", "message"),
+    [
+        (PCA(2).fit(X[:, :5]), DataError, "model 1 has 5 columns, model 0 has 8"),
+        (PCA(2, scale=True).fit(X), DataError, "model 1 has scale=True, model 0 has scale=False"),
+        (PCA(2, center=False).fit(X), DataError, "center=False"),
+        (PCA(2, ddof=0).fit(X), DataError, "ddof=0"),
+        (PCA(2).fit(pd.DataFrame(X, columns=list("abcdefgh"))), DataError, "'a' instead of None"),
+        (PCA(2), Exception, "not fitted"),
+        (PCA(2).fit(RNG.standard_normal((40, 2000))), DataError, "carries no moments"),
+        ("PCA", TypeError, "model 1 is a str"),
+    ],
+)
+def test_models_that_do_not_merge(other, error, message):
+    with pytest.raises(error, match=message):
+        merge([PCA(2).fit(X), other])
+
+
+def test_nothing_to_merge():
+    with pytest.raises(ValueError, match="empty"):
+        merge([])
+
+
+def test_a_model_without_moments_says_so():
+    with pytest.raises(ValueError, match="kept no moments"):
+        PCA(2).fit(RNG.standard_normal((40, 2000))).partial_fit(RNG.standard_normal((40, 2000)))
