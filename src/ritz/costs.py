@@ -101,7 +101,7 @@ def _form_covariance(rows: Rows) -> Cost:
     narrow = product_dtype(rows) == np.float32
     operations, rate = 1.0 * n * d * d, rates().narrow if narrow else rates().product
     if rows.density < FILLED:
-        operations, rate = operations * rows.density**2, SCATTER * rates().thin
+        operations, rate = rows.outer_work, SCATTER * rates().thin
     seconds = _walk(rows) + operations / rate
     # A sum in every thread, or one in either precision, finished ones waiting to be added, the matrix and a copy.
     memory = 8 * d * d * (4 + (2.5 if narrow else 2) * pinned.budget()) + _block_memory(rows) * (1.5 if narrow else 1)
@@ -109,10 +109,8 @@ def _form_covariance(rows: Rows) -> Cost:
 
 
 def _form_gram(rows: Rows) -> Cost:
-    n, d = rows.shape
-    operations, rate = 1.0 * n * n * d, 0.7 * rates().product
-    if rows.sparse:
-        operations, rate = operations * rows.density**2, SCATTER * rates().thin
+    n = rows.shape[0]
+    operations, rate = rows.inner_work, (SCATTER * rates().thin if rows.sparse else 0.7 * rates().product)
     seconds = 2 * _walk(rows) + operations / rate
     return _sum(_diagonal(rows), Cost(operations, 1, seconds, 8 * 3 * n * n + _thin_memory(rows, 16)))
 

@@ -12,7 +12,7 @@ import numpy as np
 from ritz.linalg import Array
 from ritz.threads import ordered, pinned
 
-COMPILE = 5_000_000  # stored entries from which numba is worth its import
+COMPILE = 2_000_000  # stored entries from which numba is worth its import
 LANES = 64
 
 
@@ -45,25 +45,30 @@ def _by_scipy(data: Any, indices: Any, indptr: Any, V: Array, out: Array, start:
 
 @cache
 def _compiled() -> Any:
+    """The same loop by numba, compiled once per machine where a folder for that can be written."""
     import numba
 
-    @numba.njit(nogil=True, fastmath={"contract", "nsz", "reassoc"})
-    def gather(data: Any, indices: Any, indptr: Any, V: Any, out: Any, start: int, stop: int) -> None:
-        columns = V.shape[1]
-        for i in range(start, stop):
-            row = out[i]
-            row[:] = 0.0
-            p, end = indptr[i], indptr[i + 1]
-            while p + 3 < end:  # four entries at a time keep more than one product under way
-                a, b, c, d = data[p], data[p + 1], data[p + 2], data[p + 3]
-                u, v, w, x = V[indices[p]], V[indices[p + 1]], V[indices[p + 2]], V[indices[p + 3]]
-                for j in range(columns):
-                    row[j] += a * u[j] + b * v[j] + c * w[j] + d * x[j]
-                p += 4
-            while p < end:
-                a, u = data[p], V[indices[p]]
-                for j in range(columns):
-                    row[j] += a * u[j]
-                p += 1
+    options: dict[str, Any] = {"nogil": True, "fastmath": {"contract", "nsz", "reassoc"}}
+    try:
+        return numba.njit(cache=True, **options)(_gather)
+    except RuntimeError:  # no such folder
+        return numba.njit(**options)(_gather)
 
-    return gather
+
+def _gather(data: Any, indices: Any, indptr: Any, V: Any, out: Any, start: int, stop: int) -> None:
+    columns = V.shape[1]
+    for i in range(start, stop):
+        row = out[i]
+        row[:] = 0.0
+        p, end = indptr[i], indptr[i + 1]
+        while p + 3 < end:  # four entries at a time keep more than one product under way
+            a, b, c, d = data[p], data[p + 1], data[p + 2], data[p + 3]
+            u, v, w, x = V[indices[p]], V[indices[p + 1]], V[indices[p + 2]], V[indices[p + 3]]
+            for j in range(columns):
+                row[j] += a * u[j] + b * v[j] + c * w[j] + d * x[j]
+            p += 4
+        while p < end:
+            a, u = data[p], V[indices[p]]
+            for j in range(columns):
+                row[j] += a * u[j]
+            p += 1

@@ -125,10 +125,14 @@ def _smallest(n: int, d: int) -> str:
 
 
 def _krylov_plans(rows: Rows, name: str, k: int, limit: int, why: str = "") -> list[Plan]:
-    """Block Krylov on the rows, where one pass multiplies by Z and by Zᵀ, and on the smaller dense matrix."""
+    """Block Krylov on the rows and on the smaller dense matrix.
+
+    One pass over dense rows multiplies by Z and by Zᵀ; sparse ones take two products anyway, on the smaller side.
+    """
     smaller = "covariance" if rows.shape[1] <= rows.shape[0] else "gram"
+    side = smaller if rows.sparse else "covariance"
     return [
-        _plan(rows, name, lambda rows: costs.krylov(rows, k, "covariance", False), limit, "covariance", False, why, k),
+        _plan(rows, name, lambda rows: costs.krylov(rows, k, side, False), limit, side, False, why, k),
         _plan(rows, name, lambda rows: costs.krylov(rows, k, smaller, True), limit, smaller, True, why, k),
     ]
 

@@ -105,10 +105,11 @@ class Covariance(Operator):
         """A V by a pass over the rows."""
         self.passes += 1
         W = self.prepare.weighted(V)
-        return self._corrected(*self.rows.normal(W, self._shifted, self.prepare.remainder(W)))
+        return self._corrected(*self.rows.normal(W, self.shifted, self.prepare.remainder(W)))
 
-    def _shifted(self, block: Block) -> Block:
-        return self.prepare.shifted(block, self.buffer())
+    def shifted(self, block: Block) -> Block:
+        """x − shift of a block, in memory that the next block will use again."""
+        return self.prepare.shifted(block, scratch("block", max(len(block), self.rows.thin_rows), self.dim))
 
     def _corrected(self, AW: Array, total: Array) -> Array:
         """Zᵀ(Z V)/(n − ddof) from products with rows that were only shifted: the small remainder of the mean and the
@@ -127,7 +128,7 @@ class Covariance(Operator):
             return super().ritz(Q, AQ)
         self.passes += 1
         W = self.prepare.weighted(Q)
-        AW, total, T = self.rows.normal(W, self._shifted, self.prepare.remainder(W), factor=True)
+        AW, total, T = self.rows.normal(W, self.shifted, self.prepare.remainder(W), factor=True)
         turned = rotation(T.T @ T / self.divisor, T / np.sqrt(self.divisor))
         return ritz_pairs(Q, self._corrected(AW, total), turned)
 
@@ -140,10 +141,6 @@ class Covariance(Operator):
         errors = column_norms(thin_product(self._dense, G) - AG) + self.rounding * column_norms(G)
         self._roughness = PROBE_FACTOR * float(errors.max())
         return ritz_pairs(Q, AQ, rotation(Q.T @ AQ))
-
-    def buffer(self) -> Array:
-        """Room for one preprocessed block."""
-        return scratch("block", self.rows.thin_rows, self.dim)
 
     def factor(self) -> Array:
         """F with FᵀF = C: the triangle of Z by TSQR when Z is tall, Z itself when it is wide."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from ritz.linalg import SKINNY, Array, column_norms, cross, gamma, orthonormalise, outside, times, triangle
+from ritz.linalg import SKINNY, Array, column_norms, gamma, orthonormalise, outside, triangle
 from ritz.operators.base import COMBINING, Operator
 from ritz.operators.covariance import Covariance
 from ritz.preprocessing import Preprocessing
@@ -166,18 +165,10 @@ class Gram(Operator):
             rows = self.covariance.rows
             rows = rows.limited(max(rows.most_bytes, 8 * V.shape[1] * rows.shape[1]))
             return rows.reduce(lambda blocks: self._combine_wide(blocks, V.shape[1]), _add, V, whole=True)
-        ZV = self.covariance.rows.reduce(self._combine, _add, V, thin=True)
+        ZV = self.covariance.rows.combine(V, self.covariance.shifted)
         if prepare.delta is not None:
             ZV -= np.outer(prepare.delta, V.sum(axis=0))
         return prepare.weighted(ZV)
-
-    def _combine(self, blocks: Iterable[tuple[Block, Array]]) -> Array:
-        """(x − shift) v, summed over a run of rows."""
-        buffer = self.covariance.buffer()
-        total: Any = 0.0
-        for block, V in blocks:
-            total += cross(self.covariance.prepare.shifted(block, buffer), V)
-        return total
 
     def _combine_wide(self, blocks: Iterable[tuple[Block, Array]], b: int) -> Array:
         """z v, for many columns: the result is large, so the cores share it, each with columns of its own."""
@@ -198,13 +189,10 @@ class Gram(Operator):
     def push(self, W: Array) -> Array:  # (d, b) -> (n, b)
         """Z W."""
         self.covariance.passes += 1
-        prepare, W = self.covariance.prepare, self.covariance.prepare.weighted(W)
-        remainder = prepare.remainder(W)
-
-        def push(block: Block) -> Array:
-            return times(prepare.shifted(block, scratch("block", *block.shape)), W) - remainder
-
-        return self.covariance.rows.map(push)
+        W = self.covariance.prepare.weighted(W)
+        ZW = self.covariance.rows.project(W, self.covariance.shifted)
+        ZW -= self.covariance.prepare.remainder(W)
+        return ZW
 
 
 def _add(a: Array, b: Array) -> Array:

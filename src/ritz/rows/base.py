@@ -105,6 +105,21 @@ class Rows(ABC):
 
         return self.reduce(project, _add, thin=True)
 
+    def combine(self, V: Array, shifted: Callable[[Block], Block]) -> Array:  # (n, b) -> (d, b)
+        """Σ (x − shift) v over all rows, for few columns."""
+
+        def combine(pairs: Iterable[tuple[Block, Array]]) -> Array:
+            total: Any = 0.0
+            for block, part in pairs:
+                total += cross(shifted(block), part)
+            return total
+
+        return self.reduce(combine, np.add, V, thin=True)
+
+    def project(self, W: Array, shifted: Callable[[Block], Block]) -> Array:  # (d, b) -> (n, b)
+        """Wᵀ(x − shift) of every row."""
+        return self.map(lambda block: times(shifted(block), W))
+
     def map(self, f: Callable[[Block], Block]) -> Block:
         """f of every block, stacked in order."""
         n, step = self.shape[0], self.block_rows
@@ -137,6 +152,18 @@ class Rows(ABC):
                 out[i : i + step, j : j + step] = part
                 out[j : j + step, i : i + step] = part.T
         return out
+
+    @property
+    def outer_work(self) -> float:
+        """Multiplications of XᵀX."""
+        n, d = self.shape
+        return 1.0 * n * d * d
+
+    @property
+    def inner_work(self) -> float:
+        """Multiplications of X Xᵀ."""
+        n, d = self.shape
+        return 1.0 * n * n * d
 
     @property
     def narrow(self) -> bool:

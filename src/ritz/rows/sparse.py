@@ -14,7 +14,6 @@ from ritz.gather import product
 from ritz.linalg import triangle
 from ritz.rows.array import check_shape, real_numbers
 from ritz.rows.base import ENTRY_BYTES, THIN_BYTES, Block, Rows
-from ritz.threads import team
 
 
 class Sparse(Rows):
@@ -59,14 +58,26 @@ class Sparse(Rows):
         by_columns = self._X.tocsc()
         return type(self._X)((by_columns.data, by_columns.indices, by_columns.indptr), shape=self.shape[::-1])
 
+    def combine(self, V: Any, shifted: Any) -> Any:
+        return product(self._by_columns, V)
+
+    def project(self, W: Any, shifted: Any) -> Any:
+        return product(self._X, W)
+
     def normal(self, W: Any, shifted: Any, remainder: Any, factor: bool = False) -> tuple[Any, ...]:
         """Two products that gather, one with the rows and one with the transpose, which is stored once."""
-        with team():
-            Y = product(self._X, W)
-            Y -= remainder
-            AW = product(self._by_columns, Y)
-        total = np.ones(len(Y)) @ Y
+        Y = self.project(W, shifted)
+        Y -= remainder
+        AW, total = self.combine(Y, shifted), np.ones(len(Y)) @ Y
         return (AW, total, triangle(Y)) if factor else (AW, total)
+
+    @cached_property
+    def outer_work(self) -> float:
+        return float(np.sum(np.square(np.diff(self._X.indptr), dtype=np.float64)))
+
+    @cached_property
+    def inner_work(self) -> float:
+        return float(np.sum(np.square(np.bincount(self._X.indices), dtype=np.float64)))
 
 
 def _rows_of(X: Any, start: int, stop: int) -> Any:
