@@ -231,7 +231,7 @@ def test_objects_without_rows_are_type_errors(source):
         PCA(1).fit(source)
 
 
-@pytest.mark.parametrize("source", ["data.csv", b"data", 3])
+@pytest.mark.parametrize("source", [b"data", 3])
 def test_things_without_rows(source):
     with pytest.raises((TypeError, ValueError)):
         PCA().fit(source)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ritz.eigenpairs import eigen
     from ritz.estimators import PCA, merge
     from ritz.planner import plan
+    from ritz.rows import read
 
 __version__ = "0.1.0"
 
@@ -22,6 +23,7 @@ _HOMES = {
     "merge": "ritz.estimators",
     "eigen": "ritz.eigenpairs",
     "plan": "ritz.planner",
+    "read": "ritz.rows",
     "compare": "ritz.comparison",
     "AccuracyWarning": "ritz.errors",
     "ColumnWarning": "ritz.errors",
@@ -31,7 +33,6 @@ _HOMES = {
 _ABSENT = {
     "KernelPCA": "use sklearn.decomposition.KernelPCA",
     "CompressedSensing": "use sklearn.linear_model.orthogonal_mp",
-    "read": "load the file into an array or a table and pass that to PCA.fit",
     "load": "use pickle or joblib between trusted programs",
     "report": "print(pca.certificate_)",
     "plot": "plot pca.explained_variance_ and pca.transform(X) with matplotlib",
@@ -48,6 +49,7 @@ __all__ = [
     "eigen",
     "merge",
     "plan",
+    "read",
     "solvers",
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from numbers import Integral
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -226,8 +227,9 @@ class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _columns(self, X: Any, rows: Rows, reset: bool) -> None:
         """Remember, or compare, how many columns there are and their names."""
-        if rows.names is not None and len(set(rows.names)) < len(rows.names):
-            # scikit-learn refuses tables whose names repeat; here their positions tell the columns apart.
+        repeated = rows.names is not None and len(set(rows.names)) < len(rows.names)
+        if repeated or isinstance(X, str | PathLike | Rows):
+            # scikit-learn refuses tables whose names repeat, and knows no files; here positions tell columns apart.
             X = np.broadcast_to(0.0, rows.shape)
         validate_data(self, X, reset=reset, skip_check_array=True)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
+from os import PathLike
 from typing import Any
 
 from ritz.rows.base import Rows
+from ritz.rows.files import read
 
 # The first class whose `opens` accepts the object walks it; modules are imported only when reached.
 SOURCES: list[str | type[Rows]] = [
@@ -17,7 +19,7 @@ SOURCES: list[str | type[Rows]] = [
 
 
 def as_rows(source: object) -> Rows:
-    """`source` as Rows: an array, a table, or anything with `__array__`.
+    """`source` as Rows: an array, a table, a sparse matrix, the path of a file, or anything with `__array__`.
 
     Examples
     --------
@@ -26,6 +28,8 @@ def as_rows(source: object) -> Rows:
     """
     if isinstance(source, Rows):
         return source
+    if isinstance(source, str | PathLike):
+        return read(source)
     for entry in SOURCES:
         kind: Any = _imported(entry) if isinstance(entry, str) else entry
         if kind.opens(source):
@@ -38,4 +42,4 @@ def _imported(entry: str) -> Any:
     return getattr(import_module(module), name)
 
 
-__all__ = ["SOURCES", "Rows", "as_rows"]
+__all__ = ["SOURCES", "Rows", "as_rows", "read"]

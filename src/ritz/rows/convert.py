@@ -13,8 +13,6 @@ class Convertible(Array):
     """An object that NumPy turns into an array, once, when it is opened."""
 
     def __init__(self, source: Any) -> None:
-        if isinstance(source, (str, bytes)) or hasattr(source, "__fspath__"):
-            raise TypeError(f"files cannot be opened yet: load {source!r} into an array or a table first")
         X = np.asarray(source)
         if X.dtype == object and not X.ndim:
             raise TypeError(f"cannot walk the rows of a {type(source).__name__}; pass a 2-D array or a table")

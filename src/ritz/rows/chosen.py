@@ -1,0 +1,96 @@
+"""Some of the columns and rows of another source, and values for what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.rows.base import Block, Rows
+
+
+class Chosen(Rows):
+    """Columns, and rows where not all are kept, of another source. Only blocks are copied."""
+
+    def __init__(
+        self,
+        base: Rows,
+        columns: NDArray[np.intp],
+        kept: NDArray[np.intp] | None = None,
+        fill: NDArray[np.floating] | None = None,
+    ) -> None:
+        self._base, self._columns, self._kept, self._fill = base, columns, kept, fill
+        self.shape = (base.shape[0] if kept is None else len(kept), len(columns))
+        self.dtype = base.dtype
+        self.names = None if base.names is None else tuple(base.names[j] for j in columns)
+
+    @classmethod
+    def opens(cls, source: object) -> bool:
+        return False  # made by `read` alone
+
+    def block(self, start: int, stop: int) -> Block:
+        kept = self._kept
+        return self._finish(self._base.block(start, stop) if kept is None else self._base.take(kept[start:stop]))
+
+    def take(self, indices: NDArray[np.integer]) -> Block:
+        return self._finish(self._base.take(indices if self._kept is None else self._kept[indices]))
+
+    def _finish(self, block: Block) -> Block:
+        block = block[:, self._columns]
+        if self._fill is None:
+            return block
+        gaps = np.isnan(block)
+        return np.where(gaps, self._fill.astype(block.dtype), block) if gaps.any() else block
+
+
+def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], missing: str) -> Rows:
+    """The columns asked for but those left out, with missing values dealt with."""
+    picked = list(range(rows.shape[1])) if columns is None else [position(rows, column) for column in columns]
+    left_out = {position(rows, column) for column in without}
+    places = np.array([j for j in picked if j not in left_out], np.intp)
+    if not len(places):
+        raise DataError("no column is left to decompose")
+    chosen = rows if list(places) == list(range(rows.shape[1])) else Chosen(rows, places)
+    if missing not in ("error", "drop", "mean"):
+        raise ValueError(f"missing={missing!r} must be 'error', 'drop' or 'mean'")
+    if missing == "error" or rows.dtype.kind != "f" or rows.sparse:
+        return chosen
+    return _without_gaps(rows, chosen, places, missing)
+
+
+def position(rows: Rows, column: Any) -> int:
+    """Where a column stands, by its name or its position."""
+    names = list(rows.names or ())
+    if column in names:
+        return names.index(column)
+    whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
+    if whole and -rows.shape[1] <= column < rows.shape[1]:
+        return int(column) % rows.shape[1]
+    known = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
+    raise DataError(f"there is no column {column!r}; there are {rows.shape[1]}" + (f": {known}" if known else ""))
+
+
+def _without_gaps(rows: Rows, chosen: Rows, places: NDArray[np.intp], missing: str) -> Rows:
+    """The chosen columns without rows that have gaps, or with the mean of a column in its gaps."""
+    if missing == "drop":
+        whole = np.flatnonzero(chosen.map(lambda block: np.asarray(_present(block).all(axis=1))))
+        if not len(whole):
+            raise DataError(f"missing='drop' would drop all {rows.shape[0]} rows: every one has a missing value")
+        return chosen if len(whole) == rows.shape[0] else Chosen(rows, places, whole)
+
+    def sums(blocks: Iterable[Block]) -> Any:
+        return sum(np.stack([np.nansum(part, axis=0, dtype=float), _present(part).sum(axis=0)]) for part in blocks)
+
+    total, count = chosen.reduce(sums, np.add)
+    if not count.all():
+        empty = int(np.argmin(count))
+        raise DataError(f"missing='mean', but column {chosen.name(empty)} has no value at all; leave it out")
+    return Chosen(rows, places, fill=total / count)
+
+
+def _present(block: Block) -> NDArray[np.bool_]:
+    """Which entries are there."""
+    return ~np.isnan(block)

@@ -1,0 +1,65 @@
+"""Files as sources of rows. A new format is a function in a file of its own and one line in the table below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ritz.errors import DataError
+from ritz.rows.base import Rows
+from ritz.rows.chosen import choose
+
+# What opens a file, by the end of its name; modules are imported only when reached.
+FORMATS = {
+    ".npy": "ritz.rows.npy:open_npy",
+    ".npz": "ritz.rows.npy:open_npz",
+}
+ADVICE = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as CSV, or pass pandas.read_excel(path)"),
+    **dict.fromkeys((".csv", ".tsv", ".txt"), "pass pandas.read_csv(path)"),
+    **dict.fromkeys((".parquet", ".pq"), "pass pandas.read_parquet(path)"),
+}
+
+
+def read(
+    path: str | PathLike[str],
+    columns: Iterable[Any] | None = None,
+    label: Any = None,
+    transpose: bool = False,
+    missing: str = "error",
+) -> Rows:
+    """A file as rows, to be passed to any estimator; only what is needed is read, and only when.
+
+    Parameters
+    ----------
+    path : .npy, mapped into memory; .npz with one array or a sparse matrix
+    columns : names or positions of the columns to use; all of them by default
+    label : a column that is left out
+    transpose : whether the samples are the columns of the file
+    missing : "error", "drop" the rows with missing values, or put the "mean" of a column there
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from ritz import PCA, read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/x.npy", np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]))
+    ...     PCA(1).fit(read(f"{folder}/x.npy")).explained_variance_.round(4)
+    array([10.301])
+    """
+    from ritz.rows import as_rows
+
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {str(path)!r}")
+    entry = FORMATS.get(path.suffix.lower())
+    if entry is None:
+        advice = ADVICE.get(path.suffix.lower(), f"known formats: {', '.join(FORMATS)}")
+        raise DataError(f"cannot read {path.name!r} by the end of its name; {advice}")
+    module, name = entry.split(":")
+    opened = getattr(import_module(module), name)(path)
+    rows = as_rows(opened.T if transpose else opened)
+    return choose(rows, columns, [] if label is None else [label], missing)

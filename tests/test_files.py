@@ -1,0 +1,178 @@
+"""Files give what their arrays give; damaged and hostile ones give errors."""
+
+import zipfile
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import ritz
+from ritz import PCA, DataError, read
+from ritz.rows import npy
+
+X = np.random.default_rng(0).standard_normal((300, 7)) * [7, 6, 5, 4, 3, 2, 1] + 3.0
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, X)
+    return path
+
+
+@pytest.mark.parametrize(
+    "make", [lambda a: a, np.asfortranarray, lambda a: a.astype(">f4"), lambda a: a.astype(np.int16)]
+)
+def test_npy_equals_its_array(tmp_path, make):
+    path, data = tmp_path / "x.npy", make(X)
+    np.save(path, data)
+    for source in (path, str(path), read(path)):
+        found, expected = PCA(3).fit(source), PCA(3).fit(data)
+        np.testing.assert_array_equal(found.components_, expected.components_)
+        np.testing.assert_array_equal(found.transform(source), expected.transform(data))
+    assert found.components_.dtype == expected.components_.dtype
+    assert found.n_features_in_ == 7
+
+
+def test_npy_is_mapped_not_read(tmp_path):
+    import tracemalloc
+
+    path = tmp_path / "x.npy"
+    np.lib.format.open_memmap(path, "w+", np.float32, (400_000, 50))[:] = 1.0
+    PCA(2).fit(X)
+    tracemalloc.start()
+    rows = read(path)
+    rows.reduce(lambda run: sum(float(block[0, 0]) for block in run), float.__add__)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2e6
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_npz_with_a_sparse_matrix(tmp_path, kind, compressed):
+    S = sp.random_array((200, 30), density=0.2, format=kind, rng=np.random.default_rng(1))
+    sp.save_npz(tmp_path / "s.npz", S, compressed=compressed)
+    assert read(tmp_path / "s.npz").sparse
+    found, expected = PCA(3).fit(tmp_path / "s.npz"), PCA(3).fit(S)
+    np.testing.assert_array_equal(found.components_, expected.components_)
+    flipped = PCA(3).fit(read(tmp_path / "s.npz", transpose=True))
+    np.testing.assert_allclose(flipped.explained_variance_, PCA(3).fit(S.T).explained_variance_, rtol=1e-10)
+
+
+def test_npz_with_one_array_or_more(tmp_path):
+    np.savez(tmp_path / "one.npz", X)
+    np.testing.assert_array_equal(PCA(2).fit(tmp_path / "one.npz").components_, PCA(2).fit(X).components_)
+    np.savez(tmp_path / "two.npz", a=X, b=X)
+    with pytest.raises(DataError, match="2 arrays \\('a', 'b'\\)"):
+        read(tmp_path / "two.npz")
+    np.savez(tmp_path / "none.npz")
+    with pytest.raises(DataError, match="0 arrays"):
+        read(tmp_path / "none.npz")
+
+
+def test_columns_label_and_transpose(saved):
+    for columns, label, picked in (
+        ([2, 0], None, [2, 0]),
+        (None, 3, [0, 1, 2, 4, 5, 6]),
+        ([0, 1, -1], 1, [0, 6]),
+        (range(7), None, range(7)),
+    ):
+        rows = read(saved, columns=columns, label=label)
+        found, expected = PCA(2).fit(rows), PCA(2).fit(X[:, list(picked)])
+        np.testing.assert_allclose(found.components_, expected.components_, atol=1e-12)
+        np.testing.assert_array_equal(rows.take(np.array([5, 2])), X[[5, 2]][:, list(picked)])
+    np.testing.assert_array_equal(read(saved, transpose=True).block(0, 7), X.T)
+    with pytest.raises(DataError, match="no column 7; there are 7"):
+        read(saved, columns=[7])
+    with pytest.raises(DataError, match="no column 'age'"):
+        read(saved, label="age")
+    with pytest.raises(DataError, match="no column is left"):
+        read(saved, columns=[1], label=1)
+
+
+def test_missing_values(tmp_path):
+    data = X.copy()
+    data[3, 2] = data[3, 5] = data[200, 0] = np.nan
+    np.save(tmp_path / "m.npy", data)
+    with pytest.raises(DataError, match="3 NaN, first at row 3, column 2"):
+        PCA(2).fit(tmp_path / "m.npy")
+    dropped = PCA(2).fit(read(tmp_path / "m.npy", missing="drop"))
+    np.testing.assert_allclose(dropped.components_, PCA(2).fit(np.delete(data, [3, 200], 0)).components_, atol=1e-12)
+    filled = np.where(np.isnan(data), np.nanmean(data, axis=0), data)
+    meant = PCA(2).fit(read(tmp_path / "m.npy", missing="mean"))
+    np.testing.assert_allclose(meant.components_, PCA(2).fit(filled).components_, atol=1e-12)
+    assert read(tmp_path / "m.npy", columns=[1, 3], missing="drop").shape == (300, 2)  # nothing is missing there
+    with pytest.raises(ValueError, match="missing='zero' must be"):
+        read(tmp_path / "m.npy", missing="zero")
+    data[:, 4] = np.nan
+    np.save(tmp_path / "m.npy", data)
+    with pytest.raises(DataError, match="drop all 300 rows"):
+        read(tmp_path / "m.npy", missing="drop")
+    with pytest.raises(DataError, match="column 4 has no value"):
+        read(tmp_path / "m.npy", missing="mean")
+
+
+@pytest.mark.parametrize("cut", [0, 3, 20, 100, 1000, -1])
+def test_truncated_files(saved, tmp_path, cut):
+    whole = saved.read_bytes()
+    saved.write_bytes(whole[:cut])
+    with pytest.raises(DataError, match=r"cut short|no whole"):
+        read(saved)
+    np.savez(tmp_path / "x.npz", X)
+    whole = (tmp_path / "x.npz").read_bytes()
+    (tmp_path / "x.npz").write_bytes(whole[:cut])
+    with pytest.raises(DataError, match="no whole"):
+        read(tmp_path / "x.npz")
+
+
+class Trap:
+    def __reduce__(self):
+        return (pytest.fail, ("the pickle was opened",))
+
+
+def test_pickles_are_never_opened(tmp_path):
+    np.save(tmp_path / "p.npy", np.array([[Trap(), 1]], dtype=object), allow_pickle=True)
+    with pytest.raises(DataError, match="Python objects"):
+        read(tmp_path / "p.npy")
+    np.savez(tmp_path / "p.npz", np.array([[Trap(), 1]], dtype=object))
+    with pytest.raises(DataError, match="plain numbers"):
+        read(tmp_path / "p.npz")
+    with zipfile.ZipFile(tmp_path / "q.npz", "w") as archive:
+        archive.writestr("data.pkl", b"cos\nsystem\n(S'true'\ntR.")
+    with pytest.raises(DataError, match="plain numbers"):
+        read(tmp_path / "q.npz")
+
+
+def test_archives_that_unpack_to_too_much(tmp_path, monkeypatch):
+    monkeypatch.setattr(npy, "CAP", 10_000)
+    np.savez_compressed(tmp_path / "bomb.npz", np.zeros((1000, 100)))
+    with pytest.raises(DataError, match="would unpack to"):
+        read(tmp_path / "bomb.npz")
+
+
+def test_sparse_archives_that_are_damaged(tmp_path):
+    S = sp.random_array((20, 10), density=0.3, format="csr", rng=np.random.default_rng(0))
+    parts = {"format": np.array("csr"), "shape": S.shape, "data": S.data, "indices": S.indices, "indptr": S.indptr}
+    np.savez(tmp_path / "s.npz", **parts | {"indices": S.indices + 100})
+    with pytest.raises(DataError, match="damaged"):
+        PCA(2).fit(tmp_path / "s.npz")
+    np.savez(tmp_path / "s.npz", **parts | {"indptr": S.indptr[:-3]})
+    with pytest.raises(DataError, match="damaged"):
+        PCA(2).fit(tmp_path / "s.npz")
+    np.savez(tmp_path / "s.npz", **parts | {"format": np.array("xyz")})
+    with pytest.raises(DataError, match="format 'xyz'"):
+        read(tmp_path / "s.npz")
+
+
+def test_what_cannot_be_read_says_what_to_do(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no file"):
+        PCA(2).fit(tmp_path / "absent.npy")
+    for name, advice in (("a.xlsx", "save the sheet as CSV"), ("a.csv", "read_csv"), ("a.foo", r"\.npy")):
+        (tmp_path / name).write_bytes(b"")
+        with pytest.raises(DataError, match=advice):
+            read(tmp_path / name)
+    np.save(tmp_path / "one.npy", np.ones(5))
+    with pytest.raises(DataError, match="2D"):
+        read(tmp_path / "one.npy")
+    assert ritz.read is read
