@@ -3,11 +3,13 @@
 import zipfile
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
 import ritz
-from ritz import PCA, DataError, read
+from ritz import PCA, ColumnWarning, DataError, read
 from ritz.rows import npy
 
 X = np.random.default_rng(0).standard_normal((300, 7)) * [7, 6, 5, 4, 3, 2, 1] + 3.0
@@ -176,3 +178,108 @@ def test_what_cannot_be_read_says_what_to_do(tmp_path):
     with pytest.raises(DataError, match="2D"):
         read(tmp_path / "one.npy")
     assert ritz.read is read
+
+
+NAMES = list("abcdefg")
+
+
+def table(data=X, **more):
+    return pa.table({name: data[:, j] for j, name in enumerate(NAMES)} | more)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("group", [1, 7, 100, 1000])
+def test_parquet_equals_its_table(tmp_path, group):
+    path = tmp_path / "x.parquet"
+    pq.write_table(table(), path, row_group_size=group)
+    expected = PCA(3).fit(X)
+    rows = read(path)
+    assert rows.names == tuple(NAMES)
+    np.testing.assert_array_equal(rows.block(5, 250), X[5:250])
+    np.testing.assert_array_equal(rows.take(np.array([299, 0, 120])), X[[299, 0, 120]])
+    np.testing.assert_array_equal(rows.map(lambda block: block * 2), X * 2)
+    for solver in ("auto", "covariance", "gram", "svd", "krylov"):
+        found = PCA(3, svd_solver=solver).fit(path)
+        np.testing.assert_allclose(found.components_, expected.components_, atol=1e-5 if solver == "krylov" else 1e-11)
+        np.testing.assert_allclose(found.transform(path), found.transform(X), atol=1e-12)
+        np.testing.assert_allclose(found.reconstruction_error(path), found.reconstruction_error(X), atol=1e-12)
+    assert list(found.feature_names_in_) == NAMES
+    part = read(path, columns=["f", "b"])
+    np.testing.assert_allclose(PCA(2).fit(part).components_, PCA(2).fit(X[:, [5, 1]]).components_, atol=1e-11)
+    with pytest.raises(DataError, match="not those the model"):
+        found.transform(read(path, columns=NAMES[::-1]))
+
+
+def test_parquet_of_vectors_and_folders(tmp_path):
+    narrow = X.astype(np.float32)
+    for kind in (pa.list_(pa.float32()), pa.list_(pa.float32(), 7), pa.large_list(pa.float32())):
+        vectors = pa.array(list(narrow), kind)
+        pq.write_table(pa.table({"id": np.arange(300), "v": vectors}), tmp_path / "v.parquet", row_group_size=64)
+        with pytest.warns(ColumnWarning, match="columns left out: 'id'; only the vectors in 'v' are used"):
+            rows = read(tmp_path / "v.parquet")
+        assert rows.dtype == np.float32
+        assert rows.names[:2] == ("v_0", "v_1")
+        np.testing.assert_array_equal(rows.block(0, 300), narrow)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    with pytest.raises(DataError, match=r"no \.parquet file"):
+        read(folder)
+    for i, part in enumerate(np.split(X, [100, 130])):
+        pq.write_table(table(part), folder / f"{i}.parquet")
+    np.testing.assert_allclose(PCA(3).fit(folder).components_, PCA(3).fit(X).components_, atol=1e-11)
+    pq.write_table(table().drop_columns("a"), folder / "9.parquet")
+    with pytest.raises(DataError, match="are not those of"):
+        read(folder)
+
+
+def test_parquet_types_gaps_and_text(tmp_path):
+    path = tmp_path / "x.parquet"
+    word = pa.array(["yes", "no", None] * 100)
+    gaps = pa.array([None if i in (5, 99) else i for i in range(300)], pa.int32())
+    pq.write_table(table(word=word, gaps=gaps, flag=np.arange(300) % 3 == 0), path, row_group_size=90)
+    with pytest.warns(ColumnWarning, match="columns left out: 'word'; they hold no numbers"):
+        rows = read(path)
+    assert rows.names == (*NAMES, "gaps", "flag")
+    with pytest.raises(DataError, match="2 NaN, first at row 5, column 'gaps'"):
+        PCA(2).fit(rows)
+    with pytest.warns(ColumnWarning):
+        kept = read(path, missing="drop")
+    full = np.column_stack([X, np.arange(300.0), np.arange(300) % 3 == 0])
+    whole = np.delete(full, [5, 99], 0)
+    assert kept.shape == (298, 9)
+    np.testing.assert_array_equal(kept.map(lambda block: block), whole)
+    np.testing.assert_allclose(PCA(2).fit(kept).components_, PCA(2).fit(whole).components_, atol=1e-11)
+    V = np.ones((298, 2))
+    sums = kept.reduce(lambda pairs: sum(b.T @ v for b, v in pairs), np.add, beside=V)
+    np.testing.assert_allclose(sums, whole.T @ V, rtol=1e-12)
+    with pytest.warns(ColumnWarning):
+        meant = read(path, missing="mean", label="flag")
+    full[[5, 99], 7] = np.delete(np.arange(300.0), [5, 99]).mean()
+    np.testing.assert_allclose(PCA(2).fit(meant).components_, PCA(2).fit(full[:, :8]).components_, atol=1e-11)
+    pq.write_table(pa.table({"word": word}), path)
+    with pytest.raises(DataError, match="no column holds numbers"):
+        read(path)
+
+
+def test_parquet_that_is_damaged(tmp_path):
+    path = tmp_path / "x.parquet"
+    pq.write_table(table(), path, write_page_checksum=True)
+    whole = path.read_bytes()
+    for cut in (0, 10, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(DataError, match="no whole Parquet file"):
+            read(path)
+    middle = bytearray(whole)
+    middle[200:2000] = bytes(1800)
+    path.write_bytes(middle)
+    with pytest.raises(DataError, match=r"row group 0 of .* is damaged"):
+        PCA(2).fit(path)
+    vectors = pa.array([[1.0, 2.0], [3.0, 4.0, 5.0]] * 5)
+    pq.write_table(pa.table({"v": vectors}), path)
+    with pytest.raises(DataError, match="in row 1 of column 'v' has 3 numbers, the first one has 2"):
+        PCA(1).fit(path)
+    pq.write_table(pa.table({"v": pa.array([[1.0, 2.0], None] * 5)}), path)
+    with pytest.raises(DataError, match="no vector in row 1"):
+        PCA(1).fit(path)
+    with pytest.raises(DataError, match="cannot be transposed"):
+        read(path, transpose=True)

@@ -160,7 +160,7 @@ def provisional_mean(rows: Rows, dtype: np.dtype[Any]) -> tuple[Array, Array]:
     if rows.sparse:
         return np.zeros(d), np.ones(d)
     size = min(n, SAMPLE, max(16, WIDE // d))
-    sample = rows.take(np.unique(np.linspace(0, n - 1, size).astype(np.intp))).astype(np.float64)
+    sample = rows.sample(size).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         mean = np.mean(sample / len(sample), axis=0) * len(sample)
         mean = np.where((sample == sample[0]).all(axis=0), sample[0], mean)

@@ -228,10 +228,28 @@ class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _columns(self, X: Any, rows: Rows, reset: bool) -> None:
         """Remember, or compare, how many columns there are and their names."""
         repeated = rows.names is not None and len(set(rows.names)) < len(rows.names)
-        if repeated or isinstance(X, str | PathLike | Rows):
-            # scikit-learn refuses tables whose names repeat, and knows no files; here positions tell columns apart.
+        if isinstance(X, str | PathLike | Rows) and not repeated:
+            self._columns_of_file(rows, reset)
+            return
+        if repeated:
+            # scikit-learn refuses tables whose names repeat; here their positions tell the columns apart.
             X = np.broadcast_to(0.0, rows.shape)
         validate_data(self, X, reset=reset, skip_check_array=True)
+
+    def _columns_of_file(self, rows: Rows, reset: bool) -> None:
+        """The same for files, which scikit-learn does not know."""
+        known = self.__dict__.get("feature_names_in_")
+        names = None if rows.names is None else np.array(rows.names, dtype=object)
+        if not reset and known is not None and names is not None and list(known) != list(names):
+            raise DataError(
+                f"the columns of the file are not those the model was learned from: {list(names[:5])} instead of "
+                f"{list(known[:5])}"
+            )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            validate_data(self, np.broadcast_to(0.0, rows.shape), reset=reset, skip_check_array=True)
+        if reset and names is not None:
+            self.feature_names_in_ = names
 
     @property
     def loadings_(self) -> Array:  # (d, k)

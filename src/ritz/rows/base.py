@@ -58,6 +58,10 @@ class Rows(ABC):
         """The rows at these indices, stacked."""
         return np.concatenate([self.block(i, i + 1) for i in indices])
 
+    def sample(self, size: int) -> Block:
+        """About so many rows, from all over the data."""
+        return self.take(np.unique(np.linspace(0, self.shape[0] - 1, size).astype(np.intp)))
+
     def reduce(
         self,
         f: Callable[[Iterable[Any]], Partial],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block, Rows
+from ritz.rows.streamed import Sequential
 
 
-class Chosen(Rows):
+class Chosen(Sequential):
     """Columns, and rows where not all are kept, of another source. Only blocks are copied."""
 
     def __init__(
@@ -37,6 +39,31 @@ class Chosen(Rows):
 
     def take(self, indices: NDArray[np.integer]) -> Block:
         return self._finish(self._base.take(indices if self._kept is None else self._kept[indices]))
+
+    def sample(self, size: int) -> Block:
+        return self._finish(self._base.sample(size)) if self._kept is None else super().sample(size)
+
+    def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
+        runs = self._base._runs(step, least, most)
+        if self._kept is None:
+            return runs
+        ends = np.searchsorted(self._kept, [runs[0][0], *(stop for _, stop in runs)])
+        return [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
+
+    def _blocks(self, start: int, stop: int, step: int, beside: Block | None) -> Iterator[Any]:
+        for block, at in self._kept_blocks(start, stop, step):
+            piece = self._finish(block)
+            yield piece if beside is None else (piece, beside[at : at + len(piece)])
+
+    def _kept_blocks(self, start: int, stop: int, step: int) -> Iterator[tuple[Block, int]]:
+        """Blocks of the rows kept, and where they begin among them."""
+        kept = np.arange(start, stop) if self._kept is None else self._kept[start:stop]
+        at, row = start, int(kept[0])
+        for block in self._base._blocks(row, int(kept[-1]) + 1, step, None):
+            here = kept[at - start : np.searchsorted(kept, row + len(block))] - row
+            if len(here):
+                yield (block if len(here) == len(block) else block[here]), at
+            at, row = at + len(here), row + len(block)
 
     def _finish(self, block: Block) -> Block:
         block = block[:, self._columns]

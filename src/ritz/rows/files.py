@@ -16,11 +16,12 @@ from ritz.rows.chosen import choose
 FORMATS = {
     ".npy": "ritz.rows.npy:open_npy",
     ".npz": "ritz.rows.npy:open_npz",
+    ".parquet": "ritz.rows.parquet:open_parquet",
+    ".pq": "ritz.rows.parquet:open_parquet",
 }
 ADVICE = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as CSV, or pass pandas.read_excel(path)"),
     **dict.fromkeys((".csv", ".tsv", ".txt"), "pass pandas.read_csv(path)"),
-    **dict.fromkeys((".parquet", ".pq"), "pass pandas.read_parquet(path)"),
 }
 
 
@@ -35,7 +36,8 @@ def read(
 
     Parameters
     ----------
-    path : .npy, mapped into memory; .npz with one array or a sparse matrix
+    path : .npy, mapped into memory; .npz with one array or a sparse matrix; .parquet, or a folder of such files, with
+        numbers in columns or vectors in one column
     columns : names or positions of the columns to use; all of them by default
     label : a column that is left out
     transpose : whether the samples are the columns of the file
@@ -55,11 +57,13 @@ def read(
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
-    entry = FORMATS.get(path.suffix.lower())
+    entry = FORMATS[".parquet"] if path.is_dir() else FORMATS.get(path.suffix.lower())
     if entry is None:
         advice = ADVICE.get(path.suffix.lower(), f"known formats: {', '.join(FORMATS)}")
         raise DataError(f"cannot read {path.name!r} by the end of its name; {advice}")
     module, name = entry.split(":")
     opened = getattr(import_module(module), name)(path)
+    if transpose and not hasattr(opened, "T"):
+        raise DataError(f"{path.name!r} cannot be transposed while it is read; write it with samples as rows")
     rows = as_rows(opened.T if transpose else opened)
     return choose(rows, columns, [] if label is None else [label], missing)

@@ -1,0 +1,91 @@
+"""Sources that are read from a beginning to an end, part by part, rather than entry by entry."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.rows.base import LANES, Block, Rows
+
+
+class Sequential(Rows):
+    """Rows whose blocks come cheaper in order than one by one: every pass goes along runs of them."""
+
+    def map(self, f: Callable[[Block], Block]) -> Block:
+        step, out, at = self.block_rows, None, 0
+
+        def run(ends: tuple[int, int]) -> list[Block]:
+            return [f(block) for block in self._blocks(*ends, step, None)]
+
+        with closing(self._walk(run, self._runs(step, 1, LANES))) as results:
+            for part in chain.from_iterable(results):
+                out = np.empty((self.shape[0], *part.shape[1:]), part.dtype) if out is None else out
+                out[at : at + len(part)] = part
+                at += len(part)
+        assert out is not None  # there is at least one row
+        return out
+
+
+class Streamed(Sequential):
+    """Rows in parts that can be read independently of each other, each from its beginning.
+
+    A part is walked by one thread: reading overlaps computing, and no part is read twice in a pass.
+    """
+
+    edges: NDArray[np.int64]  # where the parts begin, and the end
+
+    @abstractmethod
+    def stream(self, part: int, step: int) -> Iterator[Block]:
+        """The rows of a part in blocks of at most `step`."""
+
+    def block(self, start: int, stop: int) -> Block:
+        blocks = list(self._blocks(start, stop, max(1, stop - start), None))
+        return np.concatenate(blocks) if blocks else np.empty((0, self.shape[1]), self.dtype)
+
+    def take(self, indices: NDArray[np.integer]) -> Block:
+        out = np.empty((len(indices), self.shape[1]), self.dtype)
+        parts = np.searchsorted(self.edges, indices, side="right") - 1
+        for part in np.unique(parts):
+            first = int(self.edges[part])
+            for block in self.stream(int(part), self.block_rows):
+                here = (indices >= first) & (indices < first + len(block))
+                out[here] = block[np.asarray(indices)[here] - first]
+                first += len(block)
+        return out
+
+    def sample(self, size: int) -> Block:
+        """Rows from the first, the middle and the last part: those from all over would take a pass of their own."""
+        parts = sorted({0, (len(self.edges) - 1) // 2, len(self.edges) - 2})
+        return np.concatenate([self.head(part, -(-size // len(parts))) for part in parts])
+
+    def head(self, part: int, count: int) -> Block:
+        """At most so many rows from the beginning of a part."""
+        return next(iter(self.stream(part, count)))
+
+    def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
+        """Runs of whole parts, about equal."""
+        count = min(most, LANES, len(self.edges) - 1)
+        cuts = np.unique(np.searchsorted(self.edges, np.linspace(0, self.shape[0], count + 1)))
+        ends = self.edges[np.unique(np.concatenate([[0], cuts, [len(self.edges) - 1]]))]
+        return [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
+
+    def _blocks(self, start: int, stop: int, step: int, beside: Block | None) -> Iterator[Any]:
+        first = int(np.searchsorted(self.edges, start, side="right")) - 1
+        for part in range(first, len(self.edges) - 1):
+            at = int(self.edges[part])
+            if at >= stop:
+                return
+            for block in self.stream(part, step):
+                low, high = max(start - at, 0), min(stop - at, len(block))
+                if low < high:
+                    piece = block[low:high]
+                    yield piece if beside is None else (piece, beside[at + low : at + high])
+                at += len(block)
+                if at >= stop:
+                    return
