@@ -2,15 +2,17 @@
 
 import zipfile
 
+import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
+import zarr
 
 import ritz
 from ritz import PCA, ColumnWarning, DataError, read
-from ritz.rows import npy
+from ritz.rows import npy, stored
 
 X = np.random.default_rng(0).standard_normal((300, 7)) * [7, 6, 5, 4, 3, 2, 1] + 3.0
 
@@ -283,3 +285,83 @@ def test_parquet_that_is_damaged(tmp_path):
         PCA(1).fit(path)
     with pytest.raises(DataError, match="cannot be transposed"):
         read(path, transpose=True)
+
+
+@pytest.fixture
+def h5(tmp_path):
+    return tmp_path / "x.h5"
+
+
+@pytest.mark.parametrize("chunks", [None, (13, 7), (300, 2), (1, 7)])
+@pytest.mark.parametrize("library", ["hdf5", "zarr"])
+def test_stored_arrays_equal_their_arrays(tmp_path, library, chunks, monkeypatch):
+    monkeypatch.setattr(stored, "PART_BYTES", 40 * 56)
+    narrow = X.astype(np.float32)
+    if library == "hdf5":
+        path = tmp_path / "x.h5"
+        with h5py.File(path, "w") as file:
+            file.create_dataset("deep/matrix", data=narrow, chunks=chunks, compression="gzip" if chunks else None)
+            file["label"] = np.arange(300)
+    else:
+        path = tmp_path / "x.zarr"
+        zarr.create_array(str(path), data=narrow, chunks=chunks or (300, 7))
+    rows = read(path)
+    assert rows.shape == (300, 7)
+    np.testing.assert_array_equal(rows.block(5, 250), narrow[5:250])
+    np.testing.assert_array_equal(rows.take(np.array([299, 0, 120])), narrow[[299, 0, 120]])
+    np.testing.assert_array_equal(rows.map(lambda block: block * 2), narrow * 2)
+    found, expected = PCA(3).fit(path), PCA(3).fit(narrow)
+    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-6)
+    np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=1e-6)
+    np.testing.assert_allclose(found.transform(path), found.transform(narrow), atol=1e-5)
+    assert read(path, columns=[1, 2]).shape == (300, 2)
+
+
+def test_h5ad_dense_and_sparse(tmp_path):
+    path = tmp_path / "cells.h5ad"
+    S = sp.random_array((80, 12), density=0.3, format="csr", rng=np.random.default_rng(0))
+    for X_of in (S, S.tocsc(), S.toarray()):
+        with h5py.File(path, "w") as file:
+            if sp.issparse(X_of):
+                group = file.create_group("X")
+                group.attrs["encoding-type"], group.attrs["shape"] = f"{X_of.format}_matrix", X_of.shape
+                for name in ("data", "indices", "indptr"):
+                    group[name] = getattr(X_of, name)
+            else:
+                file["X"] = X_of
+            file.create_group("obs")
+            var = file.create_group("var")
+            var.attrs["_index"] = "gene"
+            var["gene"] = [f"G{i}" for i in range(12)]
+        rows = read(path)
+        assert rows.sparse == sp.issparse(X_of)
+        np.testing.assert_allclose(PCA(3).fit(path).components_, PCA(3).fit(S.toarray()).components_, atol=1e-9)
+    assert rows.names[:2] == ("G0", "G1")
+
+
+def test_stored_files_that_are_damaged_or_unclear(tmp_path, h5):
+    with h5py.File(h5, "w") as file:
+        file["a"], file["b"] = X, X
+    with pytest.raises(DataError, match=r"2 matrices of numbers \('a' \(300, 7\), 'b'"):
+        read(h5)
+    whole = h5.read_bytes()
+    for cut in (0, 100, len(whole) // 2):
+        h5.write_bytes(whole[:cut])
+        with pytest.raises(DataError, match="no whole HDF5 file"):
+            read(h5)
+    with h5py.File(h5, "w") as file:
+        file["text"] = ["a", "b"]
+    with pytest.raises(DataError, match="0 matrices"):
+        read(h5)
+    with h5py.File(tmp_path / "x.h5ad", "w") as file:
+        file["Y"] = X
+    with pytest.raises(DataError, match="has no X"):
+        read(tmp_path / "x.h5ad")
+    (tmp_path / "x.zarr").mkdir()
+    with pytest.raises(DataError, match="no Zarr array or group"):
+        read(tmp_path / "x.zarr")
+    zarr.create_array(str(tmp_path / "y.zarr"), data=X, chunks=(100, 7))
+    chunk = next(path for path in (tmp_path / "y.zarr").rglob("*") if path.is_file() and "json" not in path.name)
+    chunk.write_bytes(b"nonsense")
+    with pytest.raises(DataError, match="cannot be read"):
+        PCA(2).fit(tmp_path / "y.zarr")

@@ -18,6 +18,8 @@ FORMATS = {
     ".npz": "ritz.rows.npy:open_npz",
     ".parquet": "ritz.rows.parquet:open_parquet",
     ".pq": "ritz.rows.parquet:open_parquet",
+    **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.stored:open_hdf5"),
+    ".zarr": "ritz.rows.stored:open_zarr",
 }
 ADVICE = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as CSV, or pass pandas.read_excel(path)"),
@@ -37,7 +39,7 @@ def read(
     Parameters
     ----------
     path : .npy, mapped into memory; .npz with one array or a sparse matrix; .parquet, or a folder of such files, with
-        numbers in columns or vectors in one column
+        numbers in columns or vectors in one column; .h5, .h5ad and .zarr with one matrix
     columns : names or positions of the columns to use; all of them by default
     label : a column that is left out
     transpose : whether the samples are the columns of the file
@@ -57,9 +59,10 @@ def read(
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
-    entry = FORMATS[".parquet"] if path.is_dir() else FORMATS.get(path.suffix.lower())
+    suffix = path.suffix.lower()
+    entry = FORMATS.get(suffix, FORMATS[".parquet"] if path.is_dir() else None)
     if entry is None:
-        advice = ADVICE.get(path.suffix.lower(), f"known formats: {', '.join(FORMATS)}")
+        advice = ADVICE.get(suffix, f"known formats: {', '.join(FORMATS)}")
         raise DataError(f"cannot read {path.name!r} by the end of its name; {advice}")
     module, name = entry.split(":")
     opened = getattr(import_module(module), name)(path)

@@ -45,28 +45,29 @@ class Parquet(Streamed):
         return False  # opened by the name of the file
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
+        # As many rows at a time as memory allows, since every batch of a column costs a call.
+        rows = max(step, 2 * self.most_bytes // (self.dtype.itemsize * self._width))
+        at, end = int(self.edges[part]), int(self.edges[part + 1])
+        for batch in self._batches(part, rows):
+            for block in self._numbers(batch, at, step):
+                yield block
+                at += len(block)
+        if at != end:
+            file, group = self._groups[part]
+            raise DataError(f"row group {group} of {file} should end at row {end}, it ends at {at}")
+
+    def head(self, part: int, count: int) -> Block:
+        return next(self._numbers(next(self._batches(part, count)), int(self.edges[part]), count))
+
+    def _batches(self, part: int, rows: int) -> Iterator[Any]:
         from pyarrow import ArrowException
 
         file, group = self._groups[part]
-        reader, at = _opened(file, self._metadata[file]), int(self.edges[part])
+        reader = _opened(file, self._metadata[file])
         try:
-            for batch in reader.iter_batches(self._batch_rows(step), [group], list(self._picked), use_threads=False):
-                for block in self._numbers(batch, at, step):
-                    yield block
-                    at += len(block)
+            yield from reader.iter_batches(rows, [group], list(self._picked), use_threads=False)
         except (ArrowException, OSError) as error:
             raise DataError(f"row group {group} of {file} is damaged: {error}") from error
-        if at != self.edges[part + 1]:
-            raise DataError(f"row group {group} of {file} should end at row {self.edges[part + 1]}, it ends at {at}")
-
-    def head(self, part: int, count: int) -> Block:
-        file, group = self._groups[part]
-        batches = _opened(file, self._metadata[file]).iter_batches(count, [group], list(self._picked))
-        return next(self._numbers(next(batches), int(self.edges[part]), count))
-
-    def _batch_rows(self, step: int) -> int:
-        """Rows that are decoded at a time: as many as memory allows, since every batch of a column costs a call."""
-        return max(step, 2 * self.most_bytes // (self.dtype.itemsize * self._width))
 
     def _numbers(self, batch: Any, first: int, step: int) -> Iterator[Block]:
         """A batch as arrays; missing values become NaN, which the walk reports with their place."""
@@ -131,9 +132,7 @@ class Parquet(Streamed):
         return bool(vectors), tuple(picked)
 
     def _vector_width(self) -> int:
-        file, group = self._groups[0]
-        batch = next(_opened(file, self._metadata[file]).iter_batches(1, [group], list(self._picked)))
-        vector = batch.column(0)[0].as_py()
+        vector = next(self._batches(0, 1)).column(0)[0].as_py()
         return len(vector) if vector is not None else 0
 
     def _common_dtype(self) -> np.dtype[Any]:

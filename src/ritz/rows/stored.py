@@ -1,0 +1,127 @@
+"""Arrays that other libraries keep on disk in chunks: HDF5 and its dialect h5ad, and Zarr. Read part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.rows.array import check_shape
+from ritz.rows.base import Block
+from ritz.rows.streamed import Streamed
+
+PART_BYTES = 1 << 24  # read at a time, in whole chunks
+
+
+class Stored(Streamed):
+    """A two-dimensional array that is sliced like NumPy's, each slice read from disk."""
+
+    def __init__(self, array: Any, where: str, names: tuple[Any, ...] | None = None) -> None:
+        check_shape(array.shape)
+        if np.dtype(array.dtype).kind not in "biuf":
+            raise DataError(f"{where} holds {array.dtype} values, not real numbers")
+        self._array, self._where, self.names = array, where, names
+        self.shape = (int(array.shape[0]), int(array.shape[1]))
+        self.dtype = np.dtype(array.dtype)
+        row_bytes = self.dtype.itemsize * self.shape[1]
+        chunk = (getattr(array, "chunks", None) or (1,))[0]
+        rows = max(chunk, PART_BYTES // row_bytes // chunk * chunk)
+        self.edges = np.append(np.arange(0, self.shape[0], rows), self.shape[0]).astype(np.int64)
+
+    @classmethod
+    def opens(cls, source: object) -> bool:
+        return False  # opened by the name of the file
+
+    def stream(self, part: int, step: int) -> Iterator[Block]:
+        first, last = int(self.edges[part]), int(self.edges[part + 1])
+        yield from (rows[i : i + step] for rows in (self._rows(first, last),) for i in range(0, len(rows), step))
+
+    def head(self, part: int, count: int) -> Block:
+        first = int(self.edges[part])
+        return self._rows(first, min(first + count, int(self.edges[part + 1])))
+
+    def _rows(self, first: int, last: int) -> Block:
+        try:
+            return np.asarray(self._array[first:last])
+        except (OSError, RuntimeError, ValueError) as error:  # what the libraries raise for chunks they cannot decode
+            raise DataError(f"rows {first} to {last} of {self._where} cannot be read: {error}") from error
+
+
+def open_hdf5(path: Path) -> Any:
+    """The only matrix in an HDF5 file, or X of an h5ad file, dense or sparse."""
+    try:
+        import h5py
+    except ImportError as error:
+        raise ImportError("reading HDF5 needs h5py: pip install 'ritz[hdf5]'") from error
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise DataError(f"{path} is no whole HDF5 file: {error}") from error
+    if path.suffix.lower() == ".h5ad" or {"X", "obs", "var"} <= set(file):
+        return _open_h5ad(file, path)
+    found: dict[str, Any] = {}
+    file.visititems(lambda name, item: found.setdefault(name, item) and None if _is_matrix(item) else None)
+    return Stored(_only(found, path), str(path))
+
+
+def _open_h5ad(file: Any, path: Path) -> Any:
+    X = file.get("X")
+    if X is None:
+        raise DataError(f"{path} has no X; an h5ad file keeps its matrix there")
+    if "indptr" in getattr(X, "keys", dict)():
+        return _sparse(X, path)
+    return Stored(X, f"X of {path}", _names(file))
+
+
+def _sparse(group: Any, path: Path) -> Any:
+    """A sparse matrix, whose entries are read at once: they are what a sparse matrix is."""
+    import scipy.sparse
+
+    kind = str(group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", "csr")))[:3]
+    shape = tuple(int(length) for length in group.attrs.get("shape", group.attrs.get("h5sparse_shape", ())))
+    if kind not in ("csr", "csc") or len(shape) != 2:
+        raise DataError(f"X of {path} is a sparse matrix without its format or its shape")
+    data, indices, indptr = (group[name][...] for name in ("data", "indices", "indptr"))
+    try:
+        return getattr(scipy.sparse, f"{kind}_array")((data, indices, indptr), shape=shape)
+    except ValueError as error:
+        raise DataError(f"the sparse matrix X of {path} is damaged: {error}") from error
+
+
+def _names(file: Any) -> tuple[Any, ...] | None:
+    """The names of the variables, where the file has as many as there are columns."""
+    var = file.get("var")
+    key = None if var is None else var.attrs.get("_index", "_index")
+    if key is None or key not in var:
+        return None
+    names = tuple(str(name) for name in var[key].asstr()[...])
+    return names if len(names) == file["X"].shape[1] else None
+
+
+def open_zarr(path: Path) -> Stored:
+    """The only matrix in a Zarr folder."""
+    try:
+        import zarr
+    except ImportError as error:
+        raise ImportError("reading Zarr needs zarr: pip install 'ritz[zarr]'") from error
+    try:
+        root = zarr.open(str(path), mode="r")
+    except Exception as error:  # every store has errors of its own
+        raise DataError(f"{path} is no Zarr array or group: {error}") from error
+    members = dict(root.members(max_depth=None)) if hasattr(root, "members") else {"": root}
+    return Stored(_only({name: item for name, item in members.items() if _is_matrix(item)}, path), str(path))
+
+
+def _is_matrix(item: Any) -> bool:
+    return len(getattr(item, "shape", ())) == 2 and np.dtype(item.dtype).kind in "biuf"
+
+
+def _only(matrices: dict[str, Any], path: Path) -> Any:
+    """The one matrix there is; which of several is meant, nobody can guess."""
+    if len(matrices) != 1:
+        shown = ", ".join(f"{name!r} {item.shape}" for name, item in list(matrices.items())[:8]) or "none"
+        raise DataError(f"{path} holds {len(matrices)} matrices of numbers ({shown}); keep one of them in the file")
+    return next(iter(matrices.values()))
