@@ -1,5 +1,6 @@
 """Files give what their arrays give; damaged and hostile ones give errors."""
 
+import gzip
 import zipfile
 
 import h5py
@@ -7,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import scipy.io
 import scipy.sparse as sp
 import zarr
 
@@ -365,3 +367,36 @@ def test_stored_files_that_are_damaged_or_unclear(tmp_path, h5):
     chunk.write_bytes(b"nonsense")
     with pytest.raises(DataError, match="cannot be read"):
         PCA(2).fit(tmp_path / "y.zarr")
+
+
+def test_matrix_market_and_10x_folders(tmp_path):
+    S = sp.random_array((12, 80), density=0.3, format="coo", rng=np.random.default_rng(0))
+    scipy.io.mmwrite(tmp_path / "x.mtx", S)
+    expected = PCA(3).fit(S.T.toarray())
+    found = PCA(3).fit(read(tmp_path / "x.mtx", transpose=True))
+    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-8)
+    folder = tmp_path / "filtered"
+    folder.mkdir()
+    with gzip.open(folder / "matrix.mtx.gz", "wb") as file:
+        file.write((tmp_path / "x.mtx").read_bytes())
+    (folder / "genes.tsv").write_text("".join(f"ENSG{i}\tGene {i}\n" for i in range(12)))
+    rows = read(folder)
+    assert rows.shape == (80, 12)
+    assert rows.names[:2] == ("Gene 0", "Gene 1")
+    found = PCA(3).fit(folder)
+    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-8)
+    assert found.feature_names_in_[3] == "Gene 3"
+    np.testing.assert_allclose(
+        PCA(2).fit(read(folder, columns=["Gene 3", "Gene 5"])).explained_variance_,
+        PCA(2).fit(S.T.toarray()[:, [3, 5]]).explained_variance_,
+        rtol=1e-10,
+    )
+    (folder / "genes.tsv").write_text("".join(f"ENSG{i}\tsame\n" for i in range(12)))
+    assert read(folder).names[0] == "ENSG0"
+    (folder / "genes.tsv").write_text("ENSG0\tone\n")
+    with pytest.raises(DataError, match=r"names 1 genes, .* has 12 rows"):
+        read(folder)
+    for cut in (0, 30, 200):
+        (tmp_path / "x.mtx").write_bytes((tmp_path / "x.mtx").read_bytes()[:cut] if cut else b"")
+        with pytest.raises(DataError, match="no whole Matrix Market file"):
+            read(tmp_path / "x.mtx")

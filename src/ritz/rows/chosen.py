@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block, Rows
+from ritz.rows.sparse import Sparse
 from ritz.rows.streamed import Sequential
 
 
@@ -80,7 +81,9 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
     places = np.array([j for j in picked if j not in left_out], np.intp)
     if not len(places):
         raise DataError("no column is left to decompose")
-    chosen = rows if list(places) == list(range(rows.shape[1])) else Chosen(rows, places)
+    chosen = rows
+    if list(places) != list(range(rows.shape[1])):
+        chosen = rows.some(places) if isinstance(rows, Sparse) else Chosen(rows, places)
     if missing not in ("error", "drop", "mean"):
         raise ValueError(f"missing={missing!r} must be 'error', 'drop' or 'mean'")
     if missing == "error" or rows.dtype.kind != "f" or rows.sparse:

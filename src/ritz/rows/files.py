@@ -20,6 +20,7 @@ FORMATS = {
     ".pq": "ritz.rows.parquet:open_parquet",
     **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.stored:open_hdf5"),
     ".zarr": "ritz.rows.stored:open_zarr",
+    ".mtx": "ritz.rows.market:open_market",
 }
 ADVICE = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as CSV, or pass pandas.read_excel(path)"),
@@ -39,7 +40,8 @@ def read(
     Parameters
     ----------
     path : .npy, mapped into memory; .npz with one array or a sparse matrix; .parquet, or a folder of such files, with
-        numbers in columns or vectors in one column; .h5, .h5ad and .zarr with one matrix
+        numbers in columns or vectors in one column; .h5, .h5ad and .zarr with one matrix; .mtx, or a
+        folder as 10x pipelines write it, turned to cells by genes
     columns : names or positions of the columns to use; all of them by default
     label : a column that is left out
     transpose : whether the samples are the columns of the file
@@ -59,8 +61,8 @@ def read(
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
-    suffix = path.suffix.lower()
-    entry = FORMATS.get(suffix, FORMATS[".parquet"] if path.is_dir() else None)
+    suffix = ".mtx" if path.name.lower().endswith(".mtx.gz") else path.suffix.lower()
+    entry = FORMATS.get(suffix, _folder(path) if path.is_dir() else None)
     if entry is None:
         advice = ADVICE.get(suffix, f"known formats: {', '.join(FORMATS)}")
         raise DataError(f"cannot read {path.name!r} by the end of its name; {advice}")
@@ -70,3 +72,10 @@ def read(
         raise DataError(f"{path.name!r} cannot be transposed while it is read; write it with samples as rows")
     rows = as_rows(opened.T if transpose else opened)
     return choose(rows, columns, [] if label is None else [label], missing)
+
+
+def _folder(path: Path) -> str:
+    """What opens a folder without an ending to its name."""
+    from ritz.rows.market import is_10x
+
+    return "ritz.rows.market:open_10x" if is_10x(path) else FORMATS[".parquet"]

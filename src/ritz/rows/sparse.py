@@ -22,8 +22,9 @@ class Sparse(Rows):
 
     sparse = True
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, names: tuple[Any, ...] | None = None) -> None:
         check_shape(X.shape)
+        self.names = names
         self.shape = (int(X.shape[0]), int(X.shape[1]))
         self._X, columns = _compressed(X)
         self.dtype = self._X.dtype
@@ -45,6 +46,10 @@ class Sparse(Rows):
         """Rows of a block that is multiplied by few columns: as many as hold a megabyte of entries."""
         stored = max(1.0, ENTRY_BYTES * self.density * self.shape[1])
         return max(1, min(self.shape[0], int(min(THIN_BYTES, self.most_bytes) / stored)))
+
+    def some(self, columns: NDArray[np.intp]) -> Sparse:
+        """Some of the columns."""
+        return Sparse(self._X[:, columns], None if self.names is None else tuple(self.names[j] for j in columns))
 
     def block(self, start: int, stop: int) -> Block:
         return _rows_of(self._X, start, stop)
