@@ -142,8 +142,11 @@ def test_bad_batches_change_nothing():
         pca.partial_fit(table.rename(columns={"a": "z"}))
     assert pca.partial_fit(table[:0]) is pca
     assert pca.partial_fit(np.empty((0, 8))) is pca
-    with pytest.raises(DataError, match="0 sample"):
+    with pytest.raises(ValueError, match="features"):
         pca.partial_fit(np.empty((0, 7)))
+    with pytest.raises(ValueError, match="feature names"):
+        pca.partial_fit(table[:0].rename(columns={"a": "z"}))
+    assert not hasattr(PCA(3).partial_fit(np.empty((0, 8))), "n_features_in_")
     assert pickle.dumps(pca) == before
     fresh = PCA(3)
     with pytest.raises(DataError):
@@ -198,3 +201,46 @@ def test_nothing_to_merge():
 def test_a_model_without_moments_says_so():
     with pytest.raises(ValueError, match="kept no moments"):
         PCA(2).fit(RNG.standard_normal((40, 2000))).partial_fit(RNG.standard_normal((40, 2000)))
+
+
+@pytest.mark.parametrize("size", [2.0**-560, 2.0**560])
+@pytest.mark.parametrize("cuts", [[49], [1], range(1, 50), [20]], ids=str)
+@pytest.mark.parametrize("scale", [False, True])
+def test_batches_without_spread_do_not_decide_the_unit(size, cuts, scale):
+    data = np.random.default_rng(1).standard_normal((50, 4)) * [4, 3, 2, 1]
+    pca = PCA(2, scale=scale)
+    for batch in np.split(data * size, list(cuts)):
+        pca.partial_fit(batch)
+    expected = PCA(2, scale=scale).fit(data)
+    np.testing.assert_allclose(pca.components_, expected.components_, atol=1e-12)
+    np.testing.assert_allclose(pca.explained_variance_ratio_, expected.explained_variance_ratio_, rtol=1e-12)
+    assert pca.certificate_.satisfied
+
+
+def test_all_components_of_few_rows():
+    data = RNG.standard_normal((10, 30))
+    assert PCA().partial_fit(data[:4]).partial_fit(data[4:]).n_components_ == 10
+
+
+def test_center_cannot_change_between_batches():
+    pca = PCA(2).partial_fit(X[:100]).set_params(center=False)
+    with pytest.raises(DataError, match="center=True"):
+        _ = pca.components_
+    with pytest.raises(DataError, match="center was changed"):
+        pca.partial_fit(X[100:])
+
+
+def test_asking_whether_an_attribute_is_there_is_safe():
+    pca = PCA(2).partial_fit(X[:1])
+    assert not hasattr(pca, "components_")
+    assert "PCA" in pca._repr_html_()
+    with pytest.raises(DataError, match="at least 2 rows"):
+        pca.transform(X)
+
+
+@pytest.mark.parametrize("solver", ["svd", "full", "gram"])
+def test_solvers_that_need_the_rows_give_way_and_the_plan_says_so(solver):
+    for pca in (PCA(2, svd_solver=solver).partial_fit(X), merge([PCA(2, svd_solver=solver).fit(X)])):
+        assert pca.plan_.solver == "covariance"
+        assert "needs the rows" in pca.plan_.why
+        agree(pca, PCA(2).fit(X))

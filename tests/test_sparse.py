@@ -157,6 +157,18 @@ def test_damaged_matrices_are_errors(X, message):
         PCA(2).fit(X)
 
 
+def test_damaged_lists_and_diagonals_are_errors():
+    for column in (77, -3):
+        L = sp.lil_array((5, 4))
+        L[0, 0], L[2, 3] = 1.0, 2.0
+        L.rows[1], L.data[1] = [column], [1.0]
+        with pytest.raises(DataError, match=f"column {column} of 4"):
+            PCA(1).fit(L)
+    L.data[1] = [1.0, 2.0]
+    with pytest.raises(DataError, match="not as many places as values"):
+        PCA(1).fit(L)
+
+
 def test_values_that_are_no_real_numbers():
     X = matrix((50, 10))
     for value, what in ((np.nan, "1 NaN"), (np.inf, "infinity")):

@@ -145,14 +145,14 @@ def _thin_rate(rows: Rows) -> float:
 
 
 def _block_memory(rows: Rows) -> int:
-    return 8 * rows.block_rows * rows.shape[1] * pinned.budget()
+    return (8 * rows.block_rows * rows.shape[1] + rows.reading) * pinned.budget()
 
 
 def _thin_memory(rows: Rows, b: int) -> int:
     (n, d), threads = rows.shape, pinned.budget()
     if rows.sparse:  # the transpose, and all rows of a product
         return int(ENTRY_BYTES * rows.density * n * d) + 8 * b * (2 * n + 3 * d)
-    return 8 * threads * (rows.thin_rows * d + 3 * d * b)
+    return threads * (8 * (rows.thin_rows * d + 3 * d * b) + rows.reading)
 
 
 def _sum(*costs: Cost) -> Cost:

@@ -277,11 +277,16 @@ def _left_out(found: Spectrum, total: float, bound: int) -> tuple[float, bool]:
 def decompose_moments(found: Moments, request: Request, name: Callable[[int], str] = str) -> Decomposition:
     """Fit a principal subspace to rows of which only the moments are left."""
     n, d = found.count, len(found.mean)
+    if found.centred != request.center:
+        raise DataError(f"rows were summed with center={found.centred}; that cannot be changed, start a new model")
     _check_count(n, request)
     prepare, scale, unit = preprocessing(found, request, name)
-    covariance = Summed(found, prepare, request.ddof, min(n - request.center, d))
-    mean = found.mean if request.center else None
-    fit = decompose_matrix(covariance, unit, scale, request, mean, n, "the rows were summed up as they came")
+    covariance = Summed(found, prepare, request.ddof, min(n - request.center, d), scaled=request.scale)
+    mean, why = found.mean if request.center else None, "the rows were summed up as they came"
+    if request.name in ("svd", "gram"):
+        why = f"{request.name} needs the rows, but they were summed up as they came"
+        request = replace(request, solver="covariance")
+    fit = decompose_matrix(covariance, unit, scale, request, mean, n, why)
     return replace(fit, moments=found)
 
 
@@ -320,6 +325,7 @@ def decompose_matrix(
     name = "covariance" if request.name == "auto" else request.name
     if name in ("svd", "gram"):
         raise ValueError(f"svd_solver={name!r} needs the rows; a covariance is decomposed by 'covariance'")
-    found, total = _solve(A, request.chosen(name), request, A.dim, n_rows)
+    bound = min(n_rows or A.dim, A.dim)
+    found, total = _solve(A, request.chosen(name), request, bound, n_rows)
     plan = Plan(name, "covariance", 0, 4.0 / 3 * A.dim**3, 24 * A.dim**2, why, True)
-    return _in_units_of_data(found, total, unit, A.dim, plan, mean, scale, n_rows, request.ddof)
+    return _in_units_of_data(found, total, unit, bound, plan, mean, scale, n_rows, request.ddof)

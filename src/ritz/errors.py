@@ -11,3 +11,7 @@ class AccuracyWarning(UserWarning):
 
 class ColumnWarning(UserWarning):
     """Column names that need the reader's attention."""
+
+
+class NotYetError(AttributeError, DataError):
+    """What was asked for cannot be computed from the rows so far."""

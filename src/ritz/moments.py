@@ -23,6 +23,7 @@ from ritz.rows.finite import check_finite
 from ritz.threads import scratch
 
 FILLED = 0.05  # share of entries from which a sparse block is multiplied by itself as a dense one
+FAR = 1e30  # times a unit, beyond which a square is not summed in it
 SAMPLE = 1024  # rows averaged into the provisional mean, fewer where they are wide
 WIDE = 1 << 16  # entries of that sample
 # Narrow data is multiplied in float32 where there is much of it and the rows are wide enough to pay for an audit.
@@ -50,6 +51,7 @@ class Moments:
     audit : bound on ‖E‖₂ of float32 products, or on ‖W E W‖₂ with W = 1/√diagonal when scaled, found by multiplying
         random vectors in float64 during the same walk; 0 for float64 products, which have only `rounding`
     scaled : whether `audit` is in those units
+    centred : whether the scatter is about the mean; else it is Σ x xᵀ
     rough : whether the scatter, but for its diagonal, is that of float32 products that nobody audited
     """
 
@@ -63,6 +65,7 @@ class Moments:
     audit: float = 0.0
     scaled: bool = False
     rough: bool = False
+    centred: bool = True
 
     @property
     def mean(self) -> Array:
@@ -74,11 +77,13 @@ class Moments:
 
     def merge(self, other: Moments) -> Moments:
         """The moments of both sets of rows together (Chan, Golub and LeVeque 1979)."""
+        if self.centred != other.centred:
+            raise DataError("moments about the mean and about 0 do not add up: center was changed in between")
         count = self.count + other.count
-        unit = np.maximum(self.unit, other.unit)
-        ours, theirs = self.rescaled(unit), other.rescaled(unit)
         # The difference of the means, taken word by word: their large parts cancel exactly or nearly so.
         step = (other.shift - self.shift) + (other.delta - self.delta)
+        unit = _common_unit(self, other, step)
+        ours, theirs = self.rescaled(unit), other.rescaled(unit)
         jump = step / unit * np.sqrt(self.count * other.count / count)
         spread = jump**2 if ours.scatter.ndim == 1 else np.outer(jump, jump)
         return replace(
@@ -93,9 +98,22 @@ class Moments:
 
     def rescaled(self, unit: Array) -> Moments:
         """The same moments in other units."""
-        ratio = self.unit / unit
+        ratio = np.minimum(self.unit / unit, FAR)
+        sizes = self.sizes * ratio**2
+        ratio = np.where(self.diagonal > 0, ratio, 0.0)  # a column without spread has none in any unit
         scatter = self.scatter * (ratio**2 if self.scatter.ndim == 1 else np.outer(ratio, ratio))
-        return replace(self, scatter=scatter, sizes=self.sizes * ratio**2, unit=unit)
+        return replace(self, scatter=scatter, sizes=sizes, unit=unit)
+
+
+def _common_unit(a: Moments, b: Moments, step: Array) -> Array:
+    """Units for both: those of columns without spread do not count, and squares of the step must be in range."""
+    unit = np.maximum(np.where(a.diagonal > 0, a.unit, 0.0), np.where(b.diagonal > 0, b.unit, 0.0))
+    size = np.abs(step)
+    power = np.ldexp(1.0, np.clip(np.frexp(size)[1], -1021, 1021))
+    far = (size > FAR * unit) & (size > 0) & ((unit > 0) | (size > FAR) | (size < 1 / FAR))
+    unit = np.where(far, power, unit)
+    known = unit[unit > 0]
+    return np.where(unit > 0, unit, 1.0 if not len(known) or (known == 1).any() else known.max())
 
 
 def moments(
@@ -148,7 +166,7 @@ def moments(
         if not np.isfinite(sums.total).all():
             raise DataError("differences between entries overflow float64; divide the data by its largest entry")
     audit = _audit(sums, probes, spread if scale else None) if probes.size else 0.0
-    return replace(_about_the_mean(sums, shift, unit, center), audit=audit, scaled=scale, rough=rough)
+    return replace(_about_the_mean(sums, shift, unit, center), audit=audit, scaled=scale, rough=rough, centred=center)
 
 
 def provisional_mean(rows: Rows, dtype: np.dtype[Any]) -> tuple[Array, Array]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ritz.decomposition import decompose_moments, summed
-from ritz.errors import AccuracyWarning, DataError
+from ritz.errors import AccuracyWarning, DataError, NotYetError
 from ritz.estimators.fitted import LEARNED, complaints
 from ritz.moments import Moments
 from ritz.rows import as_rows
@@ -55,7 +55,9 @@ class Batches:
                 "this model kept no moments to add to, because of the solver or the number of columns; start a new one "
                 "with partial_fit"
             )
-        if not fresh and _is_empty(X, self.n_features_in_):
+        if len(shape := tuple(getattr(X, "shape", ()))) == 2 and shape[0] == 0:
+            if not fresh:
+                validate_data(cast(Any, self), X, reset=False, skip_check_array=True)
             return self
         rows = as_rows(X)
         if not fresh:
@@ -78,7 +80,10 @@ class Batches:
         """Compute the axes from the moments of all batches so far; False where there is nothing to compute."""
         if self._moments is None or "subspace_" in self.__dict__:
             return False
-        fitted = decompose_moments(self._moments, self._request(), self._column_name)
+        try:
+            fitted = decompose_moments(self._moments, self._request(), self._column_name)
+        except ValueError as error:  # an attribute that is not there yet, as far as hasattr is concerned
+            raise NotYetError(str(error)) from error
         for message in complaints(fitted, self.n_components):
             warnings.warn(message, AccuracyWarning, stacklevel=4)
         self._adopt(fitted, self._dtype)
@@ -87,11 +92,6 @@ class Batches:
     def _column_name(self, j: int) -> str:
         names = self.__dict__.get("feature_names_in_")
         return str(j) if names is None else repr(names[j])
-
-
-def _is_empty(X: Any, columns: int) -> bool:
-    """Whether X is a batch of no rows, with the right number of columns."""
-    return tuple(getattr(X, "shape", ())) == (0, columns)
 
 
 def merge(models: Iterable[PCA]) -> PCA:

@@ -264,7 +264,7 @@ class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self.n_components_
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "subspace_")
+        return self._moments is not None or "subspace_" in self.__dict__
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

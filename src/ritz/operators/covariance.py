@@ -173,11 +173,11 @@ class Covariance(Operator):
 class Summed(Dense):
     """The covariance of rows that are gone, from their moments."""
 
-    def __init__(self, moments: Moments, prepare: Preprocessing, ddof: int, rank_bound: int) -> None:
+    def __init__(self, moments: Moments, prepare: Preprocessing, ddof: int, rank_bound: int, scaled: bool) -> None:
         ratio = moments.unit if prepare.weight is None else moments.unit * prepare.weight
         divisor = moments.count - ddof
         relative = 0.0  # error of the variances that columns were divided by
-        if prepare.weight is not None:
+        if scaled:
             offset = moments.sizes / np.maximum(moments.diagonal, np.finfo(float).tiny)
             relative = moments.rounding * float(np.max(offset)) + 8 * UNIT
         C = moments.scatter * ratio * ratio[:, None] / divisor

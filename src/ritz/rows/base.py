@@ -158,6 +158,11 @@ class Rows(ABC):
         return out
 
     @property
+    def reading(self) -> int:
+        """Bytes that a thread holds beside its block while it reads."""
+        return 0
+
+    @property
     def outer_work(self) -> float:
         """Multiplications of XᵀX."""
         n, d = self.shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,15 @@ class Chosen(Sequential):
 
     def take(self, indices: NDArray[np.integer]) -> Block:
         return self._finish(self._base.take(indices if self._kept is None else self._kept[indices]))
+
+    @property
+    def reading(self) -> int:
+        return self._base.reading + 8 * self._base.shape[1] * self.block_rows
+
+    def limited(self, most_bytes: int) -> Self:
+        limited = super().limited(most_bytes)
+        limited._base = self._base.limited(most_bytes)
+        return limited
 
     def sample(self, size: int) -> Block:
         return self._finish(self._base.sample(size)) if self._kept is None else super().sample(size)

@@ -71,6 +71,7 @@ def read(
     if transpose and not hasattr(opened, "T"):
         raise DataError(f"{path.name!r} cannot be transposed while it is read; write it with samples as rows")
     rows = as_rows(opened.T if transpose else opened)
+    columns = [columns] if isinstance(columns, str) else columns
     return choose(rows, columns, [] if label is None else [label], missing)
 
 

@@ -20,7 +20,7 @@ def open_market(path: Path) -> Any:
 
     try:
         return scipy.io.mmread(path)
-    except (ValueError, TypeError, OverflowError, EOFError, OSError) as error:
+    except Exception as error:  # SciPy, and gzip under it, have many ways to say so
         raise DataError(f"{path} is no whole Matrix Market file: {error}") from error
 
 
@@ -44,6 +44,6 @@ def _names(path: Path) -> tuple[str, ...]:
     """The symbols of the genes, which stand in the second column where there is one; where they repeat, the first."""
     opened: Any = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.reader(file, delimiter="\t") if row]
+        rows = [row for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row]
     symbols = tuple(row[min(1, len(row) - 1)] for row in rows)
     return symbols if len(set(symbols)) == len(symbols) else tuple(row[0] for row in rows)

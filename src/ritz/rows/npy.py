@@ -37,9 +37,9 @@ def open_npz(path: Path) -> Any:
             if sum(sizes.values()) > CAP:
                 raise DataError(f"{path} would unpack to {sum(sizes.values())} bytes, more than the {CAP} allowed")
             parts = {name: _member(archive, name, path) for name in sizes}
-    except (zipfile.BadZipFile, EOFError, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
+    except DataError:
+        raise
+    except Exception as error:  # damaged bytes break the archive, its compression or its headers in many ways
         raise DataError(f"{path} is no whole .npz archive: {error}") from error
     if parts.keys() >= SPARSE:
         return _sparse(parts, path)
@@ -49,13 +49,15 @@ def open_npz(path: Path) -> Any:
     return next(iter(parts.values()))
 
 
-def _header(file: Any, path: Path) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _header(file: Any, path: Path | str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     try:
         version = npy.read_magic(file)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(file)
-    except ValueError as error:
+    except Exception as error:  # a damaged header is parsed as Python, with errors of its own
         raise DataError(f"{path} is no whole .npy file: {error}") from error
+    if min(shape, default=0) < 0:
+        raise DataError(f"{path} is no whole .npy file: it claims the shape {shape}")
     if dtype.hasobject:
         raise DataError(f"{path} holds Python objects; unpickling them could run any code, so save plain numbers")
     return shape, fortran, dtype
@@ -63,7 +65,12 @@ def _header(file: Any, path: Path) -> tuple[tuple[int, ...], bool, np.dtype[Any]
 
 def _member(archive: zipfile.ZipFile, name: str, path: Path) -> NDArray[Any]:
     known = {member.filename for member in archive.infolist()}
-    with archive.open(f"{name}.npy" if f"{name}.npy" in known else name) as file:
+    member = f"{name}.npy" if f"{name}.npy" in known else name
+    with archive.open(member) as file:
+        shape, _, dtype = _header(file, f"{name!r} in {path}")
+        if int(np.prod(shape, dtype=object)) * dtype.itemsize > archive.getinfo(member).file_size:
+            raise DataError(f"{name!r} in {path} claims the shape {shape}, for which it is too short")
+    with archive.open(member) as file:
         try:
             return npy.read_array(file, allow_pickle=False)
         except ValueError as error:

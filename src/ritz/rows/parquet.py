@@ -46,7 +46,7 @@ class Parquet(Streamed):
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         # As many rows at a time as memory allows, since every batch of a column costs a call.
-        rows = max(step, 2 * self.most_bytes // (self.dtype.itemsize * self._width))
+        rows = max(step, self.most_bytes // (self.dtype.itemsize * self._width))
         at, end = int(self.edges[part]), int(self.edges[part + 1])
         for batch in self._batches(part, rows):
             for block in self._numbers(batch, at, step):
@@ -56,8 +56,22 @@ class Parquet(Streamed):
             file, group = self._groups[part]
             raise DataError(f"row group {group} of {file} should end at row {end}, it ends at {at}")
 
+    @property
+    def reading(self) -> int:
+        """Batches, and the pages of a row group: pyarrow decodes those of all columns side by side."""
+        return 3 * self.most_bytes + 4 * max(
+            self._metadata[file].row_group(i).total_byte_size for file, i in self._groups
+        )
+
     def head(self, part: int, count: int) -> Block:
-        return next(self._numbers(next(self._batches(part, count)), int(self.edges[part]), count))
+        return next(self._numbers(self._first(part, count), int(self.edges[part]), count))
+
+    def _first(self, part: int, count: int) -> Any:
+        batch = next(self._batches(part, count), None)
+        if batch is None:
+            file, group = self._groups[part]
+            raise DataError(f"row group {group} of {file} is damaged: it holds no rows")
+        return batch
 
     def _batches(self, part: int, rows: int) -> Iterator[Any]:
         from pyarrow import ArrowException
@@ -132,13 +146,25 @@ class Parquet(Streamed):
         return bool(vectors), tuple(picked)
 
     def _vector_width(self) -> int:
-        vector = next(self._batches(0, 1)).column(0)[0].as_py()
+        vector = self._first(0, 1).column(0)[0].as_py()
         return len(vector) if vector is not None else 0
 
+    def _complete(self) -> bool:
+        """Whether the statistics of every row group say that nothing is missing."""
+        for file, i in self._groups:
+            group = self._metadata[file].row_group(i)
+            columns = (group.column(j) for j in range(group.num_columns))
+            known = [column.statistics for column in columns if column.path_in_schema in self._picked]
+            if not all(found is not None and found.has_null_count and not found.null_count for found in known):
+                return False
+        return True
+
     def _common_dtype(self) -> np.dtype[Any]:
-        """float32 where no column holds more digits, else float64: only floats can say that an integer is missing."""
+        """float32 where no column holds more digits, integers where none is missing, which only floats can say."""
         kinds = [self._schema.field(name).type for name in self._picked]
         kinds = [kind.value_type if self._vector else kind for kind in kinds]
+        if all(str(kind).startswith(("int", "uint")) for kind in kinds) and not self._vector and self._complete():
+            return np.result_type(*(kind.to_pandas_dtype() for kind in kinds))
         return np.dtype(np.float32 if all(str(kind) in ("float", "halffloat") for kind in kinds) else np.float64)
 
 

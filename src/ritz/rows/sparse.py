@@ -104,6 +104,7 @@ def _compressed(X: Any) -> tuple[Any, Any | None]:
         return by_rows, columns
     if X.format != "csr":
         X = _wide(X).tocsr()  # sums the duplicates of COO
+        _check_places(X)  # not every format has been looked at before
     return _canonical(csr_array((real_numbers(X.data), X.indices, X.indptr), shape=X.shape, copy=False)), None
 
 
@@ -125,6 +126,10 @@ def _check_places(X: Any) -> None:
     if X.format == "coo":
         for axis, (places, size) in enumerate(zip(X.coords, (n, d), strict=True)):
             _check_range(places, size, ("row", "column")[axis])
+    if X.format == "lil" and any(len(row) != len(values) for row, values in zip(X.rows, X.data, strict=True)):
+        raise DataError("the sparse matrix is damaged: a row has not as many places as values")
+    if X.format == "dia" and len(X.offsets) != len(X.data):
+        raise DataError(f"the sparse matrix is damaged: {len(X.offsets)} offsets for {len(X.data)} diagonals")
     if X.format not in ("csr", "csc", "bsr"):
         return
     lengths = (n, d) if X.format != "csc" else (d, n)

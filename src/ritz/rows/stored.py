@@ -11,6 +11,7 @@ import numpy as np
 from ritz.errors import DataError
 from ritz.rows.array import check_shape
 from ritz.rows.base import Block
+from ritz.rows.sparse import Sparse
 from ritz.rows.streamed import Streamed
 
 PART_BYTES = 1 << 24  # read at a time, in whole chunks
@@ -38,6 +39,11 @@ class Stored(Streamed):
     def stream(self, part: int, step: int) -> Iterator[Block]:
         first, last = int(self.edges[part]), int(self.edges[part + 1])
         yield from (rows[i : i + step] for rows in (self._rows(first, last),) for i in range(0, len(rows), step))
+
+    @property
+    def reading(self) -> int:
+        """A part, and the chunk that is decoded into it."""
+        return 2 * self.dtype.itemsize * self.shape[1] * int(np.diff(self.edges).max())
 
     def head(self, part: int, count: int) -> Block:
         first = int(self.edges[part])
@@ -72,7 +78,7 @@ def _open_h5ad(file: Any, path: Path) -> Any:
     if X is None:
         raise DataError(f"{path} has no X; an h5ad file keeps its matrix there")
     if "indptr" in getattr(X, "keys", dict)():
-        return _sparse(X, path)
+        return Sparse(_sparse(X, path), _names(file))
     return Stored(X, f"X of {path}", _names(file))
 
 
@@ -91,14 +97,14 @@ def _sparse(group: Any, path: Path) -> Any:
         raise DataError(f"the sparse matrix X of {path} is damaged: {error}") from error
 
 
-def _names(file: Any) -> tuple[Any, ...] | None:
-    """The names of the variables, where the file has as many as there are columns."""
+def _names(file: Any) -> tuple[str, ...] | None:
+    """The names of the variables, where the file keeps them as a column of text."""
     var = file.get("var")
-    key = None if var is None else var.attrs.get("_index", "_index")
+    key = var.attrs.get("_index", "_index") if hasattr(var, "keys") else None
     if key is None or key not in var:
         return None
-    names = tuple(str(name) for name in var[key].asstr()[...])
-    return names if len(names) == file["X"].shape[1] else None
+    names = var[key][...]
+    return tuple(name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names)
 
 
 def open_zarr(path: Path) -> Stored:
@@ -116,7 +122,7 @@ def open_zarr(path: Path) -> Stored:
 
 
 def _is_matrix(item: Any) -> bool:
-    return len(getattr(item, "shape", ())) == 2 and np.dtype(item.dtype).kind in "biuf"
+    return len(getattr(item, "shape", ()) or ()) == 2 and np.dtype(item.dtype).kind in "biuf"
 
 
 def _only(matrices: dict[str, Any], path: Path) -> Any:
