@@ -244,3 +244,13 @@ def test_solvers_that_need_the_rows_give_way_and_the_plan_says_so(solver):
         assert pca.plan_.solver == "covariance"
         assert "needs the rows" in pca.plan_.why
         agree(pca, PCA(2).fit(X))
+
+
+def test_constant_columns_of_sparse_batches_are_named():
+    data = RNG.standard_normal((60, 3))
+    data[:, 0] = 813.123
+    pca = PCA(1, scale=True)
+    for part in np.split(data, 2):
+        pca.partial_fit(sp.csr_array(part))
+    with pytest.raises(DataError, match=r"constant \(to rounding\): 0"):
+        pca.transform(data)

@@ -436,3 +436,15 @@ def test_archives_whose_headers_lie(tmp_path):
         archive.writestr("x.npy", header.getvalue())
     with pytest.raises(DataError, match="too short"):
         read(tmp_path / "lie.npz")
+
+
+@pytest.mark.parametrize("end", ["3E", "3", "3.", "-", ""])
+def test_matrix_market_that_ends_inside_a_number(tmp_path, end):
+    path = tmp_path / "t.mtx"
+    path.write_text(f"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n1 2 {end}")
+    with contextlib.suppress(DataError):
+        assert read(path).shape == (2, 2)
+    with gzip.open(tmp_path / "t.mtx.gz", "wt") as file:
+        file.write(path.read_text())
+    with contextlib.suppress(DataError):
+        assert read(tmp_path / "t.mtx.gz").shape == (2, 2)

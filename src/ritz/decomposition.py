@@ -228,7 +228,8 @@ def preprocessing(
         weight = None if unit == 1 else np.full(len(found.mean), 1 / unit)
         return Preprocessing(shift, delta, weight), None, unit
     scale = found.unit * np.sqrt(found.diagonal / (found.count - request.ddof))
-    constant = np.flatnonzero(scale <= 2 * np.finfo(float).eps * np.abs(found.mean) * request.center)
+    flat = (scale <= 2 * np.finfo(float).eps * np.abs(found.mean)) | (found.diagonal <= found.rounding * found.sizes)
+    constant = np.flatnonzero(flat if request.center else scale <= 0)
     if len(constant):
         names = ", ".join(name(int(j)) for j in constant[:5]) + (", …" if len(constant) > 5 else "")
         what = "constant (to rounding)" if request.center else "zero"

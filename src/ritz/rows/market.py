@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,24 @@ def open_market(path: Path) -> Any:
     import scipy.io
 
     try:
-        return scipy.io.mmread(path)
+        return scipy.io.mmread(_terminated(path))
     except Exception as error:  # SciPy, and gzip under it, have many ways to say so
         raise DataError(f"{path} is no whole Matrix Market file: {error}") from error
+
+
+def _terminated(path: Path) -> Any:
+    """The file, or its text with a line end after it: SciPy's parser reads beyond a number that nothing follows."""
+    if path.suffix.lower() == ".gz":
+        with gzip.open(path) as file:
+            return io.BytesIO(file.read() + b"\n")
+    text = path.read_bytes() if not _ends_with_newline(path) else b""
+    return io.BytesIO(text + b"\n") if text else path
+
+
+def _ends_with_newline(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 1))
+        return file.read(1) == b"\n"
 
 
 def is_10x(folder: Path) -> bool:
