@@ -164,7 +164,7 @@ class Gram(Operator):
             # The result is large anyway; blocks of its size save it from being added to again and again.
             rows = self.covariance.rows
             rows = rows.limited(max(rows.most_bytes, 8 * V.shape[1] * rows.shape[1]))
-            return rows.reduce(lambda blocks: self._combine_wide(blocks, V.shape[1]), _add, V, whole=True)
+            return rows.reduce(lambda blocks: self._combine_wide(blocks, V.shape[1]), np.add, V, whole=True)
         ZV = self.covariance.rows.combine(V, self.covariance.shifted)
         if prepare.delta is not None:
             ZV -= np.outer(prepare.delta, V.sum(axis=0))
@@ -193,11 +193,6 @@ class Gram(Operator):
         ZW = self.covariance.rows.project(W, self.covariance.shifted)
         ZW -= self.covariance.prepare.remainder(W)
         return ZW
-
-
-def _add(a: Array, b: Array) -> Array:
-    a += b
-    return a
 
 
 def _inner(a: Block, b: Block, prepare: Preprocessing) -> Array:

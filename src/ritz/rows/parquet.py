@@ -180,11 +180,9 @@ def _metadata(file: Path) -> Any:
 
 
 def _opened(file: Path, metadata: Any = None) -> Any:
-    try:
-        import pyarrow.parquet as pq
-        from pyarrow import ArrowException
-    except ImportError as error:
-        raise ImportError("reading Parquet needs pyarrow: pip install pyarrow") from error
+    import pyarrow.parquet as pq
+    from pyarrow import ArrowException
+
     try:
         return pq.ParquetFile(file, metadata=metadata, memory_map=True, page_checksum_verification=True)
     except (ArrowException, OSError) as error:
