@@ -177,7 +177,7 @@ def test_sparse_archives_that_are_damaged(tmp_path):
 def test_what_cannot_be_read_says_what_to_do(tmp_path):
     with pytest.raises(FileNotFoundError, match="no file"):
         PCA(2).fit(tmp_path / "absent.npy")
-    for name, advice in (("a.xlsx", "save the sheet as CSV"), ("a.csv", "read_csv"), ("a.foo", r"\.npy")):
+    for name, advice in (("a.xlsx", "save the sheet as CSV"), ("a.foo", r"\.npy")):
         (tmp_path / name).write_bytes(b"")
         with pytest.raises(DataError, match=advice):
             read(tmp_path / name)
@@ -222,7 +222,7 @@ def test_parquet_of_vectors_and_folders(tmp_path):
     for kind in (pa.list_(pa.float32()), pa.list_(pa.float32(), 7), pa.large_list(pa.float32())):
         vectors = pa.array(list(narrow), kind)
         pq.write_table(pa.table({"id": np.arange(300), "v": vectors}), tmp_path / "v.parquet", row_group_size=64)
-        with pytest.warns(ColumnWarning, match="columns left out: 'id'; only the vectors in 'v' are used"):
+        with pytest.warns(ColumnWarning, match="columns left out: 'id' .beside vectors."):
             rows = read(tmp_path / "v.parquet")
         assert rows.dtype == np.float32
         assert rows.names[:2] == ("v_0", "v_1")
@@ -244,7 +244,7 @@ def test_parquet_types_gaps_and_text(tmp_path):
     word = pa.array(["yes", "no", None] * 100)
     gaps = pa.array([None if i in (5, 99) else i for i in range(300)], pa.int32())
     pq.write_table(table(word=word, gaps=gaps, flag=np.arange(300) % 3 == 0), path, row_group_size=90)
-    with pytest.warns(ColumnWarning, match="columns left out: 'word'; they hold no numbers"):
+    with pytest.warns(ColumnWarning, match="columns left out: 'word' .string.; only numbers"):
         rows = read(path)
     assert rows.names == (*NAMES, "gaps", "flag")
     with pytest.raises(DataError, match="2 NaN, first at row 5, column 'gaps'"):

@@ -248,7 +248,7 @@ class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             validate_data(self, np.broadcast_to(0.0, rows.shape), reset=reset, skip_check_array=True)
-        if reset and names is not None:
+        if reset and names is not None and all(isinstance(name, str) for name in names):
             self.feature_names_in_ = names
 
     @property

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from copy import copy
 from functools import reduce as fold
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz import threads
+from ritz.errors import DataError
 from ritz.linalg import SKINNY, Array, cross, times, triangle
 
 Partial = TypeVar("Partial")
@@ -44,6 +46,10 @@ class Rows(ABC):
     most_bytes: int = MOST_BYTES
     sparse: bool = False  # whether blocks are sparse, so that nothing can be subtracted from them
     density: float = 1.0  # share of the entries that are stored
+    left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source that are no numbers, and what they are
+    kept: NDArray[np.intp] | None = None  # which rows of a larger source these are
+    about: str = ""  # what was found out about the source, for people
+    _labels: Callable[[], NDArray[Any]] | None = None
 
     @classmethod
     @abstractmethod
@@ -157,6 +163,11 @@ class Rows(ABC):
                 out[j : j + step, i : i + step] = part.T
         return out
 
+    def __repr__(self) -> str:
+        n, d = self.shape
+        about = f"; {self.about}" if self.about else ""
+        return f"<{type(self).__name__}: {n} rows, {d} columns, {self.dtype}{about}>"
+
     @property
     def reading(self) -> int:
         """Bytes that a thread holds beside its block while it reads."""
@@ -203,6 +214,40 @@ class Rows(ABC):
         row_bytes = 8 * self.shape[1]
         enough = max(32, min(THIN_ROWS, 4 * THIN_BYTES // row_bytes))
         return min(self.block_rows, max(THIN_BYTES // row_bytes, enough))
+
+    def column(self, key: Any) -> NDArray[Any]:
+        """All values of one column, by its name or position; a table may hold others than numbers."""
+        j = self.position(key)
+        return self.map(lambda block: np.asarray(dense(block[:, [j]])[:, 0]))
+
+    def position(self, key: Any) -> int:
+        """Where a column stands, by its name or its position."""
+        names = list(self.names or ())
+        if key in names:
+            return names.index(key)
+        whole = isinstance(key, int | np.integer) and not isinstance(key, bool)
+        if whole and -self.shape[1] <= key < self.shape[1]:
+            return int(key) % self.shape[1]
+        if key in self.left_out:
+            raise DataError(f"column {key!r} holds no numbers ({self.left_out[key]})")
+        known = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
+        raise DataError(f"there is no column {key!r}; there are {self.shape[1]}" + (f": {known}" if known else ""))
+
+    def labelled(self, source: Rows, key: Any) -> Self:
+        """The same rows, with a column of the source they come from as labels, read when it is asked for."""
+        if key not in source.left_out:
+            source.position(key)
+        labelled = copy(self)
+        labelled._labels = lambda: source.column(key)
+        return labelled
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """Values of the column that was kept aside, one for every row."""
+        if self._labels is None:
+            return None
+        values = self._labels()
+        return values if self.kept is None else values[self.kept]
 
     def name(self, column: int) -> str:
         """How messages call a column: its name where it has one, its position otherwise."""

@@ -25,9 +25,9 @@ class Chosen(Sequential):
         kept: NDArray[np.intp] | None = None,
         fill: NDArray[np.floating] | None = None,
     ) -> None:
-        self._base, self._columns, self._kept, self._fill = base, columns, kept, fill
+        self._base, self._columns, self.kept, self._fill = base, columns, kept, fill
         self.shape = (base.shape[0] if kept is None else len(kept), len(columns))
-        self.dtype = base.dtype
+        self.dtype, self.about = base.dtype, base.about
         self.names = None if base.names is None else tuple(base.names[j] for j in columns)
 
     @classmethod
@@ -35,11 +35,11 @@ class Chosen(Sequential):
         return False  # made by `read` alone
 
     def block(self, start: int, stop: int) -> Block:
-        kept = self._kept
+        kept = self.kept
         return self._finish(self._base.block(start, stop) if kept is None else self._base.take(kept[start:stop]))
 
     def take(self, indices: NDArray[np.integer]) -> Block:
-        return self._finish(self._base.take(indices if self._kept is None else self._kept[indices]))
+        return self._finish(self._base.take(indices if self.kept is None else self.kept[indices]))
 
     @property
     def reading(self) -> int:
@@ -51,13 +51,13 @@ class Chosen(Sequential):
         return limited
 
     def sample(self, size: int) -> Block:
-        return self._finish(self._base.sample(size)) if self._kept is None else super().sample(size)
+        return self._finish(self._base.sample(size)) if self.kept is None else super().sample(size)
 
     def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
         runs = self._base._runs(step, least, most)
-        if self._kept is None:
+        if self.kept is None:
             return runs
-        ends = np.searchsorted(self._kept, [runs[0][0], *(stop for _, stop in runs)])
+        ends = np.searchsorted(self.kept, [runs[0][0], *(stop for _, stop in runs)])
         return [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
 
     def _blocks(self, start: int, stop: int, step: int, beside: Block | None) -> Iterator[Any]:
@@ -67,7 +67,7 @@ class Chosen(Sequential):
 
     def _kept_blocks(self, start: int, stop: int, step: int) -> Iterator[tuple[Block, int]]:
         """Blocks of the rows kept, and where they begin among them."""
-        kept = np.arange(start, stop) if self._kept is None else self._kept[start:stop]
+        kept = np.arange(start, stop) if self.kept is None else self.kept[start:stop]
         at, row = start, int(kept[0])
         for block in self._base._blocks(row, int(kept[-1]) + 1, step, None):
             here = kept[at - start : np.searchsorted(kept, row + len(block))] - row
@@ -85,8 +85,8 @@ class Chosen(Sequential):
 
 def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], missing: str) -> Rows:
     """The columns asked for but those left out, with missing values dealt with."""
-    picked = list(range(rows.shape[1])) if columns is None else [position(rows, column) for column in columns]
-    left_out = {position(rows, column) for column in without}
+    picked = list(range(rows.shape[1])) if columns is None else [rows.position(column) for column in columns]
+    left_out = {rows.position(column) for column in without}
     places = np.array([j for j in picked if j not in left_out], np.intp)
     if not len(places):
         raise DataError("no column is left to decompose")
@@ -98,18 +98,6 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
     if missing == "error" or rows.dtype.kind != "f" or rows.sparse:
         return chosen
     return _without_gaps(rows, chosen, places, missing)
-
-
-def position(rows: Rows, column: Any) -> int:
-    """Where a column stands, by its name or its position."""
-    names = list(rows.names or ())
-    if column in names:
-        return names.index(column)
-    whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
-    if whole and -rows.shape[1] <= column < rows.shape[1]:
-        return int(column) % rows.shape[1]
-    known = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
-    raise DataError(f"there is no column {column!r}; there are {rows.shape[1]}" + (f": {known}" if known else ""))
 
 
 def _without_gaps(rows: Rows, chosen: Rows, places: NDArray[np.intp], missing: str) -> Rows:

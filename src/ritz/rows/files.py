@@ -10,7 +10,7 @@ from typing import Any
 
 from ritz.errors import DataError
 from ritz.rows.base import Rows
-from ritz.rows.chosen import choose
+from ritz.rows.columns import select
 
 # What opens a file, by the end of its name; modules are imported only when reached.
 FORMATS = {
@@ -21,10 +21,11 @@ FORMATS = {
     **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.stored:open_hdf5"),
     ".zarr": "ritz.rows.stored:open_zarr",
     ".mtx": "ritz.rows.market:open_market",
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".dat"), "ritz.rows.text:open_text"),
 }
+COMPRESSED = {".gz", ".zst", ".bz2"}  # endings behind the one of the format
 ADVICE = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as CSV, or pass pandas.read_excel(path)"),
-    **dict.fromkeys((".csv", ".tsv", ".txt"), "pass pandas.read_csv(path)"),
 }
 
 
@@ -61,7 +62,7 @@ def read(
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
-    suffix = ".mtx" if path.name.lower().endswith(".mtx.gz") else path.suffix.lower()
+    suffix = _suffix(path)
     entry = FORMATS.get(suffix, _folder(path) if path.is_dir() else None)
     if entry is None:
         advice = ADVICE.get(suffix, f"known formats: {', '.join(FORMATS)}")
@@ -71,8 +72,13 @@ def read(
     if transpose and not hasattr(opened, "T"):
         raise DataError(f"{path.name!r} cannot be transposed while it is read; write it with samples as rows")
     rows = as_rows(opened.T if transpose else opened)
-    columns = [columns] if isinstance(columns, str) else columns
-    return choose(rows, columns, [] if label is None else [label], missing)
+    return select(rows, columns, label, missing)
+
+
+def _suffix(path: Path) -> str:
+    """The end of the name that tells the format, whatever compressed it."""
+    inner = Path(path.stem).suffix if path.suffix.lower() in COMPRESSED else path.suffix
+    return inner.lower()
 
 
 def _folder(path: Path) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ritz.errors import ColumnWarning, DataError
+from ritz.errors import DataError
 from ritz.rows.array import check_shape
 from ritz.rows.base import Block
 from ritz.rows.streamed import Streamed
@@ -22,6 +22,8 @@ def open_parquet(path: Path) -> Parquet:
 
 class Parquet(Streamed):
     """One part per row group."""
+
+    tabular = True
 
     def __init__(self, path: Path) -> None:
         files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
@@ -65,6 +67,14 @@ class Parquet(Streamed):
 
     def head(self, part: int, count: int) -> Block:
         return next(self._numbers(self._first(part, count), int(self.edges[part]), count))
+
+    def column(self, key: Any) -> NDArray[Any]:
+        if key not in self.left_out:
+            return super().column(key)
+        import pyarrow.parquet as pq
+
+        parts = [pq.read_table(file, columns=[key]).column(0).to_numpy() for file in self._metadata]
+        return np.concatenate(parts)
 
     def _first(self, part: int, count: int) -> Any:
         batch = next(self._batches(part, count), None)
@@ -138,11 +148,8 @@ class Parquet(Streamed):
         picked = vectors or numeric
         if not picked:
             raise DataError(f"no column holds numbers; there are {', '.join(map(repr, names[:8])) or 'no columns'}")
-        left_out = [name for name in names if name not in picked]
-        if left_out:
-            shown = ", ".join(map(repr, left_out[:5])) + (", …" if len(left_out) > 5 else "")
-            what = f"only the vectors in {picked[0]!r} are used" if vectors else "they hold no numbers"
-            warnings.warn(f"columns left out: {shown}; {what}", ColumnWarning, stacklevel=6)
+        kinds = {f.name: "beside vectors" if vectors else str(f.type) for f in self._schema if f.name not in picked}
+        self.left_out = kinds
         return bool(vectors), tuple(picked)
 
     def _vector_width(self) -> int:

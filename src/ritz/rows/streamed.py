@@ -39,6 +39,7 @@ class Streamed(Sequential):
     """
 
     edges: NDArray[np.int64]  # where the parts begin, and the end
+    tabular: bool = False  # whether columns may be anything that a table holds, numbers of rows too
 
     @abstractmethod
     def stream(self, part: int, step: int) -> Iterator[Block]:

@@ -1,0 +1,222 @@
+"""How a text file lays out its table: encoding, separator, decimal sign, header, and which columns hold numbers."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import islice
+
+from ritz.errors import DataError
+
+# Words for a value that is not there, in the languages that write tables.
+MISSING = (
+    "", "NA", "N/A", "n/a", "na", "<NA>", "#N/A", "#N/A N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NAN", "null",
+    "NULL", "Null", "None", "none", "NaT", "missing", "?", ".", "-", "--", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN",
+    "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?",
+)  # fmt: skip
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
+NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?)\s*", re.IGNORECASE | re.ASCII)
+MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+LINES, FEWEST, LETTERS = 200, 6, 1 << 19  # looked at: so many lines, fewer where they are long
+COMMENTS = ("#", "%")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What the beginning of a file says about all of it.
+
+    Attributes
+    ----------
+    encoding, mark : of the text, and whether a byte-order mark says so
+    separator, decimal, newline : one character each
+    runs : whether any run of blanks separates
+    header : whether there is a line of names
+    skipped : lines before the first row, among them the header
+    names : of all columns; None without a header
+    numeric, empty : of all columns, whether they hold numbers, and whether they hold nothing
+    renamed : names that repeat or are empty, and what those columns are called instead
+    """
+
+    encoding: str
+    mark: bool
+    separator: str
+    decimal: str
+    newline: str
+    runs: bool
+    header: bool
+    skipped: int
+    names: tuple[str, ...] | None
+    numeric: tuple[bool, ...]
+    empty: tuple[bool, ...]
+    renamed: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        parts = [
+            f"separated by {'runs of blanks' if self.runs else SEPARATORS[self.separator] + 's'}",
+            "decimal comma" if self.decimal == "," else "decimal point",
+            "names in the header" if self.header else "no header",
+            self.encoding + (" with a byte-order mark" if self.mark else ""),
+        ]
+        return ", ".join(parts)
+
+
+def detect(head: bytes, where: str, tabs: bool = False) -> Dialect:
+    """The dialect of a file from its first lines; the last one may be cut off, unless it ends with a line end.
+
+    Examples
+    --------
+    >>> dialect = detect("größe;gewicht\\n1,5;70\\n1,8;81\\n".encode("cp1252"), "example")
+    >>> print(dialect)
+    separated by semicolons, decimal comma, names in the header, cp1252
+    >>> dialect.names, dialect.numeric
+    (('größe', 'gewicht'), (True, True))
+    """
+    encoding, mark, text = _decoded(head, where)
+    newline = "\n" if "\n" in text or "\r" not in text else "\r"
+    lines = text.replace("\r\n", "\n").replace(newline, "\n").split("\n")
+    whole = lines[:-1] or lines
+    skipped, separator = _preamble(whole)
+    whole = whole[skipped : skipped + max(FEWEST, LETTERS // max(1, *map(len, whole)))]
+    if not any(whole):
+        raise DataError(f"{where} holds no rows")
+    separator, decimal = _separator(whole, separator or ("\t" if tabs else None))
+    runs = separator == " " and any("  " in line or line[:1].isspace() for line in whole)
+    table = _cells(whole, separator, runs)
+    header = _has_header(table, decimal)
+    first, rows = (table[0], table[1:]) if header else ([], table)
+    if header and not rows:
+        raise DataError(f"{where} holds a header and no rows")
+    width = _width(rows, len(first), where) if rows else 0
+    first = ["", *first] if header and len(first) < width else first
+    names = _told_apart([cell.strip() for cell in first]) if header else None
+    renamed = tuple((cell, name) for cell, name in zip(first, names or (), strict=False) if cell.strip() != name)
+    numeric, empty = zip(*(_kind([row[j] for row in rows if len(row) > j], decimal) for j in range(width)), strict=True)
+    lines_of_header = 1 + sum(cell.count("\n") for cell in first) if header else 0
+    skipped += lines_of_header + _blank_before(whole, header)
+    return Dialect(encoding, mark, separator, decimal, newline, runs, header, skipped, names, numeric, empty, renamed)
+
+
+def is_number(cell: str, decimal: str = ".") -> bool:
+    """Whether a cell holds a number."""
+    if decimal == ",":
+        cell = cell.replace(".", "x").replace(",", ".")
+    return NUMBER.fullmatch(cell) is not None
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell says that there is no value."""
+    return cell.strip() in MISSING
+
+
+def fields(line: str, separator: str, runs: bool) -> list[str]:
+    """The cells of one line."""
+    return line.split() if runs else next(csv.reader([line], delimiter=separator), [])
+
+
+def _decoded(head: bytes, where: str) -> tuple[str, bool, str]:
+    """Encoding, whether a mark says so, and the text."""
+    for mark, encoding in MARKS.items():
+        if head.startswith(mark):
+            return encoding, True, head[len(mark) :].decode(encoding, "ignore")
+    if b"\x00" in head:
+        raise DataError(f"{where} is no text: it holds zero bytes")
+    try:
+        # The head may end inside a character of several bytes.
+        return "utf-8", False, codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "cp1252", False, head.decode("cp1252", "replace")
+
+
+def _preamble(lines: list[str]) -> tuple[int, str | None]:
+    """Lines before the table: comments, blank lines, and the separator as spreadsheets announce it."""
+    skipped, announced = 0, None
+    for line in lines:
+        if match := re.fullmatch(r"sep=(.)", line.strip("\r")):
+            announced = match.group(1)
+        elif line.strip() and not (line.startswith(COMMENTS) and not _named_by_comment(line, lines[skipped + 1 :])):
+            break
+        skipped += 1
+    return skipped, announced
+
+
+def _named_by_comment(line: str, following: list[str]) -> bool:
+    """Whether a line that begins like a comment is the header: it has as many cells as the next one."""
+    nexts = next((other for other in following if other.strip()), "")
+    return any(mark in line and line.count(mark) == nexts.count(mark) for mark in ",;\t|")
+
+
+def _separator(lines: list[str], given: str | None) -> tuple[str, str]:
+    """The separator and the decimal sign under which most cells are numbers, in lines of equal length."""
+    best: tuple[float, str, str] = (-1.0, given or ",", ".")
+    for separator in [given] if given else SEPARATORS:
+        try:
+            table = _cells(lines, separator, runs=separator == " ")
+        except csv.Error:  # one cell of more than 100,000 characters
+            continue
+        table = table[1:] or table
+        width, count = Counter(map(len, table)).most_common(1)[0]
+        if width < 2 and not given:
+            continue
+        cells = [cell for row in table for cell in row[:1000] if not is_missing(cell)]
+        for decimal in ".," if separator != "," else ".":
+            numbers = sum(is_number(cell, decimal) for cell in cells) / max(1, len(cells))
+            score = count / len(table) * (0.1 + numbers)
+            if score > best[0]:
+                best = score, separator, decimal
+    if best[0] < 0 and all(is_number(line, ",") or is_missing(line) for line in lines[1:LINES]):
+        return ";", "," if any("," in line for line in lines[1:]) else "."
+    return best[1], best[2]
+
+
+def _cells(lines: list[str], separator: str, runs: bool) -> list[list[str]]:
+    """The cells of the first lines that are not blank."""
+    some = (line for line in islice(lines, 4 * LINES) if line.strip("\r"))
+    table = (line.split() for line in some) if runs else csv.reader((f"{s}\n" for s in some), delimiter=separator)
+    return [row for row in islice(table, LINES) if row]
+
+
+def _has_header(table: list[list[str]], decimal: str) -> bool:
+    """Whether the first line names columns: text stands over numbers there, or there is nothing but distinct text."""
+    first, rows = table[0], table[1:]
+    text = [not (is_number(cell, decimal) or is_missing(cell)) for cell in first]
+    below = [[row[j] for row in rows if len(row) > j and not is_missing(row[j])] for j in range(len(first))]
+    over_numbers = [cells and sum(is_number(cell, decimal) for cell in cells) > len(cells) / 2 for cells in below]
+    if any(t and over for t, over in zip(text, over_numbers, strict=True)):
+        return True
+    return all(text) and not any(over_numbers)
+
+
+def _width(rows: list[list[str]], named: int, where: str) -> int:
+    """Columns of the table: those of the header, or one more where R left the names of the rows unnamed."""
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    if named and width not in (named, named + 1):
+        raise DataError(f"{where} has {named} names in its header, but {width} cells in most rows")
+    return width
+
+
+def _told_apart(cells: list[str]) -> tuple[str, ...]:
+    """Names of all columns, with numbers behind those that repeat and in place of those that are empty."""
+    names: dict[str, None] = {}
+    for j, cell in enumerate(cells):
+        name, again = cell or f"unnamed_{j}", 2
+        while name in names:
+            name, again = f"{cell or 'unnamed'}_{again}", again + 1
+        names[name] = None
+    return tuple(names)
+
+
+def _kind(cells: list[str], decimal: str) -> tuple[bool, bool]:
+    """Whether a column holds numbers, as far as it holds anything; and whether it holds nothing."""
+    there = [cell for cell in cells if not is_missing(cell)]
+    return all(is_number(cell, decimal) for cell in there), not there
+
+
+def _blank_before(lines: list[str], header: bool) -> int:
+    """Blank lines between the header and the first row."""
+    count = 0
+    while header and 1 + count < len(lines) and not lines[1 + count].strip("\r"):
+        count += 1
+    return count
