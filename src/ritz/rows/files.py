@@ -12,6 +12,7 @@ from ritz.errors import DataError
 from ritz.rows.base import Rows
 from ritz.rows.columns import select
 
+TEXTS = {".csv", ".tsv", ".tab", ".txt", ".dat"}
 # What opens a file, by the end of its name; modules are imported only when reached.
 FORMATS = {
     ".npy": "ritz.rows.npy:open_npy",
@@ -21,10 +22,11 @@ FORMATS = {
     **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.stored:open_hdf5"),
     ".zarr": "ritz.rows.stored:open_zarr",
     ".mtx": "ritz.rows.market:open_market",
-    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".dat"), "ritz.rows.text:open_text"),
+    **dict.fromkeys(TEXTS, "ritz.rows.text:open_text"),
 }
-COMPRESSED = {".gz", ".zst", ".bz2"}  # endings behind the one of the format
+PACKED = {".gz": {*TEXTS, ".mtx"}, ".zst": TEXTS, ".bz2": TEXTS}  # what may be compressed how
 ADVICE = {
+    **dict.fromkeys(PACKED, "unpack it first; only text is read while it is unpacked"),
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as CSV, or pass pandas.read_excel(path)"),
 }
 
@@ -40,11 +42,12 @@ def read(
 
     Parameters
     ----------
-    path : .npy, mapped into memory; .npz with one array or a sparse matrix; .parquet, or a folder of such files, with
-        numbers in columns or vectors in one column; .h5, .h5ad and .zarr with one matrix; .mtx, or a
+    path : .npy, mapped into memory; .npz with one array or a sparse matrix; .csv, .tsv, .txt, also .gz, .zst or .bz2,
+        whose separator, decimal sign, header and encoding are found and shown by ``repr``; .parquet, or a folder of
+        such files, with numbers in columns or vectors in one column; .h5, .h5ad and .zarr with one matrix; .mtx, or a
         folder as 10x pipelines write it, turned to cells by genes
-    columns : names or positions of the columns to use; all of them by default
-    label : a column that is left out
+    columns : names or positions of the columns to use; by default all that hold numbers, the others with a warning
+    label : a column that is kept aside, numbers or text; its values are the ``labels`` of the rows
     transpose : whether the samples are the columns of the file
     missing : "error", "drop" the rows with missing values, or put the "mean" of a column there
 
@@ -77,8 +80,8 @@ def read(
 
 def _suffix(path: Path) -> str:
     """The end of the name that tells the format, whatever compressed it."""
-    inner = Path(path.stem).suffix if path.suffix.lower() in COMPRESSED else path.suffix
-    return inner.lower()
+    outer, inner = path.suffix.lower(), Path(path.stem).suffix.lower()
+    return inner if inner in PACKED.get(outer, ()) else outer
 
 
 def _folder(path: Path) -> str:

@@ -26,6 +26,7 @@ ZERO = b"0"[0]
 BLANKS = re.compile(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)")
 UNUSED = "\x1f"  # a character that no cell holds, for columns of cells
 WHOLE = 1 << 30  # bytes that pyarrow may take for one block: all of a part
+SOME = 1 << 18  # for cells: what is parsed stays in cache, and a cell is no longer than that
 
 
 def open_text(path: Path) -> Text:
@@ -150,7 +151,7 @@ class Text(Streamed):
             cells[codes == QUOTE] = ord(" ")
         for j in np.flatnonzero(~np.array(dialect.numeric)):
             _overwrite(cells, places, int(j), width)
-        read = csv.ReadOptions(use_threads=False, block_size=WHOLE, column_names=["0"])
+        read = csv.ReadOptions(use_threads=False, block_size=SOME, column_names=["0"])
         parse = csv.ParseOptions(quote_char=False, delimiter=UNUSED, ignore_empty_lines=False)
         convert = self._convert([0], pa.float64())
         try:
