@@ -217,6 +217,15 @@ class _Sums:
         return self
 
     @property
+    def parts(self) -> tuple[Any, ...]:
+        """All fields, as plain values that a journal can keep."""
+        return self.count, self.total, self.scatter, self.terms, self.probed, self.squares
+
+    @classmethod
+    def absorbed(cls, ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
+        return cls(*ours).absorb(cls(*theirs)).parts
+
+    @property
     def diagonal(self) -> Array:
         return _diagonal(self.scatter)
 
@@ -244,7 +253,7 @@ def _sums(rows: Rows, shift: Array, unit: Array, full: bool, probes: Array, roug
             narrow = rough or probes.size
             return _narrow(blocks, prepare, rows, probes) if narrow else _scatters(blocks, prepare, rows)
 
-    sums = rows.reduce(run, _Sums.absorb, thin=not full)
+    sums = _Sums(*rows.reduce(lambda blocks: run(blocks).parts, _Sums.absorbed, thin=not full))
     if full:
         mirrored(sums.scatter)
     return sums

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
@@ -151,16 +151,33 @@ def team() -> Iterator[ThreadPoolExecutor]:
             _local.team = None
 
 
-def ordered(f: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
+class GivenUp(Exception):
+    """Nobody waits for this work any more."""
+
+
+def check() -> None:
+    """Give up, if whoever started this work is gone: an error, or Ctrl-C, need not wait for its end."""
+    stop = getattr(_local, "stop", None)
+    if stop is not None and stop.is_set():
+        raise GivenUp
+
+
+def ordered(f: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Generator[Result, None, None]:
     """f over items by `workers` threads, results in order, at most workers + 1 of them alive."""
-    source = iter(items)
+    source, stop = iter(items), threading.Event()
+
+    def task(item: Item) -> Result:
+        _local.stop = stop
+        return f(item)
+
     with team() as pool:
-        pending = deque(pool.submit(f, item) for item in islice(source, workers + 1))
+        pending = deque(pool.submit(task, item) for item in islice(source, workers + 1))
         try:
             while pending:
                 yield pending.popleft().result()
-                pending.extend(pool.submit(f, item) for item in islice(source, 1))
+                pending.extend(pool.submit(task, item) for item in islice(source, 1))
         finally:
+            stop.set()
             for future in pending:
                 future.cancel()
             wait(pending)

@@ -20,6 +20,7 @@ from ritz.errors import AccuracyWarning, DataError
 from ritz.estimators.batches import Batches
 from ritz.estimators.density import Gaussian
 from ritz.estimators.fitted import LEARNED, attributes, complaints
+from ritz.estimators.watching import watching
 from ritz.linalg import Array
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import dense
@@ -62,7 +63,7 @@ class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     random_state : int, RandomState or None
         Start of the iterative solvers. None is a fixed seed: the same data gives the same answer.
     verbose : bool
-        Print the plan and the certificate to stderr.
+        Show on stderr what was read, the progress of every pass, the plan and the certificate.
 
     Attributes
     ----------
@@ -124,9 +125,13 @@ class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> PCA:
-        """Learn the subspace of X, an array or a table of n rows and d columns. y is ignored."""
-        self._fit(X, as_rows(X))
+    def fit(self, X: Any, y: Any = None, *, checkpoint: str | PathLike[str] | None = None) -> PCA:
+        """Learn the subspace of X: an array, a table, a sparse matrix, or the path of a file. y is ignored.
+
+        With `checkpoint`, the path of a file, a fit that is interrupted goes on where it stopped when it is called
+        again with the same data, and its result is bitwise the same. The file is removed when the fit is done.
+        """
+        self._fit(X, as_rows(X), checkpoint)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
@@ -135,8 +140,10 @@ class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._fit(X, rows)
         return self._encode(rows)
 
-    def _fit(self, X: Any, rows: Rows) -> None:
-        fitted = decompose(rows, self._request())
+    def _fit(self, X: Any, rows: Rows, checkpoint: str | PathLike[str] | None = None) -> None:
+        request = self._request()
+        with watching(rows, request, bool(self.verbose), checkpoint) as watch:
+            fitted = decompose(rows.watched(watch), request)
         # Warnings first: where they are errors, the old state must survive them.
         for message in complaints(fitted, self.n_components):
             warnings.warn(message, AccuracyWarning, stacklevel=3)

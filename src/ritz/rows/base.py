@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from copy import copy
-from functools import reduce as fold
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Self, TypeVar
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from ritz import threads
 from ritz.errors import DataError
 from ritz.linalg import SKINNY, Array, cross, times, triangle
+from ritz.passes import UNWATCHED, Watch
 
 Partial = TypeVar("Partial")
 Block = NDArray[Any]
@@ -49,6 +49,7 @@ class Rows(ABC):
     left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source that are no numbers, and what they are
     kept: NDArray[np.intp] | None = None  # which rows of a larger source these are
     about: str = ""  # what was found out about the source, for people
+    watch: Watch = UNWATCHED
     _labels: Callable[[], NDArray[Any]] | None = None
 
     @classmethod
@@ -87,10 +88,10 @@ class Rows(ABC):
         step = most if whole else self.thin_rows if thin else self.block_rows
 
         def partial(run: tuple[int, int]) -> Partial:
-            return f(self._blocks(*run, step, beside))
+            return f(self.watch.seen(self._blocks(*run, step, beside)))
 
-        with closing(self._walk(partial, self._runs(step, self._lane_rows(thin), 1 if whole else LANES))) as partials:
-            return fold(combine, partials)
+        runs = self._runs(step, self._lane_rows(thin), 1 if whole else LANES)
+        return self.watch.fold(runs, lambda some: self._walk(partial, some), combine)
 
     def normal(
         self, W: Array, shifted: Callable[[Block], Block], remainder: Array | float, factor: bool = False
@@ -132,9 +133,13 @@ class Rows(ABC):
 
     def map(self, f: Callable[[Block], Block]) -> Block:
         """f of every block, stacked in order."""
+        return self.watch.whole(lambda: self._map(f))
+
+    def _map(self, f: Callable[[Block], Block]) -> Block:
         n, step = self.shape[0], self.block_rows
         spans = [(i, min(i + step, n)) for i in range(0, n, step)]
-        with closing(self._walk(lambda span: f(self.block(*span)), spans)) as results:
+        self.watch.begin(spans)
+        with closing(self._walk(lambda span: self._seen(f, *span), spans)) as results:
             first = next(results)
             if len(spans) == 1:
                 return first
@@ -144,8 +149,15 @@ class Rows(ABC):
                 out[start:stop] = part
         return out
 
+    def _seen(self, f: Callable[[Block], Block], start: int, stop: int) -> Block:
+        (result,) = (f(block) for block in self.watch.seen([self.block(start, stop)]))
+        return result
+
     def pairs(self, f: Callable[[Block, Block], Block]) -> Block:
         """The n×n symmetric matrix whose tiles are f(rows of the tile, columns of the tile)."""
+        return self.watch.whole(lambda: self._pairs(f))
+
+    def _pairs(self, f: Callable[[Block, Block], Block]) -> Block:
         n = self.shape[0]
         step = min(256, max(1, -(-n // 2)))
         starts = range(0, n, step)
@@ -248,6 +260,12 @@ class Rows(ABC):
             return None
         values = self._labels()
         return values if self.kept is None else values[self.kept]
+
+    def watched(self, watch: Watch) -> Self:
+        """The same rows, with someone who sees every pass."""
+        watched = copy(self)
+        watched.watch = watch
+        return watched
 
     def name(self, column: int) -> str:
         """How messages call a column: its name where it has one, its position otherwise."""

@@ -64,10 +64,10 @@ class Sparse(Rows):
         return type(self._X)((by_columns.data, by_columns.indices, by_columns.indptr), shape=self.shape[::-1])
 
     def combine(self, V: Any, shifted: Any) -> Any:
-        return product(self._by_columns, V)
+        return self.watch.whole(lambda: product(self._by_columns, V))
 
     def project(self, W: Any, shifted: Any) -> Any:
-        return product(self._X, W)
+        return self.watch.whole(lambda: product(self._X, W))
 
     def normal(self, W: Any, shifted: Any, remainder: Any, factor: bool = False) -> tuple[Any, ...]:
         """Two products that gather, one with the rows and one with the transpose, which is stored once."""

@@ -17,13 +17,15 @@ from ritz.rows.base import LANES, Block, Rows
 class Sequential(Rows):
     """Rows whose blocks come cheaper in order than one by one: every pass goes along runs of them."""
 
-    def map(self, f: Callable[[Block], Block]) -> Block:
+    def _map(self, f: Callable[[Block], Block]) -> Block:
         step, out, at = self.block_rows, None, 0
 
         def run(ends: tuple[int, int]) -> list[Block]:
-            return [f(block) for block in self._blocks(*ends, step, None)]
+            return [f(block) for block in self.watch.seen(self._blocks(*ends, step, None))]
 
-        with closing(self._walk(run, self._runs(step, 1, LANES))) as results:
+        runs = self._runs(step, 1, LANES)
+        self.watch.begin(runs)
+        with closing(self._walk(run, runs)) as results:
             for part in chain.from_iterable(results):
                 out = np.empty((self.shape[0], *part.shape[1:]), part.dtype) if out is None else out
                 out[at : at + len(part)] = part

@@ -1,0 +1,235 @@
+"""Passes that are watched: interrupted ones resume bitwise, shown ones say how far they are, Ctrl-C is clean."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse
+
+from ritz import PCA, journal, progress, read
+from ritz.errors import DataError
+
+
+class Stop(BaseException):
+    """An interruption."""
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """Every state is written."""
+    monkeypatch.setattr(journal, "INTERVAL", 0.0)
+    monkeypatch.setattr(journal, "SHARE", 0.0)
+
+
+def data(n=6000, d=40):
+    return 3 + np.random.default_rng(0).standard_normal((n, d)) * np.geomspace(1, 0.01, d)
+
+
+def interrupted(monkeypatch, every, fit):
+    """The result of a fit that is stopped after every so many states, and how often that was."""
+    seen = [0]
+
+    def stopping(name):
+        original = getattr(journal.Journal, name)
+
+        def stopped(self, *args):
+            original(self, *args)
+            seen[0] += 1
+            if seen[0] % every == 0:
+                raise Stop
+
+        monkeypatch.setattr(journal.Journal, name, stopped)
+
+    stopping("keep")
+    stopping("finish")
+    for stops in range(500):
+        try:
+            return fit(), stops
+        except Stop:
+            continue
+    raise AssertionError("it never comes to an end")
+
+
+CASES = {
+    "covariance": (data(), {}),
+    "svd": (data(), {"svd_solver": "svd"}),
+    "gram": (data(300, 700), {"svd_solver": "gram"}),
+    "krylov on rows": (data(30_000, 400), {"svd_solver": "krylov", "memory_limit": "7MB"}),
+    "orthogonal": (data(), {"svd_solver": "orthogonal"}),
+    "float32": (data(60_000, 80).astype(np.float32), {}),
+    "scaled": (data(), {"scale": True}),
+    "overflowing": (data() * 1e200, {}),
+    "sparse": (
+        scipy.sparse.random(3000, 2000, 0.01, random_state=0, format="csr"),
+        {"svd_solver": "krylov", "tol": 1e-3},
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::ritz.errors.AccuracyWarning")
+@pytest.mark.parametrize("every", [1, 3, 10])
+@pytest.mark.parametrize("case", CASES)
+def test_an_interrupted_fit_resumes_bitwise(tmp_path, monkeypatch, often, case, every):
+    X, options = CASES[case]
+    whole = PCA(4, **options).fit(X)
+    path = tmp_path / "fit.checkpoint"
+    model, stops = interrupted(monkeypatch, every, lambda: PCA(4, **options).fit(X, checkpoint=path))
+    assert stops >= (2 if every == 1 else 0)
+    assert np.array_equal(model.components_, whole.components_)
+    assert np.array_equal(model.explained_variance_, whole.explained_variance_)
+    assert str(model.certificate_) == str(whole.certificate_)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_file_resumes_in_the_middle_of_a_pass(tmp_path, monkeypatch, often):
+    X, path = data(), tmp_path / "x.parquet"
+    pq.write_table(pa.table({f"c{j}": X[:, j] for j in range(X.shape[1])}), path, row_group_size=500)
+    walked = []
+    rows = read(path)
+    stream = type(rows).stream
+    monkeypatch.setattr(type(rows), "stream", lambda self, part, step: walked.append(part) or stream(self, part, step))
+    whole = PCA(4).fit(path)
+    parts = len(walked)
+    walked.clear()
+    model, stops = interrupted(monkeypatch, 5, lambda: PCA(4).fit(path, checkpoint=tmp_path / "c"))
+    assert stops >= 1
+    assert len(walked) < parts + 6 * stops + 3  # nothing is walked again but what was under way
+    assert np.array_equal(model.components_, whole.components_)
+
+
+def test_a_fit_that_was_killed(tmp_path):
+    script = textwrap.dedent(
+        """
+        import sys, time
+        import numpy as np
+        from ritz import PCA, journal
+        from ritz.rows.array import Array
+        journal.INTERVAL = journal.SHARE = 0.0
+        block = Array.block
+        Array.block = lambda self, start, stop: time.sleep(0.004) or block(self, start, stop)
+        X = np.load(sys.argv[1])
+        model = PCA(3).fit(X, checkpoint=sys.argv[2])
+        np.save(sys.argv[3], model.components_)
+        """
+    )
+    np.save(tmp_path / "x.npy", data(200_000, 30))
+    names = [str(tmp_path / name) for name in ("x.npy", "fit.checkpoint", "u.npy")]
+    command = [sys.executable, "-c", script, *names]
+    process = subprocess.Popen(command)
+    deadline = time.monotonic() + 60
+    while not os.path.exists(names[1]) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert os.path.exists(names[1])
+    assert not os.path.exists(names[2])
+    subprocess.run(command, check=True, timeout=120)
+    assert np.array_equal(np.load(names[2]), PCA(3).fit(data(200_000, 30)).components_)
+    assert not os.path.exists(names[1])
+
+
+def stopped_at(path, X, monkeypatch, **options):
+    """A checkpoint of a fit that was interrupted."""
+    with monkeypatch.context() as patch:
+        patch.setattr(journal.Journal, "finish", lambda self, result: (_ for _ in ()).throw(Stop))
+        with pytest.raises(Stop):
+            PCA(2, **options).fit(X, checkpoint=path)
+    return path
+
+
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch, often):
+    X = data()
+    path = stopped_at(tmp_path / "c", X, monkeypatch)
+    before = path.read_bytes()
+    for other, options in ((X + 1, {}), (X, {"scale": True}), (X[:-1], {})):
+        with pytest.raises(DataError, match="belongs to a fit of other data"):
+            PCA(2, **options).fit(other, checkpoint=path)
+    assert path.read_bytes() == before
+    assert np.array_equal(PCA(2).fit(X, checkpoint=path).components_, PCA(2).fit(X).components_)
+
+
+def test_a_damaged_checkpoint_is_an_error(tmp_path, monkeypatch, often):
+    X = data()
+    whole = stopped_at(tmp_path / "c", X, monkeypatch).read_bytes()
+    rng = np.random.default_rng(0)
+    for size in rng.integers(0, len(whole), 20):
+        (tmp_path / "c").write_bytes(whole[:size])
+        with pytest.raises(DataError, match=r"no whole checkpoint|belongs to"):
+            PCA(2).fit(X, checkpoint=tmp_path / "c")
+    np.save(tmp_path / "objects.npy", np.array([{}], object))
+    with pytest.raises(DataError, match="no whole checkpoint"):
+        PCA(2).fit(X, checkpoint=tmp_path / "objects.npy")
+
+
+def test_a_full_disk_costs_the_checkpoint_but_not_the_fit(tmp_path, monkeypatch, often):
+    def full(file):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.warns(UserWarning, match="no checkpoint was written.*No space left"):
+        model = PCA(2).fit(data(), checkpoint=tmp_path / "c")
+    assert np.array_equal(model.components_, PCA(2).fit(data()).components_)
+    assert os.listdir(tmp_path) == []
+
+
+def test_progress_is_shown_when_asked_for(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "QUIET", 0.0)
+    X = data(30_000, 40)
+    PCA(2).fit(X)
+    assert capsys.readouterr() == ("", "")
+    PCA(2, verbose=True).fit(X)
+    out, shown = capsys.readouterr()
+    assert out == ""
+    assert "<Array: 30000 rows, 40 columns, float64>" in shown
+    assert "pass 1: 100% of 30000 rows" in shown
+    assert "1 pass" in shown
+
+
+def test_progress_in_a_terminal_is_a_bar():
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    script = "import numpy as np; from ritz import PCA; PCA(2, verbose=True).fit(np.eye(200_000, 50))"
+    process = subprocess.Popen([sys.executable, "-c", script], stderr=theirs, stdout=subprocess.PIPE)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(ours, 1 << 16)
+        except OSError:  # the other side has closed it
+            break
+    assert process.wait(60) == 0
+    assert b"pass 1, rows" in shown
+    assert b"200000/200000" in shown
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals are sent in another way there")
+def test_ctrl_c_keeps_the_old_state_and_leaves_nothing_behind(monkeypatch):
+    model = PCA(2).fit(data())
+    before = {name: id(value) for name, value in vars(model).items()}
+    rows = read_slowly(monkeypatch)
+    main = threading.get_ident()
+    threading.Timer(0.5, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(rows)
+    assert time.monotonic() - begun < 5  # the walk takes 20 s
+    assert {name: id(value) for name, value in vars(model).items()} == before
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("ritz")]
+
+
+def read_slowly(monkeypatch):
+    """Rows whose blocks take their time."""
+    from ritz.rows.array import Array
+
+    rows = Array(data(200_000, 30))
+    block = Array.block
+    monkeypatch.setattr(Array, "block", lambda self, start, stop: time.sleep(0.2) or block(self, start, stop))
+    return rows
