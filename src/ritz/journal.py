@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import time
 import warnings
 from collections import deque
@@ -21,6 +20,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
+from ritz.whole import replacing
 
 INTERVAL = 10.0  # seconds between two states that are kept, or longer
 SHARE = 20.0  # times that keeping a state took, which must pass before the next
@@ -95,23 +95,14 @@ class Journal:
     def write(self) -> None:
         """All that is known, into a new file that takes the place of the old one."""
         begun = time.monotonic()
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                self._copy_finished(file)
-                for result in self._waiting:
-                    _write(file, {"finished": True}, result)
-                finished = file.tell()
-                if self._under_way is not None:
-                    done, runs, total = self._under_way
-                    _write(file, {"finished": False, "done": done, "runs": runs}, total)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, self._path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        with replacing(self._path) as new, new.open("wb") as file:
+            self._copy_finished(file)
+            for result in self._waiting:
+                _write(file, {"finished": True}, result)
+            finished = file.tell()
+            if self._under_way is not None:
+                done, runs, total = self._under_way
+                _write(file, {"finished": False, "done": done, "runs": runs}, total)
         self._written, self._waiting = finished, []
         now = time.monotonic()
         self._next = now + max(INTERVAL, SHARE * (now - begun))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import InitVar, dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ from ritz.errors import DataError
 from ritz.linalg import Array, orthogonality_defect
 from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows, as_rows
-from ritz.rows.base import Block
+from ritz.rows.base import Block, stack
 from ritz.rows.finite import check_finite
 
 CANCELS = 1e-4  # share of ‖z‖² below which ‖z‖² − ‖y‖² has lost too many digits
@@ -76,8 +76,12 @@ class Subspace:
     def encode(self, X: object) -> Array:  # (n, d) -> (n, k)
         """y = Uᵀ((x − mean)/scale), centred before it is projected."""
         rows = as_rows(X)
+        return stack(self.codes(rows), rows.shape[0])
+
+    def codes(self, rows: Rows) -> Iterator[Array]:
+        """The same block by block."""
         axes = self.axes.astype(rows.result_dtype)
-        return self._map(rows, lambda block, prepare: prepare.times(block, axes))
+        return self._each(rows, lambda block, prepare: prepare.times(block, axes))
 
     def decode(self, Y: Array) -> Array:  # (n, k) -> (n, d)
         """x̂ = scale ⊙ (U y) + mean."""
@@ -95,6 +99,10 @@ class Subspace:
     def error(self, X: object) -> Array:  # (n, d) -> (n,)
         """‖z‖² − ‖Uᵀz‖² of every row, squared and in preprocessed units; where that cancels, by decoding."""
         rows = as_rows(X)
+        return stack(self.errors(rows), rows.shape[0])
+
+    def errors(self, rows: Rows) -> Iterator[Array]:
+        """The same block by block."""
 
         def error(block: Block, prepare: Preprocessing) -> Array:
             if isinstance(block, np.ndarray):
@@ -108,7 +116,7 @@ class Subspace:
                 error[close] = np.einsum("ij,ij->i", residual, residual)
             return np.where(np.isinf(size), np.inf, error)
 
-        return self._map(rows, error)
+        return self._each(rows, error)
 
     @property
     def total_error(self) -> float:
@@ -117,13 +125,17 @@ class Subspace:
             raise DataError("a model made from a covariance does not know how many rows there were; pass n_rows")
         return (self.n_rows - self.ddof) * self.left_out
 
-    def _map(self, rows: Rows, f: Callable[[Block, Preprocessing], Array]) -> Array:
+    def _each(self, rows: Rows, f: Callable[[Block, Preprocessing], Array]) -> Iterator[Array]:
         if rows.shape[1] != len(self.axes):
             raise DataError(f"X has {rows.shape[1]} columns, but the model was learned from {len(self.axes)}")
         prepare = Preprocessing.split(self.mean, self._weight, rows.result_dtype)
-        with np.errstate(over="ignore", invalid="ignore"):
-            out = rows.map(lambda block: f(block, prepare))
-        # Any NaN or infinity in a row reaches its result; only then is the data searched for the place.
-        if not np.isfinite(out).all():
-            check_finite(rows)
-        return out
+
+        def quietly(block: Block) -> Array:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return f(block, prepare)
+
+        for out in rows.each(quietly):
+            # Any NaN or infinity in a row reaches its result; only then is the data searched for the place.
+            if not np.isfinite(out).all():
+                check_finite(rows)
+            yield out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable, Iterator
 from numbers import Integral
 from os import PathLike
 from typing import Any
@@ -23,8 +24,9 @@ from ritz.estimators.fitted import LEARNED, attributes, complaints
 from ritz.estimators.watching import watching
 from ritz.linalg import Array
 from ritz.rows import Rows, as_rows
-from ritz.rows.base import dense
+from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
+from ritz.writing import Out, Stream, deliver
 
 
 class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -181,30 +183,61 @@ class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         pca._adopt(fitted, np.dtype(np.float64))
         return pca
 
-    def transform(self, X: Any) -> Array:
-        """Scores y = Uᵀ((x − mean)/scale), one row each; divided by their standard deviations when whitening."""
-        return self._encode(self._known(X))
+    def transform(self, X: Any, *, out: Out | None = None) -> Array | None:
+        """Scores y = Uᵀ((x − mean)/scale), one row each; divided by their standard deviations when whitening.
+
+        With `out`, the path of a .npy, .parquet, .csv or .tsv file, or a function that is given one block of scores
+        after another, nothing is returned and memory stays bounded however many rows there are.
+        """
+        rows = self._known(X)
+        names = tuple(self.get_feature_names_out()) if out is not None else ()
+        return self._given(lambda: self._codes(rows), rows, names, out, X)
+
+    def _codes(self, rows: Rows) -> Iterator[Array]:
+        codes = self.subspace_.codes(rows)
+        if not self.whiten:
+            return codes
+        weight = self._whitening.astype(rows.result_dtype)
+        return (Y * weight for Y in codes)
 
     def _encode(self, rows: Rows) -> Array:
-        Y = self.subspace_.encode(rows)
-        if self.whiten:
-            Y *= self._whitening.astype(Y.dtype)
-        return Y
+        return stack(self._codes(rows), rows.shape[0])
 
-    def inverse_transform(self, X: Any) -> Array:
-        """x̂ = scale ⊙ (U y) + mean from scores y."""
+    def inverse_transform(self, X: Any, *, out: Out | None = None) -> Array | None:
+        """x̂ = scale ⊙ (U y) + mean from scores y; `out` as in `transform`."""
         check_is_fitted(self)
         rows = as_rows(X)
         if rows.shape[1] != self.n_components_:
             raise DataError(f"scores have {rows.shape[1]} columns, the model has {self.n_components_} components")
-        check_finite(rows)
         undo = self._standard_deviations if self.whiten else np.ones(self.n_components_)
-        return rows.map(lambda Y: self.subspace_.decode(np.multiply(dense(Y), undo, dtype=rows.result_dtype)))
+        names = tuple(map(str, self.__dict__.get("feature_names_in_", range(self.n_features_in_))))
+        check_finite(rows)
 
-    def reconstruction_error(self, X: Any) -> Array:
-        """Squared distance of every row to the subspace, in preprocessed units."""
+        def decode(Y: Block) -> Array:
+            return self.subspace_.decode(np.multiply(dense(Y), undo, dtype=rows.result_dtype))
+
+        return self._given(lambda: rows.each(decode), rows, names, out, X)
+
+    def reconstruction_error(self, X: Any, *, out: Out | None = None) -> Array | None:
+        """Squared distance of every row to the subspace, in preprocessed units; `out` as in `transform`."""
         rows = self._known(X)
-        return self.subspace_.error(rows)
+        return self._given(lambda: self.subspace_.errors(rows), rows, ("error",), out, X, flat=True)
+
+    def _given(
+        self,
+        compute: Callable[[], Iterator[Array]],
+        rows: Rows,
+        names: tuple[str, ...],
+        out: Out | None,
+        source: Any,
+        flat: bool = False,
+    ) -> Array | None:
+        """Results stacked, or one after another to where they should go."""
+        if out is None:
+            return stack(compute(), rows.shape[0])
+        dtype = np.dtype(np.float64) if flat else rows.result_dtype
+        deliver(Stream(compute(), rows.shape[0], names, dtype, flat), out, source)
+        return None
 
     def score_samples(self, X: Any) -> Array:
         """Log-likelihood of each row under the probabilistic PCA model (Tipping and Bishop 1999)."""

@@ -133,25 +133,19 @@ class Rows(ABC):
 
     def map(self, f: Callable[[Block], Block]) -> Block:
         """f of every block, stacked in order."""
-        return self.watch.whole(lambda: self._map(f))
+        return self.watch.whole(lambda: stack(self.each(f), self.shape[0]))
 
-    def _map(self, f: Callable[[Block], Block]) -> Block:
-        n, step = self.shape[0], self.block_rows
-        spans = [(i, min(i + step, n)) for i in range(0, n, step)]
-        self.watch.begin(spans)
-        with closing(self._walk(lambda span: self._seen(f, *span), spans)) as results:
-            first = next(results)
-            if len(spans) == 1:
-                return first
-            out = np.empty((n, *first.shape[1:]), first.dtype)
-            out[: len(first)] = first
-            for (start, stop), part in zip(spans[1:], results, strict=True):
-                out[start:stop] = part
-        return out
+    def each(self, f: Callable[[Block], Block]) -> Iterator[Block]:
+        """f of every block, in order, as they come: few of them are in memory at a time."""
+        step, pieces = self.block_rows, self._pieces()
 
-    def _seen(self, f: Callable[[Block], Block], start: int, stop: int) -> Block:
-        (result,) = (f(block) for block in self.watch.seen([self.block(start, stop)]))
-        return result
+        def piece(ends: tuple[int, int]) -> list[Block]:
+            return [f(block) for block in self.watch.seen(self._blocks(*ends, step, None))]
+
+        self.watch.begin(pieces)
+        with closing(self._walk(piece, pieces)) as results:
+            for blocks in results:
+                yield from blocks
 
     def pairs(self, f: Callable[[Block, Block], Block]) -> Block:
         """The n×n symmetric matrix whose tiles are f(rows of the tile, columns of the tile)."""
@@ -285,6 +279,11 @@ class Rows(ABC):
         lanes = min(n, 1 << round(np.log2(lanes))) if lanes > 1 else 1
         return list(pairwise(n * lane // lanes for lane in range(lanes + 1)))
 
+    def _pieces(self) -> list[tuple[int, int]]:
+        """The least that is read at once."""
+        n, step = self.shape[0], self.block_rows
+        return [(i, min(i + step, n)) for i in range(0, n, step)]
+
     def _blocks(self, start: int, stop: int, step: int, beside: Block | None) -> Iterator[Any]:
         """Blocks of at most `step` rows, about equal: a small one at the end would cost as many calls."""
         count = -(-(stop - start) // step)
@@ -298,6 +297,19 @@ class Rows(ABC):
             yield from threads.ordered(f, items, workers)
         else:
             yield from map(f, items)
+
+
+def stack(blocks: Iterator[Block], n: int) -> Block:
+    """Blocks of n rows in all, one below the other."""
+    first = next(blocks)
+    if len(first) == n:
+        return first
+    out = np.empty((n, *first.shape[1:]), first.dtype)
+    out[: len(first)], at = first, len(first)
+    for block in blocks:
+        out[at : at + len(block)] = block
+        at += len(block)
+    return out
 
 
 def dense(block: Block) -> Block:

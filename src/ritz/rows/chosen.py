@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.rows.base import Block, Rows
 from ritz.rows.sparse import Sparse
-from ritz.rows.streamed import Sequential
 
 
-class Chosen(Sequential):
+class Chosen(Rows):
     """Columns, and rows where not all are kept, of another source. Only blocks are copied."""
 
     def __init__(
@@ -54,7 +53,13 @@ class Chosen(Sequential):
         return self._finish(self._base.sample(size)) if self.kept is None else super().sample(size)
 
     def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
-        runs = self._base._runs(step, least, most)
+        return self._among_kept(self._base._runs(step, least, most))
+
+    def _pieces(self) -> list[tuple[int, int]]:
+        return self._among_kept(self._base._pieces())
+
+    def _among_kept(self, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Runs of rows of the base as runs of the rows that are kept."""
         if self.kept is None:
             return runs
         ends = np.searchsorted(self.kept, [runs[0][0], *(stop for _, stop in runs)])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from itertools import chain, pairwise
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,27 +13,7 @@ from numpy.typing import NDArray
 from ritz.rows.base import LANES, Block, Rows
 
 
-class Sequential(Rows):
-    """Rows whose blocks come cheaper in order than one by one: every pass goes along runs of them."""
-
-    def _map(self, f: Callable[[Block], Block]) -> Block:
-        step, out, at = self.block_rows, None, 0
-
-        def run(ends: tuple[int, int]) -> list[Block]:
-            return [f(block) for block in self.watch.seen(self._blocks(*ends, step, None))]
-
-        runs = self._runs(step, 1, LANES)
-        self.watch.begin(runs)
-        with closing(self._walk(run, runs)) as results:
-            for part in chain.from_iterable(results):
-                out = np.empty((self.shape[0], *part.shape[1:]), part.dtype) if out is None else out
-                out[at : at + len(part)] = part
-                at += len(part)
-        assert out is not None  # there is at least one row
-        return out
-
-
-class Streamed(Sequential):
+class Streamed(Rows):
     """Rows in parts that can be read independently of each other, each from its beginning.
 
     A part is walked by one thread: reading overlaps computing, and no part is read twice in a pass.
@@ -77,6 +56,9 @@ class Streamed(Sequential):
         cuts = np.unique(np.searchsorted(self.edges, np.linspace(0, self.shape[0], count + 1)))
         ends = self.edges[np.unique(np.concatenate([[0], cuts, [len(self.edges) - 1]]))]
         return [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
+
+    def _pieces(self) -> list[tuple[int, int]]:
+        return [(int(a), int(b)) for a, b in pairwise(self.edges)]
 
     def _blocks(self, start: int, stop: int, step: int, beside: Block | None) -> Iterator[Any]:
         first = int(np.searchsorted(self.edges, start, side="right")) - 1
