@@ -8,8 +8,15 @@ import sys
 from benchmarks.cases import prepare
 from benchmarks.measure import machine, measure
 from benchmarks.overhead import certificate_share
+from benchmarks.sources import dense_file, log_normalised, read_and_fit, sparse_counts
 
-TASKS = {"prepare": prepare, "measure": measure, "machine": machine, "certificate_share": certificate_share}
+TASKS = {
+    task.__name__: task
+    for task in (
+        *(prepare, measure, machine, certificate_share),
+        *(dense_file, log_normalised, read_and_fit, sparse_counts),
+    )
+}
 
 if __name__ == "__main__":
     task, arguments = sys.argv[1:]
