@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 import warnings
 from numbers import Integral
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ritz import planner
 from ritz.decomposition import Decomposition, Request, decompose, decompose_matrix
 from ritz.eigenpairs import symmetric
 from ritz.errors import AccuracyWarning, DataError
+from ritz.estimators import cells
 from ritz.estimators.batches import Batches
 from ritz.estimators.density import Gaussian
 from ritz.estimators.fitted import LEARNED, attributes, complaints
@@ -125,15 +125,21 @@ class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> PCA:
-        """Learn the subspace of X, an array or a table of n rows and d columns. y is ignored."""
+        """Learn the subspace of X, an array, a table or a file of n rows and d columns. y is ignored.
+
+        An AnnData object keeps the axes in ``varm["PCs"]`` and variances and certificate in ``uns["pca"]``.
+        """
+        cells.check(X)
         self._fit(X, as_rows(X))
+        cells.note(self, X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit, then transform the same rows."""
+        cells.check(X)
         rows = as_rows(X)
         self._fit(X, rows)
-        return self._encode(rows)
+        return self._scores(X, rows)
 
     def _fit(self, X: Any, rows: Rows) -> None:
         fitted = decompose(rows, self._request())
@@ -175,14 +181,19 @@ class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return pca
 
     def transform(self, X: Any) -> Array:
-        """Scores y = Uᵀ((x − mean)/scale), one row each; divided by their standard deviations when whitening."""
-        return self._encode(self._known(X))
+        """Scores y = Uᵀ((x − mean)/scale), one row each; divided by their standard deviations when whitening.
 
-    def _encode(self, rows: Rows) -> Array:
+        An AnnData object keeps them in ``obsm["X_pca"]`` too, beside the axes and the certificate.
+        """
+        cells.check(X)
+        return self._scores(X, self._known(X))
+
+    def _scores(self, X: Any, rows: Rows) -> Array:
         Y = self.subspace_.encode(rows)
         if self.whiten:
             Y *= self._whitening.astype(Y.dtype)
-        return Y
+        cells.note(self, X, Y)
+        return cells.named(self, X, Y)
 
     def inverse_transform(self, X: Any) -> Array:
         """x̂ = scale ⊙ (U y) + mean from scores y."""
@@ -217,39 +228,6 @@ class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Inverse of `get_covariance`; its pseudo-inverse where that is singular."""
         check_is_fitted(self)
         return self._density().precision()
-
-    def _known(self, X: Any) -> Rows:
-        """New rows, once the model is known to be fitted and their columns to be the model's."""
-        check_is_fitted(self)
-        rows = as_rows(X)
-        self._columns(X, rows, reset=False)
-        return rows
-
-    def _columns(self, X: Any, rows: Rows, reset: bool) -> None:
-        """Remember, or compare, how many columns there are and their names."""
-        repeated = rows.names is not None and len(set(rows.names)) < len(rows.names)
-        if isinstance(X, str | PathLike | Rows) and not repeated:
-            self._columns_of_file(rows, reset)
-            return
-        if repeated:
-            # scikit-learn refuses tables whose names repeat; here their positions tell the columns apart.
-            X = np.broadcast_to(0.0, rows.shape)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-
-    def _columns_of_file(self, rows: Rows, reset: bool) -> None:
-        """The same for files, which scikit-learn does not know."""
-        known = self.__dict__.get("feature_names_in_")
-        names = None if rows.names is None else np.array(rows.names, dtype=object)
-        if not reset and known is not None and names is not None and list(known) != list(names):
-            raise DataError(
-                f"the columns of the file are not those the model was learned from: {list(names[:5])} instead of "
-                f"{list(known[:5])}"
-            )
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            validate_data(self, np.broadcast_to(0.0, rows.shape), reset=reset, skip_check_array=True)
-        if reset and names is not None:
-            self.feature_names_in_ = names
 
     @property
     def loadings_(self) -> Array:  # (d, k)

@@ -43,6 +43,7 @@ class Rows(ABC):
     names: tuple[Any, ...] | None = None
     most_bytes: int = MOST_BYTES
     sparse: bool = False  # whether blocks are sparse, so that nothing can be subtracted from them
+    transposed: bool = False  # whether products with few columns keep a transpose in memory
     density: float = 1.0  # share of the entries that are stored
 
     @classmethod
