@@ -234,6 +234,14 @@ def test_rows_of_a_backed_sparse_matrix(backed, monkeypatch):
     sums = rows.reduce(lambda pairs: sum(block.T @ part for block, part in pairs), np.add, beside=V)
     np.testing.assert_allclose(sums, X.T @ V, atol=1e-10)
     np.testing.assert_allclose(rows.pairs(lambda a, b: (a @ b.T).toarray()), X @ X.T, atol=1e-10)
+    W, level = V[:GENES], np.arange(3.0)
+    Y = X @ W - level
+    for found, expected in zip(rows.normal(W, None, level), (X.T @ Y, Y.sum(axis=0)), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+    T = rows.normal(W, None, level, factor=True)[2]
+    np.testing.assert_allclose(T.T @ T, Y.T @ Y, atol=1e-8)
+    np.testing.assert_allclose(rows.combine(V, None), X.T @ V, atol=1e-10)
+    np.testing.assert_allclose(rows.project(W, None), X @ W, atol=1e-10)
 
 
 def test_a_backed_sparse_matrix_stays_on_disk(tmp_path):
@@ -295,7 +303,8 @@ def test_nothing_is_written_when_a_fit_fails(old):
         if old:
             adata.uns["pca"], adata.obsm["X_pca"] = {"variance": np.ones(2)}, np.ones((CELLS, 2))
         before = adata.copy()
-        for use in (PCA(2).fit, PCA(2).fit_transform, PCA(2).partial_fit, PCA(2).fit(X).transform):
+        fitted = PCA(2).fit(X)
+        for use in (PCA(2).fit, PCA(2).fit_transform, PCA(2).partial_fit, fitted.transform, fitted.fit):
             with pytest.raises(DataError, match="1 NaN, first at row 12, column 'Gene 3'"):
                 use(adata)
         with pytest.raises(ValueError, match="n_components"):
@@ -395,7 +404,7 @@ def test_batches_and_merged_models(kind):
 def test_batches_without_cells_or_with_other_genes():
     pca = PCA(2).partial_fit(cells())
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", UserWarning)
         assert pca.partial_fit(cells()[:0]) is pca
     assert pca.n_samples_seen_ == CELLS
     with pytest.raises(ValueError, match="Feature names seen at fit time, yet now missing:\n- Gene 10"):
