@@ -2,6 +2,7 @@
 
 import warnings
 
+import anndata as ad
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -31,6 +32,7 @@ SOURCES = {
     "list": X.tolist(),
     "__array__": Wrapped(),
     "object": X.astype(object),
+    "AnnData": ad.AnnData(X, var=pd.DataFrame(index=NAMES)),
     "pandas": pd.DataFrame(X, columns=NAMES),
     "pandas, mixed": pd.DataFrame(X, columns=NAMES).astype({"height": "float64", "weight": "Float64"}),
     "polars": pl.DataFrame(dict(zip(NAMES, X.T, strict=True))),

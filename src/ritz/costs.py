@@ -135,8 +135,12 @@ def _diagonal(rows: Rows) -> Cost:
 
 
 def _walk(rows: Rows) -> float:
-    stored = ENTRY_BYTES * rows.density if rows.sparse else 8.0
-    return rates().start + stored * rows.shape[0] * rows.shape[1] / rates().walk
+    return rates().start + _entry(rows) * rows.shape[0] * rows.shape[1] / rates().walk
+
+
+def _entry(rows: Rows) -> float:
+    """Bytes that an entry takes in a block, on average."""
+    return ENTRY_BYTES * rows.density if rows.sparse else 8.0
 
 
 def _thin_rate(rows: Rows) -> float:
@@ -150,9 +154,9 @@ def _block_memory(rows: Rows) -> int:
 
 def _thin_memory(rows: Rows, b: int) -> int:
     (n, d), threads = rows.shape, pinned.budget()
-    if rows.sparse:  # the transpose, and all rows of a product
-        return int(ENTRY_BYTES * rows.density * n * d) + 8 * b * (2 * n + 3 * d)
-    return threads * (8 * (rows.thin_rows * d + 3 * d * b) + rows.reading)
+    if rows.transposed:  # and all rows of a product
+        return int(_entry(rows) * n * d) + 8 * b * (2 * n + 3 * d)
+    return threads * (int(_entry(rows) * rows.thin_rows * d) + 8 * 3 * d * b + rows.reading)
 
 
 def _sum(*costs: Cost) -> Cost:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,6 @@ class Stream:
     n: int
     names: tuple[str, ...]
     dtype: np.dtype[Any]
-    flat: bool = False  # one number for every row, rather than a row of them
 
 
 def deliver(stream: Stream, out: Out, source: object = None) -> None:
@@ -48,11 +48,13 @@ def deliver(stream: Stream, out: Out, source: object = None) -> None:
 
 
 def _write_npy(stream: Stream, path: Path) -> None:
-    shape = (stream.n,) if stream.flat else (stream.n, len(stream.names))
+    first = next(stream.blocks)
     with path.open("wb") as file:
-        head = {"descr": npy.dtype_to_descr(stream.dtype), "fortran_order": False, "shape": shape}
-        npy.write_array_header_1_0(file, head)
-        for block in stream.blocks:
+        shape = (stream.n, *first.shape[1:])
+        npy.write_array_header_1_0(
+            file, {"descr": npy.dtype_to_descr(stream.dtype), "fortran_order": False, "shape": shape}
+        )
+        for block in chain([first], stream.blocks):
             file.write(np.ascontiguousarray(block, stream.dtype).data)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ritz.decomposition import decompose_moments, summed
 from ritz.errors import AccuracyWarning, DataError, NotYetError
+from ritz.estimators.columns import Columns
 from ritz.estimators.fitted import LEARNED, complaints
 from ritz.moments import Moments
 from ritz.rows import as_rows
@@ -23,22 +24,20 @@ if TYPE_CHECKING:
 COLUMNS = ("n_features_in_", "feature_names_in_")  # what a model knows of its columns
 
 
-class Batches:
+class Batches(Columns):
     """partial_fit, for an estimator that can adopt a decomposition."""
 
     _moments: Moments | None = None  # of the rows so far, where the model carries them
     _dtype: np.dtype[Any] = np.dtype(np.float64)  # of the results
     n_components: Any
-    n_features_in_: int
     _request: Any
-    _columns: Any
     _adopt: Any
 
     def partial_fit(self, X: Any, y: Any = None, check_input: bool = True) -> Self:
         """Take in a batch of rows, of any size. y and check_input are ignored.
 
         Only moments are updated; axes are computed when they are asked for. The result is that of one fit on all rows,
-        whatever the batches.
+        whatever the batches. Nothing is written to a batch that is an AnnData object; ``transform`` does that.
 
         Examples
         --------
@@ -57,7 +56,7 @@ class Batches:
             )
         if len(shape := tuple(getattr(X, "shape", ()))) == 2 and shape[0] == 0:
             if not fresh:
-                validate_data(cast(Any, self), X, reset=False, skip_check_array=True)
+                self._columns_alone(X)
             return self
         rows = as_rows(X)
         if not fresh:
@@ -88,10 +87,6 @@ class Batches:
             warnings.warn(message, AccuracyWarning, stacklevel=4)
         self._adopt(fitted, self._dtype)
         return True
-
-    def _column_name(self, j: int) -> str:
-        names = self.__dict__.get("feature_names_in_")
-        return str(j) if names is None else repr(names[j])
 
 
 def merge(models: Iterable[PCA]) -> PCA:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
 from numbers import Integral
 from os import PathLike
 from typing import Any
@@ -12,24 +11,24 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ritz import planner
 from ritz.decomposition import Decomposition, Request, decompose, decompose_matrix
 from ritz.eigenpairs import symmetric
 from ritz.errors import AccuracyWarning, DataError
+from ritz.estimators import cells
 from ritz.estimators.batches import Batches
+from ritz.estimators.coding import Coding
 from ritz.estimators.density import Gaussian
 from ritz.estimators.fitted import LEARNED, attributes, complaints
 from ritz.estimators.watching import watching
 from ritz.linalg import Array
 from ritz.rows import Rows, as_rows
-from ritz.rows.base import Block, dense, stack
-from ritz.rows.finite import check_finite
-from ritz.writing import Out, Stream, deliver
+from ritz.rows.base import dense
 
 
-class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PCA(Batches, Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal component analysis that says how accurate it is.
 
     The k orthonormal axes u that keep the most variance, C u = λ u with C = ZᵀZ/(n − ddof) and z = (x − mean)/scale.
@@ -132,15 +131,19 @@ class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         With `checkpoint`, the path of a file, a fit that is interrupted goes on where it stopped when it is called
         again with the same data, and its result is bitwise the same. The file is removed when the fit is done.
+        An AnnData object keeps the axes in ``varm["PCs"]`` and variances and certificate in ``uns["pca"]``.
         """
+        cells.check(X)
         self._fit(X, as_rows(X), checkpoint)
+        cells.note(self, X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit, then transform the same rows."""
+        cells.check(X)
         rows = as_rows(X)
         self._fit(X, rows)
-        return self._encode(rows)
+        return self._scores(X, rows)
 
     def _fit(self, X: Any, rows: Rows, checkpoint: str | PathLike[str] | None = None) -> None:
         request = self._request()
@@ -183,62 +186,6 @@ class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         pca._adopt(fitted, np.dtype(np.float64))
         return pca
 
-    def transform(self, X: Any, *, out: Out | None = None) -> Array | None:
-        """Scores y = Uᵀ((x − mean)/scale), one row each; divided by their standard deviations when whitening.
-
-        With `out`, the path of a .npy, .parquet, .csv or .tsv file, or a function that is given one block of scores
-        after another, nothing is returned and memory stays bounded however many rows there are.
-        """
-        rows = self._known(X)
-        names = tuple(self.get_feature_names_out()) if out is not None else ()
-        return self._given(lambda: self._codes(rows), rows, names, out, X)
-
-    def _codes(self, rows: Rows) -> Iterator[Array]:
-        codes = self.subspace_.codes(rows)
-        if not self.whiten:
-            return codes
-        weight = self._whitening.astype(rows.result_dtype)
-        return (Y * weight for Y in codes)
-
-    def _encode(self, rows: Rows) -> Array:
-        return stack(self._codes(rows), rows.shape[0])
-
-    def inverse_transform(self, X: Any, *, out: Out | None = None) -> Array | None:
-        """x̂ = scale ⊙ (U y) + mean from scores y; `out` as in `transform`."""
-        check_is_fitted(self)
-        rows = as_rows(X)
-        if rows.shape[1] != self.n_components_:
-            raise DataError(f"scores have {rows.shape[1]} columns, the model has {self.n_components_} components")
-        undo = self._standard_deviations if self.whiten else np.ones(self.n_components_)
-        names = tuple(map(str, self.__dict__.get("feature_names_in_", range(self.n_features_in_))))
-        check_finite(rows)
-
-        def decode(Y: Block) -> Array:
-            return self.subspace_.decode(np.multiply(dense(Y), undo, dtype=rows.result_dtype))
-
-        return self._given(lambda: rows.each(decode), rows, names, out, X)
-
-    def reconstruction_error(self, X: Any, *, out: Out | None = None) -> Array | None:
-        """Squared distance of every row to the subspace, in preprocessed units; `out` as in `transform`."""
-        rows = self._known(X)
-        return self._given(lambda: self.subspace_.errors(rows), rows, ("error",), out, X, flat=True)
-
-    def _given(
-        self,
-        compute: Callable[[], Iterator[Array]],
-        rows: Rows,
-        names: tuple[str, ...],
-        out: Out | None,
-        source: Any,
-        flat: bool = False,
-    ) -> Array | None:
-        """Results stacked, or one after another to where they should go."""
-        if out is None:
-            return stack(compute(), rows.shape[0])
-        dtype = np.dtype(np.float64) if flat else rows.result_dtype
-        deliver(Stream(compute(), rows.shape[0], names, dtype, flat), out, source)
-        return None
-
     def score_samples(self, X: Any) -> Array:
         """Log-likelihood of each row under the probabilistic PCA model (Tipping and Bishop 1999)."""
         rows = self._known(X)
@@ -257,39 +204,6 @@ class PCA(Batches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Inverse of `get_covariance`; its pseudo-inverse where that is singular."""
         check_is_fitted(self)
         return self._density().precision()
-
-    def _known(self, X: Any) -> Rows:
-        """New rows, once the model is known to be fitted and their columns to be the model's."""
-        check_is_fitted(self)
-        rows = as_rows(X)
-        self._columns(X, rows, reset=False)
-        return rows
-
-    def _columns(self, X: Any, rows: Rows, reset: bool) -> None:
-        """Remember, or compare, how many columns there are and their names."""
-        repeated = rows.names is not None and len(set(rows.names)) < len(rows.names)
-        if isinstance(X, str | PathLike | Rows) and not repeated:
-            self._columns_of_file(rows, reset)
-            return
-        if repeated:
-            # scikit-learn refuses tables whose names repeat; here their positions tell the columns apart.
-            X = np.broadcast_to(0.0, rows.shape)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-
-    def _columns_of_file(self, rows: Rows, reset: bool) -> None:
-        """The same for files, which scikit-learn does not know."""
-        known = self.__dict__.get("feature_names_in_")
-        names = None if rows.names is None else np.array(rows.names, dtype=object)
-        if not reset and known is not None and names is not None and list(known) != list(names):
-            raise DataError(
-                f"the columns of the file are not those the model was learned from: {list(names[:5])} instead of "
-                f"{list(known[:5])}"
-            )
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            validate_data(self, np.broadcast_to(0.0, rows.shape), reset=reset, skip_check_array=True)
-        if reset and names is not None and all(isinstance(name, str) for name in names):
-            self.feature_names_in_ = names
 
     @property
     def loadings_(self) -> Array:  # (d, k)

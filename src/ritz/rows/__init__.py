@@ -13,13 +13,14 @@ from ritz.rows.files import read
 SOURCES: list[str | type[Rows]] = [
     "ritz.rows.array:Array",
     "ritz.rows.sparse:Sparse",
+    "ritz.rows.anndata:Cells",
     "ritz.rows.frame:Frame",
     "ritz.rows.convert:Convertible",
 ]
 
 
 def as_rows(source: object) -> Rows:
-    """`source` as Rows: an array, a table, a sparse matrix, the path of a file, or anything with `__array__`.
+    """`source` as Rows: an array, a table, a sparse matrix, AnnData, the path of a file, or anything with `__array__`.
 
     Examples
     --------

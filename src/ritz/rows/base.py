@@ -45,6 +45,7 @@ class Rows(ABC):
     names: tuple[Any, ...] | None = None
     most_bytes: int = MOST_BYTES
     sparse: bool = False  # whether blocks are sparse, so that nothing can be subtracted from them
+    transposed: bool = False  # whether products with few columns keep a transpose in memory
     density: float = 1.0  # share of the entries that are stored
     left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source that are no numbers, and what they are
     kept: NDArray[np.intp] | None = None  # which rows of a larger source these are

@@ -25,7 +25,7 @@ class Frame(Rows):
         self.names = tuple(table.column_names if hasattr(kind, "column_names") else table.columns)
         self.shape = (len(table), len(self.names))
         check_shape(self.shape)
-        _check_names(self.names)
+        check_names(self.names)
         whole = _one_array(table)
         self._whole = None if whole is None else Array(whole, self.names)
         self._columns = [] if self._whole else [self._numbers(j, column) for j, column in enumerate(_columns(table))]
@@ -84,7 +84,8 @@ def _columns(table: Any) -> Iterator[Any]:
     return nw.from_native(table, eager_only=True).iter_columns()
 
 
-def _check_names(names: tuple[Any, ...]) -> None:
+def check_names(names: tuple[Any, ...]) -> None:
+    """Warn where names repeat or are empty."""
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         shown = ", ".join(map(repr, repeated[:5]))

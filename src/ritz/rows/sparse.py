@@ -16,18 +16,36 @@ from ritz.rows.array import check_shape, real_numbers
 from ritz.rows.base import ENTRY_BYTES, THIN_BYTES, Block, Rows
 
 
-class Sparse(Rows):
-    """Rows of a sparse matrix. Blocks are sparse too, so nothing is subtracted from them: centring is left to the thin
-    side of every product, and what that costs in accuracy is in the certificate."""
+class Entries(Rows):
+    """Rows whose blocks are sparse too, so nothing is subtracted from them: centring is left to the thin side of every
+    product, and what that costs in accuracy is in the certificate."""
 
     sparse = True
+    stored: int  # entries
+
+    @property
+    def density(self) -> float:  # type: ignore[override]
+        """Share of the entries that are stored."""
+        return self.stored / (self.shape[0] * self.shape[1])
+
+    @property
+    def thin_rows(self) -> int:
+        """Rows of a block that is multiplied by few columns: as many as hold a megabyte of entries."""
+        stored = max(1.0, ENTRY_BYTES * self.density * self.shape[1])
+        return max(1, min(self.shape[0], int(min(THIN_BYTES, self.most_bytes) / stored)))
+
+
+class Sparse(Entries):
+    """Rows of a sparse matrix in memory, and their transpose beside them once it is needed."""
+
+    transposed = True
 
     def __init__(self, X: Any, names: tuple[Any, ...] | None = None) -> None:
         check_shape(X.shape)
         self.names = names
         self.shape = (int(X.shape[0]), int(X.shape[1]))
-        self._X, columns = _compressed(X)
-        self.dtype = self._X.dtype
+        self._X, columns = compressed(X)
+        self.dtype, self.stored = self._X.dtype, int(self._X.nnz)
         if columns is not None:
             self.__dict__["_by_columns"] = columns
 
@@ -35,17 +53,6 @@ class Sparse(Rows):
     def opens(cls, source: object) -> bool:
         scipy_sparse = sys.modules.get("scipy.sparse")  # nothing is sparse in a program that never imported it
         return scipy_sparse is not None and bool(scipy_sparse.issparse(source))
-
-    @property
-    def density(self) -> float:  # type: ignore[override]
-        """Share of the entries that are stored."""
-        return float(self._X.nnz) / (self.shape[0] * self.shape[1])
-
-    @property
-    def thin_rows(self) -> int:
-        """Rows of a block that is multiplied by few columns: as many as hold a megabyte of entries."""
-        stored = max(1.0, ENTRY_BYTES * self.density * self.shape[1])
-        return max(1, min(self.shape[0], int(min(THIN_BYTES, self.most_bytes) / stored)))
 
     def some(self, columns: NDArray[np.intp]) -> Sparse:
         """Some of the columns."""
@@ -92,7 +99,7 @@ def _rows_of(X: Any, start: int, stop: int) -> Any:
     return type(X)((X.data[first:last], X.indices[first:last], ends - ends[0]), shape=(stop - start, X.shape[1]))
 
 
-def _compressed(X: Any) -> tuple[Any, Any | None]:
+def compressed(X: Any) -> tuple[Any, Any | None]:
     """X by rows, without duplicates, and its transpose by rows where X comes by columns. X itself is not touched."""
     from scipy.sparse import csr_array
 
@@ -135,13 +142,18 @@ def _check_places(X: Any) -> None:
     lengths = (n, d) if X.format != "csc" else (d, n)
     if X.format == "bsr":
         lengths = (n // X.blocksize[0], d // X.blocksize[1])
-    ends, stored = np.asarray(X.indptr), min(len(X.indices), len(X.data))
-    if len(ends) != lengths[0] + 1 or ends[0] != 0 or ends[-1] > stored or (np.diff(ends) < 0).any():
+    ends = np.asarray(X.indptr)
+    check_pointers(ends, lengths[0], min(len(X.indices), len(X.data)))
+    _check_range(np.asarray(X.indices)[: ends[-1]], lengths[1], "row" if X.format == "csc" else "column")
+
+
+def check_pointers(ends: NDArray[Any], steps: int, stored: int) -> None:
+    """The ends of the rows rise, one per row, to no more than the entries there are."""
+    if len(ends) != steps + 1 or ends[0] != 0 or ends[-1] > stored or (np.diff(ends) < 0).any():
         raise DataError(
             f"the sparse matrix is damaged: its index pointers must rise from 0 to at most {stored} in "
-            f"{lengths[0]} steps, found {len(ends) - 1} steps from {ends[:1]} to {ends[-1:]}"
+            f"{steps} steps, found {len(ends) - 1} steps from {ends[:1]} to {ends[-1:]}"
         )
-    _check_range(np.asarray(X.indices)[: ends[-1]], lengths[1], "row" if X.format == "csc" else "column")
 
 
 def _check_range(places: NDArray[Any], size: int, what: str) -> None:

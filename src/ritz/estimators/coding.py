@@ -1,0 +1,93 @@
+"""From rows to scores and back, stacked in memory or streamed into a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ritz.errors import DataError
+from ritz.estimators import cells
+from ritz.estimators.columns import Columns
+from ritz.linalg import Array
+from ritz.rows import Rows, as_rows
+from ritz.rows.base import Block, dense, stack
+from ritz.rows.finite import check_finite
+from ritz.subspace import Subspace
+from ritz.writing import Out, Stream, deliver
+
+
+class Coding(Columns):
+    """transform, inverse_transform and reconstruction_error of a model that has a subspace."""
+
+    subspace_: Subspace
+    n_components_: int
+    whiten: bool
+    get_feature_names_out: Any
+    _whitening: Array
+    _standard_deviations: Array
+
+    def transform(self, X: Any, *, out: Out | None = None) -> Any:
+        """Scores y = Uᵀ((x − mean)/scale), one row each; divided by their standard deviations when whitening.
+
+        With `out`, the path of a .npy, .parquet, .csv or .tsv file, or a function that is given one block of scores
+        after another, nothing is returned and memory stays bounded however many rows there are.
+        An AnnData object keeps the scores in ``obsm["X_pca"]`` too, beside the axes and the certificate.
+        """
+        if out is None:
+            cells.check(X)
+        rows = self._known(X)
+        if out is None:
+            return self._scores(X, rows)
+        names = tuple(map(str, self.get_feature_names_out()))
+        deliver(Stream(self._codes(rows), rows.shape[0], names, rows.result_dtype), out, X)
+        return None
+
+    def _scores(self, X: Any, rows: Rows) -> Any:
+        Y = stack(self._codes(rows), rows.shape[0])
+        cells.note(self, X, Y)
+        return cells.named(self, X, Y)
+
+    def _codes(self, rows: Rows) -> Iterator[Array]:
+        codes = self.subspace_.codes(rows)
+        if not self.whiten:
+            return codes
+        weight = self._whitening.astype(rows.result_dtype)
+        return (Y * weight for Y in codes)
+
+    def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
+        """x̂ = scale ⊙ (U y) + mean from scores y; `out` as in `transform`."""
+        check_is_fitted(self)
+        rows = as_rows(X)
+        if rows.shape[1] != self.n_components_:
+            raise DataError(f"scores have {rows.shape[1]} columns, the model has {self.n_components_} components")
+        check_finite(rows)
+        undo = self._standard_deviations if self.whiten else np.ones(self.n_components_)
+
+        def decode(Y: Block) -> Array:
+            return self.subspace_.decode(np.multiply(dense(Y), undo, dtype=rows.result_dtype))
+
+        names = tuple(map(str, self.__dict__.get("feature_names_in_", range(self.n_features_in_))))
+        return _given(lambda: rows.each(decode), rows, names, rows.result_dtype, out, X)
+
+    def reconstruction_error(self, X: Any, *, out: Out | None = None) -> Any:
+        """Squared distance of every row to the subspace, in preprocessed units; `out` as in `transform`."""
+        rows = self._known(X)
+        return _given(lambda: self.subspace_.errors(rows), rows, ("error",), np.dtype(np.float64), out, X)
+
+
+def _given(
+    compute: Callable[[], Iterator[Array]],
+    rows: Rows,
+    names: tuple[str, ...],
+    dtype: np.dtype[Any],
+    out: Out | None,
+    source: Any,
+) -> Array | None:
+    """Results stacked, or one after another to where they should go."""
+    if out is None:
+        return stack(compute(), rows.shape[0])
+    deliver(Stream(compute(), rows.shape[0], names, dtype), out, source)
+    return None
