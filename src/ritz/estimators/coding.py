@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ritz.errors import DataError
@@ -19,7 +20,7 @@ from ritz.subspace import Subspace
 from ritz.writing import Out, Stream, deliver
 
 
-class Coding(Columns):
+class Coding(Columns, TransformerMixin):
     """transform, inverse_transform and reconstruction_error of a model that has a subspace."""
 
     subspace_: Subspace
