@@ -13,9 +13,10 @@ from ritz import planner, rank
 from ritz.certificate import Certificate
 from ritz.errors import DataError
 from ritz.linalg import LARGE, Array, squared
+from ritz.memory import format_bytes
 from ritz.moments import Moments, moments
 from ritz.operators import Covariance, Dense, Gram, Operator, Summed
-from ritz.planner import Plan, format_bytes
+from ritz.planner import Plan
 from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.solvers import ALIASES, SVD, Solver, by_name

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Real
-from typing import Any
 
 import numpy as np
 
 from ritz import costs, rank
 from ritz.costs import Cost
+from ritz.memory import format_bytes, parse_bytes
 from ritz.moments import NARROW_COLUMNS, NARROW_ENTRIES, product_dtype
 from ritz.rows import Rows, as_rows
 from ritz.solvers import SVD, Covariance, Gram, Krylov, Solver
@@ -201,41 +198,3 @@ def _plan(
         columns=None if k is None else block_width(k) if name == "krylov" else k,
         block_bytes=size,
     )
-
-
-def parse_bytes(limit: Any) -> int:
-    """Bytes from 2e9, "512MB" or "2 GiB"; None stands for the physical memory of this machine.
-
-    Examples
-    --------
-    >>> parse_bytes("512MB")
-    512000000
-    """
-    if limit is None:
-        return _physical_memory()
-    if isinstance(limit, str):
-        match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", limit.lower())
-        if not match:
-            raise ValueError(f"memory_limit={limit!r} is not a size; write for instance '512MB' or '2GiB'")
-        number, prefix, binary = match.groups()
-        limit = float(number) * (1024 if binary else 1000) ** " kmgt".index(prefix or " ")
-    count = float(limit) if isinstance(limit, Real) and not isinstance(limit, bool) else 0.0
-    if not count > 0:
-        raise ValueError(f"memory_limit={limit!r} must be a positive number of bytes")
-    return int(count)
-
-
-def format_bytes(count: float) -> str:
-    """Bytes for people."""
-    for unit in ("kB", "MB", "GB"):
-        count /= 1000
-        if count < 100 or unit == "GB":
-            break
-    return f"{count:.1f} {unit}"
-
-
-def _physical_memory() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not every platform tells
-        return 8 << 30
