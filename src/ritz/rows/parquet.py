@@ -14,6 +14,8 @@ from ritz.rows.array import check_shape
 from ritz.rows.base import Block
 from ritz.rows.streamed import Streamed
 
+FEW = 64  # rows that are read to see how long vectors are
+
 
 def open_parquet(path: Path) -> Parquet:
     """The rows of a Parquet file, or of all Parquet files in a folder in the order of their names."""
@@ -24,10 +26,7 @@ class Parquet(Streamed):
     """One part per row group."""
 
     def __init__(self, path: Path) -> None:
-        files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-        if not files:
-            raise DataError(f"there is no .parquet file in the folder {str(path)!r}")
-        self._metadata = {file: _metadata(file) for file in files}
+        self._metadata = {file: _metadata(file) for file in _files(path)}
         self._schema = self._common_schema()
         self._vector, self._picked = self._columns()
         self._groups = [(file, i) for file, meta in self._metadata.items() for i in range(meta.num_row_groups)]
@@ -85,11 +84,13 @@ class Parquet(Streamed):
 
     def _numbers(self, batch: Any, first: int, step: int) -> Iterator[Block]:
         """A batch as arrays; missing values become NaN, which the walk reports with their place."""
+        # By name: asked for "a" or "a.b", pyarrow also gives the fields of a struct called "a".
+        picked = [batch.column(name) for name in self._picked]
         if self._vector:
-            vectors = self._vectors(batch.column(0), first)
+            vectors = self._vectors(picked[0], first)
             yield from (vectors[start : start + step] for start in range(0, len(vectors), step))
             return
-        columns = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+        columns = [_values(column) for column in picked]
         for start in range(0, batch.num_rows, step):
             block = np.empty((min(step, batch.num_rows - start), self._width), self.dtype)
             for j, column in enumerate(columns):
@@ -97,18 +98,23 @@ class Parquet(Streamed):
             yield block
 
     def _vectors(self, column: Any, first: int) -> Block:
+        """Vectors as rows; one that is missing is a row of NaN."""
         import pyarrow.compute as pc
 
-        if column.null_count:
-            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise DataError(f"column {self._picked[0]!r} has no vector in row {first + row}; drop such rows first")
-        lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
-        if (lengths != self._width).any():
-            row = int(np.argmax(lengths != self._width))
+        lengths = pc.list_value_length(column).fill_null(self._width).to_numpy(zero_copy_only=False)
+        given = column.is_valid().to_numpy(zero_copy_only=False)
+        wrong = given & (lengths != self._width)
+        if wrong.any():
+            row = int(np.argmax(wrong))
             place = f"in row {first + row} of column {self._picked[0]!r}"
             raise DataError(f"the vector {place} has {lengths[row]} numbers, the first one has {self._width}")
-        values = column.flatten().to_numpy(zero_copy_only=False)
-        return np.asarray(values.reshape(len(column), self._width).astype(self.dtype, copy=False))
+        present = column.drop_null() if column.null_count else column
+        vectors = np.asarray(_values(present.flatten()).reshape(len(present), self._width), self.dtype)
+        if not column.null_count:
+            return vectors
+        rows = np.full((len(column), self._width), np.nan, self.dtype)
+        rows[given] = vectors
+        return rows
 
     def _common_schema(self) -> Any:
         (first, metadata), *others = self._metadata.items()
@@ -146,15 +152,24 @@ class Parquet(Streamed):
         return bool(vectors), tuple(picked)
 
     def _vector_width(self) -> int:
-        vector = self._first(0, 1).column(0)[0].as_py()
-        return len(vector) if vector is not None else 0
+        """Numbers in the first vector there is."""
+        for part in range(len(self._groups)):
+            for batch in self._batches(part, FEW):
+                vectors = batch.column(self._picked[0]).drop_null()
+                if len(vectors):
+                    return len(vectors[0])
+        if not self._groups:
+            return 0
+        raise DataError(f"column {self._picked[0]!r} has no vector in any of its {self.edges[-1]} rows")
 
     def _complete(self) -> bool:
         """Whether the statistics of every row group say that nothing is missing."""
+        # By position: the field "b" of a struct "a" has the same path as a column called "a.b".
+        picked, ends = set(self._picked), np.cumsum([_leaves(field.type) for field in self._schema])
+        places = [int(end) - 1 for name, end in zip(self._schema.names, ends, strict=True) if name in picked]
         for file, i in self._groups:
             group = self._metadata[file].row_group(i)
-            columns = (group.column(j) for j in range(group.num_columns))
-            known = [column.statistics for column in columns if column.path_in_schema in self._picked]
+            known = [group.column(j).statistics for j in places]
             if not all(found is not None and found.has_null_count and not found.null_count for found in known):
                 return False
         return True
@@ -171,7 +186,37 @@ class Parquet(Streamed):
 def _is_number(kind: Any) -> bool:
     import pyarrow.types as types
 
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+    kinds = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(is_kind(kind) for is_kind in kinds)
+
+
+def _values(column: Any) -> Any:
+    """A column as NumPy's numbers; decimals and booleans, which could not say what is missing, as float64."""
+    import pyarrow as pa
+
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())  # pyarrow's own way to float64 misses the last digit: 3.3 becomes 3.30…03
+    if pa.types.is_string(column.type) or pa.types.is_boolean(column.type):
+        column = column.cast(pa.float64())
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _leaves(kind: Any) -> int:
+    """Columns that a type takes in a file, which has none for structs and lists themselves."""
+    kind = getattr(kind, "storage_type", kind)
+    return sum(_leaves(kind.field(i).type) for i in range(kind.num_fields)) or 1
+
+
+def _files(path: Path) -> list[Path]:
+    """The file, or all in a folder in the order of their names, without what pipelines hide between them."""
+    if not path.is_dir():
+        return [path]
+    found = (file for file in path.rglob("*") if file.suffix.lower() in (".parquet", ".pq") and file.is_file())
+    hidden = ("_", ".")  # as in _temporary, _metadata, .part.parquet.crc
+    files = sorted(file for file in found if not any(p.startswith(hidden) for p in file.relative_to(path).parts))
+    if not files:
+        raise DataError(f"there is no .parquet or .pq file in the folder {str(path)!r}")
+    return files
 
 
 def _metadata(file: Path) -> Any:
