@@ -3,8 +3,10 @@
 import contextlib
 import gzip
 import io
+import os
 import warnings
 import zipfile
+from decimal import Decimal
 
 import h5py
 import numpy as np
@@ -16,8 +18,8 @@ import scipy.sparse as sp
 import zarr
 
 import ritz
-from ritz import PCA, ColumnWarning, DataError, read
-from ritz.rows import npy, stored
+from ritz import PCA, ColumnWarning, DataError, memory, read
+from ritz.rows import stored
 
 X = np.random.default_rng(0).standard_normal((300, 7)) * [7, 6, 5, 4, 3, 2, 1] + 3.0
 
@@ -154,10 +156,24 @@ def test_pickles_are_never_opened(tmp_path):
 
 
 def test_archives_that_unpack_to_too_much(tmp_path, monkeypatch):
-    monkeypatch.setattr(npy, "CAP", 10_000)
+    monkeypatch.setattr(memory, "physical", lambda: 500_000)
     np.savez_compressed(tmp_path / "bomb.npz", np.zeros((1000, 100)))
-    with pytest.raises(DataError, match="would unpack to"):
+    with pytest.raises(DataError, match=r"unpacked, would take 0.8 MB of memory, 0.4 MB are allowed"):
         read(tmp_path / "bomb.npz")
+    np.savez_compressed(tmp_path / "small.npz", np.zeros((400, 100)))
+    assert read(tmp_path / "small.npz").shape == (400, 100)
+    header = b"%%MatrixMarket matrix coordinate real general\n"
+    (tmp_path / "bomb.mtx.gz").write_bytes(gzip.compress(header + b"% nothing\n" * 100_000 + b"2 2 1\n1 1 1\n"))
+    with pytest.raises(DataError, match=r"bomb\.mtx\.gz unpacks to more than the 0.4 MB allowed"):
+        read(tmp_path / "bomb.mtx.gz")
+
+
+def test_lines_without_an_end(tmp_path):
+    path = tmp_path / "line.mtx.gz"
+    for start in ("%", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1"):
+        path.write_bytes(gzip.compress(start.encode() + bytes(2_000_000)))
+        with pytest.raises(DataError, match=r"line\.mtx\.gz has a line of more than 1048576 characters"):
+            read(path)
 
 
 def test_sparse_archives_that_are_damaged(tmp_path):
@@ -174,6 +190,59 @@ def test_sparse_archives_that_are_damaged(tmp_path):
         read(tmp_path / "s.npz")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shape": np.array(4)},
+        {"shape": np.array([50.0, 8.0])},
+        {"shape": np.array([-1, 8])},
+        {"shape": np.array([10**14, 8])},
+        {"row": np.zeros(3)},
+        {"row": np.zeros((3, 1), int)},
+        {"row": np.zeros(2, int)},
+        {"row": np.full(3, 2**63, np.uint64)},
+        {"data": np.array(["a", "b", "c"])},
+        {"format": np.array(["coo", "csr"])},
+        {"format": np.array(3)},
+    ],
+)
+def test_sparse_archives_with_parts_of_other_kinds(tmp_path, change):
+    whole = {"format": np.array("coo"), "shape": np.array([50, 8]), "data": np.ones(3)}
+    places = {"row": np.array([0, 4, 2]), "col": np.array([1, 2, 7])}
+    np.savez(tmp_path / "whole.npz", **whole, **places)
+    assert read(tmp_path / "whole.npz").block(0, 50).sum() == 3
+    np.savez(tmp_path / "bad.npz", **whole | places | change)
+    with pytest.raises(DataError, match=r"bad\.npz"):
+        read(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.float16, np.float32, ">f8"])
+def test_sparse_archives_add_up_duplicates_as_numbers(tmp_path, dtype):
+    rng = np.random.default_rng(4)
+    row, col = rng.integers(40, size=900), rng.integers(9, size=900)
+    data = rng.integers(1, 2 if dtype is bool else 250, size=900).astype(dtype)
+    D = np.zeros((40, 9))
+    np.add.at(D, (row, col), data.astype(float))  # beyond what uint8 holds
+    np.savez(tmp_path / "d.npz", format=np.array("coo"), shape=np.array(D.shape), data=data, row=row, col=col)
+    np.testing.assert_array_equal(read(tmp_path / "d.npz").block(0, 40).toarray(), D)
+    order = np.argsort(row, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=40))])
+    parts = {"data": data[order], "indices": col[order], "indptr": ends}
+    np.savez(tmp_path / "r.npz", format=np.array("csr"), shape=np.array(D.shape), **parts)
+    np.testing.assert_array_equal(read(tmp_path / "r.npz").block(0, 40).toarray(), D)
+
+
+def test_archives_are_read_to_their_checksum(tmp_path):
+    np.savez(tmp_path / "x.npz", X)
+    whole = bytearray((tmp_path / "x.npz").read_bytes())
+    for place in (1000, 16_000):
+        broken = whole.copy()
+        broken[place] ^= 1
+        (tmp_path / "x.npz").write_bytes(broken)
+        with pytest.raises(DataError, match="Bad CRC"):
+            read(tmp_path / "x.npz")
+
+
 def test_what_cannot_be_read_says_what_to_do(tmp_path):
     with pytest.raises(FileNotFoundError, match="no file"):
         PCA(2).fit(tmp_path / "absent.npy")
@@ -181,10 +250,30 @@ def test_what_cannot_be_read_says_what_to_do(tmp_path):
         (tmp_path / name).write_bytes(b"")
         with pytest.raises(DataError, match=advice):
             read(tmp_path / name)
-    np.save(tmp_path / "one.npy", np.ones(5))
-    with pytest.raises(DataError, match="2D"):
-        read(tmp_path / "one.npy")
     assert ritz.read is read
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3, 4), (0, 4), (4, 0)])
+def test_arrays_of_other_shapes(tmp_path, shape):
+    np.save(tmp_path / "s.npy", np.ones(shape))
+    np.savez(tmp_path / "s.npz", np.ones(shape))
+    for name in ("s.npy", "s.npz"):
+        with pytest.raises(DataError, match=rf"{name}: (Expected 2D array.* of shape|Found array with 0 )"):
+            read(tmp_path / name)
+
+
+def test_folders_and_pipes_called_like_files(tmp_path):
+    for name in ("x.npy", "x.npz", "x.h5", "x.h5ad", "x.mtx", "x.mtx.gz"):
+        (tmp_path / name).mkdir()
+        with pytest.raises(DataError, match=rf"{name}' is a folder"):
+            read(tmp_path / name)
+    for name in ("x.parquet", "x.pq", "x.zarr"):
+        (tmp_path / name).mkdir()
+        with pytest.raises(DataError, match=rf"no (\.parquet or \.pq file|Zarr array).*{name}|{name} is no Zarr"):
+            read(tmp_path / name)
+    os.mkfifo(tmp_path / "pipe.npy")
+    with pytest.raises(DataError, match="neither a file nor a folder"):
+        read(tmp_path / "pipe.npy")
 
 
 NAMES = list("abcdefg")
@@ -229,7 +318,7 @@ def test_parquet_of_vectors_and_folders(tmp_path):
         np.testing.assert_array_equal(rows.block(0, 300), narrow)
     folder = tmp_path / "parts"
     folder.mkdir()
-    with pytest.raises(DataError, match=r"no \.parquet file"):
+    with pytest.raises(DataError, match=r"no \.parquet or \.pq file"):
         read(folder)
     for i, part in enumerate(np.split(X, [100, 130])):
         pq.write_table(table(part), folder / f"{i}.parquet")
@@ -275,6 +364,86 @@ def test_parquet_of_large_integers(tmp_path):
     np.testing.assert_array_equal(PCA(2).fit(path).explained_variance_, PCA(2).fit(B).explained_variance_)
 
 
+def test_parquet_columns_called_like_the_fields_of_a_struct(tmp_path):
+    """pyarrow takes "a.b" for both; large integers show whether the statistics are those of the column."""
+    large = 2**60 + np.arange(30)
+    struct = pa.array([None if i == 3 else {"b": float(i), "c": "x"} for i in range(30)])
+    columns = {"a": struct, "a.b": large, "list": pa.array([[{"x": 1}]] * 30), "a.c": large + 7}
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table(columns), path, row_group_size=10)
+    with pytest.warns(ColumnWarning, match="columns left out: 'a', 'list'"):
+        rows = read(path)
+    assert rows.names == ("a.b", "a.c")
+    assert rows.dtype == np.int64
+    np.testing.assert_array_equal(rows.block(0, 30), np.column_stack([large, large + 7]))
+    vectors = pa.array([[float(i), 1.0] for i in range(30)])
+    pq.write_table(pa.table({"v.x": vectors, "v": struct}), path)
+    with pytest.warns(ColumnWarning, match="columns left out: 'v'"):
+        np.testing.assert_array_equal(read(path).block(0, 30), [[i, 1.0] for i in range(30)])
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.list_(pa.float64(), 3), pa.large_list(pa.int16())])
+def test_parquet_vectors_that_are_missing(tmp_path, kind):
+    full = np.round(10 * X[:, :3]).astype(kind.value_type.to_pandas_dtype())
+    vectors = [list(row) for row in full.tolist()]
+    for i in (*range(100), 150, 299):
+        vectors[i] = None
+    vectors[200][1] = None
+    path = tmp_path / "v.parquet"
+    pq.write_table(pa.table({"v": pa.array(vectors, kind)}), path, row_group_size=40)
+    expected = full.astype(np.float32 if kind.value_type == pa.float32() else np.float64)
+    expected[[*range(100), 150, 299]], expected[200, 1] = np.nan, np.nan
+    rows = read(path)
+    assert rows.dtype == expected.dtype
+    np.testing.assert_array_equal(rows.block(0, 300), expected)
+    with pytest.raises(DataError, match="307 NaN, first at row 0, column 'v_0'"):
+        PCA(2).fit(path)
+    whole = np.delete(expected, [*range(100), 150, 200, 299], 0)
+    np.testing.assert_array_equal(read(path, missing="drop").map(lambda block: block), whole)
+    filled = np.where(np.isnan(expected), np.nanmean(expected, axis=0, dtype=float), expected)
+    np.testing.assert_allclose(read(path, missing="mean").map(lambda block: block), filled, rtol=1e-6)
+
+
+def test_parquet_without_any_vector_or_row(tmp_path):
+    path = tmp_path / "v.parquet"
+    pq.write_table(pa.table({"v": pa.array([None] * 5, pa.list_(pa.float64()))}), path)
+    with pytest.raises(DataError, match="column 'v' has no vector in any of its 5 rows"):
+        read(path)
+    for column in (pa.array([], pa.list_(pa.float64())), pa.array([], pa.float64())):
+        pq.write_table(pa.table({"v": column}), path)
+        with pytest.raises(DataError, match=r"v\.parquet: Found array with 0 sample"):
+            read(path)
+
+
+def test_parquet_of_decimals_and_booleans(tmp_path):
+    words = ["0.10", "3.30", "-17.05", None, "123456789012345678901234.99"]
+    money = [None if word is None else Decimal(word) for word in words]
+    truth = [np.nan if word is None else float(word) for word in words]
+    path = tmp_path / "d.parquet"
+    columns = {"a": pa.array(money, pa.decimal128(38, 2)), "b": pa.array(money, pa.decimal256(60, 9))}
+    flags = pa.array([True, None, False, True, True])
+    pq.write_table(pa.table(columns | {"flag": flags}), path)
+    expected = np.column_stack([truth, truth, [1, np.nan, 0, 1, 1]])
+    np.testing.assert_array_equal(read(path).block(0, 5), expected)
+    np.testing.assert_array_equal(read(path, missing="drop").block(0, 3), expected[[0, 2, 4]])
+    pq.write_table(pa.table({"v": pa.array([[m, m] for m in money], pa.list_(pa.decimal128(38, 2)))}), path)
+    np.testing.assert_array_equal(read(path).block(0, 5), expected[:, :2])
+
+
+def test_parquet_folders_as_pipelines_leave_them(tmp_path):
+    folder = tmp_path / "out.parquet"
+    (folder / "year=2024").mkdir(parents=True)
+    (folder / "_temporary").mkdir()
+    pq.write_table(table(X[:100]), folder / "a.pq")
+    pq.write_table(table(X[100:]), folder / "year=2024" / "b.PARQUET")
+    for name in ("_SUCCESS", "_metadata", ".a.pq.crc", "_temporary/c.parquet", ".d.parquet", "_e.parquet", "notes.txt"):
+        (folder / name).write_bytes(b"nonsense")
+    np.testing.assert_array_equal(read(folder).block(0, 300), X)
+    (folder / "bad.parquet").write_bytes((folder / "a.pq").read_bytes()[:-300])
+    with pytest.raises(DataError, match=r"out\.parquet/bad\.parquet is no whole Parquet file"):
+        read(folder)
+
+
 def test_parquet_that_is_damaged(tmp_path):
     path = tmp_path / "x.parquet"
     pq.write_table(table(), path, write_page_checksum=True)
@@ -293,7 +462,7 @@ def test_parquet_that_is_damaged(tmp_path):
     with pytest.raises(DataError, match="in row 1 of column 'v' has 3 numbers, the first one has 2"):
         PCA(1).fit(path)
     pq.write_table(pa.table({"v": pa.array([[1.0, 2.0], None] * 5)}), path)
-    with pytest.raises(DataError, match="no vector in row 1"):
+    with pytest.raises(DataError, match="10 NaN, first at row 1, column 'v_0'"):
         PCA(1).fit(path)
     with pytest.raises(DataError, match="cannot be transposed"):
         read(path, transpose=True)
@@ -436,6 +605,52 @@ def test_archives_whose_headers_lie(tmp_path):
         archive.writestr("x.npy", header.getvalue())
     with pytest.raises(DataError, match="too short"):
         read(tmp_path / "lie.npz")
+
+
+MARKET = "%%MatrixMarket matrix"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("coordinate real general\n5 5 100000000000\n1 1 1.0\n", "claims 100000000000 entries"),
+        ("coordinate real general\n100000000000 5 1\n1 1 1.0\n", r"shape \(100000000000, 5\) would take 800.0 GB"),
+        ("coordinate real general\n5 100000000000 1\n1 1 1.0\n", r"shape \(5, 100000000000\) would take 800.0 GB"),
+        ("array real general\n1000000 1000000\n1.0\n", "claims 1000000000000 entries"),
+        ("array real general\n4294967296 4294967296\n1.0\n", "claims 18446744073709551616 entries"),
+        ("array real symmetric\n2 3\n1\n2\n3\n4\n5\n6\n", r"claims to be symmetric, but its shape is \(2, 3\)"),
+    ],
+)
+def test_matrix_market_whose_header_lies(tmp_path, text, message):
+    """Refused before anything is allocated; SciPy would write the last one beyond its memory."""
+    (tmp_path / "l.mtx").write_text(f"{MARKET} {text}")
+    (tmp_path / "l.mtx.gz").write_bytes(gzip.compress(f"{MARKET} {text}".encode()))
+    for name in ("l.mtx", "l.mtx.gz"):
+        with pytest.raises(DataError, match=f"{name}.* {message}"):
+            read(tmp_path / name)
+
+
+@pytest.mark.parametrize("values", [1.0 * X[:20], np.arange(140).reshape(20, 7)])
+def test_matrix_market_of_dense_matrices(tmp_path, values):
+    (tmp_path / "folder").mkdir()
+    scipy.io.mmwrite(tmp_path / "folder" / "matrix.mtx", values, precision=17)
+    np.testing.assert_array_equal(read(tmp_path / "folder" / "matrix.mtx").block(0, 20), values)
+    (tmp_path / "folder" / "genes.tsv").write_text("".join(f"ENSG{i}\tGene {i}\n" for i in range(20)))
+    rows = read(tmp_path / "folder")
+    np.testing.assert_array_equal(rows.block(0, 7), values.T)
+    assert rows.names[:2] == ("Gene 0", "Gene 1")
+    symmetric = values.T.astype(float) @ values
+    scipy.io.mmwrite(tmp_path / "s.mtx", symmetric, symmetry="symmetric", precision=17)
+    np.testing.assert_array_equal(read(tmp_path / "s.mtx").block(0, 7), symmetric)
+
+
+@pytest.mark.parametrize("damage", [b"\xff\xfe", gzip.compress(b"G0\n" * 12)[:-4], gzip.compress(b"G0\n" * 12)[:15]])
+def test_lists_of_genes_that_are_damaged(tmp_path, damage):
+    scipy.io.mmwrite(tmp_path / "matrix.mtx", sp.random_array((12, 8), density=0.3, rng=np.random.default_rng(0)))
+    name = "features.tsv.gz" if damage[0] == 0x1F else "features.tsv"
+    (tmp_path / name).write_bytes(damage)
+    with pytest.raises(DataError, match=f"{name} is no whole list of genes"):
+        read(tmp_path)
 
 
 @pytest.mark.parametrize("end", ["3E", "3", "3.", "-", ""])

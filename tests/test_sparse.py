@@ -88,6 +88,26 @@ def test_every_dtype(dtype):
     assert found.transform(X).dtype == expected.transform(X.toarray()).dtype
 
 
+@pytest.mark.parametrize("dtype", [np.float16, ">f8", ">i4"])
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo", "bsr", "dia"])
+def test_values_that_scipy_cannot_compute_with(layout, dtype):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
+        X = matrix((200, 25)).asformat(layout)
+    X.data = np.round(3 * X.data)
+    D = X.toarray()
+    X.data = X.data.astype(dtype)
+    before = X.data.tobytes()
+    found, expected = PCA(3).fit(X), PCA(3).fit(D.astype(dtype))
+    np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=1e-6)
+    assert found.components_.dtype == expected.components_.dtype
+    np.testing.assert_allclose(
+        found.transform(X), D @ found.components_.T - found.mean_ @ found.components_.T, atol=1e-4
+    )
+    assert X.data.tobytes() == before
+    assert X.data.dtype == dtype
+
+
 def test_wide_indices_explicit_zeros_and_full_or_empty_matrices():
     X = matrix((300, 20))
     X.data[::7] = 0.0

@@ -12,18 +12,25 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.gather import product
 from ritz.linalg import triangle
+from ritz.memory import check_fits
 from ritz.rows.array import check_shape, real_numbers
 from ritz.rows.base import ENTRY_BYTES, THIN_BYTES, Block, Rows
 
 
 class Sparse(Rows):
     """Rows of a sparse matrix. Blocks are sparse too, so nothing is subtracted from them: centring is left to the thin
-    side of every product, and what that costs in accuracy is in the certificate."""
+    side of every product, and what that costs in accuracy is in the certificate.
+
+    A place that is given more than once holds the sum of its values as numbers: booleans and integers are added up in
+    float64, so that no sum wraps round or becomes "or", and float16, which SciPy cannot compute with, in float32.
+    """
 
     sparse = True
 
     def __init__(self, X: Any, names: tuple[Any, ...] | None = None) -> None:
         check_shape(X.shape)
+        # A file of a few bytes can claim any shape; rows and columns have a number each, however few entries there are.
+        check_fits(8 * sum(X.shape), f"a sparse matrix of shape {X.shape}")
         self.names = names
         self.shape = (int(X.shape[0]), int(X.shape[1]))
         self._X, columns = _compressed(X)
@@ -98,14 +105,14 @@ def _compressed(X: Any) -> tuple[Any, Any | None]:
 
     _check_places(X)
     if X.format == "csc":
-        values = real_numbers(X.data)
+        values = stored_values(X.data)
         columns = _canonical(csr_array((values, X.indices, X.indptr), shape=X.shape[::-1], copy=False))
         by_rows = columns.T.tocsr()
         return by_rows, columns
     if X.format != "csr":
         X = _wide(X).tocsr()  # sums the duplicates of COO
         _check_places(X)  # not every format has been looked at before
-    return _canonical(csr_array((real_numbers(X.data), X.indices, X.indptr), shape=X.shape, copy=False)), None
+    return _canonical(csr_array((stored_values(X.data), X.indices, X.indptr), shape=X.shape, copy=False)), None
 
 
 def _canonical(X: Any) -> Any:
@@ -117,7 +124,18 @@ def _canonical(X: Any) -> Any:
 
 def _wide(X: Any) -> Any:
     """X with values whose sums do not overflow: integers as float64."""
-    return X if X.dtype.kind not in "biu" else X.astype(np.float64)
+    return X.astype(np.float64 if X.dtype.kind in "biu" else _computable(X.dtype), copy=False)
+
+
+def stored_values(values: NDArray[Any]) -> NDArray[Any]:
+    """Real numbers in a type that SciPy and numba compute with."""
+    values = real_numbers(values)
+    return values.astype(_computable(values.dtype), copy=False)
+
+
+def _computable(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A type of this machine's byte order, and of at least float32."""
+    return np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize < 4 else dtype.newbyteorder("=")
 
 
 def _check_places(X: Any) -> None:
