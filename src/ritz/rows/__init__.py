@@ -13,6 +13,7 @@ from ritz.rows.files import read
 SOURCES: list[str | type[Rows]] = [
     "ritz.rows.array:Array",
     "ritz.rows.sparse:Sparse",
+    "ritz.rows.sparse_frame:SparseFrame",
     "ritz.rows.frame:Frame",
     "ritz.rows.convert:Convertible",
 ]

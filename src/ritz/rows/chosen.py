@@ -95,8 +95,10 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
         chosen = rows.some(places) if isinstance(rows, Sparse) else Chosen(rows, places)
     if missing not in ("error", "drop", "mean"):
         raise ValueError(f"missing={missing!r} must be 'error', 'drop' or 'mean'")
-    if missing == "error" or rows.dtype.kind != "f" or rows.sparse:
+    if missing == "error" or rows.dtype.kind != "f":
         return chosen
+    if isinstance(chosen, Sparse):
+        return chosen.complete() if missing == "drop" else chosen.filled()
     return _without_gaps(rows, chosen, places, missing)
 
 

@@ -58,6 +58,28 @@ class Sparse(Rows):
         """Some of the columns."""
         return Sparse(self._X[:, columns], None if self.names is None else tuple(self.names[j] for j in columns))
 
+    def complete(self) -> Sparse:
+        """The rows in which nothing that is stored is missing."""
+        gaps = np.flatnonzero(np.isnan(self._X.data))
+        broken = np.unique(np.searchsorted(self._X.indptr, gaps, side="right") - 1)
+        if len(broken) == self.shape[0]:
+            raise DataError(f"missing='drop' would drop all {self.shape[0]} rows: every one has a missing value")
+        return Sparse(self._X[np.delete(np.arange(self.shape[0]), broken)], self.names) if len(broken) else self
+
+    def filled(self) -> Sparse:
+        """The rows with the mean of its column in place of what is missing; entries that are not stored count as 0."""
+        gaps = np.isnan(self._X.data)
+        if not gaps.any():
+            return self
+        places, d = self._X.indices, self.shape[1]
+        total = np.bincount(places, np.where(gaps, 0.0, self._X.data), d)
+        count = self.shape[0] - np.bincount(places[gaps], minlength=d)
+        if not count.all():
+            empty = int(np.argmin(count))
+            raise DataError(f"missing='mean', but column {self.name(empty)} has no value at all; leave it out")
+        values = np.where(gaps, (total / count)[places], self._X.data).astype(self.dtype)
+        return Sparse(type(self._X)((values, places, self._X.indptr), shape=self.shape), self.names)
+
     def block(self, start: int, stop: int) -> Block:
         return _rows_of(self._X, start, stop)
 
