@@ -19,7 +19,7 @@ FORMATS = {
     ".npz": "ritz.rows.npy:open_npz",
     ".parquet": "ritz.rows.parquet:open_parquet",
     ".pq": "ritz.rows.parquet:open_parquet",
-    **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.stored:open_hdf5"),
+    **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.hdf5:open_hdf5"),
     ".zarr": "ritz.rows.stored:open_zarr",
     ".mtx": "ritz.rows.market:open_market",
 }
