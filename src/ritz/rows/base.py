@@ -197,6 +197,10 @@ class Rows(ABC):
         limited.most_bytes = most_bytes
         return limited
 
+    def with_gaps(self) -> Rows:
+        """The same rows in a type that can say what is missing, where the source has values that may be."""
+        return self
+
     @property
     def thin_rows(self) -> int:
         """Rows of a block that is multiplied by few columns."""

@@ -85,6 +85,9 @@ class Chosen(Sequential):
 
 def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], missing: str) -> Rows:
     """The columns asked for but those left out, with missing values dealt with."""
+    if missing not in ("error", "drop", "mean"):
+        raise ValueError(f"missing={missing!r} must be 'error', 'drop' or 'mean'")
+    rows = rows if missing == "error" else rows.with_gaps()
     picked = list(range(rows.shape[1])) if columns is None else [position(rows, column) for column in columns]
     left_out = {position(rows, column) for column in without}
     places = np.array([j for j in picked if j not in left_out], np.intp)
@@ -93,8 +96,6 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
     chosen = rows
     if list(places) != list(range(rows.shape[1])):
         chosen = rows.some(places) if isinstance(rows, Sparse) else Chosen(rows, places)
-    if missing not in ("error", "drop", "mean"):
-        raise ValueError(f"missing={missing!r} must be 'error', 'drop' or 'mean'")
     if missing == "error" or rows.dtype.kind != "f":
         return chosen
     if isinstance(chosen, Sparse):

@@ -47,7 +47,8 @@ def read(
     columns : names or positions of the columns to use; all of them by default
     label : a column that is left out
     transpose : whether the samples are the columns of the file
-    missing : "error", "drop" the rows with missing values, or put the "mean" of a column there
+    missing : "error", "drop" the rows with missing values, or put the "mean" of a column there; what a sparse file does
+        not store is zero, not missing
 
     Examples
     --------

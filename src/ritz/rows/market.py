@@ -68,6 +68,8 @@ class Text(io.RawIOBase):
         self._line = len(part) - end + (0 if end else self._line)
         if self._line > LINE:
             raise DataError(f"{self._path} has a line of more than {LINE} characters, so it is no list of entries")
+        if b"\0" in part:  # where SciPy's parser would look for the end of the line without an end
+            raise DataError(f"{self._path} is no text: it holds a zero byte before position {self._read}")
 
 
 @contextmanager

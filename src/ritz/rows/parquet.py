@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -90,12 +91,30 @@ class Parquet(Streamed):
             vectors = self._vectors(picked[0], first)
             yield from (vectors[start : start + step] for start in range(0, len(vectors), step))
             return
+        if self.dtype.kind in "iu":
+            self._check_gaps(picked, first)
         columns = [_values(column) for column in picked]
         for start in range(0, batch.num_rows, step):
             block = np.empty((min(step, batch.num_rows - start), self._width), self.dtype)
             for j, column in enumerate(columns):
                 block[:, j] = column[start : start + step]
             yield block
+
+    def _check_gaps(self, columns: list[Any], first: int) -> None:
+        """Integers cannot say what is missing; statistics could, but damaged ones make pyarrow end the process."""
+        broken = {name: column for name, column in zip(self._picked, columns, strict=True) if column.null_count}
+        if broken:
+            gaps = np.column_stack([column.is_null().to_numpy(zero_copy_only=False) for column in broken.values()])
+            row, j = np.argwhere(gaps)[0]
+            raise DataError(
+                f"Input X contains missing values, {gaps.sum()} here and maybe more, first at row {first + row}, "
+                f"column {list(broken)[j]!r}; read it with missing='drop' or missing='mean'"
+            )
+
+    def with_gaps(self) -> Parquet:
+        widened = copy(self)
+        widened.dtype = np.result_type(self.dtype, np.float64) if self.dtype.kind in "iu" else self.dtype
+        return widened
 
     def _vectors(self, column: Any, first: int) -> Block:
         """Vectors as rows; one that is missing is a row of NaN."""
@@ -162,23 +181,11 @@ class Parquet(Streamed):
             return 0
         raise DataError(f"column {self._picked[0]!r} has no vector in any of its {self.edges[-1]} rows")
 
-    def _complete(self) -> bool:
-        """Whether the statistics of every row group say that nothing is missing."""
-        # By position: the field "b" of a struct "a" has the same path as a column called "a.b".
-        picked, ends = set(self._picked), np.cumsum([_leaves(field.type) for field in self._schema])
-        places = [int(end) - 1 for name, end in zip(self._schema.names, ends, strict=True) if name in picked]
-        for file, i in self._groups:
-            group = self._metadata[file].row_group(i)
-            known = [group.column(j).statistics for j in places]
-            if not all(found is not None and found.has_null_count and not found.null_count for found in known):
-                return False
-        return True
-
     def _common_dtype(self) -> np.dtype[Any]:
-        """float32 where no column holds more digits, integers where none is missing, which only floats can say."""
+        """float32 where no column holds more digits, integers where all are; else float64."""
         kinds = [self._schema.field(name).type for name in self._picked]
         kinds = [kind.value_type if self._vector else kind for kind in kinds]
-        if all(str(kind).startswith(("int", "uint")) for kind in kinds) and not self._vector and self._complete():
+        if all(str(kind).startswith(("int", "uint")) for kind in kinds) and not self._vector:
             return np.result_type(*(kind.to_pandas_dtype() for kind in kinds))
         return np.dtype(np.float32 if all(str(kind) in ("float", "halffloat") for kind in kinds) else np.float64)
 
@@ -201,12 +208,6 @@ def _values(column: Any) -> Any:
     return column.to_numpy(zero_copy_only=False)
 
 
-def _leaves(kind: Any) -> int:
-    """Columns that a type takes in a file, which has none for structs and lists themselves."""
-    kind = getattr(kind, "storage_type", kind)
-    return sum(_leaves(kind.field(i).type) for i in range(kind.num_fields)) or 1
-
-
 def _files(path: Path) -> list[Path]:
     """The file, or all in a folder in the order of their names, without what pipelines hide between them."""
     if not path.is_dir():
@@ -221,7 +222,11 @@ def _files(path: Path) -> list[Path]:
 
 def _metadata(file: Path) -> Any:
     """The footer of a file, which is all that is read of it for now."""
-    return _opened(file).metadata
+    metadata = _opened(file).metadata
+    counts = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    if min(counts, default=0) < 0 or sum(counts) != metadata.num_rows:  # nothing else protects these numbers
+        raise DataError(f"{file} is damaged: it claims {metadata.num_rows} rows, and {sum(counts)} in its row groups")
+    return metadata
 
 
 def _opened(file: Path, metadata: Any = None) -> Any:
@@ -230,5 +235,5 @@ def _opened(file: Path, metadata: Any = None) -> Any:
 
     try:
         return pq.ParquetFile(file, metadata=metadata, memory_map=True, page_checksum_verification=True)
-    except (ArrowException, OSError) as error:
+    except (ArrowException, OSError, UnicodeDecodeError) as error:  # the last one from names of columns
         raise DataError(f"{file} is no whole Parquet file: {error}") from error
