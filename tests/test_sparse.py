@@ -273,6 +273,7 @@ def frame(X, **options):
     return pd.DataFrame.sparse.from_spmatrix(X, columns=[f"c{j}" for j in range(X.shape[1])], **options)
 
 
+@pytest.mark.filterwarnings("ignore:Allowing arbitrary scalar fill_value")  # pandas fills booleans with 0
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, bool])
 def test_sparse_tables_equal_their_matrix(dtype):
     X = matrix((300, 20))
