@@ -3,11 +3,12 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
 from helpers import sine
-from ritz import PCA, AccuracyWarning, DataError, gather
+from ritz import PCA, AccuracyWarning, ColumnWarning, DataError, gather, read
 from ritz.rows import as_rows
 
 FORMATS = ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"]
@@ -86,6 +87,26 @@ def test_every_dtype(dtype):
     np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=2e-6)
     assert found.components_.dtype == expected.components_.dtype
     assert found.transform(X).dtype == expected.transform(X.toarray()).dtype
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ">f8", ">i4"])
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo", "bsr", "dia"])
+def test_values_that_scipy_cannot_compute_with(layout, dtype):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
+        X = matrix((200, 25)).asformat(layout)
+    X.data = np.round(3 * X.data)
+    D = X.toarray()
+    X.data = X.data.astype(dtype)
+    before = X.data.tobytes()
+    found, expected = PCA(3).fit(X), PCA(3).fit(D.astype(dtype))
+    np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=1e-6)
+    assert found.components_.dtype == expected.components_.dtype
+    np.testing.assert_allclose(
+        found.transform(X), D @ found.components_.T - found.mean_ @ found.components_.T, atol=1e-4
+    )
+    assert X.data.tobytes() == before
+    assert X.data.dtype == dtype
 
 
 def test_wide_indices_explicit_zeros_and_full_or_empty_matrices():
@@ -246,3 +267,105 @@ def test_blocks_share_memory_and_take_gives_rows():
     assert np.shares_memory(rows.block(10, 200).data, X.data)
     np.testing.assert_array_equal(rows.block(10, 200).toarray(), X.toarray()[10:200])
     np.testing.assert_array_equal(rows.take(np.array([5, 1])).toarray(), X.toarray()[[5, 1]])
+
+
+def frame(X, **options):
+    return pd.DataFrame.sparse.from_spmatrix(X, columns=[f"c{j}" for j in range(X.shape[1])], **options)
+
+
+@pytest.mark.filterwarnings("ignore:Allowing arbitrary scalar fill_value")  # pandas fills booleans with 0
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, bool])
+def test_sparse_tables_equal_their_matrix(dtype):
+    X = matrix((300, 20))
+    X.data = np.abs(np.round(3 * X.data)).astype(dtype)
+    table = frame(X.tocoo())
+    rows = as_rows(table)
+    assert rows.sparse
+    assert rows.dtype == dtype
+    assert rows.names == tuple(table.columns)
+    np.testing.assert_array_equal(rows.block(0, 300).toarray(), X.toarray())
+    found, expected = PCA(3).fit(table), PCA(3).fit(X.toarray())
+    np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=2e-6)
+    assert list(found.feature_names_in_) == list(table.columns)
+    np.testing.assert_array_equal(found.transform(table), PCA(3).fit(X).transform(X))
+
+
+def test_sparse_tables_with_other_columns_between():
+    X = matrix((300, 20), 0.05)
+    table = frame(X.tocoo())
+    other = np.random.default_rng(0).standard_normal(300)
+    other[3] = 0.0
+    table.insert(4, "dense", other)
+    table.insert(7, "ones", pd.arrays.SparseArray(np.r_[0.0, np.ones(299)], fill_value=1.0))
+    table.insert(9, "flag", pd.arrays.SparseArray(other > 1))
+    table.insert(0, "full", pd.arrays.SparseArray(other))  # stored whole, though the fill value is nan
+    rows = as_rows(table)
+    assert rows.sparse
+    expected = np.column_stack([table[name].to_numpy() for name in table]).astype(float)
+    np.testing.assert_array_equal(rows.block(0, 300).toarray(), expected)
+    assert rows.names == tuple(table.columns)
+    few = table[["dense", "full", "ones", "c0"]]  # less memory when dense
+    assert not as_rows(few).sparse
+    np.testing.assert_array_equal(as_rows(few).block(0, 300), few.to_numpy(float))
+    twice = table[["c0", "c1", "c0"]].set_axis(["a", "b", "a"], axis=1)
+    with pytest.warns(ColumnWarning, match="more than once"):
+        np.testing.assert_array_equal(as_rows(twice).block(0, 300).toarray(), X.toarray()[:, [0, 1, 0]])
+
+
+def test_sparse_tables_that_are_no_numbers_or_have_gaps():
+    table = frame(matrix((300, 20)).tocoo())
+    for column, message in (
+        (pd.arrays.SparseArray(["a", "b"] * 150), r"'bad' holds .*'a'|'bad' holds Sparse"),
+        (pd.arrays.SparseArray([0.0, 1.0, np.nan] * 100, fill_value=0.0), "100 NaN, first at row 2, column 'bad'"),
+        (pd.arrays.SparseArray([0.0, 1.0, np.nan] * 100), "100 NaN in column 'bad', first at row 2, .* nan"),
+        (np.array(["x"] * 300), "'bad' holds"),
+    ):
+        bad = table.assign(bad=column)
+        with pytest.raises(DataError, match=message):
+            PCA(2).fit(bad)
+
+
+def test_sparse_tables_are_never_dense_as_a_whole():
+    import tracemalloc
+
+    X = sp.random_array((200_000, 500), density=1e-3, format="csc", rng=np.random.default_rng(0))
+    table = frame(X.tocoo())
+    tracemalloc.start()
+    as_rows(table)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6  # 800 MB would be dense, 1.2 MB are entries
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_missing_values_of_sparse_files(tmp_path, dtype):
+    X = matrix((200, 15), dtype=dtype)
+    X.data[[0, 5, 6, 400]] = np.nan
+    D = X.toarray()
+    sp.save_npz(tmp_path / "m.npz", X)
+    with pytest.raises(DataError, match="4 NaN"):
+        PCA(2).fit(tmp_path / "m.npz")
+    gaps = np.isnan(D)
+    dropped = read(tmp_path / "m.npz", missing="drop")
+    assert dropped.sparse
+    assert dropped.dtype == dtype
+    np.testing.assert_array_equal(dropped.block(0, dropped.shape[0]).toarray(), D[~gaps.any(axis=1)])
+    filled = read(tmp_path / "m.npz", missing="mean")
+    means = np.nanmean(D, axis=0, dtype=float)  # zeros that are not stored are values too
+    assert filled.sparse
+    assert filled.dtype == dtype
+    np.testing.assert_allclose(filled.block(0, 200).toarray(), np.where(gaps, means, D), rtol=1e-6)
+    assert filled.block(0, 200).nnz == X.nnz
+    column = int(np.argwhere(gaps)[0, 1])
+    others = [j for j in range(15) if j != column]
+    kept = read(tmp_path / "m.npz", columns=others, missing="drop")
+    np.testing.assert_array_equal(kept.block(0, kept.shape[0]).toarray(), D[:, others][~gaps[:, others].any(axis=1)])
+    sp.save_npz(tmp_path / "m.npz", sp.csr_array(np.where(np.arange(15) == 4, np.nan, np.eye(15))))
+    with pytest.raises(DataError, match="drop all 15 rows"):
+        read(tmp_path / "m.npz", missing="drop")
+    with pytest.raises(DataError, match="column 4 has no value"):
+        read(tmp_path / "m.npz", missing="mean")
+    whole = matrix((50, 10))
+    sp.save_npz(tmp_path / "w.npz", whole)
+    for missing in ("drop", "mean"):
+        np.testing.assert_array_equal(read(tmp_path / "w.npz", missing=missing).block(0, 50).toarray(), whole.toarray())

@@ -12,7 +12,6 @@ from ritz.moments import FILLED, PROBES, product_dtype
 from ritz.rows import Rows
 from ritz.rows.base import ENTRY_BYTES
 from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
-from ritz.threads import pinned
 
 GATHER = 1 / 8  # of the rate of products with few columns that sparse ones reach
 SCATTER = 1 / 400  # the same for products of a sparse matrix with itself
@@ -91,7 +90,7 @@ def svd(rows: Rows) -> Cost:
     m = min(n, d)
     operations = 2.0 * n * d * m + 14.0 * m**3
     # Rows are gathered until they are three times as many as columns, joined, and copied once more by LAPACK.
-    gathered = 3 * n * d if n <= d else 2 * d * (5 * d + rows.block_rows) * pinned.budget()
+    gathered = 3 * n * d if n <= d else 2 * d * (5 * d + rows.block_rows) * rows.threads
     memory = 8 * (10 * m * m + gathered)
     return _sum(_diagonal(rows), Cost(operations, 1, _walk(rows) + operations / (SVD_SHARE * rates().product), memory))
 
@@ -104,7 +103,7 @@ def _form_covariance(rows: Rows) -> Cost:
         operations, rate = rows.outer_work, SCATTER * rates().thin
     seconds = _walk(rows) + operations / rate
     # A sum in every thread, or one in either precision, finished ones waiting to be added, the matrix and a copy.
-    memory = 8 * d * d * (4 + (2.5 if narrow else 2) * pinned.budget()) + _block_memory(rows) * (1.5 if narrow else 1)
+    memory = 8 * d * d * (4 + (2.5 if narrow else 2) * rows.threads) + _block_memory(rows, 1.5 if narrow else 1)
     return Cost(operations, 1, seconds, int(memory))
 
 
@@ -148,12 +147,12 @@ def _thin_rate(rows: Rows) -> float:
     return (GATHER if rows.sparse else 1.0) * rates().thin
 
 
-def _block_memory(rows: Rows) -> int:
-    return (8 * rows.block_rows * rows.shape[1] + rows.reading) * pinned.budget()
+def _block_memory(rows: Rows, copies: float) -> float:
+    return (8 * copies * rows.block_rows * rows.shape[1] + rows.reading) * rows.threads
 
 
 def _thin_memory(rows: Rows, b: int) -> int:
-    (n, d), threads = rows.shape, pinned.budget()
+    (n, d), threads = rows.shape, rows.threads
     if rows.transposed:  # and all rows of a product
         return int(_entry(rows) * n * d) + 8 * b * (2 * n + 3 * d)
     return threads * (int(_entry(rows) * rows.thin_rows * d) + 8 * 3 * d * b + rows.reading)

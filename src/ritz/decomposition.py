@@ -13,9 +13,10 @@ from ritz import planner, rank
 from ritz.certificate import Certificate
 from ritz.errors import DataError
 from ritz.linalg import LARGE, Array, squared
+from ritz.memory import format_bytes
 from ritz.moments import Moments, moments
 from ritz.operators import Covariance, Dense, Gram, Operator, Summed
-from ritz.planner import Plan, format_bytes
+from ritz.planner import Plan
 from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.solvers import ALIASES, SVD, Solver, by_name
@@ -102,7 +103,7 @@ def _decompose(rows: Rows, request: Request) -> Decomposition:
     for plan in _attempts(rows, request):
         if result is not None and found is not None and not _helps(plan, result, request, n, found):
             continue
-        rows = rows.limited(plan.block_bytes)
+        rows = rows.limited(plan.block_bytes, plan.threads)
         passes = 0 if result is None else result.certificate.passes
         if found is None or not _serves(found, plan):
             wide = plan.precision == "float64"

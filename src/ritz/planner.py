@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Real
-from typing import Any
 
 import numpy as np
 
 from ritz import costs, rank
 from ritz.costs import Cost
+from ritz.memory import format_bytes, parse_bytes
 from ritz.moments import NARROW_COLUMNS, NARROW_ENTRIES, product_dtype
 from ritz.rows import Rows, as_rows
 from ritz.solvers import SVD, Covariance, Gram, Krylov, Solver
@@ -44,7 +41,7 @@ class Plan:
     seconds : expected, by the planner's table
     precision : of the products, "float64" or "float32"; sums, residuals and the certificate are float64
     columns : of the block that an iterative solver multiplies at once, None for direct solvers
-    block_bytes : the largest block of rows, in float64
+    block_bytes, threads : the largest block of rows, in float64, and how many threads walk them
     refined : whether a covariance in float32 only finds the subspace, and a pass in float64 finishes it
     """
 
@@ -59,6 +56,7 @@ class Plan:
     precision: str = "float64"
     columns: int | None = None
     block_bytes: int = 1 << 24
+    threads: int | None = None
     refined: bool = False
 
     def __str__(self) -> str:
@@ -181,11 +179,14 @@ def _plan(
     why: str,
     k: int | None = None,
 ) -> Plan:
-    """The plan of a route, in blocks as large as the limit allows."""
-    found, size = cost(rows), rows.most_bytes
-    while found.memory > limit and size > 8 * FEWEST * rows.shape[1]:
-        size //= 2
-        found = cost(rows.limited(size))
+    """The plan of a route, in blocks as large as the limit allows, and fewer threads where that is not enough."""
+    found, size, threads = cost(rows), rows.most_bytes, rows.threads
+    while found.memory > limit and (size > 8 * FEWEST * rows.shape[1] or threads > 1):
+        if size > 8 * FEWEST * rows.shape[1]:
+            size //= 2
+        else:
+            size, threads = rows.most_bytes, threads // 2
+        found = cost(rows.limited(size, threads))
     known = np.isfinite(found.seconds)
     narrow = dense and side == "covariance" and product_dtype(rows) == np.float32
     return Plan(
@@ -200,42 +201,5 @@ def _plan(
         precision="float32" if narrow else "float64",
         columns=None if k is None else block_width(k) if name == "krylov" else k,
         block_bytes=size,
+        threads=threads,
     )
-
-
-def parse_bytes(limit: Any) -> int:
-    """Bytes from 2e9, "512MB" or "2 GiB"; None stands for the physical memory of this machine.
-
-    Examples
-    --------
-    >>> parse_bytes("512MB")
-    512000000
-    """
-    if limit is None:
-        return _physical_memory()
-    if isinstance(limit, str):
-        match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", limit.lower())
-        if not match:
-            raise ValueError(f"memory_limit={limit!r} is not a size; write for instance '512MB' or '2GiB'")
-        number, prefix, binary = match.groups()
-        limit = float(number) * (1024 if binary else 1000) ** " kmgt".index(prefix or " ")
-    count = float(limit) if isinstance(limit, Real) and not isinstance(limit, bool) else 0.0
-    if not count > 0:
-        raise ValueError(f"memory_limit={limit!r} must be a positive number of bytes")
-    return int(count)
-
-
-def format_bytes(count: float) -> str:
-    """Bytes for people."""
-    for unit in ("kB", "MB", "GB"):
-        count /= 1000
-        if count < 100 or unit == "GB":
-            break
-    return f"{count:.1f} {unit}"
-
-
-def _physical_memory() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not every platform tells
-        return 8 << 30

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ritz import planner
 from ritz.decomposition import Decomposition, Request, decompose, decompose_matrix
 from ritz.eigenpairs import symmetric
 from ritz.errors import AccuracyWarning, DataError
@@ -24,6 +23,7 @@ from ritz.estimators.density import Gaussian
 from ritz.estimators.fitted import LEARNED, attributes, complaints
 from ritz.estimators.watching import watching
 from ritz.linalg import Array
+from ritz.memory import parse_bytes
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import dense
 
@@ -257,7 +257,7 @@ class PCA(Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
             ddof=self.ddof,
             solver=self.svd_solver,
             tol=self.tol,
-            limit=planner.parse_bytes(self.memory_limit),
+            limit=parse_bytes(self.memory_limit),
             seed=_seed(self.random_state),
             oversample=int(extra),
             passes=None if passes == "auto" else int(passes),

@@ -14,6 +14,7 @@ SOURCES: list[str | type[Rows]] = [
     "ritz.rows.array:Array",
     "ritz.rows.sparse:Sparse",
     "ritz.rows.anndata:Cells",
+    "ritz.rows.sparse_frame:SparseFrame",
     "ritz.rows.frame:Frame",
     "ritz.rows.convert:Convertible",
 ]

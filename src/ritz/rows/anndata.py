@@ -13,7 +13,8 @@ from ritz.rows.base import Rows
 from ritz.rows.convert import Convertible
 from ritz.rows.frame import check_names
 from ritz.rows.sparse import Sparse
-from ritz.rows.stored import Stored, StoredSparse
+from ritz.rows.stored import Stored
+from ritz.rows.stored_sparse import StoredSparse
 
 PARTS = ("X", "var_names", "obs_names", "obsm", "varm", "uns", "is_view", "isbacked")  # what is used of it
 

@@ -44,6 +44,7 @@ class Rows(ABC):
     dtype: np.dtype[Any]
     names: tuple[Any, ...] | None = None
     most_bytes: int = MOST_BYTES
+    most_threads: int = 1 << 30
     sparse: bool = False  # whether blocks are sparse, so that nothing can be subtracted from them
     transposed: bool = False  # whether products with few columns keep a transpose in memory
     density: float = 1.0  # share of the entries that are stored
@@ -209,11 +210,21 @@ class Rows(ABC):
         rows = max((BLOCK_BYTES if d > SKINNY else 2 * BLOCK_BYTES) // (8 * d), BLOCK_ROWS)
         return max(1, min(n, rows, self.most_bytes // (8 * d)))
 
-    def limited(self, most_bytes: int) -> Self:
-        """The same rows, walked in blocks of at most so many bytes in float64."""
+    @property
+    def threads(self) -> int:
+        """How many of them walk."""
+        return min(threads.pinned.budget(), self.most_threads)
+
+    def limited(self, most_bytes: int, most_threads: int | None = None) -> Self:
+        """The same rows, walked in blocks of at most so many bytes in float64, by at most so many threads."""
         limited = copy(self)
         limited.most_bytes = most_bytes
+        limited.most_threads = most_threads or self.most_threads
         return limited
+
+    def with_gaps(self) -> Rows:
+        """The same rows in a type that can say what is missing, where the source has values that may be."""
+        return self
 
     @property
     def thin_rows(self) -> int:
@@ -293,7 +304,7 @@ class Rows(ABC):
 
     def _walk(self, f: Callable[[Any], Partial], items: list[Any]) -> Generator[Partial, None, None]:
         """f over items, by threads with BLAS pinned where there is enough to do."""
-        workers = 1 if self.shape[0] * self.shape[1] < SERIAL else min(threads.pinned.budget(), len(items))
+        workers = 1 if self.shape[0] * self.shape[1] < SERIAL else min(self.threads, len(items))
         if workers > 1:
             yield from threads.ordered(f, items, workers)
         else:

@@ -44,10 +44,14 @@ class Chosen(Rows):
     def reading(self) -> int:
         return self._base.reading + 8 * self._base.shape[1] * self.block_rows
 
-    def limited(self, most_bytes: int) -> Self:
-        limited = super().limited(most_bytes)
-        limited._base = self._base.limited(most_bytes)
+    def limited(self, most_bytes: int, most_threads: int | None = None) -> Self:
+        limited = super().limited(most_bytes, most_threads)
+        limited._base = self._base.limited(most_bytes, most_threads)
         return limited
+
+    @property
+    def threads(self) -> int:
+        return min(self._base.threads, self.most_threads)
 
     def sample(self, size: int) -> Block:
         return self._finish(self._base.sample(size)) if self.kept is None else super().sample(size)
@@ -90,6 +94,9 @@ class Chosen(Rows):
 
 def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], missing: str) -> Rows:
     """The columns asked for but those left out, with missing values dealt with."""
+    if missing not in ("error", "drop", "mean"):
+        raise ValueError(f"missing={missing!r} must be 'error', 'drop' or 'mean'")
+    rows = rows if missing == "error" else rows.with_gaps()
     picked = list(range(rows.shape[1])) if columns is None else [rows.position(column) for column in columns]
     left_out = {rows.position(column) for column in without}
     places = np.array([j for j in picked if j not in left_out], np.intp)
@@ -98,10 +105,10 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
     chosen = rows
     if list(places) != list(range(rows.shape[1])):
         chosen = rows.some(places) if isinstance(rows, Sparse) else Chosen(rows, places)
-    if missing not in ("error", "drop", "mean"):
-        raise ValueError(f"missing={missing!r} must be 'error', 'drop' or 'mean'")
-    if missing == "error" or rows.dtype.kind != "f" or rows.sparse:
+    if missing == "error" or rows.dtype.kind != "f":
         return chosen
+    if isinstance(chosen, Sparse):
+        return chosen.complete() if missing == "drop" else chosen.filled()
     return _without_gaps(rows, chosen, places, missing)
 
 

@@ -34,7 +34,7 @@ def _announce(rows: Rows, label: Any) -> None:
         shown = ", ".join(f"{name!r} ({what})" for name, what in list(left_out.items())[:5])
         more = ", …" if len(left_out) > 5 else ""
         warnings.warn(f"columns left out: {shown}{more}; only numbers are decomposed", ColumnWarning, stacklevel=5)
-    for j in _row_numbers(rows):
+    for j in _row_numbers(rows.with_gaps()):
         if label not in (j, None if rows.names is None else rows.names[j]):
             warnings.warn(
                 f"column {rows.name(j)} looks like a row number; if it is one, pass columns= without it, or label=",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -19,12 +20,13 @@ FORMATS = {
     ".npz": "ritz.rows.npy:open_npz",
     ".parquet": "ritz.rows.parquet:open_parquet",
     ".pq": "ritz.rows.parquet:open_parquet",
-    **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.stored:open_hdf5"),
+    **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.hdf5:open_hdf5"),
     ".zarr": "ritz.rows.stored:open_zarr",
     ".mtx": "ritz.rows.market:open_market",
     **dict.fromkeys(TEXTS, "ritz.rows.text:open_text"),
 }
 PACKED = {".gz": {*TEXTS, ".mtx"}, ".zst": TEXTS, ".bz2": TEXTS}  # what may be compressed how
+FOLDERS = {".parquet", ".pq", ".zarr"}  # formats that may be a folder
 ADVICE = {
     **dict.fromkeys(PACKED, "unpack it first; only text is read while it is unpacked"),
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as CSV, or pass pandas.read_excel(path)"),
@@ -49,7 +51,8 @@ def read(
     columns : names or positions of the columns to use; by default all that hold numbers, the others with a warning
     label : a column that is kept aside, numbers or text; its values are the ``labels`` of the rows
     transpose : whether the samples are the columns of the file
-    missing : "error", "drop" the rows with missing values, or put the "mean" of a column there
+    missing : "error", "drop" the rows with missing values, or put the "mean" of a column there; what a sparse file does
+        not store is zero, not missing
 
     Examples
     --------
@@ -63,18 +66,12 @@ def read(
     from ritz.rows import as_rows
 
     path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file {str(path)!r}")
-    suffix = _suffix(path)
-    entry = FORMATS.get(suffix, _folder(path) if path.is_dir() else None)
-    if entry is None:
-        advice = ADVICE.get(suffix, f"known formats: {', '.join(FORMATS)}")
-        raise DataError(f"cannot read {path.name!r} by the end of its name; {advice}")
-    module, name = entry.split(":")
-    opened = getattr(import_module(module), name)(path)
-    if transpose and not hasattr(opened, "T"):
-        raise DataError(f"{path.name!r} cannot be transposed while it is read; write it with samples as rows")
-    rows = as_rows(opened.T if transpose else opened)
+    module, name = _opener(path).split(":")
+    with _naming(path):
+        opened = getattr(import_module(module), name)(path)
+        if transpose and not hasattr(opened, "T"):
+            raise DataError(f"{path.name!r} cannot be transposed while it is read; write it with samples as rows")
+        rows = as_rows(opened.T if transpose else opened)
     return select(rows, columns, label, missing)
 
 
@@ -84,8 +81,33 @@ def _suffix(path: Path) -> str:
     return inner if inner in PACKED.get(outer, ()) else outer
 
 
-def _folder(path: Path) -> str:
-    """What opens a folder without an ending to its name."""
+def _opener(path: Path) -> str:
+    """What opens a file or a folder."""
     from ritz.rows.market import is_10x
 
-    return "ritz.rows.market:open_10x" if is_10x(path) else FORMATS[".parquet"]
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {str(path)!r}")
+    suffix = _suffix(path)
+    if path.is_dir():
+        if is_10x(path):
+            return "ritz.rows.market:open_10x"
+        if suffix in FORMATS and suffix not in FOLDERS:
+            raise DataError(f"{str(path)!r} is a folder, but {suffix} is the name of a file; pass a file inside it")
+        return FORMATS[suffix if suffix in FOLDERS else ".parquet"]
+    if not path.is_file():  # a pipe would be waited for, a device never end
+        raise DataError(f"{str(path)!r} is neither a file nor a folder; save its contents as a file first")
+    if suffix not in FORMATS:
+        advice = ADVICE.get(suffix, f"known formats: {', '.join(FORMATS)}")
+        raise DataError(f"cannot read {path.name!r} by the end of its name; {advice}")
+    return FORMATS[suffix]
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Errors in the data name the file, also those that only know its contents."""
+    try:
+        yield
+    except DataError as error:
+        if path.name in str(error):
+            raise
+        raise DataError(f"{path}: {error}") from error

@@ -28,7 +28,7 @@ class Frame(Rows):
         check_names(self.names)
         whole = _one_array(table)
         self._whole = None if whole is None else Array(whole, self.names)
-        self._columns = [] if self._whole else [self._numbers(j, column) for j, column in enumerate(_columns(table))]
+        self._columns = [] if self._whole else [numbers(*pair) for pair in zip(columns(table), self.names, strict=True)]
         self.dtype = self._whole.dtype if self._whole else np.result_type(*self._columns)
 
     @classmethod
@@ -48,20 +48,29 @@ class Frame(Rows):
             return self._whole.take(which)
         return np.stack([column[which] for column in self._columns], axis=1, dtype=self.dtype)
 
-    def _numbers(self, j: int, column: Any) -> NDArray[Any]:
-        """One column as numbers; missing values become NaN, which the walk reports with their place."""
-        import narwhals as nw
 
-        kind = column.dtype
-        if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object)):
-            what = getattr(column.to_native(), "dtype", kind) if kind == nw.Unknown else kind
-            raise DataError(f"column {self.name(j)} holds {what} values, not numbers; convert or drop it")
-        if kind == nw.Decimal or (kind != nw.Object and column.null_count()):
-            column = column.cast(nw.Float64)
-        return Array(column.to_numpy().reshape(-1, 1), (self._label(j),)).block(0, self.shape[0])[:, 0]
+def numbers(column: Any, name: Any) -> NDArray[Any]:
+    """One column as numbers; missing values become NaN, which the walk reports with their place."""
+    import narwhals as nw
 
-    def _label(self, j: int) -> Any:
-        return self.names[j] if self.names else j
+    kind = column.dtype
+    if is_sparse(getattr(column.to_native(), "dtype", None)):
+        return _array(column.to_native(), name)
+    if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object)):
+        what = getattr(column.to_native(), "dtype", kind) if kind == nw.Unknown else kind
+        raise DataError(f"column {name!r} holds {what} values, not numbers; convert or drop it")
+    if kind == nw.Decimal or (kind != nw.Object and column.null_count()):
+        column = column.cast(nw.Float64)
+    return _array(column.to_numpy(), name)
+
+
+def _array(values: Any, name: Any) -> NDArray[Any]:
+    return Array(np.asarray(values).reshape(-1, 1), (name,)).block(0, len(values))[:, 0]
+
+
+def is_sparse(dtype: Any) -> bool:
+    """Whether a column of pandas stores only what differs from a fill value."""
+    return type(dtype).__name__ == "SparseDtype"
 
 
 def _one_array(table: Any) -> NDArray[Any] | None:
@@ -72,7 +81,7 @@ def _one_array(table: Any) -> NDArray[Any] | None:
     return np.asarray(table)
 
 
-def _columns(table: Any) -> Iterator[Any]:
+def columns(table: Any) -> Iterator[Any]:
     """The columns one by one. Duplicate names are legal in a table but not in narwhals, hence the renaming."""
     import narwhals as nw
 

@@ -5,14 +5,22 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ritz.errors import DataError
+from ritz.memory import allowed, check_fits, format_bytes
+from ritz.rows.array import Array
+from ritz.rows.base import Rows
 from ritz.rows.sparse import Sparse
 
 MATRIX = ("matrix.mtx", "matrix.mtx.gz")
 GENES = ("features.tsv.gz", "features.tsv", "genes.tsv", "genes.tsv.gz")
+SHORTEST = {"array": 2, "coordinate": 4}  # characters of an entry: "1\n", and "1 1\n" where only places are given
+DEFLATE = 1032  # bytes that one compressed byte can stand for at most
+LINE = 1 << 20  # characters of a line; the parser holds a whole one, so an endless one would take all memory
 
 
 def open_market(path: Path) -> Any:
@@ -20,24 +28,72 @@ def open_market(path: Path) -> Any:
     import scipy.io
 
     try:
-        return scipy.io.mmread(_terminated(path))
+        with _text(path) as text:
+            _check_claims(scipy.io.mminfo(text), path)
+        with _text(path) as text:
+            return scipy.io.mmread(text)
+    except DataError:
+        raise
     except Exception as error:  # SciPy, and gzip under it, have many ways to say so
         raise DataError(f"{path} is no whole Matrix Market file: {error}") from error
 
 
-def _terminated(path: Path) -> Any:
-    """The file, or its text with a line end after it: SciPy's parser reads beyond a number that nothing follows."""
-    if path.suffix.lower() == ".gz":
-        with gzip.open(path) as file:
-            return io.BytesIO(file.read() + b"\n")
-    text = path.read_bytes() if not _ends_with_newline(path) else b""
-    return io.BytesIO(text + b"\n") if text else path
+class Text(io.RawIOBase):
+    """A text of limited length and with limited lines, as unpacked from a file.
+
+    A line end is put after it: SciPy's parser reads beyond a number that nothing follows.
+    """
+
+    def __init__(self, file: Any, path: Path, most: int) -> None:
+        self._file, self._path, self._most = file, path, most
+        self._read = self._line = 0  # characters so far, in all and since the last line end
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._file.read(len(buffer))
+        self._check(part)
+        if not part and not self._ended:
+            self._ended, part = True, b"\n"
+        buffer[: len(part)] = part
+        return len(part)
+
+    def _check(self, part: bytes) -> None:
+        self._read += len(part)
+        if self._read > self._most:
+            raise DataError(f"{self._path} unpacks to more than the {format_bytes(self._most)} allowed here")
+        end = part.rfind(b"\n") + 1
+        self._line = len(part) - end + (0 if end else self._line)
+        if self._line > LINE:
+            raise DataError(f"{self._path} has a line of more than {LINE} characters, so it is no list of entries")
+        if b"\0" in part:  # where SciPy's parser would look for the end of the line without an end
+            raise DataError(f"{self._path} is no text: it holds a zero byte before position {self._read}")
 
 
-def _ends_with_newline(path: Path) -> bool:
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 1))
-        return file.read(1) == b"\n"
+@contextmanager
+def _text(path: Path) -> Iterator[Text]:
+    packed = path.suffix.lower() == ".gz"
+    opened: Any = gzip.open if packed else open
+    with opened(path, "rb") as file:
+        yield Text(file, path, allowed() if packed else path.stat().st_size)
+
+
+def _check_claims(header: tuple[Any, ...], path: Path) -> None:
+    """Whether a file is as long as its header says: its entries are allocated before they are read."""
+    rows, columns, entries, layout, field, symmetry = header
+    mirrored = symmetry != "general"
+    if mirrored and rows != columns:  # SciPy writes beyond the matrix
+        raise DataError(f"{path} claims to be {symmetry}, but its shape is ({rows}, {columns})")
+    if layout == "array":
+        entries = rows * columns if not mirrored else rows * (rows - 1) // 2
+    size = path.stat().st_size * (DEFLATE if path.suffix.lower() == ".gz" else 1)
+    if entries * SHORTEST[layout] > size + 1:
+        raise DataError(f"{path} claims {entries} entries, for which it is too short; it may be cut off")
+    number = 16 if field == "complex" else 8
+    held = rows * columns * number if layout == "array" else entries * (8 + number) * (2 if mirrored else 1)
+    check_fits(held, f"the {rows}×{columns} matrix in {path}")
 
 
 def is_10x(folder: Path) -> bool:
@@ -45,7 +101,7 @@ def is_10x(folder: Path) -> bool:
     return any((folder / name).exists() for name in MATRIX)
 
 
-def open_10x(folder: Path) -> Sparse:
+def open_10x(folder: Path) -> Rows:
     """Cells by genes, named after the genes."""
     matrix = next(folder / name for name in MATRIX if (folder / name).exists())
     counts = open_market(matrix)
@@ -53,13 +109,17 @@ def open_10x(folder: Path) -> Sparse:
     names = None if genes is None else _names(genes)
     if names is not None and len(names) != counts.shape[0]:
         raise DataError(f"{genes} names {len(names)} genes, {matrix} has {counts.shape[0]} rows")
-    return Sparse(counts.T, names)
+    return Sparse(counts.T, names) if Sparse.opens(counts) else Array(counts.T, names)
 
 
 def _names(path: Path) -> tuple[str, ...]:
     """The symbols of the genes, which stand in the second column where there is one; where they repeat, the first."""
-    opened: Any = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row]
+    try:
+        with _text(path) as text, io.TextIOWrapper(io.BufferedReader(text), "utf-8", newline="") as file:
+            rows = [row for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row]
+    except DataError:
+        raise
+    except Exception as error:  # gzip, the encoding and the table have errors of their own
+        raise DataError(f"{path} is no whole list of genes: {error}") from error
     symbols = tuple(row[min(1, len(row) - 1)] for row in rows)
     return symbols if len(set(symbols)) == len(symbols) else tuple(row[0] for row in rows)

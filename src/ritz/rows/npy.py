@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import mmap
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,42 +14,88 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
+from ritz.memory import check_fits
+from ritz.rows.array import Array, check_shape
+from ritz.rows.base import Block
+from ritz.rows.sparse import stored_values
 
+SCATTERED = 16  # rows here and there whose pages, up to megabytes each, are in memory at a time
+KEPT_BYTES = 1 << 27  # of a file, up to which its pages may stay
 SPARSE = {"format", "shape", "data"}  # what scipy.sparse.save_npz writes, whatever the format
-CAP = 1 << 36  # bytes that the members of an archive may unpack to
 
 
-def open_npy(path: Path) -> NDArray[Any]:
+class Mapped(Array):
+    """An array mapped into memory, walked so that little of it stays there.
+
+    Pages that were read count as memory of this process until they are given back, although the system could take
+    them at any time. The next block is asked for while this one is worked on.
+    """
+
+    def __init__(self, X: np.memmap[Any, Any]) -> None:
+        super().__init__(X)
+        self._map, self._base = X._mmap, X.ctypes.data - np.frombuffer(X._mmap, np.uint8).ctypes.data  # type: ignore[attr-defined]
+        self._row_bytes = X.strides[0]
+        self._frugal = X.flags.c_contiguous and X.nbytes > KEPT_BYTES and hasattr(mmap, "MADV_DONTNEED")
+
+    @property
+    def T(self) -> NDArray[Any]:
+        return self._X.T
+
+    def take(self, indices: NDArray[np.integer]) -> Block:
+        out = np.empty((len(indices), self.shape[1]), self.dtype)
+        for i in range(0, len(indices), SCATTERED):
+            out[i : i + SCATTERED] = super().take(indices[i : i + SCATTERED])
+            self._advise("MADV_DONTNEED", 0, self.shape[0])
+        return out
+
+    def _blocks(self, start: int, stop: int, step: int, beside: Block | None) -> Iterator[Any]:
+        at = start
+        for block in super()._blocks(start, stop, step, beside):
+            size = len(block if beside is None else block[0])
+            self._advise("MADV_WILLNEED", at + size, min(at + 2 * size, stop))
+            yield block
+            self._advise("MADV_DONTNEED", at, at + size)
+            at += size
+
+    def _advise(self, advice: str, start: int, stop: int) -> None:
+        first = (self._base + start * self._row_bytes) // mmap.PAGESIZE * mmap.PAGESIZE
+        last = self._base + stop * self._row_bytes
+        if self._frugal and first < last:
+            self._map.madvise(getattr(mmap, advice), first, last - first)
+
+
+def open_npy(path: Path) -> Mapped:
     """The array in a .npy file, as a memory map."""
     with path.open("rb") as file:
         shape, fortran, dtype = _header(file, path)
         offset, found = file.tell(), path.stat().st_size
-    expected = offset + int(np.prod(shape, dtype=object)) * dtype.itemsize
+    check_shape(shape)
+    expected = offset + _bytes(shape, dtype)
     if found < expected:
         raise DataError(f"{path} is cut short: a {dtype} array of shape {shape} takes {expected} bytes, found {found}")
-    if not np.prod(shape):
-        return np.empty(shape, dtype)
-    return np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C")
+    return Mapped(np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C"))
 
 
 def open_npz(path: Path) -> Any:
     """The only array in a .npz file, or the sparse matrix that SciPy saved there."""
     try:
         with zipfile.ZipFile(path) as archive:
-            sizes = {member.filename.removesuffix(".npy"): member.file_size for member in archive.infolist()}
-            if sum(sizes.values()) > CAP:
-                raise DataError(f"{path} would unpack to {sum(sizes.values())} bytes, more than the {CAP} allowed")
-            parts = {name: _member(archive, name, path) for name in sizes}
+            members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+            _check_names(list(members), path)
+            check_fits(sum(member.file_size for member in members.values()), f"the contents of {path}, unpacked,")
+            parts = {name: _array(archive, member, f"{name!r} in {path}") for name, member in members.items()}
     except DataError:
         raise
     except Exception as error:  # damaged bytes break the archive, its compression or its headers in many ways
         raise DataError(f"{path} is no whole .npz archive: {error}") from error
-    if parts.keys() >= SPARSE:
-        return _sparse(parts, path)
-    if len(parts) != 1:
-        names = ", ".join(map(repr, parts)) or "none"
-        raise DataError(f"{path} holds {len(parts)} arrays ({names}); save the one to be decomposed on its own")
-    return next(iter(parts.values()))
+    return _sparse(parts, path) if parts.keys() >= SPARSE else next(iter(parts.values()))
+
+
+def _check_names(names: list[str], path: Path) -> None:
+    """Whether there is one array or the parts of a sparse matrix; asked before anything is unpacked."""
+    if len(names) != 1 and not set(names) >= SPARSE:
+        shown = ", ".join(map(repr, names[:8])) or "none"
+        raise DataError(f"{path} holds {len(names)} arrays ({shown}); save the one to be decomposed on its own")
 
 
 def _header(file: Any, path: Path | str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -63,32 +112,46 @@ def _header(file: Any, path: Path | str) -> tuple[tuple[int, ...], bool, np.dtyp
     return shape, fortran, dtype
 
 
-def _member(archive: zipfile.ZipFile, name: str, path: Path) -> NDArray[Any]:
-    known = {member.filename for member in archive.infolist()}
-    member = f"{name}.npy" if f"{name}.npy" in known else name
+def _bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    """Bytes of an array; NumPy gives text without characters one nevertheless."""
+    return math.prod(shape) * max(1, dtype.itemsize)
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> NDArray[Any]:
     with archive.open(member) as file:
-        shape, _, dtype = _header(file, f"{name!r} in {path}")
-        if int(np.prod(shape, dtype=object)) * dtype.itemsize > archive.getinfo(member).file_size:
-            raise DataError(f"{name!r} in {path} claims the shape {shape}, for which it is too short")
+        shape, _, dtype = _header(file, where)
+        if _bytes(shape, dtype) > member.file_size:
+            raise DataError(f"{where} claims the shape {shape}, for which it is too short")
     with archive.open(member) as file:
         try:
-            return npy.read_array(file, allow_pickle=False)
+            array = npy.read_array(file, allow_pickle=False)
         except ValueError as error:
-            raise DataError(f"{name!r} in {path} is no array of plain numbers: {error}") from error
+            raise DataError(f"{where} is no array of plain numbers: {error}") from error
+        while file.read(1 << 20):  # the checksum is compared where the member ends, not where the array does
+            pass
+    return array
 
 
 def _sparse(parts: dict[str, NDArray[Any]], path: Path) -> Any:
+    """The matrix as it was saved; places that are given twice are left to `Sparse`, which adds their values up."""
     import scipy.sparse
 
-    kind = parts["format"].item()
-    kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
-    shape = tuple(int(length) for length in parts["shape"])
+    kind = _word(parts["format"])
     names = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col")}.get(kind)
     if names is None or not set(names) <= parts.keys():
         raise DataError(f"{path} holds a sparse matrix of format {kind!r}; save it as csr, csc or coo")
-    first, second = (parts[name] for name in names)
+    shape, first, second = (parts[name] for name in ("shape", *names))
+    if any(part.dtype.kind not in "iu" or part.ndim != 1 for part in (shape, first, second)):
+        raise DataError(f"the sparse matrix in {path} is damaged: its shape and places must be lists of integers")
     places = (first, second) if kind != "coo" else ((first, second),)
+    values = stored_values(parts["data"])
     try:
-        return getattr(scipy.sparse, f"{kind}_array")((parts["data"], *places), shape=shape)
+        return getattr(scipy.sparse, f"{kind}_array")((values, *places), shape=tuple(map(int, shape)))
     except ValueError as error:
         raise DataError(f"the sparse matrix in {path} is damaged: {error}") from error
+
+
+def _word(array: NDArray[Any]) -> str:
+    """The one word in an array of text, or whatever the array holds instead."""
+    word = array.item() if array.size == 1 else array.tolist()
+    return word.decode("ascii", "replace") if isinstance(word, bytes) else str(word)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ from ritz.errors import DataError
 from ritz.rows.array import check_shape
 from ritz.rows.base import Block
 from ritz.rows.streamed import Streamed
+
+FEW = 64  # rows that are read to see how long vectors are
+
+PAGE_BYTES, PAGES = 1 << 20, 2.5  # of a page as most writers cut them, and how many of a column are in memory
+BUFFER_BYTES = 1 << 16  # read at a time; without it all of a column would be
 
 
 def open_parquet(path: Path) -> Parquet:
@@ -26,10 +32,7 @@ class Parquet(Streamed):
     tabular = True
 
     def __init__(self, path: Path) -> None:
-        files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-        if not files:
-            raise DataError(f"there is no .parquet file in the folder {str(path)!r}")
-        self._metadata = {file: _metadata(file) for file in files}
+        self._metadata = {file: _metadata(file) for file in _files(path)}
         self._schema = self._common_schema()
         self._vector, self._picked = self._columns()
         self._groups = [(file, i) for file, meta in self._metadata.items() for i in range(meta.num_row_groups)]
@@ -60,10 +63,13 @@ class Parquet(Streamed):
 
     @property
     def reading(self) -> int:
-        """Batches, and the pages of a row group: pyarrow decodes those of all columns side by side."""
-        return 3 * self.most_bytes + 4 * max(
-            self._metadata[file].row_group(i).total_byte_size for file, i in self._groups
-        )
+        """Batches, and of every column a page as it is stored and as it was, and its dictionary."""
+        pages = 0
+        for file, i in self._groups:
+            group = self._metadata[file].row_group(i)
+            chunks = (group.column(j) for j in range(group.num_columns))
+            pages = max(pages, sum(min(chunk.total_uncompressed_size, PAGE_BYTES) for chunk in chunks))
+        return (6 if self._vector else 3) * self.most_bytes + int(PAGES * pages)
 
     def head(self, part: int, count: int) -> Block:
         return next(self._numbers(self._first(part, count), int(self.edges[part]), count))
@@ -95,30 +101,55 @@ class Parquet(Streamed):
 
     def _numbers(self, batch: Any, first: int, step: int) -> Iterator[Block]:
         """A batch as arrays; missing values become NaN, which the walk reports with their place."""
+        # By name: asked for "a" or "a.b", pyarrow also gives the fields of a struct called "a".
+        picked = [batch.column(name) for name in self._picked]
         if self._vector:
-            vectors = self._vectors(batch.column(0), first)
+            vectors = self._vectors(picked[0], first)
             yield from (vectors[start : start + step] for start in range(0, len(vectors), step))
             return
-        columns = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+        if self.dtype.kind in "iu":
+            self._check_gaps(picked, first)
+        columns = [_values(column) for column in picked]
         for start in range(0, batch.num_rows, step):
             block = np.empty((min(step, batch.num_rows - start), self._width), self.dtype)
             for j, column in enumerate(columns):
                 block[:, j] = column[start : start + step]
             yield block
 
+    def _check_gaps(self, columns: list[Any], first: int) -> None:
+        """Integers cannot say what is missing; statistics could, but damaged ones make pyarrow end the process."""
+        broken = {name: column for name, column in zip(self._picked, columns, strict=True) if column.null_count}
+        if broken:
+            gaps = np.column_stack([column.is_null().to_numpy(zero_copy_only=False) for column in broken.values()])
+            row, j = np.argwhere(gaps)[0]
+            raise DataError(
+                f"Input X contains missing values, {gaps.sum()} here and maybe more, first at row {first + row}, "
+                f"column {list(broken)[j]!r}; read it with missing='drop' or missing='mean'"
+            )
+
+    def with_gaps(self) -> Parquet:
+        widened = copy(self)
+        widened.dtype = np.result_type(self.dtype, np.float64) if self.dtype.kind in "iu" else self.dtype
+        return widened
+
     def _vectors(self, column: Any, first: int) -> Block:
+        """Vectors as rows; one that is missing is a row of NaN."""
         import pyarrow.compute as pc
 
-        if column.null_count:
-            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise DataError(f"column {self._picked[0]!r} has no vector in row {first + row}; drop such rows first")
-        lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
-        if (lengths != self._width).any():
-            row = int(np.argmax(lengths != self._width))
+        lengths = pc.list_value_length(column).fill_null(self._width).to_numpy(zero_copy_only=False)
+        given = column.is_valid().to_numpy(zero_copy_only=False)
+        wrong = given & (lengths != self._width)
+        if wrong.any():
+            row = int(np.argmax(wrong))
             place = f"in row {first + row} of column {self._picked[0]!r}"
             raise DataError(f"the vector {place} has {lengths[row]} numbers, the first one has {self._width}")
-        values = column.flatten().to_numpy(zero_copy_only=False)
-        return np.asarray(values.reshape(len(column), self._width).astype(self.dtype, copy=False))
+        present = column.drop_null() if column.null_count else column
+        vectors = np.asarray(_values(present.flatten()).reshape(len(present), self._width), self.dtype)
+        if not column.null_count:
+            return vectors
+        rows = np.full((len(column), self._width), np.nan, self.dtype)
+        rows[given] = vectors
+        return rows
 
     def _common_schema(self) -> Any:
         (first, metadata), *others = self._metadata.items()
@@ -153,24 +184,21 @@ class Parquet(Streamed):
         return bool(vectors), tuple(picked)
 
     def _vector_width(self) -> int:
-        vector = self._first(0, 1).column(0)[0].as_py()
-        return len(vector) if vector is not None else 0
-
-    def _complete(self) -> bool:
-        """Whether the statistics of every row group say that nothing is missing."""
-        for file, i in self._groups:
-            group = self._metadata[file].row_group(i)
-            columns = (group.column(j) for j in range(group.num_columns))
-            known = [column.statistics for column in columns if column.path_in_schema in self._picked]
-            if not all(found is not None and found.has_null_count and not found.null_count for found in known):
-                return False
-        return True
+        """Numbers in the first vector there is."""
+        for part in range(len(self._groups)):
+            for batch in self._batches(part, FEW):
+                vectors = batch.column(self._picked[0]).drop_null()
+                if len(vectors):
+                    return len(vectors[0])
+        if not self._groups:
+            return 0
+        raise DataError(f"column {self._picked[0]!r} has no vector in any of its {self.edges[-1]} rows")
 
     def _common_dtype(self) -> np.dtype[Any]:
-        """float32 where no column holds more digits, integers where none is missing, which only floats can say."""
+        """float32 where no column holds more digits, integers where all are; else float64."""
         kinds = [self._schema.field(name).type for name in self._picked]
         kinds = [kind.value_type if self._vector else kind for kind in kinds]
-        if all(str(kind).startswith(("int", "uint")) for kind in kinds) and not self._vector and self._complete():
+        if all(str(kind).startswith(("int", "uint")) for kind in kinds) and not self._vector:
             return np.result_type(*(kind.to_pandas_dtype() for kind in kinds))
         return np.dtype(np.float32 if all(str(kind) in ("float", "halffloat") for kind in kinds) else np.float64)
 
@@ -178,12 +206,40 @@ class Parquet(Streamed):
 def _is_number(kind: Any) -> bool:
     import pyarrow.types as types
 
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+    kinds = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(is_kind(kind) for is_kind in kinds)
+
+
+def _values(column: Any) -> Any:
+    """A column as NumPy's numbers; decimals and booleans, which could not say what is missing, as float64."""
+    import pyarrow as pa
+
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())  # pyarrow's own way to float64 misses the last digit: 3.3 becomes 3.30…03
+    if pa.types.is_string(column.type) or pa.types.is_boolean(column.type):
+        column = column.cast(pa.float64())
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _files(path: Path) -> list[Path]:
+    """The file, or all in a folder in the order of their names, without what pipelines hide between them."""
+    if not path.is_dir():
+        return [path]
+    found = (file for file in path.rglob("*") if file.suffix.lower() in (".parquet", ".pq") and file.is_file())
+    hidden = ("_", ".")  # as in _temporary, _metadata, .part.parquet.crc
+    files = sorted(file for file in found if not any(p.startswith(hidden) for p in file.relative_to(path).parts))
+    if not files:
+        raise DataError(f"there is no .parquet or .pq file in the folder {str(path)!r}")
+    return files
 
 
 def _metadata(file: Path) -> Any:
     """The footer of a file, which is all that is read of it for now."""
-    return _opened(file).metadata
+    metadata = _opened(file).metadata
+    counts = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    if min(counts, default=0) < 0 or sum(counts) != metadata.num_rows:  # nothing else protects these numbers
+        raise DataError(f"{file} is damaged: it claims {metadata.num_rows} rows, and {sum(counts)} in its row groups")
+    return metadata
 
 
 def _opened(file: Path, metadata: Any = None) -> Any:
@@ -191,6 +247,8 @@ def _opened(file: Path, metadata: Any = None) -> Any:
     from pyarrow import ArrowException
 
     try:
-        return pq.ParquetFile(file, metadata=metadata, memory_map=True, page_checksum_verification=True)
-    except (ArrowException, OSError) as error:
+        return pq.ParquetFile(
+            file, metadata=metadata, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
+        )
+    except (ArrowException, OSError, UnicodeDecodeError) as error:  # the last one from names of columns
         raise DataError(f"{file} is no whole Parquet file: {error}") from error

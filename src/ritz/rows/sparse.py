@@ -12,13 +12,18 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.gather import product
 from ritz.linalg import triangle
+from ritz.memory import check_fits
 from ritz.rows.array import check_shape, real_numbers
 from ritz.rows.base import ENTRY_BYTES, THIN_BYTES, Block, Rows
 
 
 class Entries(Rows):
     """Rows whose blocks are sparse too, so nothing is subtracted from them: centring is left to the thin side of every
-    product, and what that costs in accuracy is in the certificate."""
+    product, and what that costs in accuracy is in the certificate.
+
+    A place that is given more than once holds the sum of its values as numbers: booleans and integers are added up in
+    float64, so that no sum wraps round or becomes "or", and float16, which SciPy cannot compute with, in float32.
+    """
 
     sparse = True
     stored: int  # entries
@@ -42,6 +47,8 @@ class Sparse(Entries):
 
     def __init__(self, X: Any, names: tuple[Any, ...] | None = None) -> None:
         check_shape(X.shape)
+        # A file of a few bytes can claim any shape; rows and columns have a number each, however few entries there are.
+        check_fits(8 * sum(X.shape), f"a sparse matrix of shape {X.shape}")
         self.names = names
         self.shape = (int(X.shape[0]), int(X.shape[1]))
         self._X, columns = compressed(X)
@@ -57,6 +64,28 @@ class Sparse(Entries):
     def some(self, columns: NDArray[np.intp]) -> Sparse:
         """Some of the columns."""
         return Sparse(self._X[:, columns], None if self.names is None else tuple(self.names[j] for j in columns))
+
+    def complete(self) -> Sparse:
+        """The rows in which nothing that is stored is missing."""
+        gaps = np.flatnonzero(np.isnan(self._X.data))
+        broken = np.unique(np.searchsorted(self._X.indptr, gaps, side="right") - 1)
+        if len(broken) == self.shape[0]:
+            raise DataError(f"missing='drop' would drop all {self.shape[0]} rows: every one has a missing value")
+        return Sparse(self._X[np.delete(np.arange(self.shape[0]), broken)], self.names) if len(broken) else self
+
+    def filled(self) -> Sparse:
+        """The rows with the mean of its column in place of what is missing; entries that are not stored count as 0."""
+        gaps = np.isnan(self._X.data)
+        if not gaps.any():
+            return self
+        places, d = self._X.indices, self.shape[1]
+        total = np.bincount(places, np.where(gaps, 0.0, self._X.data), d)
+        count = self.shape[0] - np.bincount(places[gaps], minlength=d)
+        if not count.all():
+            empty = int(np.argmin(count))
+            raise DataError(f"missing='mean', but column {self.name(empty)} has no value at all; leave it out")
+        values = np.where(gaps, (total / count)[places], self._X.data).astype(self.dtype)
+        return Sparse(type(self._X)((values, places, self._X.indptr), shape=self.shape), self.names)
 
     def block(self, start: int, stop: int) -> Block:
         return _rows_of(self._X, start, stop)
@@ -105,14 +134,14 @@ def compressed(X: Any) -> tuple[Any, Any | None]:
 
     _check_places(X)
     if X.format == "csc":
-        values = real_numbers(X.data)
+        values = stored_values(X.data)
         columns = _canonical(csr_array((values, X.indices, X.indptr), shape=X.shape[::-1], copy=False))
         by_rows = columns.T.tocsr()
         return by_rows, columns
     if X.format != "csr":
         X = _wide(X).tocsr()  # sums the duplicates of COO
         _check_places(X)  # not every format has been looked at before
-    return _canonical(csr_array((real_numbers(X.data), X.indices, X.indptr), shape=X.shape, copy=False)), None
+    return _canonical(csr_array((stored_values(X.data), X.indices, X.indptr), shape=X.shape, copy=False)), None
 
 
 def _canonical(X: Any) -> Any:
@@ -124,7 +153,18 @@ def _canonical(X: Any) -> Any:
 
 def _wide(X: Any) -> Any:
     """X with values whose sums do not overflow: integers as float64."""
-    return X if X.dtype.kind not in "biu" else X.astype(np.float64)
+    return X.astype(np.float64 if X.dtype.kind in "biu" else _computable(X.dtype), copy=False)
+
+
+def stored_values(values: NDArray[Any]) -> NDArray[Any]:
+    """Real numbers in a type that SciPy and numba compute with."""
+    values = real_numbers(values)
+    return values.astype(_computable(values.dtype), copy=False)
+
+
+def _computable(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A type of this machine's byte order, and of at least float32."""
+    return np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize < 4 else dtype.newbyteorder("=")
 
 
 def _check_places(X: Any) -> None:

@@ -46,6 +46,10 @@ class Streamed(Rows):
         parts = sorted({0, (len(self.edges) - 1) // 2, len(self.edges) - 2})
         return np.concatenate([self.head(part, -(-size // len(parts))) for part in parts])
 
+    @property
+    def threads(self) -> int:
+        return min(super().threads, len(self.edges) - 1)
+
     def head(self, part: int, count: int) -> Block:
         """At most so many rows from the beginning of a part."""
         return next(iter(self.stream(part, count)))

@@ -80,7 +80,12 @@ class Text(Streamed):
     @property
     def reading(self) -> int:
         """The text of a part, its cells and masks, and their numbers: "0," becomes 8 bytes."""
-        return 12 * PART_BYTES
+        return 16 * PART_BYTES * (1 if self._lines.plain else self._parsers + 1)
+
+    @property
+    def _parsers(self) -> int:
+        """Parts that are parsed side by side where they are read one after the other."""
+        return min(threads.pinned.budget(), self.most_threads)
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         at, end = self.edges[part : part + 2]
@@ -108,12 +113,12 @@ class Text(Streamed):
             column = self._table(self._tidy(piece.text), [j], kind).column(0)
             return np.asarray(column.to_numpy(zero_copy_only=False))
 
-        values = np.concatenate(list(threads.ordered(cells, self._lines.pieces(), threads.pinned.budget())))
+        values = np.concatenate(list(threads.ordered(cells, self._lines.pieces(), self._parsers)))
         return values if numeric else np.array([cell.decode("utf-8", "replace").strip() for cell in values], object)
 
     def _ahead(self) -> Iterator[Block]:
         """All parts in order, while the next ones are being parsed."""
-        return threads.ordered(self._values, self._lines.pieces(), threads.pinned.budget())
+        return threads.ordered(self._values, self._lines.pieces(), self._parsers)
 
     def _values(self, piece: Piece) -> Block:
         """The numbers in a text, NaN where they are missing."""
