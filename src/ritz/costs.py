@@ -8,10 +8,10 @@ import numpy as np
 
 from ritz.calibration import rates
 from ritz.linalg import SKINNY
-from ritz.moments import FILLED, PROBES, product_dtype
 from ritz.rows import Rows
 from ritz.rows.base import ENTRY_BYTES
 from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
+from ritz.sums import FILLED, PROBES, product_dtype
 from ritz.threads import pinned
 
 GATHER = 1 / 8  # of the rate of products with few columns that sparse ones reach

@@ -8,13 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from ritz.linalg import UNIT, Array, column_norms, gamma, triangle
-from ritz.moments import PROBE_FACTOR, PROBES, Moments
+from ritz.moments import Moments
 from ritz.operators.base import COMBINING, Dense, Operator
 from ritz.preprocessing import Preprocessing
 from ritz.rayleigh import Pairs, ritz_pairs, ritz_triplets, rotation
 from ritz.rows import Rows
 from ritz.rows.array import thin_product
 from ritz.rows.base import Block
+from ritz.sums import PROBE_FACTOR, PROBES
 from ritz.threads import scratch
 
 
