@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg import Array, gamma
+from ritz.linalg import Array, column_squares, gamma, triangle, triangle_terms
 from ritz.rows import Rows
 from ritz.rows.finite import check_finite
 from ritz.sums import Sums, audited, diagonal_of, probe_vectors, product_dtype, sums_of
@@ -41,6 +41,9 @@ class Moments:
     scaled : whether `audit` is in those units
     centred : whether the scatter is about the mean; else it is Σ x xᵀ
     rough : whether the scatter, but for its diagonal, is that of float32 products that nobody audited
+    triangle : (p, d) R with RᵀR = the scatter, of which only the diagonal is then kept. It was never squared: together
+        with count and mean it is that of rows which differ from the given ones, column by column, by at most
+        √sizes·rounding/2
     """
 
     count: int
@@ -54,6 +57,7 @@ class Moments:
     scaled: bool = False
     rough: bool = False
     centred: bool = True
+    triangle: Array | None = None
 
     @property
     def mean(self) -> Array:
@@ -64,25 +68,36 @@ class Moments:
         return diagonal_of(self.scatter)
 
     def merge(self, other: Moments) -> Moments:
-        """The moments of both sets of rows together (Chan, Golub and LeVeque 1979)."""
+        """The moments of both sets of rows together (Chan, Golub and LeVeque 1979); triangles if both have them."""
         if self.centred != other.centred:
             raise DataError("moments about the mean and about 0 do not add up: center was changed in between")
+        if (self.triangle is None) != (other.triangle is None):
+            return self.formed().merge(other.formed())
+        if other.count > self.count:  # the mean moves by the smaller step, which is rounded less
+            return other.merge(self)
         count = self.count + other.count
         # The difference of the means, taken word by word: their large parts cancel exactly or nearly so.
         step = (other.shift - self.shift) + (other.delta - self.delta)
         unit = _common_unit(self, other, step)
         ours, theirs = self.rescaled(unit), other.rescaled(unit)
         jump = step / unit * np.sqrt(self.count * other.count / count)
-        spread = jump**2 if ours.scatter.ndim == 1 else np.outer(jump, jump)
-        return replace(
+        shift, delta = _two_words(self.shift, self.delta + step * (other.count / count))
+        both = replace(
             ours,
             count=count,
-            delta=self.delta + step * (other.count / count),
-            scatter=ours.scatter + theirs.scatter + spread,
+            shift=shift,
+            delta=delta,
             sizes=ours.sizes + theirs.sizes + jump**2,
             rounding=max(self.rounding, other.rounding) + gamma(8),
             audit=self.audit + other.audit,
         )
+        if ours.triangle is None or theirs.triangle is None:
+            spread = jump**2 if ours.scatter.ndim == 1 else np.outer(jump, jump)
+            return replace(both, scatter=ours.scatter + theirs.scatter + spread)
+        # The correction row holds the same spread between the means.
+        R = triangle(ours.triangle, theirs.triangle, *([jump[None]] if self.centred else []))
+        rounding = both.rounding + 2 * gamma(triangle_terms(2 * len(jump) + 1, len(jump)))
+        return replace(both, scatter=column_squares(R), triangle=R, rounding=rounding)
 
     def rescaled(self, unit: Array) -> Moments:
         """The same moments in other units."""
@@ -90,7 +105,21 @@ class Moments:
         sizes = self.sizes * ratio**2
         ratio = np.where(self.diagonal > 0, ratio, 0.0)  # a column without spread has none in any unit
         scatter = self.scatter * (ratio**2 if self.scatter.ndim == 1 else np.outer(ratio, ratio))
-        return replace(self, scatter=scatter, sizes=sizes, unit=unit)
+        R = None if self.triangle is None else self.triangle * ratio
+        return replace(self, scatter=scatter, sizes=sizes, unit=unit, triangle=R)
+
+    def formed(self) -> Moments:
+        """The same moments with the whole scatter instead of its triangle."""
+        R = self.triangle
+        if R is None:
+            return self
+        return replace(self, scatter=R.T @ R, triangle=None, rounding=self.rounding + gamma(len(self.mean) + 8))
+
+
+def _two_words(high: Array, low: Array) -> tuple[Array, Array]:
+    """high + low as a rounded sum and its remainder: later differences of means keep what one word would lose."""
+    total = high + low
+    return total, low - (total - high)
 
 
 def _common_unit(a: Moments, b: Moments, step: Array) -> Array:
