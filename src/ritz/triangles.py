@@ -20,13 +20,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg import THREADED, Array, column_squares, gamma, triangle, triangle_terms
+from ritz.linalg import Array, column_squares, gamma, triangle, triangle_terms
 from ritz.moments import Moments
 from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.finite import check_finite
-from ritz.threads import pinned, scratch
+from ritz.threads import scratch
 from ritz.units import peaks, provisional_mean, units
 
 LEAF_BYTES = 1 << 19  # of rows that are factored at once, so that they stay in cache
@@ -116,8 +116,7 @@ def _walked(rows: Rows, shift: Array, unit: Array, center: bool) -> _Part:
     size, width = leaf_rows(rows), rows.shape[1] + center
 
     def run(blocks: Iterable[Block]) -> _Part:
-        # A single run is walked by this thread, and LAPACK may have all the cores.
-        with pinned.lifted(width > THREADED), np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             leaves = _leaves(blocks, prepare, scratch("leaf", size, width), int(center))
             return fold(_Part.merge, (_Part(triangle(leaf), triangle_terms(*leaf.shape)) for leaf in leaves))
 
