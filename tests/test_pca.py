@@ -361,7 +361,7 @@ def test_verbose_speaks_on_stderr(capsys):
     PCA(2, verbose=True).fit(IRIS)
     out, err = capsys.readouterr()
     assert out == ""
-    assert "svd: 2 passes" in err
+    assert "svd: 1 pass" in err
     assert "accurate as asked" in err
 
 

@@ -91,7 +91,8 @@ def test_a_plan_stays_within_the_limit(shape):
     assert plans[-1].block_bytes < MOST_BYTES  # in smaller blocks, before it is given up
     for wider, tighter in pairwise(plans):
         assert tighter.memory <= wider.memory
-        if (wider.solver, wider.dense) == (tighter.solver, tighter.dense):
+        assert tighter.threads <= wider.threads
+        if (wider.solver, wider.dense, wider.threads) == (tighter.solver, tighter.dense, tighter.threads):
             assert tighter.block_bytes <= wider.block_bytes
 
 
@@ -147,7 +148,8 @@ def test_a_plan_is_the_same_again_without_measurements(cache, monkeypatch):
         ((1_000_000, 50), 10, ("covariance: 1 pass, 2.5e+09 operations in float64", "the 50×50 covariance")),
         ((20_000, 2000), 10, ("krylov on the covariance side: about 13 passes", "with 8 columns")),
         ((100, 20_000), 10, ("gram: ", "the 100×100 Gram matrix")),
-        ((400, 30), 4, ("svd: 2 passes", "400×30 is small")),
+        ((400, 30), 4, ("svd: 1 pass", "400×30 is small")),
+        ((30, 400), 4, ("svd: 2 passes", "30×400 is small")),
     ],
 )
 def test_a_plan_reads_in_two_lines(shape, k, words):

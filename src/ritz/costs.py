@@ -8,10 +8,11 @@ import numpy as np
 
 from ritz.calibration import rates
 from ritz.linalg import SKINNY
-from ritz.moments import FILLED, PROBES, product_dtype
 from ritz.rows import Rows
 from ritz.rows.base import ENTRY_BYTES
 from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
+from ritz.sums import FILLED, PROBES, product_dtype
+from ritz.triangles import leaf_rows
 
 GATHER = 1 / 8  # of the rate of products with few columns that sparse ones reach
 SCATTER = 1 / 400  # the same for products of a sparse matrix with itself
@@ -85,14 +86,19 @@ def iterative(rows: Rows, k: int, side: str, dense: bool) -> Cost:
 
 
 def svd(rows: Rows) -> Cost:
-    """TSQR, block by block, and LAPACK's svd of the triangle, or of the rows themselves when they are few."""
+    """TSQR in one pass and LAPACK's svd of the triangle; that of the rows themselves when they are few."""
     n, d = rows.shape
     m = min(n, d)
     operations = 2.0 * n * d * m + 14.0 * m**3
-    # Rows are gathered until they are three times as many as columns, joined, and copied once more by LAPACK.
-    gathered = 3 * n * d if n <= d else 2 * d * (5 * d + rows.block_rows) * rows.threads
-    memory = 8 * (10 * m * m + gathered)
-    return _sum(_diagonal(rows), Cost(operations, 1, _walk(rows) + operations / (SVD_SHARE * rates().product), memory))
+    memory = 80 * m * m + (triangle_memory(rows) if n > d else 24 * n * d)
+    decompose = Cost(operations, 1, _walk(rows) + operations / (SVD_SHARE * rates().product), memory)
+    return decompose if n > d else _sum(_diagonal(rows), decompose)
+
+
+def triangle_memory(rows: Rows) -> int:
+    """Of a walk that reduces rows to their triangle: blocks, leaves and two copies of them, triangles to be merged."""
+    width, threads = rows.shape[1] + 1, rows.threads
+    return int(_block_memory(rows, 1)) + 8 * width * (3 * leaf_rows(rows) * threads + 8 * width * (threads + 1))
 
 
 def _form_covariance(rows: Rows) -> Cost:

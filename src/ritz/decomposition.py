@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ritz import planner, rank
+from ritz import costs, planner, rank
 from ritz.certificate import Certificate
 from ritz.errors import DataError
 from ritz.linalg import LARGE, Array, squared
 from ritz.memory import format_bytes
 from ritz.moments import Moments, moments
-from ritz.operators import Covariance, Dense, Gram, Operator, Summed
+from ritz.operators import Covariance, Gram, Operator, Summed, factored, scale_error
 from ritz.planner import Plan
 from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows
@@ -23,6 +23,7 @@ from ritz.solvers import ALIASES, SVD, Solver, by_name
 from ritz.spectrum import Spectrum, certify, check_tol
 from ritz.subspace import Subspace
 from ritz.threads import pinned, team
+from ritz.triangles import triangular_moments
 
 PATIENCE = 3.0  # seconds, by the planner's table, that a further attempt may take when accuracy is not at stake
 CARRIED = 256  # columns up to which the whole scatter costs little beside any solver
@@ -105,18 +106,32 @@ def _decompose(rows: Rows, request: Request) -> Decomposition:
             continue
         rows = rows.limited(plan.block_bytes, plan.threads)
         passes = 0 if result is None else result.certificate.passes
-        if found is None or not _serves(found, plan):
-            wide = plan.precision == "float64"
-            full = (plan.dense and plan.side == "covariance") or d <= CARRIED  # models of few columns can be merged
-            found = moments(rows, center=request.center, full=full, scale=request.scale, wide=wide, rough=plan.refined)
+        if found is None or not _serves(found, plan, rows):
+            found = _walked(rows, request, plan)
             passes += 1
         result = _attempt(rows, request, plan, found, passes)
     assert result is not None  # there is at least one attempt
     return result
 
 
-def _serves(found: Moments, plan: Plan) -> bool:
+def _walked(rows: Rows, request: Request, plan: Plan) -> Moments:
+    """The moments that a plan needs, from one pass."""
+    if _by_triangle(plan, rows):
+        return triangular_moments(rows, center=request.center, scale=request.scale)
+    full = (plan.dense and plan.side == "covariance") or rows.shape[1] <= CARRIED  # models of few columns can be merged
+    wide = plan.precision == "float64"
+    return moments(rows, center=request.center, full=full, scale=request.scale, wide=wide, rough=plan.refined)
+
+
+def _by_triangle(plan: Plan, rows: Rows) -> bool:
+    """Whether the factor of the covariance is a triangle, which the pass for the moments finds on its way."""
+    return plan.solver == "svd" and rows.shape[0] > rows.shape[1]
+
+
+def _serves(found: Moments, plan: Plan, rows: Rows) -> bool:
     """Whether moments of an earlier attempt are what this one needs."""
+    if _by_triangle(plan, rows):
+        return found.triangle is not None
     narrow = found.rough or found.audit > 0
     if plan.dense and plan.side == "covariance":
         return found.scatter.ndim == 2 and not (narrow and plan.precision == "float64")
@@ -196,8 +211,8 @@ def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: i
 
 def _mergeable(found: Moments) -> bool:
     """Whether a model should carry these moments: whole, not too large, and right in units that do not change."""
-    whole = found.scatter.ndim == 2 and not found.rough and not (found.audit and found.scaled)
-    return whole and len(found.mean) <= LARGE
+    whole = found.scatter.ndim == 2 or found.triangle is not None
+    return whole and not found.rough and not (found.audit and found.scaled) and len(found.mean) <= LARGE
 
 
 def _in_units_of_data(
@@ -283,23 +298,37 @@ def decompose_moments(found: Moments, request: Request, name: Callable[[int], st
         raise DataError(f"rows were summed with center={found.centred}; that cannot be changed, start a new model")
     _check_count(n, request)
     prepare, scale, unit = preprocessing(found, request, name)
-    covariance = Summed(found, prepare, request.ddof, min(n - request.center, d), scaled=request.scale)
     mean, why = found.mean if request.center else None, "the rows were summed up as they came"
-    if request.name in ("svd", "gram"):
-        why = f"{request.name} needs the rows, but they were summed up as they came"
-        request = replace(request, solver="covariance")
-    fit = decompose_matrix(covariance, unit, scale, request, mean, n, why)
+    if found.triangle is not None and request.name in ("auto", "svd"):
+        A: Operator = _kept(found, prepare, request)
+        why = "the triangle of the rows was kept up as they came, so small variances have all their digits"
+        request = replace(request, solver="svd")
+    else:
+        A = Summed(found.formed(), prepare, request.ddof, min(n - request.center, d), scaled=request.scale)
+        if request.name in ("svd", "gram"):
+            why = f"{request.name} needs the rows, but they were summed up as they came"
+            request = replace(request, solver="covariance")
+    fit = decompose_matrix(A, unit, scale, request, mean, n, why)
     return replace(fit, moments=found)
 
 
+def _kept(found: Moments, prepare: Preprocessing, request: Request) -> Operator:
+    """The covariance from the triangle of rows that are gone."""
+    A = factored(found, prepare, found.count - request.ddof, scale_error(found) if request.scale else 0.0)
+    A.rank_bound, A.passes = min(found.count - request.center, A.dim), 1
+    return A
+
+
 def summed(rows: Rows, request: Request) -> Moments:
-    """Moments of a batch, whole and in float64, to be merged with those of other batches."""
-    d = rows.shape[1]
-    memory = 8 * d * d * (4 + 2 * pinned.budget())
+    """Moments of a batch, whole and in float64, to be merged with those of other batches; for svd, their triangle."""
+    d, by_triangle = rows.shape[1], request.name == "svd"
+    memory = costs.triangle_memory(rows) if by_triangle else 8 * d * d * (4 + 2 * pinned.budget())
     if memory > request.limit:
         needed, allowed = format_bytes(memory), format_bytes(request.limit)
         raise ValueError(f"memory_limit of {allowed} is too small: moments of {d} columns take {needed}")
     with team():
+        if by_triangle:
+            return triangular_moments(rows, center=request.center)
         return moments(rows, center=request.center, wide=True)
 
 
@@ -310,7 +339,7 @@ def _check_count(n: int, request: Request) -> None:
 
 
 def decompose_matrix(
-    A: Dense,
+    A: Operator,
     unit: float,
     scale: Array | None,
     request: Request,
@@ -318,16 +347,17 @@ def decompose_matrix(
     n_rows: int | None,
     why: str = "the covariance matrix was given",
 ) -> Decomposition:
-    """Fit a principal subspace to a covariance matrix given directly, A·unit²."""
+    """Fit a principal subspace to a covariance matrix given directly, or by its factor, A·unit²."""
     if request.n_components == "mle" and n_rows is None:
         raise ValueError("n_components='mle' weighs the evidence of the rows; pass n_rows")
     if mean is not None and not request.center:
         raise ValueError("center=False, but a mean was given; leave one of them out")
     request = replace(request, n_components=rank.checked(request.n_components, n_rows or A.dim, A.dim))
     name = "covariance" if request.name == "auto" else request.name
-    if name in ("svd", "gram"):
+    if name == "gram" or (name == "svd" and A.factor() is None):
         raise ValueError(f"svd_solver={name!r} needs the rows; a covariance is decomposed by 'covariance'")
     bound = min(n_rows or A.dim, A.dim)
     found, total = _solve(A, request.chosen(name), request, bound, n_rows)
-    plan = Plan(name, "covariance", 0, 4.0 / 3 * A.dim**3, 24 * A.dim**2, why, True)
+    share, copies, dense = (14.0, 10, False) if name == "svd" else (4.0 / 3, 3, True)
+    plan = Plan(name, "covariance", 0, share * A.dim**3, 8 * copies * A.dim**2, why, dense)
     return _in_units_of_data(found, total, unit, bound, plan, mean, scale, n_rows, request.ddof)

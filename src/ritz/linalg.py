@@ -35,9 +35,14 @@ def squared(values: Any, unit: float) -> Any:
         return values * np.float64(unit) * np.float64(unit)
 
 
+def column_squares(V: Array) -> Array:  # (d, b) -> (b,)
+    """Sum of the squares of each column."""
+    return np.asarray(np.einsum("ij,ij->j", V, V))
+
+
 def column_norms(V: Array) -> Array:  # (d, b) -> (b,)
     """Euclidean norm of each column."""
-    return np.sqrt(np.einsum("ij,ij->j", V, V))
+    return np.sqrt(column_squares(V))
 
 
 def orthonormalise(V: Array) -> Array:  # (d, b) -> (d, b)
@@ -209,7 +214,16 @@ def svd(F: Array) -> tuple[Array, Array, Array]:
 
 def triangle(*blocks: Array) -> Array:
     """R of the QR factorisation of the stacked blocks: the step of TSQR."""
-    return np.asarray(np.linalg.qr(np.concatenate(blocks), mode="r"))
+    return np.asarray(np.linalg.qr(np.concatenate(blocks) if len(blocks) > 1 else blocks[0], mode="r"))
+
+
+def triangle_terms(m: int, d: int) -> int:
+    """t, so that R of an m×d matrix is that of rows which differ from it, column by column, by t·u of its norm.
+
+    Householder's reflections leave about √(m d) u when rounding errors are random (Connolly and Higham, SIAM J. Matrix
+    Anal. Appl. 44, 2023), and 2√(m d) ≤ m + d; sums along m rows never err by more than m u, random or not.
+    """
+    return m + d + 16
 
 
 def positive_definite(A: Array) -> bool:

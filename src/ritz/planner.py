@@ -10,10 +10,10 @@ import numpy as np
 from ritz import costs, rank
 from ritz.costs import Cost
 from ritz.memory import format_bytes, parse_bytes
-from ritz.moments import NARROW_COLUMNS, NARROW_ENTRIES, product_dtype
 from ritz.rows import Rows, as_rows
 from ritz.solvers import SVD, Covariance, Gram, Krylov, Solver
 from ritz.solvers.krylov import block_width
+from ritz.sums import NARROW_COLUMNS, NARROW_ENTRIES, product_dtype
 
 SMALL = 500  # rows and columns up to which svd, the most accurate solver, costs no noticeable time
 QUICK = 0.5  # seconds that full accuracy in small variances may cost where it matters

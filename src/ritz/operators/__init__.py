@@ -1,7 +1,7 @@
 """Operators: symmetric positive semidefinite matrices known by what they do to a block of vectors."""
 
-from ritz.operators.base import Dense, Function, Operator
-from ritz.operators.covariance import Covariance, Summed
+from ritz.operators.base import Dense, Factored, Function, Operator
+from ritz.operators.covariance import Covariance, Summed, factored, scale_error
 from ritz.operators.gram import Gram
 
-__all__ = ["Covariance", "Dense", "Function", "Gram", "Operator", "Summed"]
+__all__ = ["Covariance", "Dense", "Factored", "Function", "Gram", "Operator", "Summed", "factored", "scale_error"]

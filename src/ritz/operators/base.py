@@ -1,4 +1,4 @@
-"""What an operator is, and the two that are given by the user: a matrix and a product."""
+"""What an operator is, and those that are given directly: a matrix, a factor, and a product."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg import UNIT, Array, column_norms, gamma
-from ritz.rayleigh import Pairs, ritz_pairs, rotation
+from ritz.rayleigh import Pairs, ritz_pairs, ritz_triplets, rotation
 from ritz.rows.array import thin_product
 
 COMBINING = 80  # additions beyond the blocks' own: merging runs, scaling, dividing
@@ -106,6 +106,32 @@ class Dense(Operator):
     @property
     def is_dense(self) -> bool:
         return True
+
+
+class Factored(Operator):
+    """FᵀF, for a factor F that is right to `error` in norm."""
+
+    def __init__(self, F: Array, error: float) -> None:
+        self._F, self.factor_rounding = F, error
+        self.rows_of_factor, self.dim = F.shape
+        self.rank_bound = min(F.shape)
+        self._size = float(np.linalg.norm(F))
+        self.trace = self._size**2
+
+    @property
+    def rounding(self) -> float:
+        product = gamma(sum(self._F.shape) + 4) * self._size
+        return (2 * self.factor_rounding + product) * self._size + self.factor_rounding**2
+
+    def apply(self, V: Array) -> Array:
+        return self._F.T @ (self._F @ V)
+
+    def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None, tol: float = 0.0) -> Pairs:
+        """From singular triplets of the factor, where nothing was squared."""
+        return ritz_triplets(self._F, Q, P)
+
+    def factor(self) -> Array:
+        return self._F
 
 
 class Function(Operator):

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
 
-from ritz.linalg import UNIT, Array, column_norms, gamma, triangle
-from ritz.moments import PROBE_FACTOR, PROBES, Moments
-from ritz.operators.base import COMBINING, Dense, Operator
+from ritz.linalg import UNIT, Array, column_norms, gamma
+from ritz.moments import Moments
+from ritz.operators.base import COMBINING, Dense, Factored, Operator
 from ritz.preprocessing import Preprocessing
-from ritz.rayleigh import Pairs, ritz_pairs, ritz_triplets, rotation
+from ritz.rayleigh import Pairs, ritz_pairs, rotation
 from ritz.rows import Rows
 from ritz.rows.array import thin_product
 from ritz.rows.base import Block
+from ritz.sums import PROBE_FACTOR, PROBES
 from ritz.threads import scratch
+from ritz.triangles import triangular_moments
 
 
 class Covariance(Operator):
@@ -32,11 +33,10 @@ class Covariance(Operator):
         self.dim, self.rank_bound = rows.shape[1], rank_bound
         self.passes = passes  # the moments took one
         self.work = float(rows.shape[0]) * self.dim**2
-        # Powers of two, or one over standard deviations, bring the units of the moments to those of Z.
-        self._ratio = moments.unit if prepare.weight is None else moments.unit * prepare.weight
+        self._ratio = _ratio(moments, prepare)
         self.trace = float(np.sum(moments.diagonal * self._ratio**2)) / self.divisor
         self.sizes = float(np.sum(moments.sizes * self._ratio**2)) / self.divisor
-        self._factor: Array | None = None
+        self._factored: Factored | None = None
         self._roughness = np.inf  # of a dense matrix from float32 products, until it was measured
 
     @cached_property
@@ -44,23 +44,18 @@ class Covariance(Operator):
         """Relative error of the variances that the columns were divided by; they are rounded like all the rest."""
         if not self.moments.scaled or not (self.moments.diagonal > 0).all():
             return 0.0
-        return self.moments.rounding * self._offset + self._audit + 8 * UNIT
-
-    @cached_property
-    def _offset(self) -> float:
-        """The most that the remainder of the shift adds to a column's size."""
-        return float(np.max(self.moments.sizes / np.maximum(self.moments.diagonal, np.finfo(float).tiny)))
+        return scale_error(self.moments) + self._audit
 
     @property
     def _audit(self) -> float:
         """The audited error of float32 products: in units of the deviations when scaled, else of the scatter."""
-        return self.moments.audit * self._offset if self.moments.scaled else self.moments.audit / self.divisor
+        return self.moments.audit * _offset(self.moments) if self.moments.scaled else self.moments.audit / self.divisor
 
     @property
     def rounding(self) -> float:
         """Scales with tr(C), not with λ₁: every entry of Z leaves its own rounding error behind."""
-        if self._factor is not None:
-            return 2 * self.factor_rounding * float(np.sqrt(self.sizes))
+        if self._factored is not None:
+            return self._factored.rounding
         scaled = self.scaling * float(self.trace or 0.0)
         if self.is_dense and not self.moments.rough:
             return self.moments.rounding * self.sizes + self._audit + gamma(self.dim + 8) * self._norm + scaled
@@ -77,7 +72,7 @@ class Covariance(Operator):
 
     @property
     def audited(self) -> bool:  # type: ignore[override]
-        return (self.moments.audit > 0 or self.moments.rough) and self.is_dense and self._factor is None
+        return (self.moments.audit > 0 or self.moments.rough) and self.is_dense and self._factored is None
 
     @property
     def is_dense(self) -> bool:
@@ -95,8 +90,8 @@ class Covariance(Operator):
         return self._dense if self.moments.scatter.ndim == 2 else None
 
     def apply(self, V: Array) -> Array:
-        if self._factor is not None:
-            return self._factor.T @ (self._factor @ V)
+        if self._factored is not None:
+            return self._factored.apply(V)
         if self.is_dense:
             return thin_product(self._dense, V)
         return self._walked(V)
@@ -120,8 +115,8 @@ class Covariance(Operator):
 
     def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None, tol: float = 0.0) -> Pairs:
         """From the factor where it is known, else from a product that yields a factor of QᵀCQ on the way."""
-        if self._factor is not None:
-            return ritz_triplets(self._factor, Q, P)
+        if self._factored is not None:
+            return self._factored.ritz(Q, AQ, P)
         if self.moments.rough:
             return self._refined(Q)
         if AQ is not None or self.is_dense:
@@ -143,43 +138,59 @@ class Covariance(Operator):
         return ritz_pairs(Q, AQ, rotation(Q.T @ AQ))
 
     def factor(self) -> Array:
-        """F with FᵀF = C: the triangle of Z by TSQR when Z is tall, Z itself when it is wide."""
-        if self._factor is None:
+        """F with FᵀF = C: the triangle of Z when Z is tall, which the moments may hold already, Z itself otherwise."""
+        if self._factored is None:
+            self._factored = self._wide() if self.rows.shape[0] <= self.dim else self._tall()
+            self.factor_rounding, self.rows_of_factor = self._factored.factor_rounding, self._factored.rows_of_factor
+        return self._factored.factor()
+
+    def _tall(self) -> Factored:
+        found = self.moments
+        if found.triangle is None:
             self.passes += 1
-            n, d = self.rows.shape
-            Z: Array = self.rows.reduce(self._triangle, triangle) if n > d else self.rows.map(self.prepare)
-            self._factor = Z / np.sqrt(self.divisor)
-            self.rows_of_factor = len(self._factor)
-        return self._factor
+            found = triangular_moments(self.rows, center=found.centred)
+        return factored(found, self.prepare, self.divisor, self.scaling)
 
-    def _triangle(self, blocks: Iterable[Block]) -> Array:
-        """R of a run of blocks; blocks are gathered until a factorisation is worth its d² of work."""
-        parts: list[Array] = []
-        for block in blocks:
-            parts.append(self.prepare(block))
-            if sum(map(len, parts)) >= 3 * self.dim:
-                parts = [triangle(*parts)]
-        return triangle(*parts)
+    def _wide(self) -> Factored:
+        self.passes += 1
+        F = self.rows.map(self.prepare) / np.sqrt(self.divisor)
+        return Factored(F, 4 * UNIT * float(np.sqrt(self.sizes)) + self.scaling * float(np.sqrt(self.trace or 0.0)))
 
-    @property
-    def factor_rounding(self) -> float:  # type: ignore[override]
-        """Bound on the spectral norm of the factor's error: Householder QR, block by block."""
-        n, d = self.rows.shape
-        steps = 1 + n // self.rows.block_rows
-        chain = self.rows.block_rows + d * (3 + steps) + COMBINING if n > d else 4
-        return chain * UNIT * float(np.sqrt(self.sizes)) + self.scaling * float(np.sqrt(self.trace or 0.0))
+
+def factored(moments: Moments, prepare: Preprocessing, divisor: int, scaling: float) -> Factored:
+    """C = FᵀF from the triangle of rows, with at least as many rows as C can have eigenvalues.
+
+    Weights belong to the columns, whose errors are those of the rows behind them, one by one: Z W = Q (R W).
+    `scaling` is the relative error of the variances that columns are divided by.
+    """
+    R, ratio = np.asarray(moments.triangle), _ratio(moments, prepare)
+    F = np.zeros((min(moments.count, R.shape[1]), R.shape[1]))
+    F[: len(R)] = R * (ratio / np.sqrt(divisor))
+    size, spread = (np.sqrt(np.sum(part * ratio**2) / divisor) for part in (moments.sizes, moments.diagonal))
+    return Factored(F, (moments.rounding / 2 + 4 * UNIT) * float(size) + scaling * float(spread))
+
+
+def _ratio(moments: Moments, prepare: Preprocessing) -> Array:
+    """Powers of two, or one over standard deviations, that bring the units of moments to those of Z."""
+    return moments.unit if prepare.weight is None else moments.unit * prepare.weight
+
+
+def scale_error(moments: Moments) -> float:
+    """Relative error of the variances that columns are divided by, products in float32 aside."""
+    return moments.rounding * _offset(moments) + 8 * UNIT
+
+
+def _offset(moments: Moments) -> float:
+    """The most that the remainder of the shift adds to a column's size."""
+    return float(np.max(moments.sizes / np.maximum(moments.diagonal, np.finfo(float).tiny)))
 
 
 class Summed(Dense):
     """The covariance of rows that are gone, from their moments."""
 
     def __init__(self, moments: Moments, prepare: Preprocessing, ddof: int, rank_bound: int, scaled: bool) -> None:
-        ratio = moments.unit if prepare.weight is None else moments.unit * prepare.weight
-        divisor = moments.count - ddof
-        relative = 0.0  # error of the variances that columns were divided by
-        if scaled:
-            offset = moments.sizes / np.maximum(moments.diagonal, np.finfo(float).tiny)
-            relative = moments.rounding * float(np.max(offset)) + 8 * UNIT
+        ratio, divisor = _ratio(moments, prepare), moments.count - ddof
+        relative = scale_error(moments) if scaled else 0.0
         C = moments.scatter * ratio * ratio[:, None] / divisor
         sizes = float(np.sum(moments.sizes * ratio**2)) / divisor
         audit = moments.audit * float(np.max(ratio)) ** 2 / divisor

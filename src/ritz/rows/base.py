@@ -78,13 +78,15 @@ class Rows(ABC):
         beside: Block | None = None,
         thin: bool = False,
         whole: bool = False,
+        least: int = 1,
     ) -> Partial:
         """combine(… combine(f(run₀), f(run₁)) …), where a run is an iterator over consecutive blocks.
 
         `f` sees whole runs so that it can accumulate in place; from outside it is pure. With `beside`, an array of
         n rows, a run yields pairs: a block and the rows of `beside` that stand next to it. Partial results that are
         `thin`, d×b with few columns, cost nothing to combine: blocks are smaller and runs more. With `whole` there is
-        one run, of the largest blocks that memory allows, and `f` may use the cores itself.
+        one run, of the largest blocks that memory allows, and `f` may use the cores itself. Runs of fewer rows than
+        `least` are not worth a partial result.
         """
         most = max(1, self.most_bytes // (8 * self.shape[1]))
         step = most if whole else self.thin_rows if thin else self.block_rows
@@ -92,7 +94,7 @@ class Rows(ABC):
         def partial(run: tuple[int, int]) -> Partial:
             return f(self.watch.seen(self._blocks(*run, step, beside)))
 
-        runs = self._runs(step, self._lane_rows(thin), 1 if whole else LANES)
+        runs = self._runs(step, max(least, self._lane_rows(thin)), 1 if whole else LANES)
         return self.watch.fold(runs, lambda some: self._walk(partial, some), combine)
 
     def normal(

@@ -17,7 +17,8 @@ from ritz.solvers.base import Basis
 class SVD:
     """Z = P S Vᵀ by LAPACK; the columns of V are the axes. Sees standard deviations down to eps·σ₁.
 
-    A tall Z is first reduced to its triangle, block by block (TSQR), so no copy of it is made.
+    A tall Z is reduced to its triangle by TSQR in the one pass that finds the mean, so no copy of it is made; Z itself
+    is decomposed where it has no more rows than columns.
     """
 
     side: ClassVar[str] = "covariance"
