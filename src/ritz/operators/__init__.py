@@ -3,5 +3,6 @@
 from ritz.operators.base import Dense, Function, Operator
 from ritz.operators.covariance import Covariance, Summed
 from ritz.operators.gram import Gram
+from ritz.operators.sketched import Sketched
 
-__all__ = ["Covariance", "Dense", "Function", "Gram", "Operator", "Summed"]
+__all__ = ["Covariance", "Dense", "Function", "Gram", "Operator", "Sketched", "Summed"]
