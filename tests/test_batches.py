@@ -160,8 +160,11 @@ def test_bad_batches_change_nothing():
 
 
 def test_too_many_columns_for_the_memory_allowed():
-    with pytest.raises(ValueError, match=r"moments of 900 columns take"):
-        PCA(2, memory_limit="1MB").partial_fit(np.ones((3, 900)))
+    with pytest.raises(ValueError, match=r"moments of 900 columns take .* and a sketch of 12 directions"):
+        PCA(2, memory_limit="200kB").partial_fit(np.ones((3, 900)))
+    pca = PCA(2).partial_fit(RNG.standard_normal((3, 900)))  # begun with moments, so not to be sketched any more
+    with pytest.raises(ValueError, match=r"moments of 900 columns take .* start a new model"):
+        pca.set_params(memory_limit="5MB").partial_fit(np.ones((3, 900)))
 
 
 def test_a_pickled_stream_goes_on():

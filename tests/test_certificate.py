@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from helpers import jacobi, preprocess, sine, with_spectrum
+from helpers import jacobi, preprocess, random_orthonormal, sine, with_spectrum
 from ritz import PCA, AccuracyWarning, eigen, solvers
+from ritz.bounds import bounds
 from ritz.errors import DataError
 
 SOLVERS = ["auto", "covariance", "gram", "svd", "power", "orthogonal", "krylov"]
@@ -289,3 +290,24 @@ def test_the_verdict_and_its_figure_agree(tol):
         warnings.simplefilter("ignore", AccuracyWarning)
         certificate = PCA(5, tol=tol).fit(np.random.default_rng(5).standard_normal((301, 160))).certificate_
     assert certificate.satisfied == (certificate.reached <= tol)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**32), d=st.integers(2, 9), missing=st.sampled_from([0.0, 0.01, 0.2, 1.0]), data=st.data())
+def test_bounds_of_a_matrix_that_lacks_a_positive_part(seed, d, missing, data):
+    """A is diagonal, and the first m of its eigenpairs are known exactly."""
+    rng = np.random.default_rng(seed)
+    m = data.draw(st.integers(1, d))
+    k = data.draw(st.integers(1, m))
+    values = np.sort(rng.integers(0, 5, d) + rng.choice([0.0, 0.1], d))[::-1]
+    Q = random_orthonormal(d, d, rng)
+    lack = missing * rng.choice([0.0, 0.5, 1.0], d)
+    truth, vectors = (part[..., ::-1] for part in np.linalg.eigh(np.diag(values) + (Q * lack) @ Q.T))
+    claims = {"rounding": 0.0, "defect": 0.0, "ceiling": values[m] if m < d else 0.0, "exhausted": m == d}
+    found, judge = bounds(values[:m], np.zeros(m), k, missing=missing, **claims), 1e-13
+    assert (found.lower <= truth[:k] + judge).all()
+    assert (truth[:k] <= found.upper + judge).all()
+    assert k == d or truth[k] <= found.following + judge
+    for s, e in found.groups:
+        assert sine(np.eye(d)[:, s:e], vectors[:, s:e]) <= found.angles[s] + judge
+    assert np.linalg.norm(vectors[: found.complete_to, k:]) < 0.9 or not found.complete_to

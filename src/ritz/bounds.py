@@ -7,6 +7,10 @@ A is symmetric positive semidefinite, U has orthonormal columns, R = A U − U �
 - Values from above: need τ ≥ ‖(I−UUᵀ)A(I−UUᵀ)‖, so that no larger eigenvalue hides outside span(U); then Weyl's
   theorem, or with a gap the quadratic bound of Li and Li (Linear Algebra Appl. 395, 2005).
 - Angles: Davis and Kahan's sin θ theorem, with gaps to bounds on true eigenvalues, not to computed ones.
+
+A sketch knows an A that falls short of the one that is meant, by a positive part of norm at most `missing`. The one
+that is meant is then A + missing/2·I to ±missing/2, with the same vectors, and that is what all but the lower bounds
+rest on: Weyl's theorem moves no value by more.
 """
 
 from __future__ import annotations
@@ -45,6 +49,7 @@ def bounds(
     exhausted: bool,
     negativity: float = 0.0,
     slack: Array | None = None,
+    missing: float = 0.0,
 ) -> Bounds:
     """What m ≥ k Ritz values with residual norms say about the k leading true values.
 
@@ -57,12 +62,14 @@ def bounds(
     exhausted : whether span(U) is the whole space, so that nothing lies outside
     negativity : how far below 0 an eigenvalue may lie; 0 lifts lower bounds to 0
     slack : (m,) further residuals of the vectors that values do not have
+    missing : norm bound on the positive part by which the A that is meant exceeds the one that was multiplied
     """
     lower, upper = _value_bounds(values, residuals, rounding, defect, ceiling)
     lower = lower if negativity else np.maximum(lower, 0.0)
+    values, upper, error_of_A = values + missing / 2, upper + missing, rounding + missing / 2
     alone = exhausted and k == len(values)
-    following = 0.0 if alone else float(np.append(upper, ceiling)[k])
-    errors = residuals + rounding
+    following = 0.0 if alone else float(np.append(upper, ceiling + missing)[k])
+    errors = residuals + error_of_A
     sharp = values[:-1] - values[1:] > APART * np.maximum(errors[:-1], errors[1:])
     cuts = [0, *(np.flatnonzero(sharp[: k - 1]) + 1), k]
     groups = tuple((int(s), int(e)) for s, e in pairwise(cuts))
@@ -71,9 +78,9 @@ def bounds(
         above = lower[s - 1] - values[s] if s else np.inf
         below = np.inf if alone and e == k else values[e - 1] - (upper[e] if e < k else following)
         gap = min(above, below)
-        error = float(np.linalg.norm(turned[s:e])) + rounding
+        error = float(np.linalg.norm(turned[s:e])) + error_of_A
         angles[s:e] = min(1.0, error / gap) if gap > 0 else 1.0
-    lead = float(np.linalg.norm(residuals[:k])) + rounding
+    lead = float(np.linalg.norm(residuals[:k])) + error_of_A
     surely = np.ones(k, bool) if alone else values[:k] - lead > following
     complete_to = k if surely.all() else int(np.argmin(surely))
     return Bounds(

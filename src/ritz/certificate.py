@@ -28,7 +28,9 @@ class Certificate:
     failure_probability : of the completeness claim, 0 when proved, None when nothing is claimed
     complete_to : how many leading components surely belong to the top k
     rank : how many of the components have a variance above what rounding can fake; below k it is the rank of the data
-    rounding : bound on the rounding error of A, in the units of the eigenvalues
+    rounding : bound on the error of A, in the units of the eigenvalues: of rounding, and half of what is missing
+    missing : the most that a sketch of the rows may lack of the variance in any direction; values stand in the middle
+        of what that allows. 0 where the rows were taken whole
     audited : whether `rounding` rests on random vectors multiplied in float64 beside float32 products (failing with
         probability 1e-6) instead of a worst case
     passes : walks over the data
@@ -54,10 +56,11 @@ class Certificate:
     reached: float
     satisfied: bool
     n_rows: int | None = None
+    missing: float = 0.0
 
     def in_units(self, unit: float) -> Certificate:
         """The certificate of unit²·A."""
-        names = ("values", "residuals", "rounding")
+        names = ("values", "residuals", "rounding", "missing")
         low, high = squared(self.value_bounds, unit).T
         if unit != 1:  # where numbers leave the range of float64, bounds are rounded outwards
             low = np.maximum(np.minimum(np.nextafter(low, -np.inf), np.finfo(float).max), np.minimum(low, 0.0))
@@ -109,13 +112,16 @@ class Certificate:
         lines = [f"completeness: {says[self.completeness]}; {self.complete_to} of {k} surely among the top {k}"]
         if self.tie_at_k:
             start = self.groups[-1][0] + 1
-            lines.append(
-                f"tie: components {start}–{k} and the next one are equal to rounding; their span is not unique"
-            )
+            how = "cannot be told apart in the sketch" if self.missing else "are equal to rounding"
+            lines.append(f"tie: components {start}–{k} and the next one {how}; their span is not unique")
         if self.rank < k:
-            lines.append(f"rank: {self.rank}; variances beyond it cannot be told from 0")
+            word = "resolved" if self.missing else "rank"
+            lines.append(f"{word}: {self.rank}; variances beyond it cannot be told from 0")
+        if self.missing:
+            lines.append(f"sketch: no direction lacks more than {self.missing:.1e} of variance (proved)")
         how = "audited with random probes" if self.audited else "worst case"
-        return [*lines, f"rounding: {self.rounding:.1e} ({how}); passes over the data: {self.passes}"]
+        what = "rounding and half of that" if self.missing else "rounding"
+        return [*lines, f"{what}: {self.rounding:.1e} ({how}); passes over the data: {self.passes}"]
 
 
 def _angle(sine: float) -> str:

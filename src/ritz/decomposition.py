@@ -19,6 +19,7 @@ from ritz.operators import Covariance, Gram, Operator, Summed, factored, scale_e
 from ritz.planner import Plan
 from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows
+from ritz.sketch import Stream
 from ritz.solvers import ALIASES, SVD, Solver, by_name
 from ritz.spectrum import Spectrum, certify, check_tol
 from ritz.subspace import Subspace
@@ -85,7 +86,7 @@ class Decomposition:
     unit: float
     left_out_seen: bool = True  # whether the variance left out stands above rounding
     enough: bool = True  # whether the components reach the share of variance asked for
-    moments: Moments | None = None  # of the rows, where they are whole: what merging needs
+    moments: Moments | Stream | None = None  # of the rows, where they are whole, or their sketch: what merging needs
 
 
 def decompose(rows: Rows, request: Request) -> Decomposition:
@@ -97,7 +98,7 @@ def decompose(rows: Rows, request: Request) -> Decomposition:
 
 def _decompose(rows: Rows, request: Request) -> Decomposition:
     n, d = rows.shape
-    _check_count(n, request)
+    check_count(n, request)
     request = replace(request, n_components=rank.checked(request.n_components, n, d))
     found: Moments | None = None
     result: Decomposition | None = None
@@ -201,9 +202,9 @@ def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: i
     if plan.dense:
         A.dense()
     solver = request.chosen(plan.solver)
-    result, total = _solve(A, solver, request, min(rows.shape), rows.shape[0])
+    result, total = solve(A, solver, request, min(rows.shape), rows.shape[0])
     mean = found.mean if request.center else None
-    fit = _in_units_of_data(result, total, unit, min(rows.shape), plan, mean, scale, rows.shape[0], request.ddof)
+    fit = in_units_of_data(result, total, unit, min(rows.shape), plan, mean, scale, rows.shape[0], request.ddof)
     share = request.n_components if isinstance(request.n_components, float) else 0.0
     enough = len(result.values) == min(rows.shape) or float(np.sum(result.values)) >= share * total
     return replace(fit, enough=enough, moments=found if _mergeable(found) else None)
@@ -215,7 +216,7 @@ def _mergeable(found: Moments) -> bool:
     return whole and not found.rough and not (found.audit and found.scaled) and len(found.mean) <= LARGE
 
 
-def _in_units_of_data(
+def in_units_of_data(
     found: Spectrum,
     total: float,
     unit: float,
@@ -256,7 +257,7 @@ def preprocessing(
     return Preprocessing(shift, delta, 1 / scale), scale, 1.0
 
 
-def _solve(A: Operator, solver: Solver, request: Request, bound: int, n_rows: int | None) -> tuple[Spectrum, float]:
+def solve(A: Operator, solver: Solver, request: Request, bound: int, n_rows: int | None) -> tuple[Spectrum, float]:
     """The spectrum with as many components as the request means, and the total variance."""
     asked, rng = request.n_components, np.random.default_rng(request.seed)
     if asked == "mle" and not solver.direct:
@@ -296,7 +297,7 @@ def decompose_moments(found: Moments, request: Request, name: Callable[[int], st
     n, d = found.count, len(found.mean)
     if found.centred != request.center:
         raise DataError(f"rows were summed with center={found.centred}; that cannot be changed, start a new model")
-    _check_count(n, request)
+    check_count(n, request)
     prepare, scale, unit = preprocessing(found, request, name)
     mean, why = found.mean if request.center else None, "the rows were summed up as they came"
     if found.triangle is not None and request.name in ("auto", "svd"):
@@ -319,20 +320,29 @@ def _kept(found: Moments, prepare: Preprocessing, request: Request) -> Operator:
     return A
 
 
+def summing_memory(d: int) -> int:
+    """Bytes of whole moments: a sum in every thread, finished ones waiting to be added, the matrix and a copy."""
+    return 8 * d * d * (4 + 2 * pinned.budget())
+
+
 def summed(rows: Rows, request: Request) -> Moments:
     """Moments of a batch, whole and in float64, to be merged with those of other batches; for svd, their triangle."""
     d, by_triangle = rows.shape[1], request.name == "svd"
-    memory = costs.triangle_memory(rows) if by_triangle else 8 * d * d * (4 + 2 * pinned.budget())
+    memory = costs.triangle_memory(rows) if by_triangle else summing_memory(d)
     if memory > request.limit:
         needed, allowed = format_bytes(memory), format_bytes(request.limit)
-        raise ValueError(f"memory_limit of {allowed} is too small: moments of {d} columns take {needed}")
+        raise ValueError(
+            f"memory_limit of {allowed} is too small: moments of {d} columns take {needed}; raise it, or start a new "
+            "model with partial_fit, which will sketch the rows"
+        )
     with team():
         if by_triangle:
             return triangular_moments(rows, center=request.center)
         return moments(rows, center=request.center, wide=True)
 
 
-def _check_count(n: int, request: Request) -> None:
+def check_count(n: int, request: Request) -> None:
+    """A variance needs two rows, and more than ddof."""
     least = max(2, request.ddof + 1)
     if n < least:
         raise DataError(f"needs at least {least} rows for a variance, got n_samples={n} with ddof={request.ddof}")
@@ -357,7 +367,7 @@ def decompose_matrix(
     if name == "gram" or (name == "svd" and A.factor() is None):
         raise ValueError(f"svd_solver={name!r} needs the rows; a covariance is decomposed by 'covariance'")
     bound = min(n_rows or A.dim, A.dim)
-    found, total = _solve(A, request.chosen(name), request, bound, n_rows)
+    found, total = solve(A, request.chosen(name), request, bound, n_rows)
     share, copies, dense = (14.0, 10, False) if name == "svd" else (4.0 / 3, 3, True)
     plan = Plan(name, "covariance", 0, share * A.dim**3, 8 * copies * A.dim**2, why, dense)
-    return _in_units_of_data(found, total, unit, bound, plan, mean, scale, n_rows, request.ddof)
+    return in_units_of_data(found, total, unit, bound, plan, mean, scale, n_rows, request.ddof)

@@ -75,11 +75,13 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
         verdict = _by_eigenvalues(A, pairs, k, tol, basis.mixed, _outside(A, basis, everything, len(pairs.values)))
     else:
         verdict = _by_singular_values(A, pairs, k, tol)
-    seen = np.where(everything.values > verdict.floor, everything.values, 0.0)
+    resolved = everything.values > verdict.floor
+    # The values that are meant lie between these and `missing` more: the middle is off by half of that.
+    seen = np.where(resolved, everything.values, 0.0) + A.missing / 2
     values, U = seen[:k], pairs.vectors[:, :k]
     certificate = Certificate(
         values=values,
-        residuals=np.hypot(pairs.residuals[:k], np.where(values > 0, 0.0, everything.values[:k])),
+        residuals=np.hypot(pairs.residuals[:k], np.where(resolved[:k], 0.0, everything.values[:k])),
         value_bounds=np.column_stack([verdict.found.lower, verdict.found.upper]),
         angle_bounds=verdict.found.angles,
         groups=verdict.found.groups,
@@ -87,8 +89,9 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
         completeness=verdict.completeness,
         failure_probability=verdict.failure if verdict.complete else None,
         complete_to=verdict.found.complete_to,
-        rank=int(np.count_nonzero(values)),
+        rank=int(np.count_nonzero(resolved[:k])),
         rounding=verdict.rounding,
+        missing=A.missing,
         audited=A.audited,
         passes=A.passes,
         tol=tol,
@@ -165,12 +168,14 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, o
     """Bounds from A U = U Θ + R, where A U may be combined from so many products."""
     rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(pairs)
     found, failure = _bounds_of_eigenvalues(A, pairs, k, rounding, tol, outside)
-    worst = _worst(pairs, k) + rounding
-    largest = float(pairs.values[0])
-    complete = found.following - float(pairs.values[k - 1]) <= max(tol * largest, 16 * rounding)
+    half = A.missing / 2
+    worst = _worst(pairs, k) + rounding + half
+    largest, last = (float(value) + half for value in pairs.values[[0, k - 1]])
+    complete = found.following - last <= max(tol * largest, 16 * rounding)
     floor = rounding + pairs.defect
     satisfied = _reached(worst, largest, floor, tol, pairs)
-    return Verdict(found, floor, rounding, _relative(worst, largest), satisfied, bool(complete), failure)
+    reached = _relative(worst, largest)
+    return Verdict(found, floor, rounding + half, reached, satisfied, bool(complete), failure)
 
 
 def _reached(worst: float, largest: float, floor: float, tol: float, pairs: Pairs) -> bool:
@@ -202,7 +207,14 @@ def _bounds_of_eigenvalues(
 
     def found(ceiling: float) -> Bounds:
         return bounds(
-            pairs.values, pairs.residuals, k, ceiling=ceiling, exhausted=exhausted, slack=pairs.slack, **claims
+            pairs.values,
+            pairs.residuals,
+            k,
+            ceiling=ceiling,
+            exhausted=exhausted,
+            slack=pairs.slack,
+            missing=A.missing,
+            **claims,
         )
 
     free = found(tau)

@@ -1,4 +1,4 @@
-"""Rows that arrive in batches, and models of parts: moments are merged, axes computed when they are asked for."""
+"""Rows that arrive in batches, and models of parts: moments or sketches are merged, axes computed when asked for."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ritz.decomposition import decompose_moments, summed
 from ritz.errors import AccuracyWarning, DataError, NotYetError
 from ritz.estimators.columns import Columns
 from ritz.estimators.fitted import LEARNED, complaints
 from ritz.moments import Moments
 from ritz.rows import as_rows
+from ritz.sketch import Stream
+from ritz.streaming import decompose_stream, taken_in, together
 
 if TYPE_CHECKING:
     from ritz.estimators.pca import PCA
@@ -27,7 +28,7 @@ COLUMNS = ("n_features_in_", "feature_names_in_")  # what a model knows of its c
 class Batches(Columns):
     """partial_fit, for an estimator that can adopt a decomposition."""
 
-    _moments: Moments | None = None  # of the rows so far, where the model carries them
+    _moments: Moments | Stream | None = None  # of the rows so far, or their sketch, where the model carries them
     _dtype: np.dtype[Any] = np.dtype(np.float64)  # of the results
     n_components: Any
     _request: Any
@@ -40,6 +41,11 @@ class Batches(Columns):
         whatever the batches. With svd_solver="svd" the moments hold the triangle of the rows instead of their scatter:
         slower, and with all the digits of small variances.
         Nothing is written to a batch that is an AnnData object; ``transform`` does that.
+
+        Where moments, d×d, would exceed `memory_limit`, a sketch of the rows takes their place from the first batch on
+        (Frequent Directions). It lacks at most `certificate_.missing` of the variance in any direction; all bounds of
+        the certificate contain that, and the fit warns if it is more than `tol` allows. The sketch keeps as many
+        directions as memory and `n_components` of the first batch decide. scale=True and "mle" need the moments.
 
         Examples
         --------
@@ -63,16 +69,13 @@ class Batches(Columns):
         rows = as_rows(X)
         if not fresh:
             self._columns(X, rows, reset=False)
-        batch = summed(rows, request)
+        found = taken_in(self._moments, rows, request)
         if fresh:
             self._columns(X, rows, reset=True)
-        dtype, found = rows.result_dtype, batch
-        if self._moments is not None:
-            found, dtype = self._moments.merge(batch), np.result_type(self._dtype, dtype)
-        self._resume(found, dtype)
+        self._resume(found, rows.result_dtype if fresh else np.result_type(self._dtype, rows.result_dtype))
         return self
 
-    def _resume(self, found: Moments, dtype: np.dtype[Any]) -> None:
+    def _resume(self, found: Moments | Stream, dtype: np.dtype[Any]) -> None:
         """Stand on these moments in one step; what was computed from others is gone."""
         kept = {name: value for name, value in self.__dict__.items() if name not in LEARNED}
         self.__dict__ = kept | {"_moments": found, "_dtype": dtype, "n_samples_seen_": found.count}
@@ -82,7 +85,7 @@ class Batches(Columns):
         if self._moments is None or "subspace_" in self.__dict__:
             return False
         try:
-            fitted = decompose_moments(self._moments, self._request(), self._column_name)
+            fitted = decompose_stream(self._moments, self._request(), self._column_name)
         except ValueError as error:  # an attribute that is not there yet, as far as hasattr is concerned
             raise NotYetError(str(error)) from error
         for message in complaints(fitted, self.n_components):
@@ -93,6 +96,9 @@ class Batches(Columns):
 
 def merge(models: Iterable[PCA]) -> PCA:
     """The model of all rows, from models of parts of them: equal to one fit on the whole.
+
+    Models that partial_fit sketched, because their moments would exceed `memory_limit`, merge with each other: their
+    bounds add up.
 
     Parameters
     ----------
@@ -110,15 +116,15 @@ def merge(models: Iterable[PCA]) -> PCA:
     parts = list(models)
     if not parts:
         raise ValueError("nothing to merge: the list of models is empty")
-    found = reduce(Moments.merge, [_mergeable(model, parts[0], i) for i, model in enumerate(parts)])
+    found = reduce(together, [_mergeable(model, parts[0], i) for i, model in enumerate(parts)])
     whole: PCA = clone(parts[0])
     whole.__dict__.update({name: parts[0].__dict__[name] for name in COLUMNS if name in parts[0].__dict__})
     whole._resume(found, np.result_type(*(model._dtype for model in parts)))
     return whole
 
 
-def _mergeable(model: Any, first: Any, i: int) -> Moments:
-    """The moments of a PCA that has the columns and preprocessing of the first."""
+def _mergeable(model: Any, first: Any, i: int) -> Moments | Stream:
+    """The moments, or the sketch, of a PCA that has the columns and preprocessing of the first."""
     if not isinstance(model, Batches):
         raise TypeError(f"model {i} is a {type(model).__name__}; only PCA models merge")
     if model._moments is None:

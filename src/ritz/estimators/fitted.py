@@ -67,7 +67,12 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
         )
     # All components of wide data end in one without variance, because of the mean: no news to whoever asked for all.
     expected = asked is None and subspace.n_rows is not None and subspace.n_rows <= d and certificate.rank == k - 1
-    if certificate.rank < k and not expected:
+    if certificate.rank < k and certificate.missing:
+        found.append(
+            f"the sketch resolves {certificate.rank} of {k} components: variances beyond are at most "
+            f"{certificate.missing:.1e}, and their directions arbitrary"
+        )
+    elif certificate.rank < k and not expected:
         found.append(
             f"{k} components were asked for, but the data has rank {certificate.rank} to the resolution of "
             f"{plan.solver}: those beyond it have variance exactly 0 and arbitrary directions"

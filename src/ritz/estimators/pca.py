@@ -54,7 +54,7 @@ class PCA(Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     copy : bool
         Accepted for compatibility: the data is never written to, nor copied to be centred.
     memory_limit : int or str, optional
-        Bytes beside the data that a fit may take, such as "2GB".
+        Bytes beside the data that a fit may take, such as "2GB". `partial_fit` sketches rows too wide for it.
     iterated_power : int or "auto"
         Most passes of the orthogonal solver.
     n_oversamples : int

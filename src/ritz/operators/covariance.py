@@ -29,7 +29,7 @@ class Covariance(Operator):
         self, rows: Rows, prepare: Preprocessing, moments: Moments, ddof: int, rank_bound: int, passes: int = 1
     ) -> None:
         self.rows, self.prepare, self.moments = rows, prepare, moments
-        self.divisor = rows.shape[0] - ddof
+        self.divisor = moments.count - ddof
         self.dim, self.rank_bound = rows.shape[1], rank_bound
         self.passes = passes  # the moments took one
         self.work = float(rows.shape[0]) * self.dim**2

@@ -85,15 +85,20 @@ def thin_inner(Q: NDArray[Any], W: NDArray[Any]) -> Block:  # (n, m), (n, b) -> 
 
 def symmetric_product(U: NDArray[Any]) -> Block:  # (n, m) -> (m, m)
     """Uᵀ U, with all cores."""
-    m = U.shape[1]
+    return squares(Array(U))
 
-    def squares(blocks: Iterable[Block]) -> Block:
-        total = np.zeros((m, m), U.dtype)
+
+def squares(rows: Rows) -> Block:  # (n, m) -> (m, m)
+    """XᵀX of rows in floating point, in their own precision, with all cores."""
+    m = rows.shape[1]
+
+    def run(blocks: Iterable[Block]) -> Block:
+        total = np.zeros((m, m), rows.dtype)
         for block in blocks:
             add_squares(block, total)
         return total
 
-    return mirrored(Array(U).reduce(squares, np.add, thin=m <= SKINNY))
+    return mirrored(rows.reduce(run, np.add, thin=m <= SKINNY))
 
 
 def real_numbers(values: NDArray[Any]) -> NDArray[Any]:

@@ -1,0 +1,45 @@
+"""The covariance of a stream, known by few rows that stand for all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ritz.linalg import Array
+from ritz.operators.covariance import Covariance
+from ritz.operators.gram import Gram
+from ritz.preprocessing import Preprocessing
+from ritz.rows import as_rows
+from ritz.rows.array import thin_product
+from ritz.sketch import Sketch
+
+
+class Sketched(Gram):
+    """K = F Fᵀ/(n − ddof) of a sketch F of n rows, at least `least` of them: zeros fill up what the sketch has less.
+
+    Its eigenvalues are those of FᵀF/(n − ddof), which falls short of the covariance by `missing` at most, in units of
+    unit². `mean` is that of the rows.
+    """
+
+    def __init__(self, sketch: Sketch, ddof: int, rank_bound: int, least: int) -> None:
+        self.mean, self.unit, d = sketch.moments.mean, sketch.unit, len(sketch.moments.mean)
+        rows = sum(map(len, sketch.pieces))
+        self._F = np.concatenate([*sketch.pieces, np.zeros((max(0, least - rows), d))])
+        here = replace(sketch.moments.rescaled(np.full(d, self.unit)), unit=np.ones(d))
+        super().__init__(Covariance(as_rows(self._F), Preprocessing(), here, ddof, rank_bound))
+        self.missing = sketch.lost / self.covariance.divisor
+        self._error = sketch.error / self.covariance.divisor
+
+    @property
+    def rounding(self) -> float:
+        return super().rounding + self._error
+
+    @property
+    def passes(self) -> int:  # type: ignore[override]
+        """The rows themselves were seen once; F may be walked as often as one likes."""
+        return 1
+
+    def lift(self, V: Array) -> Array:  # (p, b) -> (d, b)
+        """Fᵀ V by pieces of columns, so that no core needs a d×b of its own."""
+        return thin_product(self._F.T, V)
