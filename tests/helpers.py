@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from ritz.decomposition import Request, preprocessing
 from ritz.moments import moments
 from ritz.operators import Covariance
+from ritz.request import Request
 from ritz.rows import as_rows
+from ritz.solving import preprocessing
 
 SPECTRA = {
     "gapped": lambda m: np.r_[10.0, 5.0, 2.0, 0.5 * 0.5 ** np.arange(m - 3)][:m],

@@ -9,24 +9,18 @@ from dataclasses import replace
 import numpy as np
 
 from ritz import rank
-from ritz.decomposition import (
-    Decomposition,
-    Request,
-    check_count,
-    decompose_moments,
-    in_units_of_data,
-    solve,
-    summed,
-    summing_memory,
-)
 from ritz.errors import DataError
 from ritz.linalg import THREADED, Array, eigh_descending
+from ritz.matrices import decompose_moments, summed, summing_memory
+from ritz.memory import format_bytes
 from ritz.moments import Moments
 from ritz.operators import Sketched
-from ritz.planner import Plan, format_bytes
+from ritz.planner import Plan
+from ritz.request import Decomposition, Request, check_count
 from ritz.rows import Rows
 from ritz.sketch import BLOCK_BYTES, Stream
 from ritz.solvers import Gram
+from ritz.solving import in_units_of_data, solve
 from ritz.threads import pinned, team
 
 # Rows of a sketch, if memory allows and the components do not ask for more: every entry of the data costs eight times

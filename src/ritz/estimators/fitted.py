@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ritz.decomposition import Decomposition
 from ritz.linalg import squared
+from ritz.request import Decomposition
 
 # What a fit leaves on an estimator, and what is computed when asked for after partial_fit.
 LEARNED = frozenset(

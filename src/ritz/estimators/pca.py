@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ritz.decomposition import Decomposition, Request, decompose, decompose_matrix
+from ritz.decomposition import decompose
 from ritz.eigenpairs import symmetric
 from ritz.errors import AccuracyWarning, DataError
 from ritz.estimators import cells
@@ -23,7 +23,9 @@ from ritz.estimators.density import Gaussian
 from ritz.estimators.fitted import LEARNED, attributes, complaints
 from ritz.estimators.watching import watching
 from ritz.linalg import Array
+from ritz.matrices import decompose_matrix
 from ritz.memory import parse_bytes
+from ritz.request import Decomposition, Request
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import dense
 

@@ -10,10 +10,10 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 
 from ritz import __version__
-from ritz.decomposition import Request
 from ritz.journal import Journal
 from ritz.passes import UNWATCHED, Watch
 from ritz.progress import Progress
+from ritz.request import Request
 from ritz.rows import Rows
 from ritz.threads import pinned
 

@@ -1,0 +1,97 @@
+"""From an operator to a certified subspace, whatever the operator was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ritz import rank
+from ritz.errors import DataError
+from ritz.linalg import Array, squared
+from ritz.moments import Moments
+from ritz.operators import Operator
+from ritz.planner import Plan
+from ritz.preprocessing import Preprocessing
+from ritz.request import Decomposition, Request
+from ritz.solvers import SVD, Solver
+from ritz.spectrum import Spectrum, certify
+from ritz.subspace import Subspace
+
+FIRST_GUESS = 16  # components an iterative solver starts with when a share of the variance is asked for
+
+
+def solve(A: Operator, solver: Solver, request: Request, bound: int, n_rows: int | None) -> tuple[Spectrum, float]:
+    """The spectrum with as many components as the request means, and the total variance."""
+    asked, rng = request.n_components, np.random.default_rng(request.seed)
+    if asked == "mle" and not solver.direct:
+        given = request.solver if isinstance(request.solver, str) else request.name
+        raise ValueError(
+            f"n_components='mle' cannot be a string with svd_solver={given!r}: it weighs the whole spectrum; use 'auto'"
+        )
+    k = asked if isinstance(asked, int) else bound
+    if isinstance(asked, float) and not solver.direct:
+        k = min(FIRST_GUESS, bound)
+    while True:
+        basis = solver.basis(A, k, tol=request.tol, rng=rng)
+        pairs = A.ritz(basis.Q, basis.AQ, basis.P, request.tol)
+        total = float(np.sum(pairs.values)) if isinstance(solver, SVD) else float(A.trace or 0.0)
+        if not isinstance(asked, float) or k == bound or float(np.sum(pairs.values[:k])) > asked * total:
+            break
+        if request.name == "auto" and 16 * k > bound:  # a direct solver has the whole spectrum for less
+            break
+        k = min(2 * k, bound)
+    if isinstance(asked, float):
+        k = rank.for_share(pairs.values[:k], total, asked)
+    elif asked == "mle":
+        k = rank.minka(pairs.values[:bound], n_rows or bound)
+    return certify(A, pairs, basis, k, tol=request.tol, n_rows=n_rows), total
+
+
+def in_units_of_data(
+    found: Spectrum,
+    total: float,
+    unit: float,
+    bound: int,
+    plan: Plan,
+    mean: Array | None,
+    scale: Array | None,
+    n_rows: int | None,
+    ddof: int,
+) -> Decomposition:
+    """A fit from a spectrum of at most `bound` values in units of `unit`."""
+    left_out, seen = _left_out(found, total, bound)
+    variances, rest = squared(found.values, unit), float(squared(left_out, unit))
+    subspace = Subspace(found.vectors, variances, mean, scale, rest, n_rows, ddof, orthonormal=True)
+    return Decomposition(subspace, found, found.certificate.in_units(unit), plan, total, unit, seen)
+
+
+def _left_out(found: Spectrum, total: float, bound: int) -> tuple[float, bool]:
+    """Σ of the values left out, and whether it stands above rounding: summed where all are known, else by the trace."""
+    if found.spare is not None and len(found.values) + len(found.spare) >= bound:
+        return float(np.sum(found.spare[: bound - len(found.values)])), True
+    rest = max(total - float(np.sum(found.values)), 0.0)
+    return rest, rest > (len(found.values) + 1) * found.certificate.rounding
+
+
+def preprocessing(
+    found: Moments, request: Request, name: Callable[[int], str] = str
+) -> tuple[Preprocessing, Array | None, float]:
+    """z = (x − mean)/scale in units where nothing overflows; the scale and the unit (1 when scaled)."""
+    shift, delta = (found.shift, found.delta) if request.center else (None, None)
+    shift = shift if shift is not None and shift.any() else None
+    if not request.scale:
+        unit = float(np.max(found.unit))
+        weight = None if unit == 1 else np.full(len(found.mean), 1 / unit)
+        return Preprocessing(shift, delta, weight), None, unit
+    scale = found.unit * np.sqrt(found.diagonal / (found.count - request.ddof))
+    flat = (scale <= 2 * np.finfo(float).eps * np.abs(found.mean)) | (found.diagonal <= found.rounding * found.sizes)
+    constant = np.flatnonzero(flat if request.center else scale <= 0)
+    if len(constant):
+        names = ", ".join(name(int(j)) for j in constant[:5]) + (", …" if len(constant) > 5 else "")
+        what = "constant (to rounding)" if request.center else "zero"
+        raise DataError(f"scale=True, but {len(constant)} column(s) are {what}: {names}; drop them or use scale=False")
+    tiny = np.flatnonzero(scale < 1 / np.finfo(float).max)
+    if len(tiny):
+        raise DataError(f"scale=True, but column {name(int(tiny[0]))} varies by {scale[tiny[0]]:.0e}; multiply it")
+    return Preprocessing(shift, delta, 1 / scale), scale, 1.0
