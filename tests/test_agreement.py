@@ -83,6 +83,12 @@ def pipeline_output(folder):
     (folder / "genes.tsv").write_text("".join(f"ENSG{j}\t{name}\n" for j, name in enumerate(NAMES)))
 
 
+def as_text(path, separator, opened=open):
+    with opened(path, "wt") as out:
+        out.write(separator.join(NAMES) + "\n")
+        np.savetxt(out, X, fmt="%.17g", delimiter=separator)
+
+
 def mapped(folder):
     np.save(folder / "x.npy", X)
     return np.load(folder / "x.npy", mmap_mode="r")
@@ -115,6 +121,9 @@ SOURCES = {
     "Parquet in row groups": file("x.parquet", lambda path: pq.write_table(TABLE, path, row_group_size=101)),
     "Parquet of vectors": file("x.parquet", lambda path: pq.write_table(pa.table({"v": list(X)}), path)),
     "folder of Parquet": file("parts", parts),
+    "CSV": file("x.csv", lambda path: as_text(path, ",")),
+    "TSV, gzip": file("x.tsv.gz", lambda path: as_text(path, "\t", gzip.open)),
+    "text without header": file("x.txt", lambda path: np.savetxt(path, X, fmt="%.17g")),
     "HDF5": file("x.h5", hdf5),
     "h5ad": file("x.h5ad", lambda path: CELLS.copy().write_h5ad(path)),
     "h5ad, CSR": file("x.h5ad", lambda path: ad.AnnData(CSR).write_h5ad(path)),

@@ -512,8 +512,7 @@ def test_parquet_that_is_damaged(tmp_path):
     pq.write_table(pa.table({"v": pa.array([[1.0, 2.0], None] * 5)}), path)
     with pytest.raises(DataError, match="10 NaN, first at row 1, column 'v_0'"):
         PCA(1).fit(path)
-    with pytest.raises(DataError, match="cannot be transposed"):
-        read(path, transpose=True)
+    assert read(path, transpose=True).shape == (2, 10)
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse
+from threadpoolctl import threadpool_limits
 
 import ritz
 from helpers import with_spectrum
@@ -266,3 +268,16 @@ def test_without_a_cache_folder_of_their_own_rates_live_in_the_home(home, tmp_pa
         monkeypatch.setenv("XDG_CACHE_HOME", home)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_file() == tmp_path / ".cache" / "ritz" / "rates.json"
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_sparse_rows_are_not_multiplied_in_float32(threads):
+    """Their products gather; a dense float32 covariance of 20,000 columns would take gigabytes and minutes."""
+    X = scipy.sparse.random(3000, 2500, 0.01, random_state=0, format="csr")
+    with threadpool_limits(threads):
+        for k in (5, 50, 500):
+            for limit in ("1GB", "64GB"):
+                plan = ritz.plan(X, k, memory_limit=limit)
+                assert not plan.refined
+                assert plan.precision == "float64"
+                assert plan.seconds > 0

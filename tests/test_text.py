@@ -239,3 +239,25 @@ def test_fifty_thousand_columns(tmp_path):
     tracemalloc.stop()
     assert peak < 150e6
     assert (rows.names[-1], rows.labels[-1]) == ("g49999", "cell 19")
+
+
+def test_genes_by_samples(tmp_path):
+    """Transposed while it is read; the first column of text names the columns."""
+    path = written(tmp_path / "x.csv", "gene,s1,s2,s3\nTP53,1,2,3\nMYC,4,5,6\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = read(path, transpose=True)
+    assert rows.names == ("TP53", "MYC")
+    assert np.array_equal(values(rows), [[1, 4], [2, 5], [3, 6]])
+
+
+def test_a_small_file_is_parsed_once_however_often_it_is_walked(tmp_path, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((60, 700))
+    np.savetxt(tmp_path / "x.csv", X, delimiter=",", fmt="%.17g")
+    rows, parsed = read(tmp_path / "x.csv"), []
+    whole = type(rows)._values
+    monkeypatch.setattr(type(rows), "_values", lambda self, piece: parsed.append(piece) or whole(self, piece))
+    model = PCA(3, svd_solver="gram").fit(rows)
+    assert model.certificate_.passes > 1
+    assert len(parsed) == 1
+    assert np.allclose(model.explained_variance_, PCA(3).fit(X).explained_variance_, rtol=1e-12)

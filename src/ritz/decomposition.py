@@ -11,15 +11,18 @@ from ritz.linalg import LARGE
 from ritz.memory import format_bytes
 from ritz.moments import Moments, moments
 from ritz.operators import Covariance, Gram, Operator
+from ritz.passes import UNWATCHED
 from ritz.planner import Plan
 from ritz.request import Decomposition, Request, check_count
 from ritz.rows import Rows
+from ritz.rows.array import Array
 from ritz.solvers import SVD
 from ritz.solving import in_units_of_data, preprocessing, solve
 from ritz.threads import team
 from ritz.triangles import triangular_moments
 
 PATIENCE = 3.0  # seconds, by the planner's table, that a further attempt may take when accuracy is not at stake
+HELD = 1 << 28  # bytes of a file that may be read into memory to be walked again
 CARRIED = 256  # columns up to which the whole scatter costs little beside any solver
 
 
@@ -36,7 +39,9 @@ def _decompose(rows: Rows, request: Request) -> Decomposition:
     request = replace(request, n_components=rank.checked(request.n_components, n, d))
     found: Moments | None = None
     result: Decomposition | None = None
-    for plan in _attempts(rows, request):
+    attempts = _attempts(rows, request)
+    rows = _held(rows, attempts[0], request.limit)
+    for plan in attempts:
         if result is not None and found is not None and not _helps(plan, result, request, n, found):
             continue
         rows = rows.limited(plan.block_bytes, plan.threads)
@@ -47,6 +52,15 @@ def _decompose(rows: Rows, request: Request) -> Decomposition:
         result = _attempt(rows, request, plan, found, passes)
     assert result is not None  # there is at least one attempt
     return result
+
+
+def _held(rows: Rows, plan: Plan, limit: int) -> Rows:
+    """Rows that are walked more than once, read into memory where they are few: to parse them again costs more."""
+    size = rows.dtype.itemsize * rows.shape[0] * rows.shape[1]
+    if rows.in_memory or plan.passes == 1 or size > HELD or size + plan.memory > limit:
+        return rows
+    held = Array(rows.watched(UNWATCHED).map(lambda block: block.copy()), rows.names)
+    return held.watched(rows.watch)
 
 
 def _walked(rows: Rows, request: Request, plan: Plan) -> Moments:

@@ -98,7 +98,8 @@ def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float =
     routes = [replace(direct, why=_smallest(n, d))]
     if asked != "mle":
         found = _krylov_plans(rows, "krylov", k, limit)
-        if tol >= NARROW_TOL and d <= n and isinstance(asked, int) and n * d >= NARROW_ENTRIES and d > NARROW_COLUMNS:
+        wide = d <= n and n * d >= NARROW_ENTRIES and d > NARROW_COLUMNS and not rows.sparse
+        if tol >= NARROW_TOL and wide and isinstance(asked, int):
             found.append(_refined_plan(rows, k, limit))
         routes += [replace(plan, why=_why_krylov(plan, n, d, k)) for plan in found]
     fitting = [plan for plan in routes if plan.memory <= limit]

@@ -46,6 +46,7 @@ class Rows(ABC):
     most_bytes: int = MOST_BYTES
     most_threads: int = 1 << 30
     sparse: bool = False  # whether blocks are sparse, so that nothing can be subtracted from them
+    in_memory: bool = True  # whether a walk costs no reading
     transposed: bool = False  # whether products with few columns keep a transpose in memory
     density: float = 1.0  # share of the entries that are stored
     left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source that are no numbers, and what they are

@@ -26,7 +26,7 @@ class Chosen(Rows):
     ) -> None:
         self._base, self._columns, self.kept, self._fill = base, columns, kept, fill
         self.shape = (base.shape[0] if kept is None else len(kept), len(columns))
-        self.dtype, self.about = base.dtype, base.about
+        self.dtype, self.about, self.in_memory = base.dtype, base.about, base.in_memory
         self.names = None if base.names is None else tuple(base.names[j] for j in columns)
 
     @classmethod

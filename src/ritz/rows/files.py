@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ritz.errors import DataError
+from ritz.memory import check_fits
+from ritz.rows.array import Array
 from ritz.rows.base import Rows
 from ritz.rows.columns import select
 
@@ -50,7 +52,7 @@ def read(
         folder as 10x pipelines write it, turned to cells by genes
     columns : names or positions of the columns to use; by default all that hold numbers, the others with a warning
     label : a column that is kept aside, numbers or text; its values are the ``labels`` of the rows
-    transpose : whether the samples are the columns of the file
+    transpose : whether the samples are the columns of the file; text is then taken for the names of the columns
     missing : "error", "drop" the rows with missing values, or put the "mean" of a column there; what a sparse file does
         not store is zero, not missing
 
@@ -69,10 +71,26 @@ def read(
     module, name = _opener(path).split(":")
     with _naming(path):
         opened = getattr(import_module(module), name)(path)
-        if transpose and not hasattr(opened, "T"):
-            raise DataError(f"{path.name!r} cannot be transposed while it is read; write it with samples as rows")
-        rows = as_rows(opened.T if transpose else opened)
+        rows = as_rows(_turned(opened) if transpose else opened)
     return select(rows, columns, label, missing)
+
+
+def _turned(opened: Any) -> Any:
+    """Columns as rows. What can only be read by rows is read into memory, if it fits."""
+    if hasattr(opened, "T"):
+        return opened.T
+    n, d = opened.shape
+    check_fits(opened.dtype.itemsize * n * d, f"{n} rows of {d} numbers, to be transposed,")
+    return Array(opened.map(lambda block: block.copy()).T, _names_of_rows(opened))
+
+
+def _names_of_rows(rows: Rows) -> tuple[str, ...] | None:
+    """The first column of text, if it tells the rows apart: what a table of genes by samples calls its genes."""
+    text = next((key for key, what in rows.left_out.items() if what in ("text", "string")), None)
+    if text is None:
+        return None
+    names = tuple(map(str, rows.column(text)))
+    return names if len(set(names)) == len(names) else None
 
 
 def _suffix(path: Path) -> str:

@@ -19,6 +19,7 @@ class Streamed(Rows):
     A part is walked by one thread: reading overlaps computing, and no part is read twice in a pass.
     """
 
+    in_memory = False
     edges: NDArray[np.int64]  # where the parts begin, and the end
     tabular: bool = False  # whether columns may be anything that a table holds, numbers of rows too
 
