@@ -17,7 +17,7 @@ from ritz.rows.streamed import Streamed
 
 FEW = 64  # rows that are read to see how long vectors are
 
-PAGE_BYTES, PAGES = 1 << 20, 2.5  # of a page as most writers cut them, and how many of a column are in memory
+PAGE_BYTES = 2.75 * (1 << 20)  # of a column: a page as most writers cut them, packed and unpacked, and its dictionary
 BUFFER_BYTES = 1 << 16  # read at a time; without it all of a column would be
 
 
@@ -51,7 +51,7 @@ class Parquet(Streamed):
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         # As many rows at a time as memory allows, since every batch of a column costs a call.
-        rows = max(step, self.most_bytes // (self.dtype.itemsize * self._width))
+        rows = max(step, 2 * self.most_bytes // (self.dtype.itemsize * self._width))
         at, end = int(self.edges[part]), int(self.edges[part + 1])
         for batch in self._batches(part, rows):
             for block in self._numbers(batch, at, step):
@@ -64,12 +64,12 @@ class Parquet(Streamed):
     @property
     def reading(self) -> int:
         """Batches, and of every column a page as it is stored and as it was, and its dictionary."""
-        pages = 0
+        pages = 0.0
         for file, i in self._groups:
             group = self._metadata[file].row_group(i)
             chunks = (group.column(j) for j in range(group.num_columns))
-            pages = max(pages, sum(min(chunk.total_uncompressed_size, PAGE_BYTES) for chunk in chunks))
-        return (6 if self._vector else 3) * self.most_bytes + int(PAGES * pages)
+            pages = max(pages, sum(min(1.25 * chunk.total_uncompressed_size, PAGE_BYTES) for chunk in chunks))
+        return 6 * self.most_bytes + int(pages)
 
     def head(self, part: int, count: int) -> Block:
         return next(self._numbers(self._first(part, count), int(self.edges[part]), count))
