@@ -18,6 +18,7 @@ from ritz.rows.streamed import Streamed
 FEW = 64  # rows that are read to see how long vectors are
 
 PAGE_BYTES = 2.75 * (1 << 20)  # of a column: a page as most writers cut them, packed and unpacked, and its dictionary
+POOL_BYTES = 1 << 24  # that pyarrow does not give back at once
 BUFFER_BYTES = 1 << 16  # read at a time; without it all of a column would be
 
 
@@ -51,7 +52,7 @@ class Parquet(Streamed):
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         # As many rows at a time as memory allows, since every batch of a column costs a call.
-        rows = max(step, 2 * self.most_bytes // (self.dtype.itemsize * self._width))
+        rows = max(step, self.most_bytes // (self.dtype.itemsize * self._width))
         at, end = int(self.edges[part]), int(self.edges[part + 1])
         for batch in self._batches(part, rows):
             for block in self._numbers(batch, at, step):
@@ -68,8 +69,8 @@ class Parquet(Streamed):
         for file, i in self._groups:
             group = self._metadata[file].row_group(i)
             chunks = (group.column(j) for j in range(group.num_columns))
-            pages = max(pages, sum(min(1.25 * chunk.total_uncompressed_size, PAGE_BYTES) for chunk in chunks))
-        return 6 * self.most_bytes + int(pages)
+            pages = max(pages, sum(min(1.75 * chunk.total_uncompressed_size, PAGE_BYTES) for chunk in chunks))
+        return 6 * self.most_bytes + int(pages) + POOL_BYTES
 
     def head(self, part: int, count: int) -> Block:
         return next(self._numbers(self._first(part, count), int(self.edges[part]), count))
