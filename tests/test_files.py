@@ -939,7 +939,10 @@ def test_matrix_market_of_dense_matrices(tmp_path, values):
     np.testing.assert_array_equal(read(tmp_path / "s.mtx").block(0, 7), symmetric)
 
 
-@pytest.mark.parametrize("damage", [b"\xff\xfe", gzip.compress(b"G0\n" * 12)[:-4], gzip.compress(b"G0\n" * 12)[:15]])
+GZIPPED = gzip.compress(b"G0\n" * 12)
+
+
+@pytest.mark.parametrize("damage", [b"\xff\xfe", GZIPPED[:-4], GZIPPED[:15]], ids=["no text", "cut", "header only"])
 def test_lists_of_genes_that_are_damaged(tmp_path, damage):
     scipy.io.mmwrite(tmp_path / "matrix.mtx", sp.random_array((12, 8), density=0.3, rng=np.random.default_rng(0)))
     name = "features.tsv.gz" if damage[0] == 0x1F else "features.tsv"

@@ -241,6 +241,10 @@ class Rows(ABC):
         j = self.position(key)
         return self.map(lambda block: np.asarray(dense(block[:, [j]])[:, 0]))
 
+    def some(self, columns: NDArray[np.intp]) -> Rows | None:
+        """The same rows with some of the columns, where the source need not read the others."""
+        return None
+
     def position(self, key: Any) -> int:
         """Where a column stands, by its name or its position."""
         names = list(self.names or ())

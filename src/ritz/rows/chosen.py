@@ -104,30 +104,33 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
         raise DataError("no column is left to decompose")
     chosen = rows
     if list(places) != list(range(rows.shape[1])):
-        chosen = rows.some(places) if isinstance(rows, Sparse) else Chosen(rows, places)
+        chosen = rows.some(places) or Chosen(rows, places)
     if missing == "error" or rows.dtype.kind != "f":
         return chosen
     if isinstance(chosen, Sparse):
         return chosen.complete() if missing == "drop" else chosen.filled()
-    return _without_gaps(rows, chosen, places, missing)
+    return _complete(chosen) if missing == "drop" else _filled(chosen)
 
 
-def _without_gaps(rows: Rows, chosen: Rows, places: NDArray[np.intp], missing: str) -> Rows:
-    """The chosen columns without rows that have gaps, or with the mean of a column in its gaps."""
-    if missing == "drop":
-        whole = np.flatnonzero(chosen.map(lambda block: np.asarray(_present(block).all(axis=1))))
-        if not len(whole):
-            raise DataError(f"missing='drop' would drop all {rows.shape[0]} rows: every one has a missing value")
-        return chosen if len(whole) == rows.shape[0] else Chosen(rows, places, whole)
+def _complete(rows: Rows) -> Rows:
+    """The rows in which nothing is missing."""
+    kept = np.flatnonzero(rows.map(lambda block: np.asarray(_present(block).all(axis=1))))
+    if not len(kept):
+        raise DataError(f"missing='drop' would drop all {rows.shape[0]} rows: every one has a missing value")
+    return rows if len(kept) == rows.shape[0] else Chosen(rows, np.arange(rows.shape[1]), kept)
+
+
+def _filled(rows: Rows) -> Rows:
+    """The rows with the mean of a column in its gaps."""
 
     def sums(blocks: Iterable[Block]) -> Any:
         return sum(np.stack([np.nansum(part, axis=0, dtype=float), _present(part).sum(axis=0)]) for part in blocks)
 
-    total, count = chosen.reduce(sums, np.add)
+    total, count = rows.reduce(sums, np.add)
     if not count.all():
         empty = int(np.argmin(count))
-        raise DataError(f"missing='mean', but column {chosen.name(empty)} has no value at all; leave it out")
-    return Chosen(rows, places, fill=total / count)
+        raise DataError(f"missing='mean', but column {rows.name(empty)} has no value at all; leave it out")
+    return Chosen(rows, np.arange(rows.shape[1]), fill=total / count)
 
 
 def _present(block: Block) -> NDArray[np.bool_]:

@@ -21,6 +21,7 @@ SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "bla
 NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?)\s*", re.IGNORECASE | re.ASCII)
 MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 LINES, FEWEST, LETTERS = 200, 6, 1 << 19  # looked at: so many lines, fewer where they are long
+MOSTLY = 0.8  # share of numbers that makes a column one of numbers
 COMMENTS = ("#", "%")
 
 
@@ -209,9 +210,13 @@ def _told_apart(cells: list[str]) -> tuple[str, ...]:
 
 
 def _kind(cells: list[str], decimal: str) -> tuple[bool, bool]:
-    """Whether a column holds numbers, as far as it holds anything; and whether it holds nothing."""
+    """Whether a column holds numbers, as far as it holds anything; and whether it holds nothing.
+
+    One word among many numbers is a mistake to be reported with its line, and no reason to leave all of them out.
+    """
     there = [cell for cell in cells if not is_missing(cell)]
-    return all(is_number(cell, decimal) for cell in there), not there
+    numbers = sum(is_number(cell, decimal) for cell in there)
+    return numbers == len(there) or (numbers >= MOSTLY * len(there) and len(there) >= FEWEST), not there
 
 
 def _blank_before(lines: list[str], header: bool) -> int:

@@ -75,6 +75,16 @@ class Parquet(Streamed):
     def head(self, part: int, count: int) -> Block:
         return next(self._numbers(self._first(part, count), int(self.edges[part]), count))
 
+    def some(self, columns: NDArray[np.intp]) -> Parquet | None:
+        if self._vector:
+            return None
+        some = copy(self)
+        some._picked = some.names = tuple(self._picked[j] for j in columns)
+        some._width, some.shape = len(columns), (self.shape[0], len(columns))
+        widened = self.dtype.kind == "f" and self._common_dtype().kind != "f"  # to say what is missing
+        some.dtype = np.dtype(np.float64) if widened else some._common_dtype()
+        return some
+
     def column(self, key: Any) -> NDArray[Any]:
         if key not in self.left_out:
             return super().column(key)

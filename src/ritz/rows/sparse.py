@@ -71,7 +71,12 @@ class Sparse(Entries):
         broken = np.unique(np.searchsorted(self._X.indptr, gaps, side="right") - 1)
         if len(broken) == self.shape[0]:
             raise DataError(f"missing='drop' would drop all {self.shape[0]} rows: every one has a missing value")
-        return Sparse(self._X[np.delete(np.arange(self.shape[0]), broken)], self.names) if len(broken) else self
+        if not len(broken):
+            return self
+        kept = np.delete(np.arange(self.shape[0]), broken)
+        complete = Sparse(self._X[kept], self.names)
+        complete.kept = kept
+        return complete
 
     def filled(self) -> Sparse:
         """The rows with the mean of its column in place of what is missing; entries that are not stored count as 0."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,13 @@ class Text(Streamed):
         ends = self._lines.ends(piece.text)[: 2 * count]  # some lines may be blank
         return self._values(Piece(piece.text[: int(ends[-1]) + 1], piece.line))[:count]
 
+    def some(self, columns: NDArray[np.intp]) -> Text:
+        some = copy(self)
+        some._picked = [self._picked[j] for j in columns]
+        some.names = None if self.names is None else tuple(self.names[j] for j in columns)
+        some.shape = (self.shape[0], len(columns))
+        return some
+
     def column(self, key: Any) -> NDArray[Any]:
         import pyarrow as pa
 
@@ -154,14 +162,14 @@ class Text(Streamed):
         cells = codes - separators * np.uint8((ord(dialect.separator) - ord(dialect.newline)) % 256)
         if QUOTE in text:
             cells[codes == QUOTE] = ord(" ")
-        for j in np.flatnonzero(~np.array(dialect.numeric)):
-            _overwrite(cells, places, int(j), width)
+        _overwrite(cells, places, [j for j, numeric in enumerate(dialect.numeric) if not numeric], width)
         read = csv.ReadOptions(use_threads=False, block_size=SOME, column_names=["0"])
         parse = csv.ParseOptions(quote_char=False, delimiter=UNUSED, ignore_empty_lines=False)
         convert = self._convert([0], pa.float64())
         try:
             column = csv.read_csv(pa.BufferReader(cells), read, parse, convert).column(0)
-        except pa.ArrowInvalid:  # blanks around a number are taken for nothing, but not around a gap
+        except pa.ArrowInvalid:  # a column that nobody asked for is broken, or a gap is made of blanks
+            _overwrite(cells, places, sorted(set(range(width)) - set(self._picked)), width)
             trimmed = BLANKS.sub(b"", cells.tobytes())
             column = csv.read_csv(pa.BufferReader(trimmed), read, parse, convert).column(0)
         values = column.to_numpy(zero_copy_only=False).reshape(-1, width)
@@ -211,9 +219,7 @@ class Text(Streamed):
                 if not is_number(cells[j], dialect.decimal) and not is_missing(cells[j]):
                     advice = "pass columns= without it, or mark missing values as NA"
                     place = f"line {line} of {self._path}, column {self._name(j)}"
-                    return DataError(
-                        f"{place}: {cells[j][:60]!r} is no number, but the first lines held some; {advice}"
-                    )
+                    return DataError(f"{place}: {cells[j][:60]!r} is no number, unlike others of that column; {advice}")
             line, start = line + 1 + row.count(dialect.newline), int(end) + 1
         return DataError(f"{self._path} cannot be parsed from line {piece.line} on: {error}")
 
@@ -230,10 +236,11 @@ def _rectangular(ends: NDArray[np.bool_]) -> bool:
     return bool(ends[:, -1].all()) and int(np.count_nonzero(ends)) == len(ends)
 
 
-def _overwrite(cells: NDArray[np.uint8], places: NDArray[np.intp], j: int, width: int) -> None:
-    """Zeros over the text of a column, which is to be parsed but not used."""
-    stops = places[j::width]
-    starts = np.concatenate([[-1], places])[j::width][: len(stops)] + 1
-    lengths = stops - starts
-    offsets = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    cells[np.repeat(starts, lengths) + offsets] = ZERO
+def _overwrite(cells: NDArray[np.uint8], places: NDArray[np.intp], columns: list[int], width: int) -> None:
+    """Zeros over the text of columns that are to be parsed but not used."""
+    for j in columns:
+        stops = places[j::width]
+        starts = np.concatenate([[-1], places])[j::width][: len(stops)] + 1
+        lengths = stops - starts
+        offsets = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        cells[np.repeat(starts, lengths) + offsets] = ZERO
