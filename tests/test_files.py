@@ -961,3 +961,30 @@ def test_matrix_market_that_ends_inside_a_number(tmp_path, end):
         file.write(path.read_text())
     with contextlib.suppress(DataError):
         assert read(tmp_path / "t.mtx.gz").shape == (2, 2)
+
+
+def test_labels_of_parquet_are_what_the_file_holds(tmp_path):
+    ids = [2**53 + 1, 2**53 + 3, 7]
+    columns = {"id": ids, "flag": [True, False, True], "x": [0.5, 1.5, 2.5], "y": [1, None, 3], "w": ["a", "b", None]}
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table(columns), path)
+    assert read(path, columns=["x"], label="id").labels.tolist() == ids
+    assert read(path, columns=["x"], label="flag").labels.tolist() == [True, False, True]
+    assert read(path, columns=["x", "y"], label="w", missing="drop").labels.tolist() == ["a", None]
+    assert PCA(1).fit(read(path, columns=["x", "id"])).n_samples_ == 3  # the gap in y is nobody's concern
+
+
+def test_labels_of_sparse_files_follow_the_rows_that_are_kept(tmp_path):
+    X = sp.random_array((10, 4), density=0.9, rng=np.random.default_rng(0)).tolil()
+    X[3, 2] = np.nan
+    sp.save_npz(tmp_path / "s.npz", X.tocsr())
+    rows = read(tmp_path / "s.npz", label=0, missing="drop")
+    np.testing.assert_array_equal(rows.labels, np.delete(X.toarray()[:, 0], 3))
+
+
+def test_columns_are_known_by_name_or_position(tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(12.0).reshape(4, 3))
+    assert read(tmp_path / "x.npy", columns=1).shape == (4, 1)
+    for wrong in ({"columns": [[0]]}, {"label": [0]}):
+        with pytest.raises(TypeError, match="column"):
+            read(tmp_path / "x.npy", **wrong)

@@ -233,3 +233,32 @@ def read_slowly(monkeypatch):
     block = Array.block
     monkeypatch.setattr(Array, "block", lambda self, start, stop: time.sleep(0.2) or block(self, start, stop))
     return rows
+
+
+def test_rows_that_changed_are_another_fit_wherever_they_changed(tmp_path, monkeypatch, often):
+    X = data(20_000, 20)
+    path = stopped_at(tmp_path / "c", X, monkeypatch)
+    changed = X.copy()
+    changed[1234, 5] += 1e-9
+    with pytest.raises(DataError, match="belongs to a fit of other data"):
+        PCA(2).fit(changed, checkpoint=path)
+    np.save(tmp_path / "x.npy", X)
+    path = stopped_at(tmp_path / "d", tmp_path / "x.npy", monkeypatch)
+    np.save(tmp_path / "x.npy", changed)
+    with pytest.raises(DataError, match="belongs to a fit of other data"):
+        PCA(2).fit(tmp_path / "x.npy", checkpoint=path)
+
+
+def test_data_that_was_wrong_leaves_no_checkpoint(tmp_path, often):
+    X = data()
+    X[5, 5] = np.nan
+    with pytest.raises(DataError, match="1 NaN"):
+        PCA(2).fit(X, checkpoint=tmp_path / "c")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_checkpoint_needs_a_folder(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no folder .* to keep the checkpoint 'c'"):
+        PCA(2).fit(data(), checkpoint=tmp_path / "no" / "c")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        PCA(2).fit(data(), checkpoint=tmp_path)

@@ -1,5 +1,6 @@
 """Sparse matrices give what their dense twins give, and damaged ones an error instead of a crash."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -369,3 +370,13 @@ def test_missing_values_of_sparse_files(tmp_path, dtype):
     sp.save_npz(tmp_path / "w.npz", whole)
     for missing in ("drop", "mean"):
         np.testing.assert_array_equal(read(tmp_path / "w.npz", missing=missing).block(0, 50).toarray(), whole.toarray())
+
+
+def test_numba_that_cannot_be_imported_is_done_without(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.setattr(gather, "COMPILE", 0)
+    gather._compiled.cache_clear()
+    X = sp.random_array((60, 30), density=0.2, rng=np.random.default_rng(0), format="csr")
+    V = np.ones((30, 2))
+    np.testing.assert_allclose(gather.product(X, V), X.toarray() @ V, rtol=1e-14)
+    gather._compiled.cache_clear()

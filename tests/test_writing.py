@@ -10,6 +10,7 @@ import pytest
 
 from ritz import PCA, read
 from ritz.errors import DataError
+from ritz.threads import pinned
 from ritz.whole import replacing
 
 ENDINGS = (".npy", ".parquet", ".csv", ".tsv")
@@ -121,3 +122,18 @@ def test_files_have_the_rights_that_others_have(tmp_path):
     with replacing(tmp_path / "plain") as new:
         new.write_text("x")
     assert (tmp_path / "plain").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_function_that_fails_ends_the_walk():
+    X = data(100_000)
+    model = PCA(3).fit(X)
+
+    def fails(block):
+        raise RuntimeError("full")
+
+    try:
+        model.transform(X, out=fails)
+    except RuntimeError as error:
+        kept = error  # and with it the frames of the walk, as an interactive session keeps them
+    assert str(kept) == "full"
+    assert not pinned._holders

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,6 +18,7 @@ from ritz.linalg import eigh_descending
 from ritz.moments import moments
 from ritz.rows.array import Array, thin_product
 from ritz.threads import team
+from ritz.whole import replacing
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,8 @@ def _stored(path: Path) -> Rates:
 def _write(path: Path, text: str) -> None:
     """The whole file or none of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as file:
-        file.write(text)
-    try:
-        os.replace(file.name, path)
-    except OSError:
-        os.unlink(file.name)
-        raise
+    with replacing(path) as new:
+        new.write_text(text, encoding="utf-8")
 
 
 def _measured() -> Rates:

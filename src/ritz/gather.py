@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +19,7 @@ def product(A: Any, V: Array) -> Array:  # (n, d) by rows, (d, b) -> (n, b)
     """A V in float64, every row summed in its own order whatever the number of threads."""
     out = np.empty((A.shape[0], V.shape[1]))
     V = np.ascontiguousarray(V, np.float64)
-    gather = _compiled() if A.nnz >= COMPILE and find_spec("numba") else _by_scipy
+    gather = _compiled() if A.nnz >= COMPILE else _by_scipy
 
     def fill(run: tuple[int, int]) -> None:
         gather(A.data, A.indices, A.indptr, V, out, *run)
@@ -46,8 +45,10 @@ def _by_scipy(data: Any, indices: Any, indptr: Any, V: Array, out: Array, start:
 @cache
 def _compiled() -> Any:
     """The same loop by numba, compiled once per machine where a folder for that can be written."""
-    import numba
-
+    try:
+        import numba
+    except ImportError:  # not installed, or not for this NumPy
+        return _by_scipy
     options: dict[str, Any] = {"nogil": True, "fastmath": {"contract", "nsz", "reassoc"}}
     try:
         return numba.njit(cache=True, **options)(_gather)

@@ -68,7 +68,7 @@ class Journal:
         """The state of the pass under way; it is written now and then."""
         self._under_way = done, runs, total
         if time.monotonic() >= self._next:
-            self._try_to_write()
+            self.write_or_warn()
 
     def busy(self) -> None:
         """The state is about to change: until it is kept again it must not be written."""
@@ -80,16 +80,16 @@ class Journal:
         arrays = _flat(result)[1]
         if time.monotonic() >= self._next or sum(array.nbytes for array in arrays) > HELD:
             self._waiting.append(result)
-            self._try_to_write()
+            self.write_or_warn()
         else:
             self._waiting.append(_built(_flat(result)[0], (array.copy() for array in arrays)))
 
-    def _try_to_write(self) -> None:
+    def write_or_warn(self) -> None:
         """A full disk costs the checkpoint, not the fit."""
         try:
             self.write()
         except OSError as error:
-            warnings.warn(f"no checkpoint was written: {error}; the fit goes on without", UserWarning, stacklevel=2)
+            warnings.warn(f"no checkpoint was written: {error}", UserWarning, stacklevel=2)
             self._next = float("inf")
 
     def write(self) -> None:

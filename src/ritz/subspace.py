@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import InitVar, dataclass, field
 
 import numpy as np
@@ -78,7 +78,7 @@ class Subspace:
         rows = as_rows(X)
         return stack(self.codes(rows), rows.shape[0])
 
-    def codes(self, rows: Rows) -> Iterator[Array]:
+    def codes(self, rows: Rows) -> Generator[Array, None, None]:
         """The same block by block."""
         axes = self.axes.astype(rows.result_dtype)
         return self._each(rows, lambda block, prepare: prepare.times(block, axes))
@@ -101,7 +101,7 @@ class Subspace:
         rows = as_rows(X)
         return stack(self.errors(rows), rows.shape[0])
 
-    def errors(self, rows: Rows) -> Iterator[Array]:
+    def errors(self, rows: Rows) -> Generator[Array, None, None]:
         """The same block by block."""
 
         def error(block: Block, prepare: Preprocessing) -> Array:
@@ -125,7 +125,7 @@ class Subspace:
             raise DataError("a model made from a covariance does not know how many rows there were; pass n_rows")
         return (self.n_rows - self.ddof) * self.left_out
 
-    def _each(self, rows: Rows, f: Callable[[Block, Preprocessing], Array]) -> Iterator[Array]:
+    def _each(self, rows: Rows, f: Callable[[Block, Preprocessing], Array]) -> Generator[Array, None, None]:
         if rows.shape[1] != len(self.axes):
             raise DataError(f"X has {rows.shape[1]} columns, but the model was learned from {len(self.axes)}")
         prepare = Preprocessing.split(self.mean, self._weight, rows.result_dtype)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,22 +21,30 @@ Out = str | os.PathLike[str] | Callable[[Block], object]
 
 
 @dataclass(frozen=True)
-class Stream:
+class Results:
     """Blocks that are yet to be computed, and what they will stack to."""
 
-    blocks: Iterator[Block]
+    blocks: Generator[Block, None, None]
     n: int
     names: tuple[str, ...]
     dtype: np.dtype[Any]
 
 
-def deliver(stream: Stream, out: Out, source: object = None) -> None:
+def deliver(results: Results, out: Out, source: object = None) -> None:
     """Every block to `out`: a file by the end of its name, or a function that is given one block after another."""
-    if callable(out):
-        for block in stream.blocks:
-            out(block)
-        return
-    path = Path(out)
+    with closing(results.blocks):  # whatever goes wrong, the walk ends here
+        if callable(out):
+            for block in results.blocks:
+                out(block)
+            return
+        path = Path(out)
+        write = _writer(path, source)
+        with replacing(path) as new:
+            write(results, new)
+
+
+def _writer(path: Path, source: object) -> Callable[[Results, Path], None]:
+    """What writes a file of that name, if it may be written."""
     write = FORMATS.get(path.suffix.lower())
     if write is None:
         raise DataError(f"cannot write {path.name!r} by the end of its name; known formats: {', '.join(FORMATS)}")
@@ -43,57 +52,56 @@ def deliver(stream: Stream, out: Out, source: object = None) -> None:
         raise DataError(f"{str(path)!r} is the file that is read; give the result another name")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to write into")
-    with replacing(path) as new:
-        write(stream, new)
+    return write
 
 
-def _write_npy(stream: Stream, path: Path) -> None:
-    first = next(stream.blocks)
+def _write_npy(results: Results, path: Path) -> None:
+    first = next(results.blocks)
     with path.open("wb") as file:
-        shape = (stream.n, *first.shape[1:])
+        shape = (results.n, *first.shape[1:])
         npy.write_array_header_1_0(
-            file, {"descr": npy.dtype_to_descr(stream.dtype), "fortran_order": False, "shape": shape}
+            file, {"descr": npy.dtype_to_descr(results.dtype), "fortran_order": False, "shape": shape}
         )
-        for block in chain([first], stream.blocks):
-            file.write(np.ascontiguousarray(block, stream.dtype).data)
+        for block in chain([first], results.blocks):
+            file.write(np.ascontiguousarray(block, results.dtype).data)
 
 
-def _write_parquet(stream: Stream, path: Path) -> None:
+def _write_parquet(results: Results, path: Path) -> None:
     from pyarrow.parquet import ParquetWriter
 
-    with ParquetWriter(path, _schema(stream)) as writer:
-        for batch in _batches(stream):
+    with ParquetWriter(path, _schema(results)) as writer:
+        for batch in _batches(results):
             writer.write_batch(batch)
 
 
-def _write_csv(stream: Stream, path: Path, separator: str = ",") -> None:
+def _write_csv(results: Results, path: Path, separator: str = ",") -> None:
     from pyarrow import csv
 
-    with csv.CSVWriter(path, _schema(stream), write_options=csv.WriteOptions(delimiter=separator)) as writer:
-        for batch in _batches(stream):
+    with csv.CSVWriter(path, _schema(results), write_options=csv.WriteOptions(delimiter=separator)) as writer:
+        for batch in _batches(results):
             writer.write_batch(batch)
 
 
-def _write_tsv(stream: Stream, path: Path) -> None:
-    _write_csv(stream, path, "\t")
+def _write_tsv(results: Results, path: Path) -> None:
+    _write_csv(results, path, "\t")
 
 
-def _schema(stream: Stream) -> Any:
+def _schema(results: Results) -> Any:
     import pyarrow as pa
 
-    return pa.schema([(name, pa.from_numpy_dtype(stream.dtype)) for name in stream.names])
+    return pa.schema([(name, pa.from_numpy_dtype(results.dtype)) for name in results.names])
 
 
-def _batches(stream: Stream) -> Iterator[Any]:
+def _batches(results: Results) -> Iterator[Any]:
     import pyarrow as pa
 
-    schema = _schema(stream)
-    for block in stream.blocks:
-        columns = block.reshape(len(block), -1).astype(stream.dtype, copy=False).T
+    schema = _schema(results)
+    for block in results.blocks:
+        columns = block.reshape(len(block), -1).astype(results.dtype, copy=False).T
         yield pa.record_batch([pa.array(np.ascontiguousarray(column)) for column in columns], schema=schema)
 
 
-FORMATS: dict[str, Callable[[Stream, Path], None]] = {
+FORMATS: dict[str, Callable[[Results, Path], None]] = {
     ".npy": _write_npy,
     ".parquet": _write_parquet,
     ".csv": _write_csv,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
 from ritz.subspace import Subspace
-from ritz.writing import Out, Stream, deliver
+from ritz.writing import Out, Results, deliver
 
 
 class Coding(Columns, TransformerMixin):
@@ -43,7 +43,7 @@ class Coding(Columns, TransformerMixin):
         if out is None:
             return self._scores(X, rows)
         names = tuple(map(str, self.get_feature_names_out()))
-        deliver(Stream(self._codes(rows), rows.shape[0], names, rows.result_dtype), out, X)
+        deliver(Results(self._codes(rows), rows.shape[0], names, rows.result_dtype), out, X)
         return None
 
     def _scores(self, X: Any, rows: Rows) -> Any:
@@ -51,7 +51,7 @@ class Coding(Columns, TransformerMixin):
         cells.note(self, X, Y)
         return cells.named(self, X, Y)
 
-    def _codes(self, rows: Rows) -> Iterator[Array]:
+    def _codes(self, rows: Rows) -> Generator[Array, None, None]:
         codes = self.subspace_.codes(rows)
         if not self.whiten:
             return codes
@@ -80,7 +80,7 @@ class Coding(Columns, TransformerMixin):
 
 
 def _given(
-    compute: Callable[[], Iterator[Array]],
+    compute: Callable[[], Generator[Array, None, None]],
     rows: Rows,
     names: tuple[str, ...],
     dtype: np.dtype[Any],
@@ -90,5 +90,5 @@ def _given(
     """Results stacked, or one after another to where they should go."""
     if out is None:
         return stack(compute(), rows.shape[0])
-    deliver(Stream(compute(), rows.shape[0], names, dtype), out, source)
+    deliver(Results(compute(), rows.shape[0], names, dtype), out, source)
     return None

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ritz import __version__
+from ritz.errors import DataError
 from ritz.journal import Journal
 from ritz.passes import UNWATCHED, Watch
 from ritz.progress import Progress
 from ritz.request import Request
 from ritz.rows import Rows
+from ritz.rows.base import Block
 from ritz.threads import pinned
-
-SAMPLE = 256  # rows that tell one set of data from another
 
 
 @contextmanager
@@ -27,27 +30,49 @@ def watching(
     """Someone who sees every pass of a fit. The checkpoint is written when it is interrupted, gone when it is done."""
     with ExitStack() as stack:
         progress = stack.enter_context(Progress()) if shown else None
-        journal = None if checkpoint is None else Journal(checkpoint, owner(rows, request))
+        journal = None if checkpoint is None else Journal(_checked(checkpoint), owner(rows, request))
         if progress is not None:
             progress.say(repr(rows))
             if journal is not None and journal.found:
                 progress.say(f"resumed after {journal.found}")
         try:
             yield UNWATCHED if progress is None and journal is None else Watch(progress, journal)
+        except DataError:  # whoever mends the data begins anew
+            if journal is not None:
+                journal.remove()
+            raise
         except BaseException:
             if journal is not None:
-                journal.write()
+                journal.write_or_warn()
             raise
         if journal is not None:
             journal.remove()
 
 
+def _checked(checkpoint: str | os.PathLike[str]) -> Path:
+    path = Path(checkpoint)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to keep the checkpoint {path.name!r} in")
+    if path.is_dir():
+        raise IsADirectoryError(f"the checkpoint {str(path)!r} is a folder; give the name of a file")
+    return path
+
+
 def owner(rows: Rows, request: Request) -> str:
-    """What a fit depends on: the rows, as far as a sample tells, the request, the version and the threads."""
-    found = hashlib.sha256()
-    for part in (__version__, rows, rows.names, request, pinned.budget(), np.__version__):
-        found.update(repr(part).encode() + b"\0")
-    sample = rows.sample(min(SAMPLE, rows.shape[0]))
-    for array in [sample] if isinstance(sample, np.ndarray) else [sample.data, sample.indices, sample.indptr]:
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()
+    """What a fit depends on: the rows, the request, the versions and the threads.
+
+    Files are known by their names, sizes and times of change; what is in memory, by a checksum of all of it.
+    """
+    parts = (__version__, rows, rows.names, request, pinned.budget(), np.__version__, rows.origin or _checksum(rows))
+    return hashlib.sha256("\0".join(map(repr, parts)).encode()).hexdigest()
+
+
+def _checksum(rows: Rows) -> Any:
+    def checksum(block: Block) -> Block:
+        parts = [block] if isinstance(block, np.ndarray) else [block.data, block.indices, block.indptr]
+        value = 0
+        for part in parts:
+            value = zlib.crc32(np.ascontiguousarray(part).data, value)
+        return np.array([value])
+
+    return hashlib.sha256(b"".join(value.tobytes() for value in rows.each(checksum))).hexdigest()

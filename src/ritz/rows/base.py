@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from copy import copy
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz import threads
-from ritz.errors import DataError
 from ritz.linalg import SKINNY, Array, cross, times, triangle
 from ritz.passes import UNWATCHED, Watch
+from ritz.rows.named import Columns
 
 Partial = TypeVar("Partial")
 Block = NDArray[Any]
@@ -33,7 +32,7 @@ LANES = 64
 SERIAL = 1 << 16  # entries below which starting threads costs more than it saves
 
 
-class Rows(ABC):
+class Rows(Columns, ABC):
     """n rows of d numbers. A source gives `shape`, `dtype`, `names` and `block`; the four verbs follow.
 
     Every pass over the data is one of `reduce`, `map`, `pairs`, `take`, given pure functions of blocks. Results
@@ -42,18 +41,15 @@ class Rows(ABC):
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
-    names: tuple[Any, ...] | None = None
     most_bytes: int = MOST_BYTES
     most_threads: int = 1 << 30
     sparse: bool = False  # whether blocks are sparse, so that nothing can be subtracted from them
     in_memory: bool = True  # whether a walk costs no reading
     transposed: bool = False  # whether products with few columns keep a transpose in memory
     density: float = 1.0  # share of the entries that are stored
-    left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source that are no numbers, and what they are
-    kept: NDArray[np.intp] | None = None  # which rows of a larger source these are
+    origin: tuple[Any, ...] = ()  # of files: their names, sizes and times of change
     about: str = ""  # what was found out about the source, for people
     watch: Watch = UNWATCHED
-    _labels: Callable[[], NDArray[Any]] | None = None
 
     @classmethod
     @abstractmethod
@@ -140,7 +136,7 @@ class Rows(ABC):
         """f of every block, stacked in order."""
         return self.watch.whole(lambda: stack(self.each(f), self.shape[0]))
 
-    def each(self, f: Callable[[Block], Block]) -> Iterator[Block]:
+    def each(self, f: Callable[[Block], Block]) -> Generator[Block, None, None]:
         """f of every block, in order, as they come: few of them are in memory at a time."""
         step, pieces = self.block_rows, self._pieces()
 
@@ -241,48 +237,11 @@ class Rows(ABC):
         j = self.position(key)
         return self.map(lambda block: np.asarray(dense(block[:, [j]])[:, 0]))
 
-    def some(self, columns: NDArray[np.intp]) -> Rows | None:
-        """The same rows with some of the columns, where the source need not read the others."""
-        return None
-
-    def position(self, key: Any) -> int:
-        """Where a column stands, by its name or its position."""
-        names = list(self.names or ())
-        if key in names:
-            return names.index(key)
-        whole = isinstance(key, int | np.integer) and not isinstance(key, bool)
-        if whole and -self.shape[1] <= key < self.shape[1]:
-            return int(key) % self.shape[1]
-        if key in self.left_out:
-            raise DataError(f"column {key!r} holds no numbers ({self.left_out[key]})")
-        known = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
-        raise DataError(f"there is no column {key!r}; there are {self.shape[1]}" + (f": {known}" if known else ""))
-
-    def labelled(self, source: Rows, key: Any) -> Self:
-        """The same rows, with a column of the source they come from as labels, read when it is asked for."""
-        if key not in source.left_out:
-            source.position(key)
-        labelled = copy(self)
-        labelled._labels = lambda: source.column(key)
-        return labelled
-
-    @property
-    def labels(self) -> NDArray[Any] | None:
-        """Values of the column that was kept aside, one for every row."""
-        if self._labels is None:
-            return None
-        values = self._labels()
-        return values if self.kept is None else values[self.kept]
-
     def watched(self, watch: Watch) -> Self:
         """The same rows, with someone who sees every pass."""
         watched = copy(self)
         watched.watch = watch
         return watched
-
-    def name(self, column: int) -> str:
-        """How messages call a column: its name where it has one, its position otherwise."""
-        return str(column) if self.names is None else repr(self.names[column])
 
     def _lane_rows(self, thin: bool) -> int:
         """Rows that a run needs to be worth a partial result of its own."""

@@ -19,7 +19,8 @@ FEWEST = 8  # rows below which a column may count upwards by chance
 
 def select(rows: Rows, columns: Iterable[Any] | None, label: Any, missing: str) -> Rows:
     """The columns asked for, or all that hold numbers; the label kept aside, missing values dealt with."""
-    columns = [columns] if isinstance(columns, str) else columns
+    if isinstance(label, list | tuple):
+        raise TypeError(f"label={label!r} must name one column, which is kept aside; leave others out with columns=")
     if columns is None:
         _announce(rows, label)
     without = [] if label is None or label in rows.left_out else [label]

@@ -9,6 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ritz.errors import DataError
 from ritz.memory import check_fits
 from ritz.rows.array import Array
@@ -67,12 +69,25 @@ def read(
     """
     from ritz.rows import as_rows
 
-    path = Path(path)
+    path, columns = Path(path), None if columns is None else _listed(columns)
     module, name = _opener(path).split(":")
     with _naming(path):
         opened = getattr(import_module(module), name)(path)
         rows = as_rows(_turned(opened) if transpose else opened)
-    return select(rows, columns, label, missing)
+    chosen = select(rows, columns, label, missing)
+    chosen.origin = (_state(path), columns, label, transpose, missing)
+    return chosen
+
+
+def _state(path: Path) -> tuple[Any, ...]:
+    """What changes when a file, or one in a folder, is written."""
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    return tuple((str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
+
+
+def _listed(columns: Any) -> list[Any]:
+    """Columns as a list, where only one was given."""
+    return [columns] if isinstance(columns, str | int | np.integer) else list(columns)
 
 
 def _turned(opened: Any) -> Any:

@@ -23,5 +23,6 @@ def check_finite(rows: Rows) -> None:
     if bad:
         row = int(np.argmax(table[:, 1] > 0))
         what = " and ".join(f"{c} {w}" for c, w in ((nan, "NaN"), (bad - nan, "infinity (inf)")) if c)
-        place = f"first at row {row}, column {rows.name(int(table[row, 2]))}"
+        row_of_source = row if rows.kept is None else int(rows.kept[row])
+        place = f"first at row {row_of_source}, column {rows.name(int(table[row, 2]))}"
         raise DataError(f"Input X contains {what}, {place}; drop or impute those rows first")

@@ -43,6 +43,7 @@ class Lines:
         spans, rows, lines = zip(*(found or self._one_by_one()), strict=True)
         self._spans: tuple[tuple[int, int], ...] = spans
         self.rows: tuple[int, ...] = rows  # of every part
+        self.longest = max(stop - start for start, stop in spans)  # bytes of a part
         self._first_lines = list(accumulate(lines, initial=dialect.skipped + 1))
 
     def part(self, i: int) -> Piece:

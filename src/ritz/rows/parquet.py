@@ -70,7 +70,8 @@ class Parquet(Streamed):
             group = self._metadata[file].row_group(i)
             chunks = (group.column(j) for j in range(group.num_columns))
             pages = max(pages, sum(min(1.75 * chunk.total_uncompressed_size, PAGE_BYTES) for chunk in chunks))
-        return 6 * self.most_bytes + int(pages) + POOL_BYTES
+        batches = 6 * min(self.most_bytes, self.dtype.itemsize * self.shape[0] * self._width)
+        return batches + int(pages) + min(POOL_BYTES, int(4 * pages))
 
     def head(self, part: int, count: int) -> Block:
         return next(self._numbers(self._first(part, count), int(self.edges[part]), count))
@@ -86,11 +87,12 @@ class Parquet(Streamed):
         return some
 
     def column(self, key: Any) -> NDArray[Any]:
-        if key not in self.left_out:
-            return super().column(key)
         import pyarrow.parquet as pq
 
-        parts = [pq.read_table(file, columns=[key]).column(0).to_numpy() for file in self._metadata]
+        if self._vector and key not in self.left_out:
+            return super().column(key)
+        name = key if key in self.left_out else self._picked[self.position(key)]
+        parts = [pq.read_table(file, columns=[name]).column(name).to_numpy() for file in self._metadata]
         return np.concatenate(parts)
 
     def _first(self, part: int, count: int) -> Any:

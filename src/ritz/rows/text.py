@@ -81,12 +81,12 @@ class Text(Streamed):
     @property
     def reading(self) -> int:
         """The text of a part, its cells and masks, and their numbers: "0," becomes 8 bytes."""
-        return 16 * PART_BYTES * (1 if self._lines.plain else self._parsers + 1)
+        return 16 * min(PART_BYTES, self._lines.longest) * (1 if self._lines.plain else 2)
 
     @property
-    def _parsers(self) -> int:
-        """Parts that are parsed side by side where they are read one after the other."""
-        return min(threads.pinned.budget(), self.most_threads)
+    def threads(self) -> int:
+        """Those that walk, or those that parse where one of them reads from the beginning."""
+        return super().threads if self._lines.plain else min(threads.pinned.budget(), self.most_threads)
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         at, end = self.edges[part : part + 2]
@@ -118,15 +118,18 @@ class Text(Streamed):
         kind = pa.float64() if numeric else pa.binary()
 
         def cells(piece: Piece) -> NDArray[Any]:
-            column = self._table(self._tidy(piece.text), [j], kind).column(0)
+            try:
+                column = self._table(self._tidy(piece.text), [j], kind).column(0)
+            except pa.ArrowException as error:
+                raise self._explained(piece, error, [j]) from error
             return np.asarray(column.to_numpy(zero_copy_only=False))
 
-        values = np.concatenate(list(threads.ordered(cells, self._lines.pieces(), self._parsers)))
+        values = np.concatenate(list(threads.ordered(cells, self._lines.pieces(), self.threads)))
         return values if numeric else np.array([cell.decode("utf-8", "replace").strip() for cell in values], object)
 
     def _ahead(self) -> Iterator[Block]:
         """All parts in order, while the next ones are being parsed."""
-        return threads.ordered(self._values, self._lines.pieces(), self._parsers)
+        return threads.ordered(self._values, self._lines.pieces(), self.threads)
 
     def _values(self, piece: Piece) -> Block:
         """The numbers in a text, NaN where they are missing."""
@@ -137,7 +140,7 @@ class Text(Streamed):
             values = self._cells(text)
             return self._columns(text) if values is None else values
         except (ArrowException, _Ragged) as error:
-            raise self._explained(piece, error) from error
+            raise self._explained(piece, error, self._picked) from error
 
     def _tidy(self, text: bytes) -> bytes:
         """The text without blank lines, with one separator where there was a run of blanks."""
@@ -206,7 +209,7 @@ class Text(Streamed):
             check_utf8=False,
         )
 
-    def _explained(self, piece: Piece, error: Exception) -> DataError:
+    def _explained(self, piece: Piece, error: Exception, columns: list[int]) -> DataError:
         """Where the text first departs from the dialect."""
         dialect, width = self.dialect, len(self.dialect.numeric)
         line, start = piece.line, 0
@@ -215,7 +218,7 @@ class Text(Streamed):
             cells = fields(row, dialect.separator, dialect.runs) if row else []
             if cells and len(cells) != width:
                 return DataError(f"line {line} of {self._path} has {len(cells)} cells, not {width}: {row[:60]!r}")
-            for j in self._picked if cells else []:
+            for j in columns if cells else []:
                 if not is_number(cells[j], dialect.decimal) and not is_missing(cells[j]):
                     advice = "pass columns= without it, or mark missing values as NA"
                     place = f"line {line} of {self._path}, column {self._name(j)}"

@@ -1,0 +1,62 @@
+"""Columns of rows by name: where they stand, what they hold, and which of them is kept aside as labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from copy import copy
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+
+
+class Columns:
+    """What rows know of their columns."""
+
+    shape: tuple[int, int]
+    column: Any  # all values of one of them
+    names: tuple[Any, ...] | None = None
+    _labels: Callable[[], NDArray[Any]] | None = None
+    kept: NDArray[np.intp] | None = None  # which rows of a larger source these are
+    left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source that are no numbers, and what they are
+
+    def some(self, columns: NDArray[np.intp]) -> Self | None:
+        """The same rows with some of the columns, where the source need not read the others."""
+        return None
+
+    def position(self, key: Any) -> int:
+        """Where a column stands, by its name or its position."""
+        names = list(self.names or ())
+        if not isinstance(key, Hashable):
+            raise TypeError(f"a column is known by its name or its position, not by {key!r}")
+        if key in names:
+            return names.index(key)
+        if isinstance(key, int | np.integer) and not isinstance(key, bool) and -self.shape[1] <= key < self.shape[1]:
+            return int(key) % self.shape[1]
+        if key in self.left_out:
+            raise DataError(f"column {key!r} holds no numbers ({self.left_out[key]})")
+        known = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
+        raise DataError(f"there is no column {key!r}; there are {self.shape[1]}" + (f": {known}" if known else ""))
+
+    def labelled(self, source: Columns, key: Any) -> Self:
+        """The same rows, with a column of the source they come from as labels, read when it is asked for."""
+        if key not in source.left_out:
+            source.position(key)
+        labelled = copy(self)
+        labelled._labels = lambda: source.column(key)
+        return labelled
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """Values of the column that was kept aside, one for every row."""
+        if self._labels is None:
+            return None
+        values = self._labels()
+        return values if self.kept is None else values[self.kept]
+
+    def name(self, column: int) -> str:
+        """How messages call a column: its name where it has one, its position otherwise."""
+        return str(column) if self.names is None else repr(self.names[column])
