@@ -31,7 +31,9 @@ def test_numerics_do_not_import_scikit_learn():
 
 
 def test_public_names():
-    assert python("from ritz import PCA, eigen, solvers, plan, compare; print(PCA.__module__)").startswith("ritz")
+    assert python("from ritz import PCA, eigen, solvers, read, plan, merge, compare; print(PCA.__module__)").startswith(
+        "ritz"
+    )
 
 
 @pytest.mark.parametrize(

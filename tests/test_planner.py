@@ -73,7 +73,7 @@ def test_more_components_make_a_decomposition_worth_its_while():
 
 def test_mle_and_shares_need_what_they_need():
     assert ritz.plan(rows(20_000, 2000), "mle", memory_limit="64GB").solver == "covariance"
-    assert ritz.plan(rows(20_000, 2000), 0.9, memory_limit="64GB").memory > 0
+    assert ritz.plan(rows(20_000, 2000), 0.9, memory_limit="64GB").solver in ("krylov", "covariance")
 
 
 @pytest.mark.parametrize("shape", [(20_000, 2000), (1_000_000, 200), (2000, 20_000), (5000, 5000), (300, 9000)])

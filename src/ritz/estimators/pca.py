@@ -46,9 +46,9 @@ class PCA(Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     whiten : bool
         Divide scores by their standard deviation; components without variance give 0.
     svd_solver : str or solver object
-        "auto", "covariance", "gram", "svd", "power", "orthogonal", scikit-learn's "full" and "covariance_eigh", or
-        an object such as ``ritz.solvers.Power(max_iter=500)``. Only "auto" goes on to another solver when the
-        certificate falls short.
+        "auto", "covariance", "gram", "svd", "krylov", "power", "orthogonal", scikit-learn's "full" (svd),
+        "covariance_eigh" (covariance), "arpack" and "randomized" (krylov), or an object such as
+        ``ritz.solvers.Power(max_iter=500)``. Only "auto" goes on to another solver when the certificate falls short.
     tol : float
         The accuracy asked for; 0 for the best the arithmetic allows.
     ddof : int
@@ -58,9 +58,9 @@ class PCA(Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     memory_limit : int or str, optional
         Bytes beside the data that a fit may take, such as "2GB". `partial_fit` sketches rows too wide for it.
     iterated_power : int or "auto"
-        Most passes of the orthogonal solver.
+        Most passes of the orthogonal and krylov solvers.
     n_oversamples : int
-        Extra columns of the orthogonal solver's block.
+        Extra columns of their blocks.
     power_iteration_normalizer : str
         Accepted for compatibility: bases are always orthonormal.
     random_state : int, RandomState or None
