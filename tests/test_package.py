@@ -31,7 +31,8 @@ def test_numerics_do_not_import_scikit_learn():
 
 
 def test_public_names():
-    assert python("from ritz import PCA, eigen, solvers, read, plan, merge, compare; print(PCA.__module__)").startswith(
+    names = "PCA, eigen, solvers, read, plan, merge, compare"
+    assert python(f"from ritz import {names}; print(PCA.__module__)").startswith("ritz")
         "ritz"
     )
 
