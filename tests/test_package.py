@@ -33,8 +33,6 @@ def test_numerics_do_not_import_scikit_learn():
 def test_public_names():
     names = "PCA, eigen, solvers, read, plan, merge, compare"
     assert python(f"from ritz import {names}; print(PCA.__module__)").startswith("ritz")
-        "ritz"
-    )
 
 
 @pytest.mark.parametrize(

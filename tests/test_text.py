@@ -139,7 +139,7 @@ def test_any_table_comes_back(tmp_path_factory, cells, words, separator, size):
         ("# x\n\na,b\n" + "1,2\n" * 500 + "3,1e5x\n", "line 504 of .*, column 'b': '1e5x' is no number"),
         ('a,b\n"1",2\n' + "1,2\n" * 500 + '"3",four\n', "line 503 of .*, column 'b': 'four' is no number"),
         ("a,b,w\n" + "1,2,x\n" * 500 + '3,?,"x\ny,z"\n4,0x10,w\n', "line 504 of .*, column 'b': '0x10' is no number"),
-        ('a,b\n1,"2\n3,4\n', "a quote that is opened but never closed"),
+        ('a,b\n1,"2\n3,4\n', "line 2 of .* has a quote that does not open a cell or is never closed"),
         ("", "holds no rows"),
         ("a,b\n", "holds a header and no rows"),
         ("x,y\nfoo,bar\n", "no column .* holds numbers; the text was read as separated by commas"),
@@ -277,3 +277,71 @@ def test_one_wrong_cell_among_numbers_is_a_mistake_and_not_a_reason_to_leave_the
     path = written(tmp_path / "x.csv", "size,weight\n" + "1.5,70\n" * 10 + "1.6,7O\n")
     with pytest.raises(DataError, match=r"line 12 of .*, column 'weight': '7O' is no number, unlike others"):
         values(read(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('t,a,b\nx,1,2\n5" pipe,3,4\n7in,5,7\n', "line 3 of .* has a quote that does not open a cell"),
+        ("t,a\n" + "".join(f'{i}" pipe,{i}\n' for i in range(9)), "line 2 of .* has a quote"),
+        ("a,b\r\r\n1,2\r\r\n3,4\r\r\n5,7\r\r\n", "cannot be read as a table|carriage return"),
+        ("a,b\n" + "1,2\n" * 300 + "1\r5,2\n3\r6,4\n7,8\n9,10\n", "line 302 of .* has a carriage return inside"),
+        ("a,b\n1,2\n" + "x" * 140_000 + ",4\n", "cannot be read as a table|holds"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::ritz.errors.ColumnWarning")
+def test_what_could_be_read_wrongly_is_not_read(tmp_path, text, message):
+    path = written(tmp_path / "x.csv", text)
+    with pytest.raises(DataError, match=f"(?s){message}"):
+        values(read(path))
+
+
+@pytest.mark.filterwarnings("ignore::ritz.errors.ColumnWarning")
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("name;city;n;val\nA;X;1;1,5\nB;Y;2;2,7\nC;Z;4;3,9\n", ("n", "val"), [[1, 1.5], [2, 2.7], [4, 3.9]]),
+        ("name\tcity\tval\nA\tX\t1,5\nB\tY\t2,7\n", ("val",), [[1.5], [2.7]]),
+        ("A;X;1,5\nB;Y;2,7\n", (2,), [[1.5], [2.7]]),
+        ("d;a\n01.02.2020;1,5\n02.02.2020;2,5\n", ("a",), [[1.5], [2.5]]),
+        ("0,1,2\n0.5,1.5,2\n1,2,3.5\n", ("0", "1", "2"), [[0.5, 1.5, 2], [1, 2, 3.5]]),
+        ("country,1990,1991,1992\nA,1.5,2,3\nB,2.5,3,4\n", ("1990", "1991", "1992"), [[1.5, 2, 3], [2.5, 3, 4]]),
+        ('"","1990","1992"\nA,1,2\nB,2,3\n', ("1990", "1992"), [[1, 2], [2, 3]]),
+        ("1,2,3\n2,1,3\n3,1,2\n", None, [[1, 2, 3], [2, 1, 3], [3, 1, 2]]),
+        ("a,b\n1,2,\n3,4,\n", ("a", "b"), [[1, 2], [3, 4]]),
+        ("x\n1,5\n2,5\n", ("x",), [[1.5], [2.5]]),
+        ("a,b\r1, NA \r3,4", ("a", "b"), [[1, np.nan], [3, 4]]),
+        ("sep=^\na^b\n1^2\n3^4\n", ("a", "b"), [[1, 2], [3, 4]]),
+        ('"New  York" 1.5 2.5\n"Rome" 2 3\n', (1, 2), [[1.5, 2.5], [2, 3]]),
+        (" 1.0  2.0\n 3.0  4.0\n   \n", None, [[1, 2], [3, 4]]),
+        ("# made by x, y\na,b\n1,2\n3,4\n", ("a", "b"), [[1, 2], [3, 4]]),
+        ("#a,b\n1,2\n3,4\n", ("#a", "b"), [[1, 2], [3, 4]]),
+    ],
+)
+def test_tables_as_people_write_them(tmp_path, text, names, expected):
+    rows = read(written(tmp_path / "x.csv", text))
+    assert rows.names == names
+    assert np.array_equal(values(rows), expected, equal_nan=True)
+
+
+def test_utf16_without_a_last_line_end(tmp_path):
+    rows = read(written(tmp_path / "x.csv", "a;b\n1,5;2", "utf-16"))
+    assert np.array_equal(values(rows), [[1.5, 2]])
+
+
+def test_positions_count_the_columns_of_the_file(tmp_path):
+    bare = written(tmp_path / "bare.csv", "5.1,3.5,a\n4.9,3.0,b\n6.1,2.0,a\n")
+    rows = read(bare, label=-1)
+    assert (rows.shape, list(rows.labels)) == ((3, 2), ["a", "b", "a"])
+    named = written(tmp_path / "named.csv", "n,a,b\nA,1,2\nB,3,4\n")
+    assert list(read(named, label=0).labels) == ["A", "B"]
+    assert read(named, columns=[1]).names == ("a",)
+    with pytest.raises(DataError, match="'n' holds no numbers"):
+        read(named, columns=[0])
+
+
+def test_labels_with_gaps_and_of_another_encoding(tmp_path):
+    path = written(tmp_path / "x.csv", "g,a\n" + " NA ,2\n1,3\n" * 3)
+    assert np.array_equal(read(path, label="g").labels, [np.nan, 1.0] * 3, equal_nan=True)
+    text = b"w,a\n" + b"x,1\n" * 400_000 + "Müller,2\n".encode("latin-1")
+    assert read(written(tmp_path / "y.csv", text), label="w").labels[-1] == "Müller"

@@ -21,6 +21,7 @@ def select(rows: Rows, columns: Iterable[Any] | None, label: Any, missing: str) 
     """The columns asked for, or all that hold numbers; the label kept aside, missing values dealt with."""
     if isinstance(label, list | tuple):
         raise TypeError(f"label={label!r} must name one column, which is kept aside; leave others out with columns=")
+    label = None if label is None else rows.resolved(label)
     if columns is None:
         _announce(rows, label)
     without = [] if label is None or label in rows.left_out else [label]

@@ -17,10 +17,12 @@ MISSING = (
     "NULL", "Null", "None", "none", "NaT", "missing", "?", ".", "-", "--", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN",
     "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?",
 )  # fmt: skip
-SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas", " ": "blanks"}  # tried in this order
 NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?)\s*", re.IGNORECASE | re.ASCII)
 MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 LINES, FEWEST, LETTERS = 200, 6, 1 << 19  # looked at: so many lines, fewer where they are long
+FEWEST_COUNTED = 3  # columns that must be counted by a header of numbers
+QUOTED = re.compile(r'"[^"]*"')
 MOSTLY = 0.8  # share of numbers that makes a column one of numbers
 COMMENTS = ("#", "%")
 
@@ -56,7 +58,7 @@ class Dialect:
 
     def __str__(self) -> str:
         parts = [
-            f"separated by {'runs of blanks' if self.runs else SEPARATORS[self.separator] + 's'}",
+            f"separated by {'runs of blanks' if self.runs else SEPARATORS.get(self.separator, repr(self.separator))}",
             "decimal comma" if self.decimal == "," else "decimal point",
             "names in the header" if self.header else "no header",
             self.encoding + (" with a byte-order mark" if self.mark else ""),
@@ -64,8 +66,8 @@ class Dialect:
         return ", ".join(parts)
 
 
-def detect(head: bytes, where: str, tabs: bool = False) -> Dialect:
-    """The dialect of a file from its first lines; the last one may be cut off, unless it ends with a line end.
+def detect(head: bytes, where: str, whole: bool = True, tabs: bool = False) -> Dialect:
+    """The dialect of a file from its first lines; unless they are the whole of it, the last one may be cut off.
 
     Examples
     --------
@@ -75,28 +77,36 @@ def detect(head: bytes, where: str, tabs: bool = False) -> Dialect:
     >>> dialect.names, dialect.numeric
     (('größe', 'gewicht'), (True, True))
     """
-    encoding, mark, text = _decoded(head, where)
+    try:
+        return _detected(*_decoded(head, where), where, whole, tabs)
+    except csv.Error as error:
+        raise DataError(f"{where} cannot be read as a table: {error}") from error
+
+
+def _detected(encoding: str, mark: bool, text: str, where: str, whole: bool, tabs: bool) -> Dialect:
     newline = "\n" if "\n" in text or "\r" not in text else "\r"
     lines = text.replace("\r\n", "\n").replace(newline, "\n").split("\n")
-    whole = lines[:-1] or lines
-    skipped, separator = _preamble(whole)
-    whole = whole[skipped : skipped + max(FEWEST, LETTERS // max(1, *map(len, whole)))]
-    if not any(whole):
+    lines = lines if whole and lines[-1] else lines[:-1]
+    skipped, separator = _preamble(lines)
+    lines = lines[skipped : skipped + max(FEWEST, LETTERS // max(1, *map(len, lines)))] if lines else []
+    if not any(lines):
         raise DataError(f"{where} holds no rows")
-    separator, decimal = _separator(whole, separator or ("\t" if tabs else None))
-    runs = separator == " " and any("  " in line or line[:1].isspace() for line in whole)
-    table = _cells(whole, separator, runs)
-    header = _has_header(table, decimal)
+    separator, decimal = _separator(lines, separator or ("\t" if tabs else None))
+    runs = separator == " " and any("  " in (plain := QUOTED.sub("", line)) or plain[:1] == " " for line in lines)
+    table = _cells(lines, separator, runs)
+    header = _has_header(table, decimal, lines)
     first, rows = (table[0], table[1:]) if header else ([], table)
     if header and not rows:
         raise DataError(f"{where} holds a header and no rows")
-    width = _width(rows, len(first), where) if rows else 0
-    first = ["", *first] if header and len(first) < width else first
+    width = _width(rows, len(first), where)
+    kinds = [_kind([row[j] for row in rows if len(row) > j], decimal) for j in range(width)]
+    numeric, empty = zip(*kinds, strict=True)
+    if header and len(first) < width:  # R leaves the names of rows unnamed; others end every row with a separator
+        first = [*first, ""] if empty[-1] else ["", *first]
     names = _told_apart([cell.strip() for cell in first]) if header else None
     renamed = tuple((cell, name) for cell, name in zip(first, names or (), strict=False) if cell.strip() != name)
-    numeric, empty = zip(*(_kind([row[j] for row in rows if len(row) > j], decimal) for j in range(width)), strict=True)
     lines_of_header = 1 + sum(cell.count("\n") for cell in first) if header else 0
-    skipped += lines_of_header + _blank_before(whole, header)
+    skipped += lines_of_header + _blank_before(lines, header)
     return Dialect(encoding, mark, separator, decimal, newline, runs, header, skipped, names, numeric, empty, renamed)
 
 
@@ -114,7 +124,7 @@ def is_missing(cell: str) -> bool:
 
 def fields(line: str, separator: str, runs: bool) -> list[str]:
     """The cells of one line."""
-    return line.split() if runs else next(csv.reader([line], delimiter=separator), [])
+    return next(csv.reader([line.strip() if runs else line], delimiter=separator, skipinitialspace=runs), [])
 
 
 def _decoded(head: bytes, where: str) -> tuple[str, bool, str]:
@@ -146,7 +156,8 @@ def _preamble(lines: list[str]) -> tuple[int, str | None]:
 def _named_by_comment(line: str, following: list[str]) -> bool:
     """Whether a line that begins like a comment is the header: it has as many cells as the next one."""
     nexts = next((other for other in following if other.strip()), "")
-    return any(mark in line and line.count(mark) == nexts.count(mark) for mark in ",;\t|")
+    marks = [mark for mark in ",;\t|" if mark in line and line.count(mark) == nexts.count(mark)]
+    return any(is_number(cell) for mark in marks for cell in nexts.split(mark))
 
 
 def _separator(lines: list[str], given: str | None) -> tuple[str, str]:
@@ -155,39 +166,59 @@ def _separator(lines: list[str], given: str | None) -> tuple[str, str]:
     for separator in [given] if given else SEPARATORS:
         try:
             table = _cells(lines, separator, runs=separator == " ")
-        except csv.Error:  # one cell of more than 100,000 characters
+        except csv.Error:  # one cell of more than 100,000 characters, or a line end inside a line
             continue
-        table = table[1:] or table
-        width, count = Counter(map(len, table)).most_common(1)[0]
+        rows = table[1:] or table
+        width, count = Counter(map(len, rows)).most_common(1)[0]
         if width < 2 and not given:
             continue
-        cells = [cell for row in table for cell in row[:1000] if not is_missing(cell)]
+        cells = [cell for row in rows for cell in row[:1000] if not is_missing(cell)]
+        foreign = sum(any(mark in cell for mark in ";\t|") for cell in cells) / max(1, len(cells))
+        fitting = count / len(rows) * (1.0 if len(table[0]) == width else 0.5) * (1 - foreign)
         for decimal in ".," if separator != "," else ".":
             numbers = sum(is_number(cell, decimal) for cell in cells) / max(1, len(cells))
-            score = count / len(table) * (0.1 + numbers)
+            score = fitting * (0.1 + numbers)
             if score > best[0]:
                 best = score, separator, decimal
-    if best[0] < 0 and all(is_number(line, ",") or is_missing(line) for line in lines[1:LINES]):
-        return ";", "," if any("," in line for line in lines[1:]) else "."
+    if best[1] == "," and not given and _one_column(lines):
+        return ";", ","
     return best[1], best[2]
+
+
+def _one_column(lines: list[str]) -> bool:
+    """Whether commas are decimal signs of the only column: every line is such a number, and the header has none."""
+    rows = lines[1:] or lines
+    return "," not in lines[0] and all(is_number(line, ",") or is_missing(line) for line in rows)
 
 
 def _cells(lines: list[str], separator: str, runs: bool) -> list[list[str]]:
     """The cells of the first lines that are not blank."""
-    some = (line for line in islice(lines, 4 * LINES) if line.strip("\r"))
-    table = (line.split() for line in some) if runs else csv.reader((f"{s}\n" for s in some), delimiter=separator)
+    some = (line.strip() if runs else line for line in islice(lines, 4 * LINES) if line.strip("\r"))
+    table = csv.reader((f"{line}\n" for line in some), delimiter=separator, skipinitialspace=runs)
     return [row for row in islice(table, LINES) if row]
 
 
-def _has_header(table: list[list[str]], decimal: str) -> bool:
-    """Whether the first line names columns: text stands over numbers there, or there is nothing but distinct text."""
+def _has_header(table: list[list[str]], decimal: str, lines: list[str]) -> bool:
+    """Whether the first line names columns: text over numbers, nothing but text, or numbers that count the columns."""
     first, rows = table[0], table[1:]
     text = [not (is_number(cell, decimal) or is_missing(cell)) for cell in first]
     below = [[row[j] for row in rows if len(row) > j and not is_missing(row[j])] for j in range(len(first))]
     over_numbers = [cells and sum(is_number(cell, decimal) for cell in cells) > len(cells) / 2 for cells in below]
     if any(t and over for t, over in zip(text, over_numbers, strict=True)):
         return True
-    return all(text) and not any(over_numbers)
+    if any(over_numbers):
+        quoted = lines[0].count('"') >= 2 * len(first) and not any('"' in line for line in lines[1:])
+        return bool(rows) and (quoted or _counts(first, below))
+    return all(text)
+
+
+def _counts(first: list[str], below: list[list[str]]) -> bool:
+    """Whether a line of numbers counts, as years do and as pandas numbers columns, while those below have fractions."""
+    numbers = [cell.strip() for cell in first if cell.strip().isdigit()]
+    consecutive = [int(number) - j for j, number in enumerate(numbers)]
+    if len(numbers) < FEWEST_COUNTED or len(set(consecutive)) > 1:
+        return False
+    return any(not cell.strip().lstrip("-").isdigit() and is_number(cell) for cells in below for cell in cells)
 
 
 def _width(rows: list[list[str]], named: int, where: str) -> int:

@@ -39,7 +39,7 @@ class Lines:
         self._path, self._dialect = path, dialect
         self._newline = dialect.newline.encode()
         self.plain = _compression(path) is None and dialect.encoding == "utf-8"
-        found = self._side_by_side() if self.plain else None
+        found = self._side_by_side() if self.plain and not dialect.runs else None
         spans, rows, lines = zip(*(found or self._one_by_one()), strict=True)
         self._spans: tuple[tuple[int, int], ...] = spans
         self.rows: tuple[int, ...] = rows  # of every part
@@ -108,20 +108,38 @@ class Lines:
 
     def _one_by_one(self) -> list[tuple[tuple[int, int], int, int]]:
         """The same where quotes may hold line ends, or lines are blank, or only the beginning can be reached."""
-        found = []
+        found: list[tuple[tuple[int, int], int, int]] = []
         for start, text in self._texts():
             whole = self._ended(text)
+            self._check_quotes(whole, self._dialect.skipped + 1 + sum(lines for *_, lines in found))
             blank = self._blank(whole, self.ends(whole))
             found.append(((start, start + len(text)), int(np.count_nonzero(~blank)), whole.count(self._newline)))
         if not found:
             raise DataError(f"{self._path} holds no rows")
         return found
 
+    def _check_quotes(self, text: bytes, line: int) -> None:
+        """Quotes open a cell at its beginning and close it at its end; another one could hide the ends of rows."""
+        places = np.flatnonzero(np.frombuffer(text, np.uint8) == QUOTE)
+        around = np.frombuffer(b"\n" + text + b"\n", np.uint8)
+        allowed = np.frombuffer(b'\r\n" ' + self._dialect.separator.encode(), np.uint8)
+        beside = np.where(np.arange(len(places)) % 2 == 0, around[places], around[places + 2])
+        wrong = places[~np.isin(beside, allowed)]
+        if len(wrong) or len(places) % 2:
+            at = line + text.count(self._newline, 0, int((wrong if len(wrong) else places[-1:])[0]))
+            raise DataError(
+                f"line {at} of {self._path} has a quote that does not open a cell or is never closed; remove it, or "
+                "double it and put the cell in quotes"
+            )
+
     def _blank(self, text: bytes, ends: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Of lines that end there, which are blank."""
         codes = np.frombuffer(text, np.uint8)
         lengths = np.diff(ends, prepend=-1) - 1
-        return (lengths == 0) | ((lengths == 1) & (codes[ends - 1] == RETURN))
+        blank = (lengths == 0) | ((lengths == 1) & (codes[ends - 1] == RETURN))
+        if self._dialect.runs:
+            blank |= [not text[end - length : end].strip() for end, length in zip(ends, lengths, strict=True)]
+        return blank
 
     def _texts(self) -> Iterator[tuple[int, bytes]]:
         """The rows in order, in texts that end with a row, and where they begin."""
@@ -137,8 +155,6 @@ class Lines:
                 elif len(text) > LONGEST:
                     raise DataError(f"{self._path} has a row of over {LONGEST} bytes, or a quote is left open")
         if text.strip():
-            if not len(self.ends(self._ended(text))):
-                raise DataError(f"{self._path} has a quote that is opened but never closed, at byte {at} or later")
             yield at, text
 
     def _begin(self, stream: Any) -> tuple[bytes, int]:
@@ -168,16 +184,16 @@ def quoted(codes: NDArray[np.uint8]) -> NDArray[Any]:
     return np.cumsum(codes == QUOTE, dtype=np.uint8) & 1
 
 
-def first_lines(path: Path) -> bytes:
-    """The beginning of a file: some lines, or all there are."""
+def first_lines(path: Path) -> tuple[bytes, bool]:
+    """The beginning of a file: some lines, or all there are, and whether they are."""
     size = HEAD_BYTES
     while True:
         with damage(path), _opened(path) as stream:
             head: bytes = stream.read(size)
         if len(head) < size:
-            return head if head.endswith((b"\n", b"\r")) else head + b"\n"
+            return head, True
         if head.count(b"\n") + head.count(b"\r") > HEAD_LINES:
-            return head
+            return head, False
         if size > LONGEST:
             raise DataError(f"{path} has fewer than {HEAD_LINES} lines in its first {size} bytes: that is no table")
         size *= 4

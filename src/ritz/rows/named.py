@@ -19,6 +19,7 @@ class Columns:
     shape: tuple[int, int]
     column: Any  # all values of one of them
     names: tuple[Any, ...] | None = None
+    keys: tuple[Any, ...] | None = None  # of all columns of the source, where some are left out
     _labels: Callable[[], NDArray[Any]] | None = None
     kept: NDArray[np.intp] | None = None  # which rows of a larger source these are
     left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source that are no numbers, and what they are
@@ -27,17 +28,24 @@ class Columns:
         """The same rows with some of the columns, where the source need not read the others."""
         return None
 
-    def position(self, key: Any) -> int:
-        """Where a column stands, by its name or its position."""
-        names = list(self.names or ())
+    def resolved(self, key: Any) -> Any:
+        """The name of a column that may be known by its position in the source, which counts those left out too."""
         if not isinstance(key, Hashable):
             raise TypeError(f"a column is known by its name or its position, not by {key!r}")
+        known = self.keys or ()
+        if key in known or not isinstance(key, int | np.integer) or not -len(known) <= key < len(known):
+            return key
+        return known[key]
+
+    def position(self, key: Any) -> int:
+        """Where a column stands, by its name or its position."""
+        names, key = list(self.names or ()), self.resolved(key)
         if key in names:
             return names.index(key)
-        if isinstance(key, int | np.integer) and not isinstance(key, bool) and -self.shape[1] <= key < self.shape[1]:
-            return int(key) % self.shape[1]
         if key in self.left_out:
             raise DataError(f"column {key!r} holds no numbers ({self.left_out[key]})")
+        if isinstance(key, int | np.integer) and not isinstance(key, bool) and -self.shape[1] <= key < self.shape[1]:
+            return int(key) % self.shape[1]
         known = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
         raise DataError(f"there is no column {key!r}; there are {self.shape[1]}" + (f": {known}" if known else ""))
 

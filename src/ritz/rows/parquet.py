@@ -91,6 +91,7 @@ class Parquet(Streamed):
 
         if self._vector and key not in self.left_out:
             return super().column(key)
+        key = self.resolved(key)
         name = key if key in self.left_out else self._picked[self.position(key)]
         parts = [pq.read_table(file, columns=[name]).column(name).to_numpy() for file in self._metadata]
         return np.concatenate(parts)
@@ -193,7 +194,7 @@ class Parquet(Streamed):
         if not picked:
             raise DataError(f"no column holds numbers; there are {', '.join(map(repr, names[:8])) or 'no columns'}")
         kinds = {f.name: "beside vectors" if vectors else str(f.type) for f in self._schema if f.name not in picked}
-        self.left_out = kinds
+        self.left_out, self.keys = kinds, None if vectors else tuple(names)
         return bool(vectors), tuple(picked)
 
     def _vector_width(self) -> int:

@@ -23,7 +23,7 @@ from ritz.rows.dialect import MISSING, Dialect, detect, fields, is_missing, is_n
 from ritz.rows.lines import PART_BYTES, QUOTE, Lines, Piece, first_lines, quoted
 from ritz.rows.streamed import Streamed
 
-ZERO = b"0"[0]
+ZERO, NEWLINE = b"0"[0], b"\n"[0]
 BLANKS = re.compile(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)")
 UNUSED = "\x1f"  # a character that no cell holds, for columns of cells
 WHOLE = 1 << 30  # bytes that pyarrow may take for one block: all of a part
@@ -39,11 +39,12 @@ class Text(Streamed):
     """Numbers between separators. A plain file is parsed in parts side by side, any other in order, some ahead."""
 
     tabular = True
+    keys: tuple[Any, ...]
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        head = first_lines(path)
-        self.dialect: Dialect = detect(head, str(path), tabs=".tsv" in path.suffixes[-2:])
+        head, whole = first_lines(path)
+        self.dialect: Dialect = detect(head, str(path), whole, tabs=".tsv" in path.suffixes[-2:])
         self.about = str(self.dialect)
         self._choose_columns()
         self._lines = Lines(path, self.dialect)
@@ -64,7 +65,7 @@ class Text(Streamed):
             for key, numeric, empty in kinds
             if not numeric or (empty and key in nameless)
         }
-        self._keys = keys
+        self.keys = keys
         self._picked = [j for j, key in enumerate(keys) if key not in self.left_out]
         if not self._picked:
             raise DataError(f"no column of {self._path} holds numbers; the text was read as {dialect}")
@@ -91,12 +92,12 @@ class Text(Streamed):
     def stream(self, part: int, step: int) -> Iterator[Block]:
         at, end = self.edges[part : part + 2]
         for values in [self._values(self._lines.part(part))] if self._lines.plain else self._ahead():
-            yield from (values[i : i + step] for i in range(0, len(values), step))
             at += len(values)
-        if at != end:  # quotes open a cell only at its beginning, but they were counted wherever they stand
-            raise DataError(
-                f"{self._path} has quotes inside cells that are not quoted, so that its rows cannot be told"
-            )
+            if at > end or (self._lines.plain and at < end):  # before anyone works with rows that are not there
+                raise DataError(
+                    f"{self._path} was counted as {end} rows up to here, but parsed as {at}; did it change?"
+                )
+            yield from (values[i : i + step] for i in range(0, len(values), step))
 
     def head(self, part: int, count: int) -> Block:
         piece = self._lines.part(part) if self._lines.plain else next(self._lines.pieces())
@@ -113,19 +114,19 @@ class Text(Streamed):
     def column(self, key: Any) -> NDArray[Any]:
         import pyarrow as pa
 
-        j = self._keys.index(key) if key in self.left_out else self._picked[self.position(key)]
-        numeric = self.dialect.numeric[j]
-        kind = pa.float64() if numeric else pa.binary()
+        key = self.resolved(key)
+        if key not in self.left_out:
+            return self.some(np.array([self.position(key)])).map(lambda block: block[:, 0].copy())
+        j = self.keys.index(key)
 
         def cells(piece: Piece) -> NDArray[Any]:
             try:
-                column = self._table(self._tidy(piece.text), [j], kind).column(0)
+                column = self._table(self._tidy(piece.text), [j], pa.binary()).column(0)
             except pa.ArrowException as error:
-                raise self._explained(piece, error, [j]) from error
-            return np.asarray(column.to_numpy(zero_copy_only=False))
+                raise self._explained(piece, error, []) from error
+            return np.array([_decoded(cell).strip() for cell in column.to_pylist()], object)
 
-        values = np.concatenate(list(threads.ordered(cells, self._lines.pieces(), self.threads)))
-        return values if numeric else np.array([cell.decode("utf-8", "replace").strip() for cell in values], object)
+        return np.concatenate(list(threads.ordered(cells, self._lines.pieces(), self.threads)))
 
     def _ahead(self) -> Iterator[Block]:
         """All parts in order, while the next ones are being parsed."""
@@ -146,7 +147,8 @@ class Text(Streamed):
         """The text without blank lines, with one separator where there was a run of blanks."""
         if self.dialect.runs:
             text = BLANKS.sub(b"", re.sub(rb"[ \t]+", b" ", text))
-        return self._lines.without_blank(text)
+        text = self._lines.without_blank(text)
+        return text.replace(b"\r", b"\n") if self.dialect.newline == "\r" else text
 
     def _cells(self, text: bytes) -> Block | None:
         """Every cell as a line of one column; None where quotes hold what separates cells elsewhere."""
@@ -155,14 +157,14 @@ class Text(Streamed):
 
         width, dialect = len(self.dialect.numeric), self.dialect
         codes = np.frombuffer(text, np.uint8)
-        separators, ends = codes == ord(dialect.separator), codes == ord(dialect.newline)
+        separators, ends = codes == ord(dialect.separator), codes == NEWLINE
         stops = separators | ends
         if QUOTE in text and (quoted(codes) & stops).any():
             return None
         places = np.flatnonzero(stops)
         if len(places) % width or not _rectangular(ends[places].reshape(-1, width)):
             raise _Ragged
-        cells = codes - separators * np.uint8((ord(dialect.separator) - ord(dialect.newline)) % 256)
+        cells = codes - separators * np.uint8((ord(dialect.separator) - NEWLINE) % 256)
         if QUOTE in text:
             cells[codes == QUOTE] = ord(" ")
         _overwrite(cells, places, [j for j, numeric in enumerate(dialect.numeric) if not numeric], width)
@@ -175,6 +177,8 @@ class Text(Streamed):
             _overwrite(cells, places, sorted(set(range(width)) - set(self._picked)), width)
             trimmed = BLANKS.sub(b"", cells.tobytes())
             column = csv.read_csv(pa.BufferReader(trimmed), read, parse, convert).column(0)
+        if len(column) != len(places):  # pyarrow takes a carriage return inside a line for its end
+            raise _Ragged
         values = column.to_numpy(zero_copy_only=False).reshape(-1, width)
         return values if len(self._picked) == width else values[:, self._picked]
 
@@ -214,8 +218,10 @@ class Text(Streamed):
         dialect, width = self.dialect, len(self.dialect.numeric)
         line, start = piece.line, 0
         for end in self._lines.ends(piece.text):
-            row = piece.text[start:end].decode("utf-8", "replace").rstrip("\r")
-            cells = fields(row, dialect.separator, dialect.runs) if row else []
+            row = piece.text[start:end].decode("utf-8", "replace").removesuffix("\r")
+            if "\r" in row and dialect.newline == "\n":
+                return DataError(f"line {line} of {self._path} has a carriage return inside: {row[:60]!r}")
+            cells = fields(row, dialect.separator, dialect.runs) if row.strip() else []
             if cells and len(cells) != width:
                 return DataError(f"line {line} of {self._path} has {len(cells)} cells, not {width}: {row[:60]!r}")
             for j in columns if cells else []:
@@ -227,7 +233,15 @@ class Text(Streamed):
         return DataError(f"{self._path} cannot be parsed from line {piece.line} on: {error}")
 
     def _name(self, j: int) -> str:
-        return repr(self._keys[j])
+        return repr(self.keys[j])
+
+
+def _decoded(cell: bytes) -> str:
+    """Text that was taken for UTF-8 by the beginning of the file."""
+    try:
+        return cell.decode("utf-8")
+    except UnicodeDecodeError:
+        return cell.decode("cp1252", "replace")
 
 
 class _Ragged(Exception):
