@@ -257,6 +257,51 @@ def test_data_that_was_wrong_leaves_no_checkpoint(tmp_path, often):
     assert os.listdir(tmp_path) == []
 
 
+def test_two_fits_do_not_share_a_checkpoint(tmp_path, often, monkeypatch):
+    """Whoever comes second notices, and goes on without."""
+    path, (X, Y) = tmp_path / "c", (data(), 2 * data())
+    kept = journal.Journal.keep
+
+    def disturbed(self, *state):
+        monkeypatch.setattr(journal.Journal, "keep", kept)
+        stopped_at(path, Y, monkeypatch)
+        kept(self, *state)
+
+    monkeypatch.setattr(journal.Journal, "keep", disturbed)
+    with pytest.warns(UserWarning, match="another fit has written or removed"):
+        model = PCA(2).fit(X, checkpoint=path)
+    assert np.array_equal(model.components_, PCA(2).fit(X).components_)
+    assert np.array_equal(PCA(2).fit(Y, checkpoint=path).components_, PCA(2).fit(Y).components_)
+
+
+def test_a_disk_that_was_full_once_leaves_no_half_truth(tmp_path, often, monkeypatch):
+    """A result that could not be written belongs to the fit, which changes it; it must not be written later."""
+    X = data(400, 900)
+    monkeypatch.setattr(journal, "HELD", 0)
+    fsync, failures = os.fsync, [OSError(28, "No space left on device")]
+    monkeypatch.setattr(os, "fsync", lambda file: (_ for _ in ()).throw(failures.pop()) if failures else fsync(file))
+    finish, seen = journal.Journal.finish, []
+
+    def stopping(self, result):
+        finish(self, result)
+        seen.append(1)
+        if len(seen) == 2:
+            raise Stop
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal.Journal, "finish", stopping)
+        with pytest.warns(UserWarning, match="no checkpoint was written"), pytest.raises(Stop):
+            PCA(2, scale=True, svd_solver="gram").fit(X, checkpoint=tmp_path / "c")
+    model = PCA(2, scale=True, svd_solver="gram").fit(X, checkpoint=tmp_path / "c")
+    assert np.array_equal(model.components_, PCA(2, scale=True, svd_solver="gram").fit(X).components_)
+
+
+def test_a_request_that_cannot_be_met_leaves_no_checkpoint(tmp_path):
+    with pytest.raises(ValueError, match="n_components=200"):
+        PCA(200).fit(data(), checkpoint=tmp_path / "c")
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_checkpoint_needs_a_folder(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no folder .* to keep the checkpoint 'c'"):
         PCA(2).fit(data(), checkpoint=tmp_path / "no" / "c")

@@ -94,6 +94,12 @@ def test_what_cannot_be_written(tmp_path):
     for name in ("x.npy", "link.npy"):
         with pytest.raises(DataError, match="is the file that is read"):
             model.transform(tmp_path / "x.npy", out=tmp_path / name)
+    for source in (read(tmp_path / "x.npy"), np.load(tmp_path / "x.npy", mmap_mode="r")):
+        with pytest.raises(DataError, match="is the file that is read"):
+            model.transform(source, out=tmp_path / "." / "link.npy")
+    (tmp_path / "y.npy").mkdir()
+    with pytest.raises(DataError, match="is a folder"):
+        model.transform(X, out=tmp_path / "y.npy")
     with pytest.raises(FileNotFoundError, match="no folder"):
         model.transform(X, out=tmp_path / "no" / "y.npy")
     assert np.array_equal(np.load(tmp_path / "x.npy"), X)
@@ -137,3 +143,18 @@ def test_a_function_that_fails_ends_the_walk():
         kept = error  # and with it the frames of the walk, as an interactive session keeps them
     assert str(kept) == "full"
     assert not pinned._holders
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_tables_are_made_of_what_is_returned_and_of_nothing_else(tmp_path, kind):
+    model = PCA(3).set_output(transform=kind).fit(data())
+    assert model.transform(data(), out=tmp_path / "y.npy") is None
+    assert np.array_equal(np.load(tmp_path / "y.npy"), np.asarray(model.transform(data())))
+
+
+def test_what_is_written_without_names_is_read_as_it_was(tmp_path):
+    X = data(50, 4)
+    model = PCA(4).fit(X)
+    model.inverse_transform(model.transform(X), out=tmp_path / "x.csv")
+    rows = read(tmp_path / "x.csv")
+    assert (rows.shape, rows.names) == ((50, 4), ("x0", "x1", "x2", "x3"))

@@ -32,15 +32,17 @@ class Journal:
     """The passes of one fit. `owner` tells it from others: the data, the request, the version."""
 
     def __init__(self, path: str | os.PathLike[str], owner: str) -> None:
-        self._path, self._owner = Path(path), owner
+        self._path, self._owner = Path(os.path.realpath(path)), owner
         self._replay: deque[Any] = deque()
         self._partial: tuple[int, int, Any] | None = None
         self._written = 0  # bytes of finished passes in the file
         self._waiting: list[Any] = []
         self._under_way: tuple[int, int, Any] | None = None
         self._next = time.monotonic() + INTERVAL
+        self._given_up = False
         if self._path.exists():
             self._load()
+        self._ours = self._state()
 
     @property
     def found(self) -> str:
@@ -85,16 +87,20 @@ class Journal:
             self._waiting.append(_built(_flat(result)[0], (array.copy() for array in arrays)))
 
     def write_or_warn(self) -> None:
-        """A full disk costs the checkpoint, not the fit."""
+        """A full disk costs the checkpoint, not the fit. What the fit goes on with is not what was to be written."""
+        if self._given_up or not (self._waiting or self._under_way or self._written):
+            return
         try:
-            self.write()
+            self._write()
         except OSError as error:
             warnings.warn(f"no checkpoint was written: {error}", UserWarning, stacklevel=2)
-            self._next = float("inf")
+            self._given_up, self._waiting, self._under_way = True, [], None
 
-    def write(self) -> None:
+    def _write(self) -> None:
         """All that is known, into a new file that takes the place of the old one."""
         begun = time.monotonic()
+        if self._state() != self._ours:
+            raise FileExistsError(f"another fit has written or removed {self._path}; give every fit one of its own")
         with replacing(self._path) as new, new.open("wb") as file:
             self._copy_finished(file)
             for result in self._waiting:
@@ -103,13 +109,21 @@ class Journal:
             if self._under_way is not None:
                 done, runs, total = self._under_way
                 _write(file, {"finished": False, "done": done, "runs": runs}, total)
-        self._written, self._waiting = finished, []
+        self._written, self._waiting, self._ours = finished, [], self._state()
         now = time.monotonic()
         self._next = now + max(INTERVAL, SHARE * (now - begun))
 
     def remove(self) -> None:
         """The fit is done."""
-        self._path.unlink(missing_ok=True)
+        if self._state() == self._ours:
+            self._path.unlink(missing_ok=True)
+
+    def _state(self) -> tuple[int, int, int] | None:
+        """What tells the file that was written here from one that another fit has put in its place."""
+        if not self._path.exists():
+            return None
+        found = self._path.stat()
+        return found.st_ino, found.st_size, found.st_mtime_ns
 
     def _copy_finished(self, file: BinaryIO) -> None:
         if not self._written:
@@ -118,7 +132,10 @@ class Journal:
         with self._path.open("rb") as old:
             left = self._written
             while left:
-                left -= file.write(old.read(min(left, 1 << 22)))
+                part = old.read(min(left, 1 << 22))
+                if not part:
+                    raise OSError(f"{self._path} has become shorter")
+                left -= file.write(part)
 
     def _load(self) -> None:
         try:
@@ -134,7 +151,7 @@ class Journal:
                         self._written = file.tell()
                     else:
                         self._partial = head["done"], head["runs"], result
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError) as error:
+        except Exception as error:  # damaged bytes break the headers, which are parsed as Python, in many ways
             raise DataError(f"{self._path} is no whole checkpoint: {error}; remove it to start anew") from error
         self._check_owner()
 
@@ -143,8 +160,8 @@ class Journal:
             owner = _read(file)[0]["owner"]
         if owner != self._owner:
             raise DataError(
-                f"the checkpoint {self._path} belongs to a fit of other data, or with other parameters; remove it or "
-                "give another path"
+                f"the checkpoint {self._path} belongs to a fit of other data, or with other parameters, versions or "
+                "threads; remove it or give another path"
             )
 
 

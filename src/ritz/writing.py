@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
@@ -30,7 +30,7 @@ class Results:
     dtype: np.dtype[Any]
 
 
-def deliver(results: Results, out: Out, source: object = None) -> None:
+def deliver(results: Results, out: Out, sources: Iterable[str] = ()) -> None:
     """Every block to `out`: a file by the end of its name, or a function that is given one block after another."""
     with closing(results.blocks):  # whatever goes wrong, the walk ends here
         if callable(out):
@@ -38,18 +38,20 @@ def deliver(results: Results, out: Out, source: object = None) -> None:
                 out(block)
             return
         path = Path(out)
-        write = _writer(path, source)
+        write = _writer(path, sources)
         with replacing(path) as new:
             write(results, new)
 
 
-def _writer(path: Path, source: object) -> Callable[[Results, Path], None]:
+def _writer(path: Path, sources: Iterable[str]) -> Callable[[Results, Path], None]:
     """What writes a file of that name, if it may be written."""
     write = FORMATS.get(path.suffix.lower())
     if write is None:
         raise DataError(f"cannot write {path.name!r} by the end of its name; known formats: {', '.join(FORMATS)}")
-    if isinstance(source, str | os.PathLike) and path.exists() and os.path.samefile(source, path):
+    if os.path.realpath(path) in map(os.path.realpath, sources):
         raise DataError(f"{str(path)!r} is the file that is read; give the result another name")
+    if path.is_dir():
+        raise DataError(f"{str(path)!r} is a folder; give the name of a file")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to write into")
     return write

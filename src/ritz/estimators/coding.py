@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -39,12 +40,13 @@ class Coding(Columns, TransformerMixin):
         """
         if out is None:
             cells.check(X)
+            return self._scores(X, self._known(X))
+        return self._scores_into(X, out)
+
+    def _scores_into(self, X: Any, out: Out) -> None:
         rows = self._known(X)
-        if out is None:
-            return self._scores(X, rows)
         names = tuple(map(str, self.get_feature_names_out()))
-        deliver(Results(self._codes(rows), rows.shape[0], names, rows.result_dtype), out, X)
-        return None
+        deliver(Results(self._codes(rows), rows.shape[0], names, rows.result_dtype), out, _files(X, rows))
 
     def _scores(self, X: Any, rows: Rows) -> Any:
         Y = stack(self._codes(rows), rows.shape[0])
@@ -70,7 +72,8 @@ class Coding(Columns, TransformerMixin):
         def decode(Y: Block) -> Array:
             return self.subspace_.decode(np.multiply(dense(Y), undo, dtype=rows.result_dtype))
 
-        names = tuple(map(str, self.__dict__.get("feature_names_in_", range(self.n_features_in_))))
+        known = self.__dict__.get("feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        names = tuple(map(str, known))
         return _given(lambda: rows.each(decode), rows, names, rows.result_dtype, out, X)
 
     def reconstruction_error(self, X: Any, *, out: Out | None = None) -> Any:
@@ -90,5 +93,24 @@ def _given(
     """Results stacked, or one after another to where they should go."""
     if out is None:
         return stack(compute(), rows.shape[0])
-    deliver(Results(compute(), rows.shape[0], names, dtype), out, source)
+    deliver(Results(compute(), rows.shape[0], names, dtype), out, _files(source, rows))
     return None
+
+
+def _files(X: Any, rows: Rows) -> list[str]:
+    """The files that rows are read from, which no result may replace."""
+    mapped = getattr(X, "filename", None) if isinstance(X, np.memmap) else None
+    return [path for path, *_ in rows.origin[0]] if rows.origin else [str(mapped)] if mapped else []
+
+
+def _unless_streamed(wrapped: Callable[..., Any]) -> Callable[..., Any]:
+    """scikit-learn makes a table of whatever transform returns; where `out` is given there is nothing to make one of."""
+
+    @wraps(wrapped)
+    def transform(self: Coding, X: Any, *, out: Out | None = None) -> Any:
+        return wrapped(self, X) if out is None else self._scores_into(X, out)
+
+    return transform
+
+
+Coding.transform = _unless_streamed(Coding.transform)  # type: ignore[method-assign]

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ritz import __version__
-from ritz.errors import DataError
 from ritz.journal import Journal
 from ritz.passes import UNWATCHED, Watch
 from ritz.progress import Progress
@@ -37,7 +36,7 @@ def watching(
                 progress.say(f"resumed after {journal.found}")
         try:
             yield UNWATCHED if progress is None and journal is None else Watch(progress, journal)
-        except DataError:  # whoever mends the data begins anew
+        except ValueError:  # whoever mends the data, or the request, begins anew
             if journal is not None:
                 journal.remove()
             raise

@@ -20,6 +20,7 @@ from ritz.rows.base import Block
 from ritz.rows.sparse import stored_values
 
 SCATTERED = 16  # rows here and there whose pages, up to megabytes each, are in memory at a time
+MOST_COLUMNS = 4096  # of a file by columns, whose pages are given back column by column
 KEPT_BYTES = 1 << 27  # of a file, up to which its pages may stay
 SPARSE = {"format", "shape", "data"}  # what scipy.sparse.save_npz writes, whatever the format
 
@@ -34,8 +35,11 @@ class Mapped(Array):
     def __init__(self, X: np.memmap[Any, Any]) -> None:
         super().__init__(X)
         self._map, self._base = X._mmap, X.ctypes.data - np.frombuffer(X._mmap, np.uint8).ctypes.data  # type: ignore[attr-defined]
-        self._row_bytes = X.strides[0]
-        self._frugal = X.flags.c_contiguous and X.nbytes > KEPT_BYTES and hasattr(mmap, "MADV_DONTNEED")
+        self._row_bytes, self._column_bytes = X.strides
+        # By columns, every block of rows touches every column, and each of them must be given back on its own.
+        by_rows, by_columns = X.flags.c_contiguous, X.flags.f_contiguous and X.shape[1] <= MOST_COLUMNS
+        self._starts = [0] if by_rows else [j * self._column_bytes for j in range(X.shape[1])]
+        self._frugal = (by_rows or by_columns) and X.nbytes > KEPT_BYTES and hasattr(mmap, "MADV_DONTNEED")
 
     @property
     def T(self) -> NDArray[Any]:
@@ -58,9 +62,11 @@ class Mapped(Array):
             at += size
 
     def _advise(self, advice: str, start: int, stop: int) -> None:
-        first = (self._base + start * self._row_bytes) // mmap.PAGESIZE * mmap.PAGESIZE
-        last = self._base + stop * self._row_bytes
-        if self._frugal and first < last:
+        if not self._frugal or start >= stop:
+            return
+        for column in self._starts:
+            first = (self._base + column + start * self._row_bytes) // mmap.PAGESIZE * mmap.PAGESIZE
+            last = self._base + column + stop * self._row_bytes
             self._map.madvise(getattr(mmap, advice), first, last - first)
 
 

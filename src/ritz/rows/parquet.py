@@ -17,7 +17,7 @@ from ritz.rows.streamed import Streamed
 
 FEW = 64  # rows that are read to see how long vectors are
 
-PAGE_BYTES = 2.75 * (1 << 20)  # of a column: a page as most writers cut them, packed and unpacked, and its dictionary
+PAGE_BYTES = 3.0 * (1 << 20)  # of a column: a page as most writers cut them, packed and unpacked, and its dictionary
 POOL_BYTES = 1 << 24  # that pyarrow does not give back at once
 BUFFER_BYTES = 1 << 16  # read at a time; without it all of a column would be
 
@@ -69,7 +69,7 @@ class Parquet(Streamed):
         for file, i in self._groups:
             group = self._metadata[file].row_group(i)
             chunks = (group.column(j) for j in range(group.num_columns))
-            pages = max(pages, sum(min(1.75 * chunk.total_uncompressed_size, PAGE_BYTES) for chunk in chunks))
+            pages = max(pages, sum(min(2 * chunk.total_uncompressed_size, PAGE_BYTES) for chunk in chunks))
         batches = 6 * min(self.most_bytes, self.dtype.itemsize * self.shape[0] * self._width)
         return batches + int(pages) + min(POOL_BYTES, int(4 * pages))
 

@@ -49,7 +49,7 @@ class Stored(Streamed):
     @property
     def reading(self) -> int:
         """A part, the chunks that are decoded into it, and what the library keeps of them."""
-        return 3 * self.dtype.itemsize * self.shape[1] * int(np.diff(self.edges).max())
+        return 5 * self.dtype.itemsize * self.shape[1] * int(np.diff(self.edges).max())
 
     def head(self, part: int, count: int) -> Block:
         first = int(self.edges[part])
