@@ -104,7 +104,7 @@ def _files(X: Any, rows: Rows) -> list[str]:
 
 
 def _unless_streamed(wrapped: Callable[..., Any]) -> Callable[..., Any]:
-    """scikit-learn makes a table of whatever transform returns; where `out` is given there is nothing to make one of."""
+    """scikit-learn makes a table of whatever transform returns; with `out` there is nothing to make one of."""
 
     @wraps(wrapped)
     def transform(self: Coding, X: Any, *, out: Out | None = None) -> Any:
