@@ -35,7 +35,7 @@ def arguments() -> argparse.Namespace:
     add("--transpose", action="store_true", help="the samples in PATH are its columns")
     add("--dtype", default="float64", choices=["float64", "float32"], help="of a single case (float64)")
     add("-k", type=int, default=10, help="components of a single case (10)")
-    add("--only", action="append", default=[], metavar="NAME", help="contenders whose name contains this; repeatable")
+    add("--only", action="append", default=[], metavar="NAME", help="contenders or sources whose name contains this")
     add("--repeat", type=int, default=5, metavar="N", help="fits of each contender (5)")
     add("--budget", type=float, default=20.0, metavar="SECONDS", help="no more repeats after this time (20)")
     add("--limit", type=float, default=120.0, metavar="SECONDS", help="a process is given up after this time (120)")
@@ -63,7 +63,7 @@ def main() -> None:
     elif asked.what == "planner":
         planner.run(single(asked) or (planner.QUICK if asked.quick else planner.GRID), settings, asked.out)
     elif asked.what == "sources":
-        sources.run(asked.gigabytes, asked.data, settings)
+        sources.run(asked.gigabytes, asked.data, asked.only, settings)
     elif asked.what == "overhead":
         overhead.run(single(asked) or CASES[:3], asked.repeat)
     else:
