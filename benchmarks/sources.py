@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -202,23 +203,21 @@ def _tables(X: np.ndarray) -> Iterator[Any]:
 def _write_csv(X: np.ndarray, path: str) -> None:
     from pyarrow import csv
 
-    tables = _tables(X)
-    first = next(tables)
-    with csv.CSVWriter(path, first.schema) as writer:
-        writer.write(first)
-        for table in tables:
-            writer.write(table)
+    _write_tables(X, lambda schema: csv.CSVWriter(path, schema))
 
 
 def _write_parquet(X: np.ndarray, path: str) -> None:
     from pyarrow import parquet
 
+    _write_tables(X, lambda schema: parquet.ParquetWriter(path, schema))
+
+
+def _write_tables(X: np.ndarray, opened: Callable[[Any], Any]) -> None:
     tables = _tables(X)
     first = next(tables)
-    with parquet.ParquetWriter(path, first.schema) as writer:
-        writer.write_table(first)
-        for table in tables:
-            writer.write_table(table)
+    with opened(first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write(table)
 
 
 def _write_hdf5(X: np.ndarray, path: str) -> None:
