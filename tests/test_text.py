@@ -311,6 +311,11 @@ def test_what_could_be_read_wrongly_is_not_read(tmp_path, text, message):
         ("0,1,2\n0.5,1.5,2\n1,2,3.5\n", ("0", "1", "2"), [[0.5, 1.5, 2], [1, 2, 3.5]]),
         ("country,1990,1991,1992\nA,1.5,2,3\nB,2.5,3,4\n", ("1990", "1991", "1992"), [[1.5, 2, 3], [2.5, 3, 4]]),
         ('"","1990","1992"\nA,1,2\nB,2,3\n', ("1990", "1992"), [[1, 2], [2, 3]]),
+        ("name,2019,2020\nA,1.5,2.5\nB,3.5,4.5\n", ("2019", "2020"), [[1.5, 2.5], [3.5, 4.5]]),
+        ("2000,2005,2010\n1.5,2.5,3\n3.5,4.5,4\n", ("2000", "2005", "2010"), [[1.5, 2.5, 3], [3.5, 4.5, 4]]),
+        ("1,5;2,5\n66;3\n5;4\n47;7\n", None, [[1.5, 2.5], [66, 3], [5, 4], [47, 7]]),
+        ("a,b\n1,2\n3,4\n  \n", ("a", "b"), [[1, 2], [3, 4]]),
+        (" 1.0  2.0\r 3.0  4.0\r", None, [[1, 2], [3, 4]]),
         ("1,2,3\n2,1,3\n3,1,2\n", None, [[1, 2, 3], [2, 1, 3], [3, 1, 2]]),
         ("a,b\n1,2,\n3,4,\n", ("a", "b"), [[1, 2], [3, 4]]),
         ("x\n1,5\n2,5\n", ("x",), [[1.5], [2.5]]),
@@ -342,6 +347,13 @@ def test_positions_count_the_columns_of_the_file(tmp_path):
     assert read(named, columns=[1]).names == ("a",)
     with pytest.raises(DataError, match="'n' holds no numbers"):
         read(named, columns=[0])
+
+
+def test_blanks_inside_quotes_are_kept(tmp_path):
+    for text in ('t a b\n"p  q" 1.5 2.5\n"r" 3.5 4.5\n', 't  a b\n"p  q"  1.5 2.5\n"r" 3.5  4.5\n'):
+        rows = read(written(tmp_path / "x.txt", text), label="t")
+        assert list(rows.labels) == ["p  q", "r"]
+        assert np.array_equal(values(rows), [[1.5, 2.5], [3.5, 4.5]])
 
 
 def test_labels_with_gaps_and_of_another_encoding(tmp_path):

@@ -7,7 +7,7 @@ import csv
 import re
 from collections import Counter
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 from ritz.errors import DataError
 
@@ -21,7 +21,8 @@ SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas", " ": 
 NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?)\s*", re.IGNORECASE | re.ASCII)
 MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 LINES, FEWEST, LETTERS = 200, 6, 1 << 19  # looked at: so many lines, fewer where they are long
-FEWEST_COUNTED = 3  # columns that must be counted by a header of numbers
+FEWEST_COUNTED = 3  # columns that must be counted by a header of nothing but numbers
+YEARS = (1800, 2100)
 QUOTED = re.compile(r'"[^"]*"')
 MOSTLY = 0.8  # share of numbers that makes a column one of numbers
 COMMENTS = ("#", "%")
@@ -92,7 +93,7 @@ def _detected(encoding: str, mark: bool, text: str, where: str, whole: bool, tab
     if not any(lines):
         raise DataError(f"{where} holds no rows")
     separator, decimal = _separator(lines, separator or ("\t" if tabs else None))
-    runs = separator == " " and any("  " in (plain := QUOTED.sub("", line)) or plain[:1] == " " for line in lines)
+    runs = separator == " " and any("  " in (plain := QUOTED.sub("x", line)) or plain[:1] == " " for line in lines)
     table = _cells(lines, separator, runs)
     header = _has_header(table, decimal, lines)
     first, rows = (table[0], table[1:]) if header else ([], table)
@@ -182,6 +183,9 @@ def _separator(lines: list[str], given: str | None) -> tuple[str, str]:
                 best = score, separator, decimal
     if best[1] == "," and not given and _one_column(lines):
         return ";", ","
+    first = _cells(lines[:1], best[1], runs=best[1] == " ")[0]
+    if best[1] != "," and all(is_number(cell, ",") for cell in first) and any("," in cell for cell in first):
+        return best[1], ","  # the only commas may stand in the first line
     return best[1], best[2]
 
 
@@ -214,9 +218,11 @@ def _has_header(table: list[list[str]], decimal: str, lines: list[str]) -> bool:
 
 def _counts(first: list[str], below: list[list[str]]) -> bool:
     """Whether a line of numbers counts, as years do and as pandas numbers columns, while those below have fractions."""
-    numbers = [cell.strip() for cell in first if cell.strip().isdigit()]
-    consecutive = [int(number) - j for j, number in enumerate(numbers)]
-    if len(numbers) < FEWEST_COUNTED or len(set(consecutive)) > 1:
+    numbers = [int(cell) for cell in map(str.strip, first) if cell.isdigit()]
+    rising = all(a < b for a, b in pairwise(numbers))
+    consecutive = rising and len(numbers) >= 2 and numbers[-1] - numbers[0] == len(numbers) - 1
+    years = rising and len(numbers) >= 2 and YEARS[0] <= numbers[0] and numbers[-1] <= YEARS[1]
+    if not years and (not consecutive or (len(numbers) < FEWEST_COUNTED and len(numbers) == len(first))):
         return False
     return any(not cell.strip().lstrip("-").isdigit() and is_number(cell) for cells in below for cell in cells)
 

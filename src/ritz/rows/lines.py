@@ -137,8 +137,10 @@ class Lines:
         codes = np.frombuffer(text, np.uint8)
         lengths = np.diff(ends, prepend=-1) - 1
         blank = (lengths == 0) | ((lengths == 1) & (codes[ends - 1] == RETURN))
-        if self._dialect.runs:
-            blank |= [not text[end - length : end].strip() for end, length in zip(ends, lengths, strict=True)]
+        if self._dialect.separator != "\t" and len(ends):
+            # Lines that begin with a blank may hold nothing else.
+            for i in np.flatnonzero((lengths > 0) & np.isin(codes[ends - lengths], (ord(" "), ord("\t")))):
+                blank[i] = not text[ends[i] - lengths[i] : ends[i]].strip()
         return blank
 
     def _texts(self) -> Iterator[tuple[int, bytes]]:

@@ -25,6 +25,7 @@ from ritz.rows.streamed import Streamed
 
 ZERO, NEWLINE = b"0"[0], b"\n"[0]
 BLANKS = re.compile(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)")
+RUNS = re.compile(rb'("[^"]*")|[ \t]+')
 UNUSED = "\x1f"  # a character that no cell holds, for columns of cells
 WHOLE = 1 << 30  # bytes that pyarrow may take for one block: all of a part
 SOME = 1 << 18  # for cells: what is parsed stays in cache, and a cell is no longer than that
@@ -144,11 +145,12 @@ class Text(Streamed):
             raise self._explained(piece, error, self._picked) from error
 
     def _tidy(self, text: bytes) -> bytes:
-        """The text without blank lines, with one separator where there was a run of blanks."""
-        if self.dialect.runs:
-            text = BLANKS.sub(b"", re.sub(rb"[ \t]+", b" ", text))
+        """The text without blank lines, with one separator where there was a run of blanks, and usual line ends."""
         text = self._lines.without_blank(text)
-        return text.replace(b"\r", b"\n") if self.dialect.newline == "\r" else text
+        text = text.replace(b"\r", b"\n") if self.dialect.newline == "\r" else text
+        if self.dialect.runs:
+            text = BLANKS.sub(b"", RUNS.sub(lambda run: run.group(1) or b" ", text))
+        return text
 
     def _cells(self, text: bytes) -> Block | None:
         """Every cell as a line of one column; None where quotes hold what separates cells elsewhere."""
