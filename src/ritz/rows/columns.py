@@ -49,7 +49,6 @@ def _row_numbers(rows: Rows) -> list[int]:
     """Columns of a table that count its rows."""
     if not isinstance(rows, Streamed) or not rows.tabular or rows.shape[0] < FEWEST:
         return []
-    parts = sorted({0, (len(rows.edges) - 1) // 2, len(rows.edges) - 2})
-    blocks = [(dense(rows.head(part, COUNTED)), int(rows.edges[part])) for part in parts]
+    blocks = [(dense(rows.head(part, COUNTED)), int(rows.edges[part])) for part in rows.some_parts]
     offsets = np.concatenate([block - np.arange(at, at + len(block))[:, None] for block, at in blocks])
     return [int(j) for j in np.flatnonzero((offsets == offsets[0]).all(axis=0))]

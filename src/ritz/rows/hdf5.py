@@ -49,7 +49,7 @@ def _damage(path: Path, what: str) -> Iterator[None]:
         yield
     except DataError:
         raise
-    except Exception as error:
+    except Exception as error:  # h5py has errors of many kinds for them
         raise DataError(f"{path} {what}: {error}") from error
 
 

@@ -35,10 +35,10 @@ class Mapped(Array):
     def __init__(self, X: np.memmap[Any, Any]) -> None:
         super().__init__(X)
         self._map, self._base = X._mmap, X.ctypes.data - np.frombuffer(X._mmap, np.uint8).ctypes.data  # type: ignore[attr-defined]
-        self._row_bytes, self._column_bytes = X.strides
+        self._row_bytes, column_bytes = X.strides
         # By columns, every block of rows touches every column, and each of them must be given back on its own.
         by_rows, by_columns = X.flags.c_contiguous, X.flags.f_contiguous and X.shape[1] <= MOST_COLUMNS
-        self._starts = [0] if by_rows else [j * self._column_bytes for j in range(X.shape[1])]
+        self._starts = [0] if by_rows else [j * column_bytes for j in range(X.shape[1])]
         self._frugal = (by_rows or by_columns) and X.nbytes > KEPT_BYTES and hasattr(mmap, "MADV_DONTNEED")
 
     @property

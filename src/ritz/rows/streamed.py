@@ -44,8 +44,13 @@ class Streamed(Rows):
 
     def sample(self, size: int) -> Block:
         """Rows from the first, the middle and the last part: those from all over would take a pass of their own."""
-        parts = sorted({0, (len(self.edges) - 1) // 2, len(self.edges) - 2})
+        parts = self.some_parts
         return np.concatenate([self.head(part, -(-size // len(parts))) for part in parts])
+
+    @property
+    def some_parts(self) -> list[int]:
+        """The first part, the middle one and the last."""
+        return sorted({0, (len(self.edges) - 1) // 2, len(self.edges) - 2})
 
     @property
     def threads(self) -> int:

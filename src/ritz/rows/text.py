@@ -1,7 +1,7 @@
 """CSV and its relatives: parsed by pyarrow with all cores, part by part, types fixed beforehand.
 
 Every cell is parsed as a line of its own: the separators of a part are turned into line ends, and one column of numbers
-comes out, row after row. That is quicker than parsing columns, and 50,000 of them cost no more than a few.
+comes out, row after row. That is quicker than parsing columns, of which every one has a price of its own.
 """
 
 from __future__ import annotations
