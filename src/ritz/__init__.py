@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ritz import solvers
     from ritz.comparison import compare
     from ritz.eigenpairs import eigen
-    from ritz.estimators import PCA, merge
+    from ritz.estimators import PCA, KernelPCA, merge
     from ritz.planner import plan
     from ritz.rows import read
 
@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "PCA": "ritz.estimators",
+    "KernelPCA": "ritz.estimators",
     "merge": "ritz.estimators",
     "eigen": "ritz.eigenpairs",
     "plan": "ritz.planner",
@@ -31,7 +32,6 @@ _HOMES = {
 }
 
 _ABSENT = {
-    "KernelPCA": "use sklearn.decomposition.KernelPCA",
     "CompressedSensing": "use sklearn.linear_model.orthogonal_mp",
     "load": "use pickle or joblib between trusted programs",
     "report": "print(pca.certificate_)",
@@ -44,6 +44,7 @@ __all__ = [
     "AccuracyWarning",
     "ColumnWarning",
     "DataError",
+    "KernelPCA",
     "__version__",
     "compare",
     "eigen",

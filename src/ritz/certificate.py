@@ -28,14 +28,15 @@ class Certificate:
     failure_probability : of the completeness claim, 0 when proved, None when nothing is claimed
     complete_to : how many leading components surely belong to the top k
     rank : how many of the components have a variance above what rounding can fake; below k it is the rank of the data
-    rounding : bound on the error of A, in the units of the eigenvalues: of rounding, and half of what is missing
-    missing : the most that a sketch of the rows may lack of the variance in any direction; values stand in the middle
-        of what that allows. 0 where the rows were taken whole
+    rounding : bound on the error of A, in the units of the eigenvalues: of rounding, and of what is missing
+    missing : the most that a sketch of the rows may lack of the variance in any direction; values of a sketch
+        stand in the middle of what that allows, those of landmarks at its lower end. 0 where all was taken whole
     audited : whether `rounding` rests on random vectors multiplied in float64 beside float32 products (failing with
         probability 1e-6) instead of a worst case
     passes : walks over the data
     tol, reached, satisfied : what was asked, the largest residual plus rounding relative to λ₁, and whether it is
         within tol (for svd: whether ‖X v − σ u‖ plus rounding is within tol·σ₁)
+    quantity : what the values are called
     n_rows : rows behind a covariance, None for a matrix; gives the sampling error λ√(2/n)
     """
 
@@ -57,14 +58,16 @@ class Certificate:
     satisfied: bool
     n_rows: int | None = None
     missing: float = 0.0
+    quantity: str = "variance"
 
     def in_units(self, unit: float) -> Certificate:
         """The certificate of unit²·A."""
         names = ("values", "residuals", "rounding", "missing")
         low, high = squared(self.value_bounds, unit).T
         if unit != 1:  # where numbers leave the range of float64, bounds are rounded outwards
-            low = np.maximum(np.minimum(np.nextafter(low, -np.inf), np.finfo(float).max), np.minimum(low, 0.0))
-            high = np.nextafter(high, np.inf)
+            with np.errstate(under="ignore"):
+                low = np.maximum(np.minimum(np.nextafter(low, -np.inf), np.finfo(float).max), np.minimum(low, 0.0))
+                high = np.nextafter(high, np.inf)
         parts = {name: squared(getattr(self, name), unit) for name in names}
         return replace(self, value_bounds=np.column_stack([low, high]), **parts)
 
@@ -87,7 +90,7 @@ class Certificate:
 
     def _table(self, most: int = 12) -> list[str]:
         sampling = self.sampling_errors
-        head = f"{'':>4} {'variance':>12} {'± numerical':>12}" + ("" if sampling is None else f" {'± sampling':>11}")
+        head = f"{'':>4} {self.quantity:>12} {'± numerical':>12}" + ("" if sampling is None else f" {'± sampling':>11}")
         lines = [head + f" {'angle off by':>13}  group"]
         names = {i: f"{s + 1}–{e}" if e - s > 1 else "" for s, e in self.groups for i in range(s, e)}
         for i in range(min(most, len(self.values))):
@@ -116,11 +119,11 @@ class Certificate:
             lines.append(f"tie: components {start}–{k} and the next one {how}; their span is not unique")
         if self.rank < k:
             word = "resolved" if self.missing else "rank"
-            lines.append(f"{word}: {self.rank}; variances beyond it cannot be told from 0")
+            lines.append(f"{word}: {self.rank}; {self.quantity}s beyond it cannot be told from 0")
         if self.missing:
-            lines.append(f"sketch: no direction lacks more than {self.missing:.1e} of variance (proved)")
+            lines.append(f"sketch: no direction lacks more than {self.missing:.1e} of {self.quantity} (proved)")
         how = "audited with random probes" if self.audited else "worst case"
-        what = "rounding and half of that" if self.missing else "rounding"
+        what = "rounding and what is missing" if self.missing else "rounding"
         return [*lines, f"{what}: {self.rounding:.1e} ({how}); passes over the data: {self.passes}"]
 
 

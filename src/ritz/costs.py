@@ -33,13 +33,13 @@ class Cost:
 def covariance(rows: Rows, k: int) -> Cost:
     """The d×d covariance in one pass, and LAPACK."""
     d = rows.shape[1]
-    form, eig = _form_covariance(rows), _lapack(d, k)
+    form, eig = _form_covariance(rows), lapack(d, k)
     return _sum(form, eig)
 
 
 def gram(rows: Rows, k: int) -> Cost:
     """The n×n matrix of inner products, LAPACK, and four products that lift, orthonormalise and check the axes."""
-    return _sum(_form_gram(rows), _lapack(rows.shape[0], k), _lift(rows, k))
+    return _sum(_form_gram(rows), lapack(rows.shape[0], k), _lift(rows, k))
 
 
 def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
@@ -120,7 +120,7 @@ def _form_gram(rows: Rows) -> Cost:
     return _sum(_diagonal(rows), Cost(operations, 1, seconds, 8 * 3 * n * n + _thin_memory(rows, 16)))
 
 
-def _lapack(order: int, k: int) -> Cost:
+def lapack(order: int, k: int) -> Cost:
     operations = 4 / 3 * order**3 + 2.0 * order * order * k
     seconds = (4 / 3 * order**3 + 1.6 * order * order * k) / rates().reduction
     return Cost(operations, 0, seconds, 8 * order * (order + 2 * k))

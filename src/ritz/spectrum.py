@@ -76,8 +76,8 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
     else:
         verdict = _by_singular_values(A, pairs, k, tol)
     resolved = everything.values > verdict.floor
-    # The values that are meant lie between these and `missing` more: the middle is off by half of that.
-    seen = np.where(resolved, everything.values, 0.0) + A.missing / 2
+    # The values that are meant lie between these and `missing` more.
+    seen = np.where(resolved, everything.values, 0.0) + A.offset
     values, U = seen[:k], pairs.vectors[:, :k]
     certificate = Certificate(
         values=values,
@@ -168,14 +168,14 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, o
     """Bounds from A U = U Θ + R, where A U may be combined from so many products."""
     rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(pairs)
     found, failure = _bounds_of_eigenvalues(A, pairs, k, rounding, tol, outside)
-    half = A.missing / 2
-    worst = _worst(pairs, k) + rounding + half
-    largest, last = (float(value) + half for value in pairs.values[[0, k - 1]])
+    uncertain = max(A.offset, A.missing - A.offset)
+    worst = _worst(pairs, k) + rounding + uncertain
+    largest, last = (float(value) + A.offset for value in pairs.values[[0, k - 1]])
     complete = found.following - last <= max(tol * largest, 16 * rounding)
     floor = rounding + pairs.defect
     satisfied = _reached(worst, largest, floor, tol, pairs)
     reached = _relative(worst, largest)
-    return Verdict(found, floor, rounding + half, reached, satisfied, bool(complete), failure)
+    return Verdict(found, floor, rounding + uncertain, reached, satisfied, bool(complete), failure)
 
 
 def _reached(worst: float, largest: float, floor: float, tol: float, pairs: Pairs) -> bool:

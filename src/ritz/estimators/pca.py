@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ritz.decomposition import decompose
@@ -21,6 +20,7 @@ from ritz.estimators.batches import Batches
 from ritz.estimators.coding import Coding
 from ritz.estimators.density import Gaussian
 from ritz.estimators.fitted import LEARNED, attributes, complaints
+from ritz.estimators.seeds import seed
 from ritz.estimators.watching import watching
 from ritz.linalg import Array
 from ritz.matrices import decompose_matrix
@@ -260,7 +260,7 @@ class PCA(Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
             solver=self.svd_solver,
             tol=self.tol,
             limit=parse_bytes(self.memory_limit),
-            seed=_seed(self.random_state),
+            seed=seed(self.random_state),
             oversample=int(extra),
             passes=None if passes == "auto" else int(passes),
         )
@@ -275,15 +275,6 @@ class PCA(Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
 
     def _density(self) -> Gaussian:
         return Gaussian(self.subspace_, float(self.noise_variance_))
-
-
-def _seed(random_state: Any) -> int:
-    """An integer seed; None is a fixed one, so that the same data gives the same answer."""
-    if random_state is None:
-        return 0
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(1 << 31))
-    return int(check_random_state(random_state).randint(1 << 31))
 
 
 def _check_labels(C: Any, rows: Rows) -> None:

@@ -3,6 +3,8 @@
 from ritz.operators.base import Dense, Factored, Function, Operator
 from ritz.operators.covariance import Covariance, Summed, factored, scale_error
 from ritz.operators.gram import Gram
+from ritz.operators.kernel import Kernel
+from ritz.operators.lowrank import LowRank
 from ritz.operators.sketched import Sketched
 
 __all__ = [
@@ -11,6 +13,8 @@ __all__ = [
     "Factored",
     "Function",
     "Gram",
+    "Kernel",
+    "LowRank",
     "Operator",
     "Sketched",
     "Summed",

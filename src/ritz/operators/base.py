@@ -28,6 +28,7 @@ class Operator(ABC):
     negativity : how far below 0 an eigenvalue may lie; 0 for what is positive by construction
     missing : norm bound on the positive part by which the matrix that is meant exceeds A; the trace is that of the
         one that is meant
+    offset : what is added to values for it: half of it puts them in the middle of what is possible
     work : operations that forming it takes
     factor_rounding : bound on the spectral norm of the error of `factor()`
     rows_of_factor : how many rows it has, 0 until it is known
@@ -40,6 +41,7 @@ class Operator(ABC):
     trace: float | None = None
     negativity: float = 0.0
     missing: float = 0.0
+    offset: float = 0.0
     work: float = 0.0
     factor_rounding: float = 0.0
     rows_of_factor: int = 0

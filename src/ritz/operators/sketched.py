@@ -29,6 +29,7 @@ class Sketched(Gram):
         here = replace(sketch.moments.rescaled(np.full(d, self.unit)), unit=np.ones(d))
         super().__init__(Covariance(as_rows(self._F), Preprocessing(), here, ddof, rank_bound))
         self.missing = sketch.lost / self.covariance.divisor
+        self.offset = self.missing / 2
         self._error = sketch.error / self.covariance.divisor
 
     @property

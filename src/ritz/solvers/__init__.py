@@ -6,6 +6,7 @@ from ritz.solvers.base import Basis, Outside, Solver, Step
 from ritz.solvers.covariance import Covariance
 from ritz.solvers.gram import Gram
 from ritz.solvers.krylov import Krylov
+from ritz.solvers.lowrank import LowRank
 from ritz.solvers.orthogonal import Orthogonal
 from ritz.solvers.power import Power
 from ritz.solvers.svd import SVD
@@ -48,6 +49,7 @@ __all__ = [
     "Covariance",
     "Gram",
     "Krylov",
+    "LowRank",
     "Orthogonal",
     "Outside",
     "Power",

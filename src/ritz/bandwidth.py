@@ -1,0 +1,63 @@
+"""Bandwidths of kernels: numbers for gamma that follow from the rows."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import pdist
+
+from ritz.rows.base import Block, dense
+
+SAMPLE = 1000  # rows whose distances are compared
+
+
+def resolved(gamma: Any, X: Block, kernel: Any) -> float:
+    """gamma as a number: the one given, 1/d for None, or one of the two rules.
+
+    "median" is 1 over the median squared distance between rows (over the median sum of absolute differences for the
+    laplacian kernel); "scale" is 1/(d·variance of all entries), as support vector machines have it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> resolved("median", np.array([[0.0], [1.0], [3.0]]), "rbf")
+    0.25
+    """
+    if gamma is None:
+        return 1 / X.shape[1]
+    if isinstance(gamma, str):
+        if gamma not in RULES:
+            raise ValueError(f"gamma={gamma!r} must be a number >= 0, 'median', 'scale' or None for 1/n_features")
+        return RULES[gamma](X, kernel)
+    if isinstance(gamma, bool) or not isinstance(gamma, Real) or not 0 <= float(gamma) < np.inf:
+        raise ValueError(f"gamma={gamma!r} must be a number >= 0, 'median', 'scale' or None for 1/n_features")
+    return float(gamma)
+
+
+def median(X: Block, kernel: Any) -> float:
+    """1 over the median distance of a sample of rows; equal rows have nothing to say about it."""
+    n = X.shape[0]
+    some = np.random.default_rng(0).permutation(n)[:SAMPLE]
+    rows = dense(X[np.sort(some)]).astype(np.float64)
+    size = float(np.abs(rows).max(initial=0.0)) or 1.0
+    distances = pdist(rows / size, "cityblock" if kernel == "laplacian" else "sqeuclidean")
+    apart = distances[distances > 0]
+    if not len(apart):
+        return 1 / X.shape[1]
+    with np.errstate(over="ignore", under="ignore"):
+        return float(1 / np.median(apart) / size / (1.0 if kernel == "laplacian" else size))
+
+
+def scale(X: Block, kernel: Any) -> float:
+    """1/(d·variance of all entries)."""
+    if isinstance(X, np.ndarray):
+        variance = float(np.var(X, dtype=np.float64))
+    else:
+        mean = float(X.sum(dtype=np.float64)) / (X.shape[0] * X.shape[1])
+        variance = float(X.multiply(X).sum(dtype=np.float64)) / (X.shape[0] * X.shape[1]) - mean**2
+    return 1 / (X.shape[1] * variance) if variance > 0 else 1 / X.shape[1]
+
+
+RULES = {"median": median, "scale": scale}

@@ -1,0 +1,99 @@
+"""What a finished kernel fit becomes on an estimator: attributes, and warnings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ritz.kernel_decomposition import KernelFit
+from ritz.kernels import Kernel
+from ritz.linalg import Array, squared
+
+FLAT = 3.0  # times the mean eigenvalue that the largest one must exceed to stand for anything
+
+
+def attributes(fitted: KernelFit, dtype: np.dtype[Any], drop: bool) -> dict[str, Any]:
+    """The fitted attributes, scikit-learn's and ours; without the components that have no variance, if so asked."""
+    found, unit = fitted.spectrum, fitted.unit
+    kept = found.values > 0 if drop else np.ones(len(found.values), bool)
+    return {
+        "eigenvalues_": squared(found.values, unit)[kept].astype(dtype),
+        "eigenvectors_": np.array(found.vectors[:, kept], dtype=dtype, order="C"),
+        "explained_variance_ratio_": ratios(found.values, sum(fitted.total) / 2)[kept].astype(dtype),
+        "explained_variance_ratio_bounds_": _ratio_bounds(fitted)[kept],
+        "trace_error_": fitted.trace_error,
+        "embedding_": fitted.embedding.first(kept),
+        "certificate_": fitted.certificate,
+        "plan_": fitted.plan,
+        "history_": found.history_in_units(unit),
+    }
+
+
+def ratios(values: Array, total: float) -> Array:
+    """Shares of the total, 0 where there is nothing to share."""
+    return values / total if total > 0 else np.zeros(len(values))
+
+
+def _ratio_bounds(fitted: KernelFit) -> Array:  # (k, 2)
+    """The lower bound of a value over the most that the total can be, and the other way round; 1 at most."""
+    low, high = fitted.spectrum.certificate.value_bounds.T
+    least, most = fitted.total
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lower, upper = np.nan_to_num(np.maximum(low, 0.0) / most), np.nan_to_num(high / least, nan=1.0)
+    return np.column_stack([np.minimum(lower, 1.0), np.minimum(upper, 1.0)])
+
+
+def complaints(fitted: KernelFit, asked: Any, kernel: Kernel) -> list[str]:
+    """What the user should know and can act on."""
+    certificate, k = fitted.certificate, len(fitted.spectrum.values)
+    found = []
+    if not certificate.satisfied:
+        found.append(_short(fitted))
+    elif certificate.completeness == "not excluded" and certificate.complete_to < min(k, certificate.rank):
+        found.append("a component with larger variance may have been missed; eigen_solver='dense' would exclude it")
+    if fitted.indefinite:
+        found.append(
+            f"the kernel matrix has eigenvalues below 0, the lowest {fitted.indefinite:.2g} times the largest in size: "
+            "it is no inner product, and the components kept are those of its positive part"
+        )
+    if _flat(fitted):
+        found.append(
+            f"the spectrum is flat: to kernel={kernel!r} nearly all rows are equally far from each other, and no few "
+            f"components stand for them ({k} hold {_share(fitted):.2g} of the variance); a smaller gamma makes "
+            "neighbours of them, gamma='median' is a good start"
+        )
+    if certificate.rank < k and asked is not None:
+        found.append(
+            f"{k} components were asked for, but only {certificate.rank} have a variance above rounding: those beyond "
+            "have eigenvalue exactly 0 and arbitrary directions"
+        )
+    elif certificate.tie_at_k and certificate.satisfied and certificate.rank >= k and asked is not None:
+        found.append(
+            f"component {k} and the next one have equal eigenvalues to rounding, so the span of {k} components is not "
+            "unique; keep one more or one fewer"
+        )
+    return found
+
+
+def _short(fitted: KernelFit) -> str:
+    certificate = fitted.certificate
+    why = f"; {fitted.spectrum.note}" if fitted.spectrum.note else ""
+    if fitted.trace_error:
+        why = (
+            f"; landmarks lack {fitted.trace_error:.1e} of the trace: more of them come nearer, eigen_solver='krylov' "
+            "reaches tol, and a larger tol says what is enough"
+        )
+    return f"accuracy tol={certificate.tol:g} was not reached: {certificate.reached:.1e} was{why}; see certificate_"
+
+
+def _share(fitted: KernelFit) -> float:
+    total = sum(fitted.total) / 2
+    return float(np.sum(fitted.spectrum.values)) / total if total > 0 else 0.0
+
+
+def _flat(fitted: KernelFit) -> bool:
+    """Whether the largest eigenvalue hardly exceeds the mean of all, for kernels with a bandwidth."""
+    n, values = len(fitted.spectrum.vectors), fitted.spectrum.values
+    local = type(fitted.embedding.kernel).__name__ in ("Rbf", "Laplacian")
+    return local and n > 10 and 0 < float(values[0]) < FLAT * sum(fitted.total) / 2 / (n - 1)

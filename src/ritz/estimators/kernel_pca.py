@@ -1,0 +1,315 @@
+"""Kernel PCA with scikit-learn's contract, and a certificate."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from ritz import bandwidth
+from ritz.errors import AccuracyWarning, DataError
+from ritz.estimators.columns import Columns
+from ritz.estimators.kernel_fitted import attributes, complaints
+from ritz.estimators.seeds import seed
+from ritz.kernel_decomposition import KernelFit, decompose_kernel
+from ritz.kernels import Kernel, kernel_named
+from ritz.linalg import Array
+from ritz.memory import parse_bytes
+from ritz.preimage import PreImage, learn
+from ritz.request import Request
+from ritz.rows import Rows, as_rows
+from ritz.rows.base import Block, stack
+from ritz.rows.finite import check_finite
+
+# scikit-learn's names and ours, and the solver that each one means.
+EIGEN_SOLVERS = {
+    "auto": "auto",
+    "dense": "gram",
+    "arpack": "krylov",
+    "randomized": "krylov",
+    "krylov": "krylov",
+    "power": "power",
+    "orthogonal": "orthogonal",
+    "lowrank": "lowrank",
+}
+
+
+class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Principal components in the feature space of a kernel k(x, y) = φ(x)·φ(y), with a certificate.
+
+    The eigenpairs A u = λ u of the centred kernel matrix A = H K H, K_ij = k(x_i, x_j), H = I − 11ᵀ/n. The score of a
+    row on component j is √λ_j u_j; that of a new one follows from its inner products with the rows of the fit.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1) or None
+        How many components: that many; enough for that share of the variance; all with an eigenvalue above 0.
+    kernel : str or callable
+        "linear", "poly" (γ x·y + coef0)^degree, "rbf" exp(−γ‖x − y‖²), "sigmoid" tanh(γ x·y + coef0), "laplacian"
+        exp(−γ Σ|x − y|), "cosine", "precomputed", or a function of two rows that returns a number, or of two blocks of
+        rows that returns a matrix.
+    gamma : float, "median", "scale" or None
+        None is 1/d; "median" is 1 over the median squared distance of rows; "scale" is 1/(d·variance of X).
+    degree, coef0 : float
+        Of the kernels whose formula has them.
+    kernel_params : dict
+        Keyword arguments of a kernel that is a function.
+    alpha : float
+        Ridge of the regression that learns pre-images.
+    fit_inverse_transform : bool
+        Learn the way back, for `inverse_transform`.
+    eigen_solver : str or solver object
+        "auto", "dense" (LAPACK), "krylov", "power", "orthogonal", "lowrank" (landmarks), scikit-learn's "arpack" and
+        "randomized" (krylov), or an object such as ``ritz.solvers.Krylov(max_iter=50)``.
+    tol : float
+        Every residual ‖A u − λ u‖ plus rounding is at most tol·λ₁, or the fit warns.
+    max_iter, iterated_power : int
+        Most products of an iterative solver; the smaller one counts.
+    remove_zero_eig : bool
+        Drop components without variance even where n_components asks for them.
+    random_state : int, RandomState or None
+        Start of the iterative solvers, choice of landmarks. None is a fixed seed.
+    copy_X : bool
+        Whether the model keeps a copy of X or X itself; it is never written to.
+    n_jobs : int or None
+        Accepted for compatibility: all cores are used, as many as BLAS may use.
+    n_landmarks : int, float in (0, 1) or None
+        So many columns of the kernel matrix stand for all, or as many as it takes to lack at most that share of its
+        trace; None leaves that to eigen_solver.
+    memory_limit : int or str, optional
+        Bytes beside the data that a fit may take, such as "2GB".
+
+    Attributes
+    ----------
+    eigenvalues_ : (k,) of A, descending
+    eigenvectors_ : (n, k), orthonormal
+    explained_variance_ratio_ : (k,) eigenvalues over the trace of A
+    explained_variance_ratio_bounds_ : (k, 2) what the true ratios lie between
+    trace_error_ : share of tr(K) that landmarks lack, 0 for an exact fit
+    gamma_ : the number that was used
+    X_fit_ : the rows of the fit
+    embedding_ : the model for new rows as an immutable object
+    certificate_ : how accurate all this is; print it
+    plan_ : what was done, and why
+    history_ : iterations of an iterative solver
+    dual_coef_, X_transformed_fit_ : of the ridge regression, with fit_inverse_transform=True
+    preimage_error_ : mean squared distance of rows that were held out to their pre-images, likewise
+
+    Examples
+    --------
+    >>> from ritz import KernelPCA
+    >>> from sklearn.datasets import make_circles
+    >>> X, y = make_circles(400, factor=0.3, noise=0.05, random_state=0)
+    >>> scores = KernelPCA(1, kernel="rbf", gamma=2).fit_transform(X)[:, 0]
+    >>> bool(scores[y == 0].max() < scores[y == 1].min() or scores[y == 1].max() < scores[y == 0].min())
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | float | None = None,
+        *,
+        kernel: Any = "linear",
+        gamma: float | str | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: Mapping[str, Any] | None = None,
+        alpha: float = 1.0,
+        fit_inverse_transform: bool = False,
+        eigen_solver: Any = "auto",
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        iterated_power: int | str = "auto",
+        remove_zero_eig: bool = False,
+        random_state: Any = None,
+        copy_X: bool = True,
+        n_jobs: int | None = None,
+        n_landmarks: int | float | None = None,
+        memory_limit: int | str | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.alpha = alpha
+        self.fit_inverse_transform = fit_inverse_transform
+        self.eigen_solver = eigen_solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.iterated_power = iterated_power
+        self.remove_zero_eig = remove_zero_eig
+        self.random_state = random_state
+        self.copy_X = copy_X
+        self.n_jobs = n_jobs
+        self.n_landmarks = n_landmarks
+        self.memory_limit = memory_limit
+
+    def fit(self, X: Any, y: Any = None) -> KernelPCA:
+        """Learn the components of X: an array, a table, a sparse matrix, or the path of a file. y is ignored."""
+        rows = as_rows(X)
+        self._fit(X, rows)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and the scores of the same rows."""
+        self.fit(X)
+        return self._training_scores
+
+    def _fit(self, X: Any, rows: Rows) -> None:
+        request = self._request(rows.shape[0])
+        check_finite(rows)
+        matrix = gathered(rows, copy=bool(self.copy_X))
+        gamma = bandwidth.resolved(self.gamma, matrix, self.kernel)
+        fitted = decompose_kernel(matrix, self._kernel(gamma), request, self._landmarks(rows.shape[0]))
+        state = attributes(fitted, rows.result_dtype, self.n_components is None or bool(self.remove_zero_eig))
+        preimage = self._learned(matrix, state, fitted, gamma)
+        # Warnings first: where they are errors, the old state must survive them.
+        for message in complaints(fitted, self.n_components, self._kernel(gamma)):
+            warnings.warn(message, AccuracyWarning, stacklevel=4)
+        self._columns(X, rows, reset=True)
+        for name in ("dual_coef_", "X_transformed_fit_", "_preimage", "_held_out"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(state, **preimage, X_fit_=matrix, gamma_=gamma)
+
+    def transform(self, X: Any) -> Any:
+        """Scores of rows: their coordinates along the components."""
+        rows = self._known(X)
+        return stack(self.embedding_.encode(rows), rows.shape[0])
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Pre-images: rows whose features come near those of these scores.
+
+        Kernel ridge regression from scores to rows, learned with the fit (Bakır, Weston and Schölkopf 2004); for rbf a
+        regularised fixed point (Mika et al. 1999) refines it. The mean of the rows is restored.
+        """
+        check_is_fitted(self)
+        if "_preimage" not in self.__dict__:
+            raise NotFittedError("there are no pre-images to be had; fit with fit_inverse_transform=True")
+        rows = as_rows(X)
+        k = len(self.eigenvalues_)
+        if rows.shape[1] != k:
+            raise DataError(f"scores have {rows.shape[1]} columns, the model has {k} components")
+        check_finite(rows)
+        preimage: PreImage = self._preimage
+        return stack(preimage.decode(rows), rows.shape[0])
+
+    def reconstruction_error(self, X: Any) -> Array:
+        """Squared distance of every row to the pre-image of its scores."""
+        rows = self._known(X)
+        matrix = gathered(rows, copy=False).astype(np.float64)
+        back = self.inverse_transform(stack(self.embedding_.encode(rows), rows.shape[0])).astype(np.float64)
+        return np.asarray(np.square(matrix - back).sum(axis=1))
+
+    @property
+    def _training_scores(self) -> Array:
+        scores: Array = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
+        return scores
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.eigenvalues_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _kernel(self, gamma: float) -> Kernel:
+        for name in ("degree", "coef0"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)):
+                raise ValueError(f"{name}={value!r} must be a finite number")
+        if self.degree < 0:
+            raise ValueError(f"degree={self.degree!r} must be at least 0")
+        return kernel_named(
+            self.kernel, self.kernel_params, gamma=gamma, degree=float(self.degree), coef0=float(self.coef0)
+        )
+
+    def _request(self, n: int) -> Request:
+        """The numerical parameters, checked here once."""
+        if n < 2:
+            raise DataError(f"needs at least 2 rows to be centred, got n_samples={n}")
+        for name in ("fit_inverse_transform", "remove_zero_eig", "copy_X"):
+            if not isinstance(value := getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name}={value!r} must be True or False")
+        if self.fit_inverse_transform and self.kernel == "precomputed":
+            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel: the rows are not known")
+        if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not 0 <= float(self.alpha) < np.inf:
+            raise ValueError(f"alpha={self.alpha!r} must be a number >= 0")
+        if isinstance(self.eigen_solver, str) and self.eigen_solver not in EIGEN_SOLVERS:
+            names = ", ".join(map(repr, EIGEN_SOLVERS))
+            raise ValueError(f"eigen_solver={self.eigen_solver!r} is not one of {names}, nor a solver object")
+        solver = self.eigen_solver
+        most = [_count(name, getattr(self, name)) for name in ("max_iter", "iterated_power")]
+        return Request(
+            n_components=_components(self.n_components, n),
+            solver=EIGEN_SOLVERS[solver] if isinstance(solver, str) else solver,
+            tol=self.tol,
+            limit=parse_bytes(self.memory_limit),
+            seed=seed(self.random_state),
+            passes=min((count for count in most if count is not None), default=None),
+        )
+
+    def _landmarks(self, n: int) -> int | float | None:
+        asked = self.n_landmarks
+        if asked is None:
+            return None
+        if isinstance(asked, Integral) and not isinstance(asked, bool) and 1 <= asked <= n:
+            return int(asked)
+        if isinstance(asked, Real) and not isinstance(asked, Integral | bool) and 0 < float(asked) < 1:
+            return float(asked)
+        raise ValueError(
+            f"n_landmarks={asked!r} must be an integer from 1 to n_samples={n}, a share of the trace between 0 and 1 "
+            "that they may lack, or None"
+        )
+
+    def _learned(self, matrix: Block, state: dict[str, Any], fitted: KernelFit, gamma: float) -> dict[str, Any]:
+        """The way back, where it is asked for."""
+        if not self.fit_inverse_transform:
+            return {}
+        if not isinstance(matrix, np.ndarray):
+            raise NotImplementedError("pre-images of sparse rows are dense: pass X.toarray() to learn them")
+        scores = state["eigenvectors_"].astype(np.float64) * np.sqrt(state["eigenvalues_"].astype(np.float64))
+        found = learn(scores, matrix, fitted, float(self.alpha))
+        return {"_preimage": found, "dual_coef_": found.dual, "X_transformed_fit_": scores}
+
+
+def gathered(rows: Rows, copy: bool) -> Block:
+    """All rows in memory, dense or sparse as they are."""
+    if rows.sparse:
+        return scipy.sparse.vstack(list(rows.each(lambda block: block.copy() if copy else block)), format="csr")
+    if rows.in_memory and not copy:
+        return rows.block(0, rows.shape[0])
+    return rows.map(lambda block: np.array(block))
+
+
+def _components(asked: Any, n: int) -> int | float | None:
+    rule = f"must be an integer between 1 and n_samples={n}, a share of the variance between 0 and 1, or None"
+    if asked is None:
+        return None
+    if isinstance(asked, bool | np.bool_) or not isinstance(asked, Real):
+        raise ValueError(f"n_components={asked!r} {rule}")
+    if isinstance(asked, Integral) and 1 <= int(asked) <= n:
+        return int(asked)
+    if not isinstance(asked, Integral) and 0 < float(asked) < 1:
+        return float(asked)
+    raise ValueError(f"n_components={asked!r} {rule}")
+
+
+def _count(name: str, value: Any) -> int | None:
+    if value is None or (name == "iterated_power" and value == "auto"):
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name}={value!r} must be an integer >= 1")
+    return int(value)

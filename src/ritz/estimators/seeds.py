@@ -1,0 +1,17 @@
+"""Seeds from whatever scikit-learn accepts as random_state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+
+def seed(random_state: Any) -> int:
+    """An integer seed; None is a fixed one, so that the same data gives the same answer."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(1 << 31))
+    return int(check_random_state(random_state).randint(1 << 31))

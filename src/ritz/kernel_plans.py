@@ -1,0 +1,117 @@
+"""Plans for kernel PCA: the n×n matrix whole, in tiles that are kept or computed anew, or by few of its columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ritz.calibration import rates
+from ritz.costs import lapack
+from ritz.kernels import Kernel
+from ritz.linalg import SKINNY
+from ritz.memory import format_bytes
+from ritz.planner import Plan
+from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
+
+DIRECT = ("gram", "covariance")
+SMALL = 500  # rows up to which the whole spectrum costs no noticeable time
+NARROW_ROWS, NARROW_TOL = 1500, 5e-7  # where float32 pays, and the accuracy that a subspace found in it has
+EVALUATED = {"float64": 1.1e9, "float32": 2.2e9}  # values of a kernel per second, beside the inner product
+THIN = 0.15  # of the rate of products that inner products of short rows reach
+PATIENCE = 20.0  # seconds that an exact answer may take before few columns of the matrix have to do
+GUESS = 64  # components that a share of the variance is expected to take
+LANDMARKS = 1000  # of them, where nobody says how many
+SHARE = 0.5  # of the memory allowed that the factor from landmarks may take
+
+
+def plans_for(n: int, d: int, k: int, kernel: Kernel, solver: str, tol: float, limit: int) -> list[Plan]:
+    """Plans to try in order: what was chosen and, where it is in float32, the same in float64."""
+    if solver == "auto":
+        chosen = _chosen(n, d, k, kernel, tol, limit)
+    elif solver in DIRECT or (solver == "krylov" and k >= n):
+        chosen = direct(n, d, k)
+    elif solver == "lowrank":
+        chosen = low_rank(n, d, landmarks(n, k, None, limit), "lowrank was asked for")
+    else:
+        options = [replace(plan, solver=solver) for plan in iterative(n, d, k, kernel, tol)]
+        chosen = _quickest(options, limit)
+    if chosen.memory > limit:
+        raise ValueError(
+            f"memory_limit of {format_bytes(limit)} is too small: {chosen.solver} needs {format_bytes(chosen.memory)} "
+            f"beside the data; raise it, or ask for fewer components or for n_landmarks"
+        )
+    if chosen.precision == "float64" or chosen.solver == "lowrank":
+        return [chosen]
+    wide = _krylov(n, d, k, "float64", chosen.dense and 2 * chosen.memory <= limit)
+    return [chosen, replace(wide, solver=chosen.solver, why=f"{chosen.why}; float32 values were not enough")]
+
+
+def _chosen(n: int, d: int, k: int, kernel: Kernel, tol: float, limit: int) -> Plan:
+    whole = direct(n, d, k)
+    if n <= SMALL and whole.memory <= limit:
+        return replace(whole, why=f"{n} rows are few, so the whole {n}×{n} matrix costs nothing")
+    options = [*iterative(n, d, k, kernel, tol), whole]
+    best = _quickest(options, limit)
+    if kernel.positive and (best.seconds > PATIENCE or best.memory > limit):
+        p = landmarks(n, k, None, limit)
+        why = (
+            f"an exact answer would take {best.seconds:.0f} s by the planner's table: {p} landmarks stand for {n} rows"
+        )
+        return low_rank(n, d, p, why) if p > k else best
+    return best
+
+
+def _quickest(options: list[Plan], limit: int) -> Plan:
+    fitting = [plan for plan in options if plan.memory <= limit]
+    return min(fitting, key=lambda plan: plan.seconds) if fitting else min(options, key=lambda plan: plan.memory)
+
+
+def iterative(n: int, d: int, k: int, kernel: Kernel, tol: float) -> list[Plan]:
+    """Products with tiles that are kept, and with tiles that are computed anew."""
+    narrow = kernel.narrow and kernel.positive and tol >= NARROW_TOL and n >= NARROW_ROWS
+    precision = "float32" if narrow else "float64"
+    return [_krylov(n, d, k, precision, kept) for kept in (True, False)]
+
+
+def _krylov(n: int, d: int, k: int, precision: str, kept: bool) -> Plan:
+    width, steps = block_width(k), expected_steps(k)
+    values, wide = _evaluation(n, d, precision), _evaluation(n, d, "float64")
+    product = 2.0 * n * n * width / rates().thin
+    finish = wide + 2.0 * n * n * (k + SPARE) / rates().product if precision == "float32" else 0.0
+    size = min(n, steps * width)
+    own = (3.0 * n * size**2 + 10.0 * size**3) / (2 * rates().reduction)
+    seconds = (values if kept else steps * values) + steps * product + finish + own
+    bytes_kept = (2 if precision == "float32" else 4) * n * n
+    memory = 16 * n * (capacity(n, k, width) + 2 * (k + SPARE)) + 24 * n * d + (bytes_kept if kept else 0)
+    how = f"kept in {format_bytes(bytes_kept)} of tiles" if kept else "computed anew for every product"
+    why = f"{k} of {n} components: some {steps} products with the kernel matrix, {how}, cost less than all its spectrum"
+    operations = 1.0 * n * n * d * (1 if kept else steps) + 2.0 * n * n * width * steps
+    passes = steps + (precision == "float32")
+    return Plan("krylov", "kernel", passes, operations, int(memory), why, kept, seconds, precision, width)
+
+
+def direct(n: int, d: int, k: int) -> Plan:
+    """LAPACK on the matrix itself."""
+    eig = lapack(n, k)
+    seconds, operations = _evaluation(n, d, "float64") + eig.seconds, 1.0 * n * n * d + eig.operations
+    memory = 8 * n * n + eig.memory + 8 * n * n + 24 * n * d
+    why = f"{k} of {n} components are so many that the whole {n}×{n} matrix is decomposed"
+    return Plan("dense", "kernel", 1, operations, int(memory), why, True, seconds)
+
+
+def low_rank(n: int, d: int, p: int, why: str) -> Plan:
+    """Few columns of the matrix, and their inner products."""
+    operations = 2.0 * n * p * d + 3.0 * n * p * p
+    seconds = operations / (0.5 * rates().product) + n * p / EVALUATED["float64"]
+    memory = 8 * n * p + 24 * p * p + 24 * n * d + 64 * n * SKINNY
+    return Plan("lowrank", "kernel", None, operations, int(memory), why, False, seconds)
+
+
+def landmarks(n: int, k: int, asked: int | None, limit: int) -> int:
+    """How many columns stand for all: as many as asked for, or a good number within the memory allowed."""
+    return min(n, max(LANDMARKS, 8 * k) if asked is None else asked, max(k + 1, int(SHARE * limit / (8 * n))))
+
+
+def _evaluation(n: int, d: int, precision: str) -> float:
+    """Seconds for all values on and above the diagonal."""
+    product = rates().narrow if precision == "float32" else rates().product
+    return n * n / 2 * (2 * d / (product * (THIN if d < SKINNY else 1.0)) + 1 / EVALUATED[precision])

@@ -1,0 +1,42 @@
+"""Kernels by name. A new kernel is one class, the inner product of its features, and one line in the table below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ritz.kernels.base import Kernel, Points
+from ritz.kernels.distances import Laplacian, Rbf
+from ritz.kernels.given import Custom, Precomputed
+from ritz.kernels.products import Cosine, Linear, Polynomial, Sigmoid
+
+KERNELS: dict[str, type[Kernel]] = {
+    "linear": Linear,
+    "poly": Polynomial,
+    "rbf": Rbf,
+    "sigmoid": Sigmoid,
+    "laplacian": Laplacian,
+    "cosine": Cosine,
+    "precomputed": Precomputed,
+}
+
+
+def kernel_named(name: str | Callable[..., Any], params: Mapping[str, Any] | None = None, **known: float) -> Kernel:
+    """The kernel of that name, with those of the known parameters that it has; or one made from a function.
+
+    Examples
+    --------
+    >>> kernel_named("rbf", gamma=0.5, degree=3)
+    Rbf(gamma=0.5)
+    """
+    if callable(name):
+        return Custom(name, dict(params or {}))
+    if name not in KERNELS:
+        names = ", ".join(map(repr, KERNELS))
+        raise ValueError(f"kernel={name!r} is not one of {names}, nor a function of two rows")
+    kind = KERNELS[name]
+    fields = getattr(kind, "__dataclass_fields__", {})
+    return kind(**{key: value for key, value in known.items() if key in fields})
+
+
+__all__ = ["KERNELS", "Custom", "Kernel", "Linear", "Points", "Precomputed", "Rbf", "kernel_named"]

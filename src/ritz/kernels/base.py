@@ -1,0 +1,146 @@
+"""What a kernel is: inner products of features, of rows that were brought to ordinary sizes once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ritz.linalg import UNIT, Array
+from ritz.rows.base import Block
+
+LARGEST = 2.0**1000  # values beyond it are refused: sums of them would not be finite
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Rows as a kernel wants them: Z = (x − origin)·weight, and whatever of each row is used again and again.
+
+    Attributes
+    ----------
+    Z : (n, d), dense or sparse
+    sizes : (n,) ‖z‖² or what else a kernel needs of every row
+    """
+
+    Z: Block
+    sizes: Array
+
+    def __len__(self) -> int:
+        return int(self.Z.shape[0])
+
+    def __getitem__(self, key: Any) -> Points:
+        return Points(self.Z[key], self.sizes[key])
+
+    def astype(self, dtype: Any) -> Points:
+        """The same in another precision."""
+        return Points(self.Z.astype(dtype), self.sizes.astype(dtype))
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """How rows become points: what was learned from the rows of the fit, and holds for new ones too.
+
+    Attributes
+    ----------
+    origin : (d,) subtracted where a kernel does not mind; None for 0
+    weight : rows are multiplied by it
+    unit : the kernel of points is that of rows divided by unit²
+    largest : of the points' sizes
+    terms : rounding errors behind an inner product of features, in units of the rounding of float64 and relative to
+        the lengths of the features
+    exact : whether distances are summed from differences, because the shorter way would lose their digits
+    shift : of the value that is raised to a power, in the units of the points
+    """
+
+    origin: Array | None = None
+    weight: float = 1.0
+    unit: float = 1.0
+    largest: float = 1.0
+    terms: float = 0.0
+    exact: bool = False
+    shift: float = 0.0
+
+
+class Kernel(ABC):
+    """k(x, y) = φ(x)·φ(y). Its parameters are those of the formula."""
+
+    positive: ClassVar[bool] = True  # whether it is an inner product whatever the rows are
+    shifts: ClassVar[bool] = False  # whether centred features do not change when all rows are moved
+    narrow: ClassVar[bool] = True  # whether float32 is worth while
+    parameters: ClassVar[str] = ""  # what to change, for people
+
+    @abstractmethod
+    def frame(self, X: Block) -> Frame:
+        """How the rows of a fit become points."""
+
+    @abstractmethod
+    def tile(self, a: Points, b: Points, frame: Frame) -> Array:  # (m, ·), (p, ·) -> (m, p)
+        """Inner products of the features, divided by unit². The caller may write to it."""
+
+    @abstractmethod
+    def lengths(self, points: Points, frame: Frame) -> Array:  # (n,)
+        """Upper bounds of ‖φ(x)‖², divided by unit²; for kernels that are positive, these are the diagonal."""
+
+    def points(self, X: Block, frame: Frame) -> Points:
+        """Rows as this kernel wants them."""
+        Z = moved(X, frame.origin, frame.weight)
+        return Points(Z, squares(Z))
+
+    def diagonal(self, points: Points, frame: Frame) -> Array:
+        """k(x, x)/unit² of every row."""
+        return self.lengths(points, frame)
+
+
+def moved(X: Block, origin: Array | None, weight: float) -> Block:
+    """(x − origin)·weight in float64; sparse rows are not moved."""
+    if not isinstance(X, np.ndarray):
+        return X.astype(np.float64) * weight
+    Z = X.astype(np.float64)
+    if origin is not None:
+        Z -= origin
+    Z *= weight
+    return Z
+
+
+def squares(Z: Block) -> Array:
+    """‖z‖² of every row."""
+    if isinstance(Z, np.ndarray):
+        return np.asarray(np.einsum("ij,ij->i", Z, Z))
+    return np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
+
+
+def inner(a: Block, b: Block) -> Array:
+    """z·w of all pairs of rows."""
+    product = a @ b.T
+    return product if isinstance(product, np.ndarray) else product.toarray()
+
+
+def center(X: Block) -> Array | None:
+    """The mean of the rows; none where they are sparse, or nothing would be gained."""
+    if not isinstance(X, np.ndarray):
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean: Array = np.asarray(np.mean(X, axis=0, dtype=np.float64))
+    return mean if np.isfinite(mean).all() and mean.any() else None
+
+
+def size(X: Block, origin: Array | None) -> float:
+    """A power of two near the largest entry of x − origin; 1 where all are 0."""
+    values = X if isinstance(X, np.ndarray) else X.data
+    if origin is None:
+        largest = float(np.abs(values).max(initial=0.0))
+    else:
+        largest = float(max(np.max(values.max(axis=0) - origin), np.max(origin - values.min(axis=0))))
+    return float(np.ldexp(1.0, int(np.frexp(largest)[1]))) if largest > 0 else 1.0
+
+
+def with_sizes(frame: Frame, sizes: Array, terms: float) -> Frame:
+    """The frame, once the points are known."""
+    return replace(frame, largest=float(sizes.max(initial=0.0)), terms=terms)
+
+
+def rounding(frame: Frame) -> float:
+    """Relative error of an inner product of features."""
+    return frame.terms * UNIT / max(1 - frame.terms * UNIT, 0.5)

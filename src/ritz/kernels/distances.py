@@ -1,0 +1,88 @@
+"""Kernels that are functions of the distance between two rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from ritz.kernels.base import Frame, Kernel, Points, center, inner, moved, squares
+from ritz.linalg import UNIT, Array
+from ritz.rows.base import Block, dense
+
+FINE = 1e-11  # error of a kernel value that may come from taking distances from inner products
+
+
+@dataclass(frozen=True)
+class Rbf(Kernel):
+    """exp(−γ‖x − y‖²)."""
+
+    gamma: float
+    shifts: ClassVar[bool] = True
+    parameters: ClassVar[str] = "gamma"
+
+    def frame(self, X: Block) -> Frame:
+        """‖z − w‖² = ‖z‖² + ‖w‖² − 2 z·w costs one product, but errs by the rounding of ‖z‖²: not for rows far out."""
+        d = X.shape[1]
+        frame = Frame(center(X), float(np.sqrt(self.gamma)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            largest = float(np.nan_to_num(squares(moved(X, frame.origin, frame.weight)), nan=np.inf).max(initial=0.0))
+        short = (d + 10) * 4 * largest + 8
+        if short * UNIT <= FINE:
+            return replace(frame, largest=largest, terms=short)
+        terms = d + 16 + 8 * np.sqrt(min(largest, 1e30))
+        return replace(frame, largest=largest, terms=float(terms), exact=True)
+
+    def tile(self, a: Points, b: Points, frame: Frame) -> Array:
+        if frame.exact:
+            t = cdist(dense(a.Z), dense(b.Z), "sqeuclidean")
+            return np.exp(np.negative(t, out=t), out=t)
+        t = inner(a.Z, b.Z)
+        t *= t.dtype.type(2)
+        t -= a.sizes[:, None]
+        t -= b.sizes
+        if t.dtype == np.float64:
+            np.minimum(t, 0.0, out=t)
+        return np.exp(t, out=t)
+
+    def points(self, X: Block, frame: Frame) -> Points:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return super().points(X, frame)
+
+    def lengths(self, points: Points, frame: Frame) -> Array:
+        return np.ones(len(points))
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    """exp(−γ Σ|x − y|)."""
+
+    gamma: float
+    shifts: ClassVar[bool] = True
+    narrow: ClassVar[bool] = False  # there is no product to be gained
+    parameters: ClassVar[str] = "gamma"
+
+    def frame(self, X: Block) -> Frame:
+        frame = Frame(center(X), self.gamma)
+        with np.errstate(over="ignore", invalid="ignore"):
+            largest = float(np.nan_to_num(_sums(moved(X, frame.origin, frame.weight)), nan=np.inf).max(initial=0.0))
+        return replace(frame, largest=largest, terms=float(X.shape[1] + 16 + 8 * min(largest, 1e30)), exact=True)
+
+    def points(self, X: Block, frame: Frame) -> Points:
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = moved(X, frame.origin, frame.weight)
+            return Points(Z, _sums(Z))
+
+    def tile(self, a: Points, b: Points, frame: Frame) -> Array:
+        t = cdist(dense(a.Z), dense(b.Z), "cityblock")
+        return np.exp(np.negative(t, out=t), out=t)
+
+    def lengths(self, points: Points, frame: Frame) -> Array:
+        return np.ones(len(points))
+
+
+def _sums(Z: Block) -> Array:
+    """Σ|z| of every row."""
+    return np.asarray(abs(Z).sum(axis=1)).ravel()

@@ -1,0 +1,110 @@
+"""Kernels that are not formulas: a matrix that is there already, and a function of two rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.kernels.base import LARGEST, Frame, Kernel, Points, size
+from ritz.linalg import Array
+from ritz.rows.base import Block, dense
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """Rows are the kernel's values with the points of the fit: the matrix itself when fitting."""
+
+    positive: ClassVar[bool] = False
+
+    def frame(self, X: Block) -> Frame:
+        root = np.sqrt(size(X, None))
+        unit = float(np.ldexp(1.0, int(np.frexp(root)[1])))
+        return Frame(weight=1 / unit / unit, unit=unit)
+
+    def points(self, X: Block, frame: Frame) -> Points:
+        """The numbers of the rows take the place of sizes: they say which columns belong to them."""
+        Z = dense(X) * np.float64(frame.weight)
+        return Points(Z, np.arange(len(Z), dtype=np.float64))
+
+    def tile(self, a: Points, b: Points, frame: Frame) -> Array:
+        return a.Z[:, b.sizes.astype(np.intp)]
+
+    def lengths(self, points: Points, frame: Frame) -> Array:
+        return np.abs(self.diagonal(points, frame))
+
+    def diagonal(self, points: Points, frame: Frame) -> Array:
+        return points.Z[np.arange(len(points)), points.sizes.astype(np.intp)]
+
+
+@dataclass(frozen=True)
+class Custom(Kernel):
+    """A function of two rows that returns a number; or of two blocks of rows that returns a matrix, which is faster."""
+
+    function: Callable[..., Any]
+    params: dict[str, Any] = field(default_factory=dict)
+    positive: ClassVar[bool] = False
+    narrow: ClassVar[bool] = False
+    parameters: ClassVar[str] = "kernel_params"
+
+    def frame(self, X: Block) -> Frame:
+        """`exact` says that the function wants single rows."""
+        some = dense(X[: min(3, X.shape[0])]).astype(np.float64)
+        block = self._of_blocks(some)
+        if block is not None:
+            return Frame(terms=8)
+        for x in some:
+            value = self._number(x, some[0])
+            if not abs(value) < LARGEST:
+                raise DataError(f"kernel={self._name} returned {value:g} for two rows; its values must be finite")
+        return Frame(terms=8, exact=True)
+
+    def points(self, X: Block, frame: Frame) -> Points:
+        Z = dense(X).astype(np.float64)
+        return Points(Z, np.zeros(len(Z)))
+
+    def tile(self, a: Points, b: Points, frame: Frame) -> Array:
+        if frame.exact:
+            return np.array([[self._number(x, y) for y in b.Z] for x in a.Z])
+        return np.array(self.function(a.Z, b.Z, **self.params), dtype=np.float64)
+
+    def lengths(self, points: Points, frame: Frame) -> Array:
+        return np.abs(self.diagonal(points, frame))
+
+    def diagonal(self, points: Points, frame: Frame) -> Array:
+        if frame.exact:
+            return np.array([self._number(x, x) for x in points.Z])
+        return np.array(
+            [float(self.tile(points[i : i + 1], points[i : i + 1], frame)[0, 0]) for i in range(len(points))]
+        )
+
+    @property
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", repr(self.function))
+
+    def _number(self, x: Array, y: Array) -> float:
+        value = np.asarray(self.function(x, y, **self.params))
+        if value.size != 1 or value.dtype.kind not in "biuf":
+            raise DataError(
+                f"kernel={self._name} returned {value.dtype} of shape {value.shape} for two rows, not a number"
+            )
+        return float(value.reshape(()))
+
+    def _of_blocks(self, some: Array) -> Array | None:
+        """What the function returns for blocks of two and three rows, where that is what it returns for their pairs."""
+        if len(some) < 3:
+            return None
+        try:
+            block = np.asarray(self.function(some[:2], some, **self.params))
+            if block.shape != (2, 3) or block.dtype.kind not in "biuf":
+                return None
+        except Exception:  # whatever a function of rows does with blocks
+            return None
+        try:
+            single = [[self._number(x, y) for y in some] for x in some[:2]]
+        except Exception:  # whatever a function of blocks does with rows
+            return block
+        return block if np.allclose(block, single) else None

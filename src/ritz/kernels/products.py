@@ -1,0 +1,145 @@
+"""Kernels that are functions of the inner product of two rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.kernels.base import LARGEST, Frame, Kernel, Points, center, inner, moved, size, squares, with_sizes
+from ritz.linalg import Array
+from ritz.rows.base import Block
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """x·y: kernel PCA is then PCA."""
+
+    shifts: ClassVar[bool] = True
+
+    def frame(self, X: Block) -> Frame:
+        origin = center(X)
+        unit = size(X, origin) * X.shape[1] ** 0.5
+        frame = Frame(origin, 1 / unit, unit)
+        return with_sizes(frame, squares(moved(X, origin, 1 / unit)), X.shape[1] + 10)
+
+    def tile(self, a: Points, b: Points, frame: Frame) -> Array:
+        return inner(a.Z, b.Z)
+
+    def lengths(self, points: Points, frame: Frame) -> Array:
+        return points.sizes
+
+
+@dataclass(frozen=True)
+class Cosine(Kernel):
+    """x·y/(‖x‖ ‖y‖), and 0 for a row of zeros."""
+
+    def frame(self, X: Block) -> Frame:
+        return Frame(weight=1 / size(X, None), terms=X.shape[1] + 16)
+
+    def points(self, X: Block, frame: Frame) -> Points:
+        Z = moved(X, None, frame.weight)
+        lengths = np.sqrt(squares(Z))
+        if isinstance(Z, np.ndarray):
+            small = (lengths < 1e-100) & Z.any(axis=1)  # squares of what is so small would be lost
+            if small.any():
+                Z[small] /= np.abs(Z[small]).max(axis=1, keepdims=True)
+                lengths[small] = np.sqrt(squares(Z[small]))
+        scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        Z = Z * scale[:, None] if isinstance(Z, np.ndarray) else Z.multiply(scale[:, None]).tocsr()
+        return Points(Z, (lengths > 0).astype(np.float64))
+
+    def tile(self, a: Points, b: Points, frame: Frame) -> Array:
+        return inner(a.Z, b.Z)
+
+    def lengths(self, points: Points, frame: Frame) -> Array:
+        return points.sizes
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """(γ x·y + coef0)^degree."""
+
+    gamma: float
+    degree: float = 3
+    coef0: float = 1
+    parameters: ClassVar[str] = "degree, gamma and coef0"
+
+    @property
+    def positive(self) -> bool:  # type: ignore[override]
+        return self.coef0 >= 0 and float(self.degree).is_integer()
+
+    def frame(self, X: Block) -> Frame:
+        """Points are scaled so that γ‖x‖² + |coef0| is at most 1: no power overflows."""
+        root = size(X, None) * X.shape[1] ** 0.5
+        sizes = squares(moved(X, None, 1 / root))
+        with np.errstate(over="ignore"):
+            highest = float(self.gamma * sizes.max(initial=0.0) * np.float64(root) * root + abs(self.coef0))
+            unit = np.float64(highest) ** (self.degree / 2)
+        if not unit * unit < LARGEST:
+            raise DataError(
+                f"kernel='poly' overflows: (gamma*x.y + coef0)**degree reaches {highest:.3g}**{self.degree:g}; "
+                f"lower degree={self.degree:g} or gamma={self.gamma:g}, or scale the columns"
+            )
+        highest = highest or 1.0
+        weight = float(np.sqrt(self.gamma / highest))
+        terms = (X.shape[1] + 12) * (self.degree + 2)
+        return Frame(None, weight, float(unit) or 1.0, 1.0, terms, shift=self.coef0 / highest)
+
+    def tile(self, a: Points, b: Points, frame: Frame) -> Array:
+        base = inner(a.Z, b.Z)
+        base += base.dtype.type(frame.shift)
+        return power(base, self.degree)
+
+    def lengths(self, points: Points, frame: Frame) -> Array:
+        return (points.sizes + abs(frame.shift)) ** self.degree
+
+    def diagonal(self, points: Points, frame: Frame) -> Array:
+        return power(points.sizes + frame.shift, self.degree)
+
+
+@dataclass(frozen=True)
+class Sigmoid(Kernel):
+    """tanh(γ x·y + coef0): no inner product for many parameters, which a fit finds out."""
+
+    gamma: float
+    coef0: float = 1
+    positive: ClassVar[bool] = False
+    parameters: ClassVar[str] = "gamma and coef0"
+
+    def frame(self, X: Block) -> Frame:
+        frame = Frame(weight=float(np.sqrt(self.gamma)))
+        with np.errstate(over="ignore"):
+            largest = float(squares(moved(X, None, frame.weight)).max(initial=0.0))
+        if not largest < LARGEST:
+            raise DataError(f"kernel='sigmoid': gamma*x.x overflows with gamma={self.gamma:g}; scale the columns")
+        # Where it is flat, an error of the argument does not show: tanh′(t)·t is at most 1.
+        return Frame(None, frame.weight, terms=(X.shape[1] + 12) * (1 + min(largest, 50.0) + min(abs(self.coef0), 50)))
+
+    def tile(self, a: Points, b: Points, frame: Frame) -> Array:
+        t = inner(a.Z, b.Z)
+        t += t.dtype.type(self.coef0)
+        return np.tanh(t, out=t)
+
+    def lengths(self, points: Points, frame: Frame) -> Array:
+        return np.ones(len(points))
+
+    def diagonal(self, points: Points, frame: Frame) -> Array:
+        return np.tanh(points.sizes + self.coef0)
+
+
+def power(base: Array, degree: float) -> Array:
+    """base^degree, by multiplications where the degree is a whole number: NumPy's own power is fifty times as slow."""
+    if not float(degree).is_integer() or degree < 0:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(base**degree)
+    out, factor, left = np.ones_like(base), base, int(degree)
+    while left:
+        if left & 1:
+            out *= factor
+        left >>= 1
+        if left:
+            factor = factor * factor
+    return out
