@@ -97,9 +97,9 @@ def _exact(
     if whole or (not kernel.positive and A.dim <= DENSE):
         A.dense()
     checked_positive(A, request.n_components)
-    if request.name == "auto":
-        request = replace(request, solver="gram" if whole else plan.solver)
-    found, total = solve(A, request.chosen("gram" if whole else None), request, A.dim, None)
+    if request.name == "auto" or A.indefinite:  # an iteration would meet what is below 0
+        request = replace(request, solver="gram" if whole or A.indefinite else plan.solver)
+    found, total = solve(A, request.chosen(), request, A.dim, None)
     slack = A.rounding
     means = A.means if means is None else means
     embedding = of_all_points(kernel, frame, points, found.values, found.vectors, means)

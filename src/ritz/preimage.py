@@ -19,6 +19,7 @@ from ritz.kernel_decomposition import KernelFit
 from ritz.kernels import Kernel, Linear, Points, Rbf
 from ritz.kernels.base import Frame
 from ritz.linalg import Array
+from ritz.memory import check_fits
 from ritz.operators import Kernel as KernelMatrix
 from ritz.rows import Rows
 from ritz.rows.base import Block, dense
@@ -60,12 +61,14 @@ class PreImage:
         return X.astype(rows.result_dtype, copy=False)
 
 
-def learn(scores: Array, X: Array, fitted: KernelFit, alpha: float) -> PreImage:
+def learn(scores: Array, X: Block, fitted: KernelFit, alpha: float) -> PreImage:
     """Ridge regression from scores to rows, in the kernel of the fit."""
-    kernel, mean = fitted.embedding.kernel, np.asarray(np.mean(X, axis=0, dtype=np.float64))
+    check_fits(8 * X.shape[0] * X.shape[1], "pre-images of sparse rows are dense, and")
+    X, kernel = dense(X).astype(np.float64), fitted.embedding.kernel
+    mean: Array = np.asarray(X.mean(axis=0))
     frame = kernel.frame(scores)
     points = kernel.points(scores, frame)
-    centred = X.astype(np.float64) - mean
+    centred = X - mean
     if isinstance(kernel, Linear):
         dual = _least_squares(scores, centred)
     else:

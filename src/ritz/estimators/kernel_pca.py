@@ -27,9 +27,10 @@ from ritz.request import Request
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, stack
 from ritz.rows.finite import check_finite
+from ritz.solvers import LowRank, Solver
 
 # scikit-learn's names and ours, and the solver that each one means.
-EIGEN_SOLVERS = {
+EIGEN_SOLVERS: dict[str, str | Solver] = {
     "auto": "auto",
     "dense": "gram",
     "arpack": "krylov",
@@ -37,7 +38,7 @@ EIGEN_SOLVERS = {
     "krylov": "krylov",
     "power": "power",
     "orthogonal": "orthogonal",
-    "lowrank": "lowrank",
+    "lowrank": LowRank(),
 }
 
 
@@ -278,8 +279,6 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """The way back, where it is asked for."""
         if not self.fit_inverse_transform:
             return {}
-        if not isinstance(matrix, np.ndarray):
-            raise NotImplementedError("pre-images of sparse rows are dense: pass X.toarray() to learn them")
         scores = state["eigenvectors_"].astype(np.float64) * np.sqrt(state["eigenvalues_"].astype(np.float64))
         found = learn(scores, matrix, fitted, float(self.alpha))
         return {"_preimage": found, "dual_coef_": found.dual, "X_transformed_fit_": scores}
