@@ -1,44 +1,55 @@
 """Pre-images: from scores back to rows.
 
 A point of feature space is rarely the image of a row. Ridge regression learns rows from scores once (Bakır, Weston and
-Schölkopf, NIPS 16, 2004); for rbf the row whose features come nearest is a weighted mean of the rows of the fit, found
-by iteration (Mika et al., NIPS 11, 1999), held near the ridge's answer so that it neither wanders off nor divides by 0.
+Schölkopf, NIPS 16, 2004). For rbf the row whose features come nearest is a weighted mean of the rows of the fit, found
+by iteration (Mika et al., NIPS 11, 1999); held near the ridge's answer it neither wanders off nor divides by 0 (after
+Abrahamsen and Hansen, IEEE MLSP 2009). How near is decided by rows that were held out, which also say how good it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
+from ritz import bandwidth
+from ritz.cholesky import randomly_pivoted
 from ritz.embedding import Embedding
 from ritz.errors import DataError
-from ritz.kernel_decomposition import KernelFit
 from ritz.kernels import Kernel, Linear, Points, Rbf
 from ritz.kernels.base import Frame
 from ritz.linalg import Array
 from ritz.memory import check_fits
 from ritz.operators import Kernel as KernelMatrix
-from ritz.rows import Rows
-from ritz.rows.base import Block, dense
+from ritz.rows import Rows, as_rows
+from ritz.rows.array import symmetric_product, thin_inner
+from ritz.rows.base import Block, dense, stack
 
-HELD = 0.1  # weight of the ridge's answer against that of the rows
-STEPS, STILL = 100, 1e-7  # iterations at most, and the change, in units of the bandwidth, at which one is at rest
+HOLDS = (None, 1.0, 0.3, 0.1, 0.03)  # weights of the ridge's answer against that of the rows; None: it stands
+WHOLE = 4000  # rows up to which the ridge regression uses all of them; landmarks stand for more
+LANDMARKS, ENOUGH = 2000, 1e-6  # of these at most so many, and fewer where they lack no more than that of the trace
+ONE_IN, MOST = 10, 200  # rows that are held out
+COMPARED = 5000  # rows of the model that they are held out from, at most
+STEPS, STILL = 100, 1e-6  # iterations at most, and the change, in units of the bandwidth, at which one is at rest
+SHRINK = (1.0, 0.5, 0.25, 0.0625)  # of a step that does not climb
 VALUES = 1 << 22  # of the kernel that are held at a time
 
 
 @dataclass(frozen=True, eq=False)
 class PreImage:
-    """x̂ = mean + Σ_i k(y, y_i) dual_i, refined for rbf.
+    """x̂ = mean + Σ_i k(y, y_i) dual_i with a Gaussian k on scores, refined for rbf.
 
     Attributes
     ----------
-    kernel, frame, points : of the scores of the fit
-    dual : (n, d)
+    kernel, frame, points : of the scores of the fit, or of landmarks among them
+    dual : (p, d)
     mean : (d,) of the rows
     embedding : the model whose scores these are
+    held : weight of the ridge's answer in the iteration that refines it, None for no iteration
+    error : mean squared distance of rows that were held out to their pre-images, NaN where there were too few rows
     """
 
     kernel: Kernel
@@ -47,34 +58,69 @@ class PreImage:
     dual: Array
     mean: Array
     embedding: Embedding
+    held: float | None = None
+    error: float = np.nan
+
+    @property
+    def scores(self) -> Array:
+        """The scores y_i."""
+        Z: Array = self.points.Z / self.frame.weight
+        return Z if self.frame.origin is None else Z + self.frame.origin
 
     def decode(self, rows: Rows) -> Generator[Array, None, None]:
         """The pre-image of every row of scores."""
-        most = max(1, VALUES // len(self.points))
-        return rows.limited(max(1, 8 * rows.shape[1] * most)).each(lambda block: self._decoded(dense(block), rows))
+        most = max(1, VALUES // max(len(self.points), len(self.embedding.points)))
+        blocks = rows.limited(max(1, 8 * rows.shape[1] * most))
+        return blocks.each(lambda block: self._decoded(dense(block)).astype(rows.result_dtype, copy=False))
 
-    def _decoded(self, Y: Block, rows: Rows) -> Array:
-        new = self.kernel.points(Y, self.frame)
-        X: Array = self.kernel.tile(new, self.points, self.frame) @ self.dual * self.frame.unit**2 + self.mean
-        if isinstance(self.embedding.kernel, Rbf) and self.embedding.kernel.gamma > 0:
-            X = fixed_point(self.embedding, Y.astype(np.float64), X)
-        return X.astype(rows.result_dtype, copy=False)
+    def _decoded(self, Y: Block) -> Array:
+        X: Array = self.kernel.tile(self.kernel.points(Y, self.frame), self.points, self.frame) @ self.dual
+        X = X * self.frame.unit**2 + self.mean
+        return X if self.held is None else fixed_point(self.embedding, Y.astype(np.float64), X, self.held)
 
 
-def learn(scores: Array, X: Block, fitted: KernelFit, alpha: float) -> PreImage:
-    """Ridge regression from scores to rows, in the kernel of the fit."""
+def learn(scores: Array, X: Block, embedding: Embedding, alpha: float, refit: Callable[[Block], Embedding]) -> PreImage:
+    """The way back from scores to rows. `refit` is the fit that the embedding comes from, for other rows."""
     check_fits(8 * X.shape[0] * X.shape[1], "pre-images of sparse rows are dense, and")
-    X, kernel = dense(X).astype(np.float64), fitted.embedding.kernel
+    found = _regression(scores, dense(X).astype(np.float64), embedding, alpha)
+    n = X.shape[0]
+    out = min(n // ONE_IN, MOST)
+    if not out:
+        return found
+    order = np.random.default_rng(0).permutation(n)
+    return _compared(found, X[order[:out]], X[order[out : out + COMPARED]], alpha, refit)
+
+
+def _compared(
+    found: PreImage, held_out: Block, others: Block, alpha: float, refit: Callable[[Block], Embedding]
+) -> PreImage:
+    """The pre-image with the hold that serves rows best that a model of the others has not seen."""
+    embedding, rows, truth = refit(others), as_rows(held_out), dense(held_out).astype(np.float64)
+    scores = stack(embedding.encode(as_rows(others)), others.shape[0]).astype(np.float64)
+    model = _regression(scores, dense(others).astype(np.float64), embedding, alpha)
+    new = as_rows(stack(embedding.encode(rows), len(truth)).astype(np.float64))
+    local = isinstance(embedding.kernel, Rbf) and embedding.kernel.gamma > 0
+    errors = {}
+    for held in HOLDS if local else HOLDS[:1]:
+        back = stack(replace(model, held=held).decode(new), len(truth))
+        errors[held] = float(np.mean(np.square(back - truth).sum(axis=1)))
+    best = min(errors, key=lambda held: errors[held])
+    return replace(found, held=best, error=errors[best])
+
+
+def _regression(scores: Array, X: Array, embedding: Embedding, alpha: float) -> PreImage:
     mean: Array = np.asarray(X.mean(axis=0))
+    linear = isinstance(embedding.kernel, Linear)
+    kernel = Linear() if linear else Rbf(bandwidth.median(scores, "rbf") if scores.shape[1] else 0.0)
     frame = kernel.frame(scores)
     points = kernel.points(scores, frame)
-    centred = X - mean
-    if isinstance(kernel, Linear):
-        dual = _least_squares(scores, centred)
-    else:
-        K = KernelMatrix(kernel, frame, points)
-        dual = _ridge(K, centred, alpha)
-    return PreImage(kernel, frame, points, dual, mean, fitted.embedding)
+    if linear:
+        return PreImage(kernel, frame, points, _least_squares(scores, X - mean), mean, embedding)
+    K = KernelMatrix(kernel, frame, points)
+    if K.dim <= WHOLE:
+        return PreImage(kernel, frame, points, _ridge(K, X - mean, alpha), mean, embedding)
+    pivots, dual = _ridge_of_landmarks(K, X - mean, alpha)
+    return PreImage(kernel, frame, points[pivots], dual, mean, embedding)
 
 
 def _least_squares(scores: Array, centred: Array) -> Array:
@@ -86,63 +132,86 @@ def _least_squares(scores: Array, centred: Array) -> Array:
 
 def _ridge(K: KernelMatrix, centred: Array, alpha: float) -> Array:
     """(K + α)⁻¹ of the centred rows."""
-    unit = K.frame.unit**2
     everything = np.arange(K.dim)
     matrix = K.entries(everything, everything)
-    matrix.flat[:: K.dim + 1] += alpha / unit
+    matrix.flat[:: K.dim + 1] += alpha
     try:
-        return scipy.linalg.solve(matrix, centred, assume_a="pos", check_finite=False) / unit
+        return scipy.linalg.solve(matrix, centred, assume_a="pos", check_finite=False)
     except np.linalg.LinAlgError:
-        raise DataError(
-            f"alpha={alpha:g} is too small for the kernel matrix of the scores to be inverted; try alpha=1e-3 or more"
-        ) from None
+        raise DataError(_too_small(alpha)) from None
 
 
-def fixed_point(embedding: Embedding, Y: Array, start: Array, held: float = HELD) -> Array:
-    """z ← (Σ_i w_i k(z, z_i) z_i + h z₀)/(Σ_i w_i k(z, z_i) + h), where Σ_i w_i φ(z_i) has the scores Y.
+def _ridge_of_landmarks(K: KernelMatrix, centred: Array, alpha: float) -> tuple[NDArray[np.intp], Array]:
+    """The same for many rows: the best regression on the kernel's values at landmarks, and these."""
+    enough = ENOUGH * K.dim
+    found = randomly_pivoted(K.diagonal, K.entries, LANDMARKS, np.random.default_rng(0), enough)
+    inner = symmetric_product(found.F)
+    inner.flat[:: len(inner) + 1] += max(alpha, np.finfo(float).eps * float(np.trace(inner)))
+    weights = scipy.linalg.solve(inner, thin_inner(found.F, centred), assume_a="pos", check_finite=False)
+    return found.pivots, scipy.linalg.solve_triangular(found.triangle.T, weights, lower=False)
 
-    It climbs Σ_i w_i k(z, z_i) − h‖z − z₀‖²: a step that does not is halved, and after several halvings z stays.
-    """
-    frame, points = embedding.frame, embedding.points
-    origin = 0.0 if frame.origin is None else frame.origin
-    rows, weights = dense(points.Z), Y @ embedding.coefficients.T + embedding.mean
-    first = (start - origin) * frame.weight
-    Z, moving = first.copy(), np.arange(len(first))
-    level, pull, mass = _climbed(embedding, Z, weights, rows)
-    level = level - 0.0
+
+def _too_small(alpha: float) -> str:
+    return f"alpha={alpha:g} is too small for the kernel matrix of the scores to be inverted; try alpha=1e-3 or more"
+
+
+def fixed_point(embedding: Embedding, Y: Array, start: Array, held: float) -> Array:
+    """z ← (Σ_i w_i k(z, z_i) z_i + h z₀)/(Σ_i w_i k(z, z_i) + h), where Σ_i w_i φ(z_i) has the scores Y."""
+    climb = _Climb(embedding, Y, start, held)
     for _ in range(STEPS):
-        denominator = mass[moving] + held
-        safe = np.where(denominator > held / 4, denominator, held / 4)
-        target = (pull[moving] + held * first[moving]) / safe[:, None]
-        better, stuck = np.zeros(len(moving), bool), Z[moving]
-        step = target - stuck
-        for shrink in (1.0, 0.5, 0.25, 0.0625):
-            left = np.flatnonzero(~better)
+        if not climb.step():
+            break
+    return climb.rows
+
+
+class _Climb:
+    """Up Σ_i w_i k(z, z_i) − h‖z − z₀‖²: a step that does not climb is shortened, and after several tries z stays."""
+
+    def __init__(self, embedding: Embedding, Y: Array, start: Array, held: float) -> None:
+        self._embedding, self._held = embedding, held
+        self._origin = 0.0 if embedding.frame.origin is None else embedding.frame.origin
+        self._points = dense(embedding.points.Z)
+        self._weights = Y @ embedding.coefficients.T + embedding.mean
+        self._first = (start - self._origin) * embedding.frame.weight
+        self._Z, self._moving = self._first.copy(), np.arange(len(start))
+        self._level, self._mass, self._pull = self._seen(self._Z, self._moving)
+
+    @property
+    def rows(self) -> Array:
+        """Where they are, as rows."""
+        return self._Z / self._embedding.frame.weight + self._origin
+
+    def step(self) -> bool:
+        """Move all that still move; whether any do."""
+        moving = self._moving
+        # The mass may be negative, as weights are; the hold keeps the quotient tame, and its sign.
+        mass = np.maximum(self._mass[moving] + self._held, self._held / 4)
+        target = (self._pull[moving] + self._held * self._first[moving]) / mass[:, None]
+        step, left = target - self._Z[moving], np.arange(len(moving))
+        far = np.sqrt(np.square(step).sum(axis=1)) > STILL
+        for shrink in SHRINK:
+            left = left[~self._climbs(moving[left], shrink * step[left])]
             if not len(left):
                 break
-            at = moving[left]
-            trial = stuck[left] + shrink * step[left]
-            height, towards, weight = _climbed(embedding, trial, weights[at], rows)
-            height = height - held * np.square(trial - first[at]).sum(axis=1)
-            gain = height > level[at]
-            chosen = at[gain]
-            Z[chosen], level[chosen], pull[chosen], mass[chosen] = (
-                trial[gain],
-                height[gain],
-                towards[gain],
-                weight[gain],
-            )
-            better[left[gain]] = True
-        far = np.sqrt(np.square(Z[moving] - stuck).sum(axis=1)) > STILL
-        moving = moving[better & far]
-        if not len(moving):
-            break
-    return Z / frame.weight + origin
+        far[left] = False
+        self._moving = moving[far]
+        return bool(len(self._moving))
 
+    def _climbs(self, which: NDArray[np.intp], step: Array) -> NDArray[np.bool_]:
+        """Take the steps that climb, and say which do."""
+        trial = self._Z[which] + step
+        level, mass, pull = self._seen(trial, which)
+        gained = level > self._level[which]
+        at = which[gained]
+        self._Z[at], self._level[at] = trial[gained], level[gained]
+        self._mass[at], self._pull[at] = mass[gained], pull[gained]
+        return gained
 
-def _climbed(embedding: Embedding, Z: Array, weights: Array, rows: Array) -> tuple[Array, Array, Array]:
-    """Σ w k(z, z_i), Σ w k z_i and Σ w k at these points."""
-    at = Points(Z, np.square(Z).sum(axis=1))
-    values = embedding.kernel.tile(at, embedding.points, embedding.frame) * weights
-    mass = values.sum(axis=1)
-    return mass, values @ rows, mass
+    def _seen(self, Z: Array, which: NDArray[np.intp]) -> tuple[Array, Array, Array]:
+        """The height, Σ w k and Σ w k z_i at these places."""
+        kernel, frame = self._embedding.kernel, self._embedding.frame
+        at = Points(Z, np.square(Z).sum(axis=1))
+        values = kernel.tile(at, self._embedding.points, frame) * self._weights[which]
+        mass = values.sum(axis=1)
+        height = mass - self._held * np.square(Z - self._first[which]).sum(axis=1)
+        return height, mass, values @ self._points

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -14,11 +15,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ritz import bandwidth
+from ritz.embedding import Embedding
 from ritz.errors import AccuracyWarning, DataError
 from ritz.estimators.columns import Columns
 from ritz.estimators.kernel_fitted import attributes, complaints
 from ritz.estimators.seeds import seed
-from ritz.kernel_decomposition import KernelFit, decompose_kernel
+from ritz.kernel_decomposition import decompose_kernel
 from ritz.kernels import Kernel, kernel_named
 from ritz.linalg import Array
 from ritz.memory import parse_bytes
@@ -170,14 +172,15 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_finite(rows)
         matrix = gathered(rows, copy=bool(self.copy_X))
         gamma = bandwidth.resolved(self.gamma, matrix, self.kernel)
-        fitted = decompose_kernel(matrix, self._kernel(gamma), request, self._landmarks(rows.shape[0]))
+        kernel, landmarks = self._kernel(gamma), self._landmarks(rows.shape[0])
+        fitted = decompose_kernel(matrix, kernel, request, landmarks)
         state = attributes(fitted, rows.result_dtype, self.n_components is None or bool(self.remove_zero_eig))
-        preimage = self._learned(matrix, state, fitted, gamma)
+        preimage = self._learned(matrix, state, request, landmarks) if self.fit_inverse_transform else {}
         # Warnings first: where they are errors, the old state must survive them.
-        for message in complaints(fitted, self.n_components, self._kernel(gamma)):
+        for message in complaints(fitted, self.n_components, kernel):
             warnings.warn(message, AccuracyWarning, stacklevel=4)
         self._columns(X, rows, reset=True)
-        for name in ("dual_coef_", "X_transformed_fit_", "_preimage", "_held_out"):
+        for name in ("dual_coef_", "X_transformed_fit_", "preimage_error_", "_preimage"):
             self.__dict__.pop(name, None)
         self.__dict__.update(state, **preimage, X_fit_=matrix, gamma_=gamma)
 
@@ -275,13 +278,26 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             "that they may lack, or None"
         )
 
-    def _learned(self, matrix: Block, state: dict[str, Any], fitted: KernelFit, gamma: float) -> dict[str, Any]:
-        """The way back, where it is asked for."""
-        if not self.fit_inverse_transform:
-            return {}
+    def _learned(
+        self, matrix: Block, state: dict[str, Any], request: Request, landmarks: int | float | None
+    ) -> dict[str, Any]:
+        """The way back."""
+        embedding: Embedding = state["embedding_"]
+
+        def refit(others: Block) -> Embedding:
+            n = others.shape[0]
+            asked = replace(request, n_components=min(embedding.n_components, n - 1))
+            few = min(landmarks, n) if isinstance(landmarks, int) else landmarks
+            return decompose_kernel(others, embedding.kernel, asked, few).embedding
+
         scores = state["eigenvectors_"].astype(np.float64) * np.sqrt(state["eigenvalues_"].astype(np.float64))
-        found = learn(scores, matrix, fitted, float(self.alpha))
-        return {"_preimage": found, "dual_coef_": found.dual, "X_transformed_fit_": scores}
+        found = learn(scores, matrix, embedding, float(self.alpha), refit)
+        return {
+            "_preimage": found,
+            "dual_coef_": found.dual,
+            "X_transformed_fit_": found.scores,
+            "preimage_error_": found.error,
+        }
 
 
 def gathered(rows: Rows, copy: bool) -> Block:
