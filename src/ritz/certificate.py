@@ -76,6 +76,21 @@ class Certificate:
         """λ√(2/n): how far a variance would move if other rows had been drawn from the same normal law."""
         return None if self.n_rows is None else self.values * np.sqrt(2.0 / self.n_rows)
 
+    def first(self, k: int) -> Certificate:
+        """What is said of the first k components."""
+        if k == len(self.values):
+            return self
+        names = ("values", "residuals", "value_bounds", "angle_bounds")
+        groups = tuple((start, min(end, k)) for start, end in self.groups if start < k)
+        split = bool(groups) and groups[-1] not in self.groups
+        whole = {
+            "groups": groups,
+            "tie_at_k": split,
+            "complete_to": min(self.complete_to, k),
+            "rank": min(self.rank, k),
+        }
+        return replace(self, **whole, **{name: getattr(self, name)[:k] for name in names})  # type: ignore[arg-type]
+
     def __str__(self) -> str:
         return "\n".join([self.verdict, *self._table(), *self.remarks])
 

@@ -67,7 +67,7 @@ def randomly_pivoted(
     """
     n, total = len(diagonal), float(np.sum(diagonal))
     left, F, pivots = diagonal.astype(np.float64), np.empty((n, min(most, n))), np.empty(0, np.intp)
-    floor = FLOOR * UNIT * float(diagonal.max(initial=0.0))
+    floor, growth = FLOOR * UNIT * float(diagonal.max(initial=0.0)), 1.0
     with team():
         while len(pivots) < F.shape[1]:
             left[left <= floor] = 0.0
@@ -82,11 +82,12 @@ def randomly_pivoted(
             if not len(accepted):
                 break
             chosen = proposed[accepted]
-            _extend(F, done, chosen, L, entries, left)
+            growth = max(growth, _extend(F, done, chosen, L, entries, left))
             pivots = np.append(pivots, chosen)
             left[chosen] = 0.0
     error = float(np.sum(np.maximum(left, 0.0)))
-    return Factor(F[:, : len(pivots)], pivots, error, total, 8 * (len(pivots) + FLOOR) * UNIT * total)
+    rounding = 8 * (len(pivots) + FLOOR) * UNIT * growth * total + n * floor
+    return Factor(F[:, : len(pivots)], pivots, error, total, rounding)
 
 
 def _accepted(rest: Array, before: Array, rng: np.random.Generator, floor: float) -> tuple[NDArray[np.intp], Array]:
@@ -113,8 +114,11 @@ def _extend(
     L: Array,
     entries: Callable[[slice | NDArray[np.intp], NDArray[np.intp]], Array],
     left: Array,
-) -> None:
-    """New columns of F, (K − F Fᵀ) at the chosen times L⁻ᵀ, and the diagonal that is left, all rows by all cores."""
+) -> float:
+    """New columns of F, (K − F Fᵀ) at the chosen times L⁻ᵀ, and the diagonal that is left, all rows by all cores.
+
+    Returns ‖L‖‖L⁻¹‖, by which the product with L⁻ᵀ may magnify rounding.
+    """
     n, inverse, known = len(F), np.linalg.inv(L).T, F[chosen, :done].copy()
     new = slice(done, done + len(chosen))
 
@@ -127,3 +131,4 @@ def _extend(
 
     for _ in ordered(fill, range(0, n, STEP), pinned.budget()):
         pass
+    return float(np.linalg.norm(L) * np.linalg.norm(inverse))

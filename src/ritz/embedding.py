@@ -6,7 +6,6 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from ritz.errors import DataError
@@ -47,9 +46,9 @@ class Embedding:
         """k."""
         return len(self.offset)
 
-    def first(self, kept: NDArray[np.bool_]) -> Embedding:
-        """The same for some of the components."""
-        return replace(self, coefficients=self.coefficients[:, kept], offset=self.offset[kept])
+    def first(self, k: int) -> Embedding:
+        """The same with the first components alone."""
+        return replace(self, coefficients=self.coefficients[:, :k], offset=self.offset[:k])
 
     def encode(self, rows: Rows) -> Generator[Array, None, None]:
         """The coordinates of every row, block by block."""

@@ -11,6 +11,7 @@ from ritz.linalg import SKINNY
 from ritz.memory import format_bytes
 from ritz.planner import Plan
 from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
+from ritz.threads import pinned
 
 DIRECT = ("gram", "covariance")
 SMALL = 500  # rows up to which the whole spectrum costs no noticeable time
@@ -82,6 +83,7 @@ def _krylov(n: int, d: int, k: int, precision: str, kept: bool) -> Plan:
     seconds = (values if kept else steps * values) + steps * product + finish + own
     bytes_kept = (2 if precision == "float32" else 4) * n * n
     memory = 16 * n * (capacity(n, k, width) + 2 * (k + SPARE)) + 24 * n * d + (bytes_kept if kept else 0)
+    memory += 8 * n * (k + SPARE) * (pinned.budget() + 1)  # products of strips that wait to be added
     how = f"kept in {format_bytes(bytes_kept)} of tiles" if kept else "computed anew for every product"
     why = f"{k} of {n} components: some {steps} products with the kernel matrix, {how}, cost less than all its spectrum"
     operations = 1.0 * n * n * d * (1 if kept else steps) + 2.0 * n * n * width * steps
@@ -103,7 +105,7 @@ def low_rank(n: int, d: int, p: int, why: str) -> Plan:
     operations = 2.0 * n * p * d + 3.0 * n * p * p
     seconds = operations / (0.5 * rates().product) + n * p / EVALUATED["float64"]
     memory = 8 * n * p + 24 * p * p + 24 * n * d + 64 * n * SKINNY
-    return Plan("lowrank", "kernel", None, operations, int(memory), why, False, seconds)
+    return Plan("lowrank", "kernel", 0, operations, int(memory), why, False, seconds)
 
 
 def landmarks(n: int, k: int, asked: int | None, limit: int) -> int:

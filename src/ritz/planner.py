@@ -62,7 +62,9 @@ class Plan:
     def __str__(self) -> str:
         where = "" if self.columns is None else f" on the {'dense ' if self.dense else ''}{self.side} side"
         about = "" if self.columns is None or self.dense else "about "
-        passes = {None: "as many passes as the spectrum needs", 1: "1 pass"}.get(self.passes, f"{self.passes} passes")
+        passes = {None: "as many passes as the spectrum needs", 0: "no pass over all of it", 1: "1 pass"}.get(
+            self.passes, f"{self.passes} passes"
+        )
         cost = "" if self.operations is None else f", {self.operations:.1e} operations in {self.precision}"
         return f"{self.solver}{where}: {about}{passes}{cost}, {format_bytes(self.memory)} beside the data\n{self.why}"
 

@@ -16,15 +16,15 @@ FLAT = 3.0  # times the mean eigenvalue that the largest one must exceed to stan
 def attributes(fitted: KernelFit, dtype: np.dtype[Any], drop: bool) -> dict[str, Any]:
     """The fitted attributes, scikit-learn's and ours; without the components that have no variance, if so asked."""
     found, unit = fitted.spectrum, fitted.unit
-    kept = found.values > 0 if drop else np.ones(len(found.values), bool)
+    k = int(np.count_nonzero(found.values > 0)) if drop else len(found.values)
     return {
-        "eigenvalues_": squared(found.values, unit)[kept].astype(dtype),
-        "eigenvectors_": np.array(found.vectors[:, kept], dtype=dtype, order="C"),
-        "explained_variance_ratio_": ratios(found.values, sum(fitted.total) / 2)[kept].astype(dtype),
-        "explained_variance_ratio_bounds_": _ratio_bounds(fitted)[kept],
+        "eigenvalues_": squared(found.values[:k], unit).astype(dtype),
+        "eigenvectors_": np.array(found.vectors[:, :k], dtype=dtype, order="C"),
+        "explained_variance_ratio_": ratios(found.values[:k], sum(fitted.total) / 2).astype(dtype),
+        "explained_variance_ratio_bounds_": _ratio_bounds(fitted)[:k],
         "trace_error_": fitted.trace_error,
-        "embedding_": fitted.embedding.first(kept),
-        "certificate_": fitted.certificate,
+        "embedding_": fitted.embedding.first(k),
+        "certificate_": fitted.certificate.first(k),
         "plan_": fitted.plan,
         "history_": found.history_in_units(unit),
     }
@@ -95,5 +95,4 @@ def _share(fitted: KernelFit) -> float:
 def _flat(fitted: KernelFit) -> bool:
     """Whether the largest eigenvalue hardly exceeds the mean of all, for kernels with a bandwidth."""
     n, values = len(fitted.spectrum.vectors), fitted.spectrum.values
-    local = type(fitted.embedding.kernel).__name__ in ("Rbf", "Laplacian")
-    return local and n > 10 and 0 < float(values[0]) < FLAT * sum(fitted.total) / 2 / (n - 1)
+    return fitted.embedding.kernel.local and n > 10 and 0 < float(values[0]) < FLAT * sum(fitted.total) / 2 / (n - 1)

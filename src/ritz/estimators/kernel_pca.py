@@ -23,7 +23,7 @@ from ritz.estimators.seeds import seed
 from ritz.kernel_decomposition import decompose_kernel
 from ritz.kernels import Kernel, kernel_named
 from ritz.linalg import Array
-from ritz.memory import parse_bytes
+from ritz.memory import parse_bytes, physical
 from ritz.preimage import PreImage, learn
 from ritz.request import Request
 from ritz.rows import Rows, as_rows
@@ -87,7 +87,7 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         So many columns of the kernel matrix stand for all, or as many as it takes to lack at most that share of its
         trace; None leaves that to eigen_solver.
     memory_limit : int or str, optional
-        Bytes beside the data that a fit may take, such as "2GB".
+        Bytes beside the data that a fit may take, such as "2GB"; half of the memory of this machine by default.
 
     Attributes
     ----------
@@ -158,14 +158,14 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def fit(self, X: Any, y: Any = None) -> KernelPCA:
         """Learn the components of X: an array, a table, a sparse matrix, or the path of a file. y is ignored."""
-        rows = as_rows(X)
-        self._fit(X, rows)
+        self._fit(X, as_rows(X))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and the scores of the same rows."""
-        self.fit(X)
-        return self._training_scores
+        self._fit(X, as_rows(X))
+        scores: Array = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
+        return scores
 
     def _fit(self, X: Any, rows: Rows) -> None:
         request = self._request(rows.shape[0])
@@ -178,7 +178,7 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         preimage = self._learned(matrix, state, request, landmarks) if self.fit_inverse_transform else {}
         # Warnings first: where they are errors, the old state must survive them.
         for message in complaints(fitted, self.n_components, kernel):
-            warnings.warn(message, AccuracyWarning, stacklevel=4)
+            warnings.warn(message, AccuracyWarning, stacklevel=3)
         self._columns(X, rows, reset=True)
         for name in ("dual_coef_", "X_transformed_fit_", "preimage_error_", "_preimage"):
             self.__dict__.pop(name, None)
@@ -212,11 +212,6 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         matrix = gathered(rows, copy=False).astype(np.float64)
         back = self.inverse_transform(stack(self.embedding_.encode(rows), rows.shape[0])).astype(np.float64)
         return np.asarray(np.square(matrix - back).sum(axis=1))
-
-    @property
-    def _training_scores(self) -> Array:
-        scores: Array = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
-        return scores
 
     @property
     def _n_features_out(self) -> int:
@@ -260,7 +255,7 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             n_components=_components(self.n_components, n),
             solver=EIGEN_SOLVERS[solver] if isinstance(solver, str) else solver,
             tol=self.tol,
-            limit=parse_bytes(self.memory_limit),
+            limit=physical() // 2 if self.memory_limit is None else parse_bytes(self.memory_limit),
             seed=seed(self.random_state),
             passes=min((count for count in most if count is not None), default=None),
         )

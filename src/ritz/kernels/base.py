@@ -68,6 +68,7 @@ class Kernel(ABC):
 
     positive: ClassVar[bool] = True  # whether it is an inner product whatever the rows are
     shifts: ClassVar[bool] = False  # whether centred features do not change when all rows are moved
+    local: ClassVar[bool] = False  # whether gamma is a bandwidth, beyond which rows have nothing to do with each other
     narrow: ClassVar[bool] = True  # whether float32 is worth while
     parameters: ClassVar[str] = ""  # what to change, for people
 

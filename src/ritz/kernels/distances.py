@@ -21,6 +21,7 @@ class Rbf(Kernel):
 
     gamma: float
     shifts: ClassVar[bool] = True
+    local: ClassVar[bool] = True
     parameters: ClassVar[str] = "gamma"
 
     def frame(self, X: Block) -> Frame:
@@ -61,6 +62,7 @@ class Laplacian(Kernel):
 
     gamma: float
     shifts: ClassVar[bool] = True
+    local: ClassVar[bool] = True
     narrow: ClassVar[bool] = False  # there is no product to be gained
     parameters: ClassVar[str] = "gamma"
 

@@ -95,8 +95,8 @@ class Kernel(Operator):
     def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None, tol: float = 0.0) -> Pairs:
         if self.narrow:
             AQ = self._finished(Q)
-        elif self._dense is None:
-            _ = self.means
+        elif self._dense is None and AQ is not None:
+            _ = self.means  # else the product with Q tells them too
         return super().ritz(Q, AQ, P, tol)
 
     def _finished(self, Q: Array) -> Array:
