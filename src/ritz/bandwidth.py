@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
+from ritz.kernels.base import near
 from ritz.rows.base import Block, dense
 
 SAMPLE = 1000  # rows whose distances are compared
@@ -41,7 +42,7 @@ def median(X: Block, kernel: Any) -> float:
     n = X.shape[0]
     some = np.random.default_rng(0).permutation(n)[:SAMPLE]
     rows = dense(X[np.sort(some)]).astype(np.float64)
-    size = float(np.abs(rows).max(initial=0.0)) or 1.0
+    size = near(float(np.abs(rows).max(initial=0.0)))
     distances = pdist(rows / size, "cityblock" if kernel == "laplacian" else "sqeuclidean")
     apart = distances[distances > 0]
     if not len(apart):

@@ -134,7 +134,12 @@ def size(X: Block, origin: Array | None) -> float:
         largest = float(np.abs(values).max(initial=0.0))
     else:
         largest = float(max(np.max(values.max(axis=0) - origin), np.max(origin - values.min(axis=0))))
-    return float(np.ldexp(1.0, int(np.frexp(largest)[1]))) if largest > 0 else 1.0
+    return near(largest)
+
+
+def near(value: float) -> float:
+    """The next power of two, by which dividing is exact; 1 for 0."""
+    return float(np.ldexp(1.0, int(np.frexp(value)[1]))) if value > 0 else 1.0
 
 
 def with_sizes(frame: Frame, sizes: Array, terms: float) -> Frame:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.kernels.base import LARGEST, Frame, Kernel, Points, size
+from ritz.kernels.base import LARGEST, Frame, Kernel, Points, near, size
 from ritz.linalg import Array
 from ritz.rows.base import Block, dense
 
@@ -21,8 +21,7 @@ class Precomputed(Kernel):
     positive: ClassVar[bool] = False
 
     def frame(self, X: Block) -> Frame:
-        root = np.sqrt(size(X, None))
-        unit = float(np.ldexp(1.0, int(np.frexp(root)[1])))
+        unit = near(float(np.sqrt(size(X, None))))
         return Frame(weight=1 / unit / unit, unit=unit)
 
     def points(self, X: Block, frame: Frame) -> Points:
