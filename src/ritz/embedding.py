@@ -54,12 +54,15 @@ class Embedding:
         """The coordinates of every row, block by block."""
         small = rows.limited(max(1, 8 * rows.shape[1] * ROWS))
         for Y in small.each(self._encoded):
-            if not np.isfinite(Y).all():
+            if np.isnan(Y).any():
                 check_finite(rows)
                 raise DataError(f"kernel={self.kernel!r} overflows for a row that is very far from those of the fit")
             yield Y.astype(rows.result_dtype, copy=False)
 
     def _encoded(self, block: Block) -> Array:
+        """NaN where the rows hold anything that is not finite, which a kernel may well map to something that is."""
+        if not np.isfinite(block if isinstance(block, np.ndarray) else block.data).all():
+            return np.full((block.shape[0], self.n_components), np.nan)
         with np.errstate(over="ignore", invalid="ignore"):
             new = self.kernel.points(block, self.frame)
             total, level = np.zeros((len(new), self.n_components)), None
@@ -70,7 +73,9 @@ class Embedding:
                     level = values.mean(axis=1, keepdims=True) if level is None else level
                     values = values - level
                 total += values @ self.coefficients[part]
-            return total - self.offset
+            total -= self.offset
+            total[~np.isfinite(total)] = np.nan
+            return total
 
 
 def of_all_points(

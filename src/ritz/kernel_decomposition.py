@@ -18,7 +18,7 @@ from ritz.kernels.base import Frame
 from ritz.linalg import Array
 from ritz.operators import Kernel as KernelMatrix
 from ritz.operators import LowRank
-from ritz.planner import DENSE, Plan
+from ritz.planner import DENSE, NARROW_TOL, Plan
 from ritz.request import Request
 from ritz.rows.array import thin_inner
 from ritz.rows.base import Block
@@ -30,6 +30,7 @@ from ritz.spectrum import Spectrum, certify
 from ritz.threads import team
 
 OPEN = 0.1  # share of the last value that landmarks may lack before the components are compared with the matrix itself
+NARROW_UNIT, ROUGH = 2.0**-24, 1e-4  # rounding of float32, and the error of a value that it may claim to be of use
 CHEAP = 20_000  # rows up to which that costs so little that it is always done
 
 
@@ -57,53 +58,72 @@ class KernelFit:
     indefinite: float = 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a fit starts from: the kernel and the rows as its points.
+
+    `means` are those of the columns of a matrix that was given, None where they follow from the points.
+    """
+
+    kernel: Kernel
+    frame: Frame
+    points: Points
+    means: Array | None = None
+
+    @classmethod
+    def of(cls, X: Block, kernel: Kernel) -> Given:
+        frame = kernel.frame(X)
+        points = kernel.points(X, frame)
+        if not isinstance(kernel, Precomputed):
+            return cls(kernel, frame, points)
+        return cls(kernel, frame, symmetric_values(points, frame), points.Z.mean(axis=0))
+
+    @property
+    def narrow(self) -> bool:
+        """Whether values in float32 can find the components."""
+        sure = self.kernel.narrow and self.kernel.positive and not self.frame.exact
+        return sure and self.frame.terms * NARROW_UNIT <= ROUGH
+
+    def matrix(self, stored: bool, narrow: bool = False) -> KernelMatrix:
+        """The kernel matrix; one that was given is stored already."""
+        stored = stored and not isinstance(self.kernel, Precomputed)
+        return KernelMatrix(self.kernel, self.frame, self.points, stored=stored, narrow=narrow)
+
+
 def decompose_kernel(X: Block, kernel: Kernel, request: Request, landmarks: int | float | None) -> KernelFit:
     """Fit components to rows in memory."""
     with team():
-        frame = kernel.frame(X)
-        points = kernel.points(X, frame)
-        means: Array | None = None
-        if isinstance(kernel, Precomputed):
-            means = points.Z.mean(axis=0)
-            points = symmetric_values(points, frame)
-        return _decompose(kernel, frame, points, request, landmarks, means)
+        given = Given.of(X, kernel)
+        for plan in _plans(given, request, landmarks):
+            if plan.solver == "lowrank":
+                return _by_landmarks(given, request, plan, landmarks)
+            result = _exact(given, request, plan)
+            if result.certificate.satisfied:
+                break
+        return result
 
 
-def _decompose(
-    kernel: Kernel, frame: Frame, points: Points, request: Request, landmarks: Any, means: Array | None
-) -> KernelFit:
-    n, d = points.Z.shape
-    k = request.n_components if isinstance(request.n_components, int) else n
-    if isinstance(request.n_components, float):
-        k = min(n, kernel_plans.GUESS)
+def _plans(given: Given, request: Request, landmarks: int | float | None) -> list[Plan]:
+    n, d = given.points.Z.shape
+    asked = request.n_components
+    k = asked if isinstance(asked, int) else n if asked is None else min(n, kernel_plans.GUESS)
     name = "lowrank" if landmarks is not None else request.name
-    result = None
-    for plan in kernel_plans.plans_for(n, d, k, kernel, name, request.tol, request.limit):
-        if plan.solver == "lowrank":
-            return _by_landmarks(kernel, frame, points, request, plan, landmarks)
-        result = _exact(kernel, frame, points, request, plan, means)
-        if result.certificate.satisfied:
-            break
-    assert result is not None  # there is at least one plan
-    return result
+    narrow = given.narrow and request.tol >= NARROW_TOL
+    return kernel_plans.plans_for(n, d, k, narrow, given.kernel.positive, name, request.limit)
 
 
-def _exact(
-    kernel: Kernel, frame: Frame, points: Points, request: Request, plan: Plan, means: Array | None
-) -> KernelFit:
-    narrow = plan.precision == "float32"
-    A = KernelMatrix(kernel, frame, points, stored=plan.dense and not isinstance(kernel, Precomputed), narrow=narrow)
+def _exact(given: Given, request: Request, plan: Plan) -> KernelFit:
+    A = given.matrix(stored=plan.dense, narrow=plan.precision == "float32")
     whole = plan.solver == "dense"
-    if whole or (not kernel.positive and A.dim <= DENSE):
+    if whole or (not given.kernel.positive and A.dim <= DENSE):
         A.dense()
     checked_positive(A, request.n_components)
     if request.name == "auto" or A.indefinite:  # an iteration would meet what is below 0
         request = replace(request, solver="gram" if whole or A.indefinite else plan.solver)
     found, total = solve(A, request.chosen(), request, A.dim, None)
-    slack = A.rounding
-    means = A.means if means is None else means
-    embedding = of_all_points(kernel, frame, points, found.values, found.vectors, means)
-    fit = _fit(found, embedding, plan, (max(total - slack, 0.0), total + slack), frame.unit)
+    means = A.means if given.means is None else given.means
+    embedding = of_all_points(given.kernel, given.frame, given.points, found.values, found.vectors, means)
+    fit = _fit(found, embedding, plan, _between(total, A.rounding, A.rounding), given.frame.unit)
     return replace(fit, indefinite=A.indefinite)
 
 
@@ -114,35 +134,37 @@ def _fit(
     return KernelFit(found, certificate, embedding, plan, total, unit, error)
 
 
-def _by_landmarks(
-    kernel: Kernel, frame: Frame, points: Points, request: Request, plan: Plan, landmarks: Any
-) -> KernelFit:
+def _by_landmarks(given: Given, request: Request, plan: Plan, landmarks: int | float | None) -> KernelFit:
     """Components from few columns; where these lack too much, compared with the whole matrix once."""
-    A = KernelMatrix(kernel, frame, points, stored=False)
-    k, rng = request.n_components, np.random.default_rng(request.seed)
+    A, k, rng = given.matrix(stored=False), request.n_components, np.random.default_rng(request.seed)
     size, target = _landmarks(A, k, request, landmarks)
     factor = randomly_pivoted(A.diagonal, A.entries, size, rng, target * float(np.sum(A.diagonal)))
-    if len(factor.pivots) < 1:
-        raise DataError("all rows are alike to the kernel: there is nothing to decompose")
+    if not len(factor.pivots):
+        raise DataError("k(x, x) is 0 for all rows: landmarks have nothing to stand for; try eigen_solver='dense'")
     few = LowRank(factor)
     basis = SmallSide().basis(few, k, tol=request.tol, rng=rng)
     pairs = few.ritz(basis.Q)
     share = factor.error / factor.trace
-    plan = replace(plan, why=f"{plan.why}; {len(factor.pivots)} landmarks lack {share:.1e} of the trace")
-    trace = float(few.trace or 0.0)
-    total = (max(trace - factor.error - few.rounding, 0.0), trace + few.rounding)
+    why = f"{plan.why}; {len(factor.pivots)} landmarks lack {share:.1e} of the trace"
     if factor.error > OPEN * float(pairs.values[k - 1]) or A.dim <= CHEAP:
-        outside = np.inf if basis.outside is None else basis.outside.level + factor.error + few.rounding
-        found = certify(A, A.ritz(basis.Q), Basis(basis.Q, outside=Outside(outside)), k, tol=request.tol)
-        slack, trace = A.rounding, float(A.trace or 0.0)
-        total = (max(trace - slack, 0.0), trace + slack)
-        plan = replace(plan, passes=A.passes, why=f"{plan.why}; the components were compared with the whole matrix")
+        found, total = _against_matrix(A, few, basis, k, request.tol), _between(A.trace, A.rounding, A.rounding)
+        plan = replace(plan, passes=A.passes, why=f"{why}; the components were compared with the whole matrix")
     else:
         found = certify(few, pairs, basis, k, tol=request.tol)
-    weights = _weights(few, found.vectors)
-    chosen = points[factor.pivots]
-    embedding = of_landmarks(kernel, frame, chosen, few.triangle, few.mean, weights, found.values)
-    return _fit(found, embedding, plan, total, frame.unit, share)
+        plan, total = replace(plan, why=why), _between(few.trace, factor.error + few.rounding, few.rounding)
+    chosen, weights = given.points[factor.pivots], _weights(few, found.vectors)
+    embedding = of_landmarks(given.kernel, given.frame, chosen, few.triangle, few.mean, weights, found.values)
+    return _fit(found, embedding, plan, total, given.frame.unit, share)
+
+
+def _against_matrix(A: KernelMatrix, few: LowRank, basis: Basis, k: int, tol: float) -> Spectrum:
+    """Rayleigh–Ritz with the matrix itself: true residuals, and outside no more than landmarks leave and lack."""
+    level = np.inf if basis.outside is None else basis.outside.level + few.missing + few.rounding
+    return certify(A, A.ritz(basis.Q), Basis(basis.Q, outside=Outside(level)), k, tol=tol)
+
+
+def _between(total: float | None, below: float, above: float) -> tuple[float, float]:
+    return max(float(total or 0.0) - below, 0.0), float(total or 0.0) + above
 
 
 def _landmarks(A: KernelMatrix, k: Any, request: Request, landmarks: Any) -> tuple[int, float]:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from ritz.calibration import rates
 from ritz.costs import lapack
-from ritz.kernels import Kernel
 from ritz.linalg import SKINNY
 from ritz.memory import format_bytes
 from ritz.planner import Plan
@@ -15,7 +14,7 @@ from ritz.threads import pinned
 
 DIRECT = ("gram", "covariance")
 SMALL = 500  # rows up to which the whole spectrum costs no noticeable time
-NARROW_ROWS, NARROW_TOL = 1500, 5e-7  # where float32 pays, and the accuracy that a subspace found in it has
+NARROW_ROWS = 1500  # from where on float32 pays
 EVALUATED = {"float64": 1.1e9, "float32": 2.2e9}  # values of a kernel per second, beside the inner product
 THIN = 0.15  # of the rate of products that inner products of short rows reach
 PATIENCE = 20.0  # seconds that an exact answer may take before few columns of the matrix have to do
@@ -24,16 +23,23 @@ LANDMARKS = 1000  # of them, where nobody says how many
 SHARE = 0.5  # of the memory allowed that the factor from landmarks may take
 
 
-def plans_for(n: int, d: int, k: int, kernel: Kernel, solver: str, tol: float, limit: int) -> list[Plan]:
-    """Plans to try in order: what was chosen and, where it is in float32, the same in float64."""
+def plans_for(n: int, d: int, k: int, narrow: bool, positive: bool, solver: str, limit: int) -> list[Plan]:
+    """Plans to try in order: what was chosen and, where it is in float32, the same in float64.
+
+    Parameters
+    ----------
+    n, d, k : rows, columns and components
+    narrow : whether float32 is accurate enough to find the components
+    positive : whether the kernel is, so that landmarks may stand for rows
+    """
     if solver == "auto":
-        chosen = _chosen(n, d, k, kernel, tol, limit)
+        chosen = _chosen(n, d, k, narrow, positive, limit)
     elif solver in DIRECT or (solver == "krylov" and k >= n):
         chosen = direct(n, d, k)
     elif solver == "lowrank":
         chosen = low_rank(n, d, landmarks(n, k, None, limit), "lowrank was asked for")
     else:
-        options = [replace(plan, solver=solver) for plan in iterative(n, d, k, kernel, tol)]
+        options = [replace(plan, solver=solver) for plan in iterative(n, d, k, narrow)]
         chosen = _quickest(options, limit)
     if chosen.memory > limit:
         raise ValueError(
@@ -46,13 +52,13 @@ def plans_for(n: int, d: int, k: int, kernel: Kernel, solver: str, tol: float, l
     return [chosen, replace(wide, solver=chosen.solver, why=f"{chosen.why}; float32 values were not enough")]
 
 
-def _chosen(n: int, d: int, k: int, kernel: Kernel, tol: float, limit: int) -> Plan:
+def _chosen(n: int, d: int, k: int, narrow: bool, positive: bool, limit: int) -> Plan:
     whole = direct(n, d, k)
     if n <= SMALL and whole.memory <= limit:
         return replace(whole, why=f"{n} rows are few, so the whole {n}×{n} matrix costs nothing")
-    options = [*iterative(n, d, k, kernel, tol), whole]
+    options = [*iterative(n, d, k, narrow), whole]
     best = _quickest(options, limit)
-    if kernel.positive and (best.seconds > PATIENCE or best.memory > limit):
+    if positive and (best.seconds > PATIENCE or best.memory > limit):
         p = landmarks(n, k, None, limit)
         why = (
             f"an exact answer would take {best.seconds:.0f} s by the planner's table: {p} landmarks stand for {n} rows"
@@ -66,10 +72,9 @@ def _quickest(options: list[Plan], limit: int) -> Plan:
     return min(fitting, key=lambda plan: plan.seconds) if fitting else min(options, key=lambda plan: plan.memory)
 
 
-def iterative(n: int, d: int, k: int, kernel: Kernel, tol: float) -> list[Plan]:
+def iterative(n: int, d: int, k: int, narrow: bool) -> list[Plan]:
     """Products with tiles that are kept, and with tiles that are computed anew."""
-    narrow = kernel.narrow and kernel.positive and tol >= NARROW_TOL and n >= NARROW_ROWS
-    precision = "float32" if narrow else "float64"
+    precision = "float32" if narrow and n >= NARROW_ROWS else "float64"
     return [_krylov(n, d, k, precision, kept) for kept in (True, False)]
 
 

@@ -46,6 +46,9 @@ class Rbf(Kernel):
         t -= b.sizes
         if t.dtype == np.float64:
             np.minimum(t, 0.0, out=t)
+        far = ~np.isfinite(a.sizes)
+        if far.any():  # inf − inf
+            t[far] = -np.inf
         return np.exp(t, out=t)
 
     def points(self, X: Block, frame: Frame) -> Points:
