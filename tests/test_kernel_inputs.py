@@ -237,10 +237,14 @@ def test_new_rows_must_have_the_columns_of_the_fit(X):
         KernelPCA(2, kernel="rbf").fit(rows()).transform(X)
 
 
-def test_new_rows_that_are_not_finite_are_named():
-    model = KernelPCA(2, kernel="rbf").fit(rows())
+@pytest.mark.parametrize("kernel", [*KERNELS, "rbf far"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_new_rows_that_are_not_finite_are_named(kernel, value):
+    X = rows()
+    X[0] += 1e6 if kernel == "rbf far" else 0.0  # distances are then summed from differences
+    model = KernelPCA(2, kernel=kernel.split()[0]).fit(X)
     with pytest.raises(DataError, match="row 12"):
-        model.transform(with_value(np.nan))
+        model.transform(with_value(value))
 
 
 def test_there_is_no_way_back_from_a_given_matrix():
