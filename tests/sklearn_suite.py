@@ -1,6 +1,6 @@
-"""Run scikit-learn's own test file for PCA, as shipped in its wheel, with ritz.PCA in its place.
+"""Run scikit-learn's own test file for an estimator, as shipped in its wheel, with that of Ritz in its place.
 
-    python tests/sklearn_suite.py
+    python tests/sklearn_suite.py [pca | kernel_pca]
 
 This file is both the script and, imported by pytest as a plugin, the replacement.
 """
@@ -13,29 +13,25 @@ import subprocess
 import sys
 from pathlib import Path
 
-TEST_FILE = "sklearn.decomposition.tests.test_pca"
+REPLACED = {"pca": "PCA", "kernel_pca": "KernelPCA"}  # by the name of the test file
 LATER = re.compile("array_api")  # what does not exist yet
 
 
-def outcomes() -> dict[str, str]:
+def outcomes(subject: str = "pca") -> dict[str, str]:
     """Outcome by test id."""
     here = Path(__file__).resolve()
-    command = [sys.executable, "-m", "pytest", "-p", here.stem, "--pyargs", TEST_FILE]
-    command += [
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
         "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        "-o",
-        "addopts=",
-        "-rA",
-        "-q",
-        "--tb=no",
-        "-W",
-        "ignore",
+        here.stem,
+        "--pyargs",
+        f"sklearn.decomposition.tests.test_{subject}",
     ]
+    command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-rA", "-q", "--tb=no", "-W", "ignore"]
     paths = [str(here.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "RITZ_REPLACES_PCA": "1"}
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "RITZ_REPLACES": REPLACED[subject]}
     done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=here.parent, check=False)
     found = re.findall(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) \S*?::(.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
     if not found:
@@ -44,7 +40,7 @@ def outcomes() -> dict[str, str]:
 
 
 def main() -> None:
-    results = outcomes()
+    results = outcomes(*sys.argv[1:])
     passed = sum(outcome == "PASSED" for outcome in results.values())
     print(f"{passed} of {len(results)} passed ({passed / len(results):.1%})")
     for name, outcome in results.items():
@@ -52,7 +48,7 @@ def main() -> None:
             print(f"  {outcome} {name}")
 
 
-if os.environ.get("RITZ_REPLACES_PCA"):
+if "RITZ_REPLACES" in os.environ:
     import sklearn.decomposition
 
     import ritz
@@ -65,7 +61,9 @@ if os.environ.get("RITZ_REPLACES_PCA"):
         def _fit_svd_solver(self) -> str:
             return {ours: theirs for theirs, ours in ALIASES.items()}[self.plan_.solver]
 
-    sklearn.decomposition.PCA = PCA
+    ours = {"PCA": PCA, "KernelPCA": ritz.KernelPCA}
+    replaced = os.environ["RITZ_REPLACES"]
+    setattr(sklearn.decomposition, replaced, ours[replaced])
 
 if __name__ == "__main__":
     main()
