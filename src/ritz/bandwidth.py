@@ -56,8 +56,9 @@ def scale(X: Block, kernel: Any) -> float:
     if isinstance(X, np.ndarray):
         variance = float(np.var(X, dtype=np.float64))
     else:
-        mean = float(X.sum(dtype=np.float64)) / (X.shape[0] * X.shape[1])
-        variance = float(X.multiply(X).sum(dtype=np.float64)) / (X.shape[0] * X.shape[1]) - mean**2
+        entries, stored = X.shape[0] * X.shape[1], X.data.astype(np.float64)
+        mean = float(stored.sum()) / entries
+        variance = (float(np.square(stored - mean).sum()) + (entries - len(stored)) * mean**2) / entries
     return 1 / (X.shape[1] * variance) if variance > 0 else 1 / X.shape[1]
 
 

@@ -57,8 +57,9 @@ def randomly_pivoted(
     most: int,
     rng: np.random.Generator,
     enough: float = 0.0,
+    least: int = 0,
 ) -> Factor:
-    """At most so many columns, fewer where the trace of what they lack falls to `enough`.
+    """At most so many columns, fewer where the trace of what they lack falls to `enough`, but no fewer than `least`.
 
     Parameters
     ----------
@@ -70,13 +71,12 @@ def randomly_pivoted(
     floor, growth = FLOOR * UNIT * float(diagonal.max(initial=0.0)), 1.0
     with team():
         while len(pivots) < F.shape[1]:
-            left[left <= floor] = 0.0
-            remaining = float(np.sum(left))
-            if remaining <= max(enough, n * floor):
+            chances, done = np.where(left > floor, left, 0.0), len(pivots)
+            remaining = float(np.sum(chances))
+            if remaining <= n * floor or (remaining <= enough and done >= least):
                 break
-            done = len(pivots)
             count = min(max(LEAST, min(PROPOSED, F.shape[1] // 4)), F.shape[1] - done)
-            proposed = rng.choice(n, size=count, p=left / remaining)
+            proposed = rng.choice(n, size=count, p=chances / remaining)
             rest = entries(proposed, proposed) - F[proposed, :done] @ F[proposed, :done].T
             accepted, L = _accepted(rest, left[proposed], rng, floor)
             if not len(accepted):

@@ -24,7 +24,7 @@ from ritz.rows.array import thin_inner
 from ritz.rows.base import Block
 from ritz.solvers import Basis, Outside
 from ritz.solvers import LowRank as SmallSide
-from ritz.solvers.lowrank import SMALL
+from ritz.solvers.lowrank import SMALL, SPARE
 from ritz.solving import solve
 from ritz.spectrum import Spectrum, certify
 from ritz.threads import team
@@ -138,9 +138,11 @@ def _by_landmarks(given: Given, request: Request, plan: Plan, landmarks: int | f
     """Components from few columns; where these lack too much, compared with the whole matrix once."""
     A, k, rng = given.matrix(stored=False), request.n_components, np.random.default_rng(request.seed)
     size, target = _landmarks(A, k, request, landmarks)
-    factor = randomly_pivoted(A.diagonal, A.entries, size, rng, target * float(np.sum(A.diagonal)))
+    factor = randomly_pivoted(A.diagonal, A.entries, size, rng, target * float(np.sum(A.diagonal)), least=2 * k + SPARE)
     if not len(factor.pivots):
-        raise DataError("k(x, x) is 0 for all rows: landmarks have nothing to stand for; try eigen_solver='dense'")
+        raise DataError(
+            "the rows are all alike to the kernel, so landmarks have nothing to stand for; try eigen_solver='dense'"
+        )
     few = LowRank(factor)
     basis = SmallSide().basis(few, k, tol=request.tol, rng=rng)
     pairs = few.ritz(basis.Q)

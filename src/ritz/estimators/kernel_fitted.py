@@ -16,12 +16,13 @@ FLAT = 3.0  # times the mean eigenvalue that the largest one must exceed to stan
 def attributes(fitted: KernelFit, dtype: np.dtype[Any], drop: bool) -> dict[str, Any]:
     """The fitted attributes, scikit-learn's and ours; without the components that have no variance, if so asked."""
     found, unit = fitted.spectrum, fitted.unit
+    bounds, shares = _ratio_bounds(fitted), ratios(found.values, sum(fitted.total) / 2)
     k = int(np.count_nonzero(found.values > 0)) if drop else len(found.values)
     return {
         "eigenvalues_": squared(found.values[:k], unit).astype(dtype),
         "eigenvectors_": np.array(found.vectors[:, :k], dtype=dtype, order="C"),
-        "explained_variance_ratio_": ratios(found.values[:k], sum(fitted.total) / 2).astype(dtype),
-        "explained_variance_ratio_bounds_": _ratio_bounds(fitted)[:k],
+        "explained_variance_ratio_": np.clip(shares, *bounds.T)[:k].astype(dtype),
+        "explained_variance_ratio_bounds_": bounds[:k],
         "trace_error_": fitted.trace_error,
         "embedding_": fitted.embedding.first(k),
         "certificate_": fitted.certificate.first(k),

@@ -50,6 +50,7 @@ class Frame:
     largest : of the points' sizes
     terms : rounding errors behind an inner product of features, in units of the rounding of float64 and relative to
         the lengths of the features
+    factor : that distances between points are multiplied by
     exact : whether distances are summed from differences, because the shorter way would lose their digits
     shift : of the value that is raised to a power, in the units of the points
     """
@@ -59,6 +60,7 @@ class Frame:
     unit: float = 1.0
     largest: float = 1.0
     terms: float = 0.0
+    factor: float = 1.0
     exact: bool = False
     shift: float = 0.0
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ritz.kernels.base import Frame, Kernel, Points, center, inner, moved, squares
+from ritz.kernels.base import Frame, Kernel, Points, center, inner, moved, size, squares
 from ritz.linalg import UNIT, Array
 from ritz.rows.base import Block, dense
 
@@ -33,13 +33,14 @@ class Rbf(Kernel):
         short = (d + 10) * 4 * largest + 8
         if short * UNIT <= FINE:
             return replace(frame, largest=largest, terms=short)
-        terms = d + 16 + 8 * np.sqrt(min(largest, 1e30))
-        return replace(frame, largest=largest, terms=float(terms), exact=True)
+        terms = min(float(d + 16 + 8 * np.sqrt(min(largest, 1e300))), 2 / UNIT)
+        if not np.isfinite(frame.weight * size(X, frame.origin)):
+            frame = replace(frame, weight=1.0, factor=self.gamma)
+        return replace(frame, largest=largest, terms=terms, exact=True)
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         if frame.exact:
-            t = cdist(dense(a.Z), dense(b.Z), "sqeuclidean")
-            return np.exp(np.negative(t, out=t), out=t)
+            return decayed(cdist(dense(a.Z), dense(b.Z), "sqeuclidean"), frame)
         t = inner(a.Z, b.Z)
         t *= t.dtype.type(2)
         t -= a.sizes[:, None]
@@ -70,10 +71,10 @@ class Laplacian(Kernel):
     parameters: ClassVar[str] = "gamma"
 
     def frame(self, X: Block) -> Frame:
-        frame = Frame(center(X), self.gamma)
-        with np.errstate(over="ignore", invalid="ignore"):
-            largest = float(np.nan_to_num(_sums(moved(X, frame.origin, frame.weight)), nan=np.inf).max(initial=0.0))
-        return replace(frame, largest=largest, terms=float(X.shape[1] + 16 + 8 * min(largest, 1e30)), exact=True)
+        frame = Frame(center(X), factor=self.gamma, exact=True)
+        with np.errstate(over="ignore"):
+            largest = self.gamma * float(_sums(moved(X, frame.origin, 1.0)).max(initial=0.0))
+        return replace(frame, largest=largest, terms=min(X.shape[1] + 16 + 8 * largest, 2 / UNIT))
 
     def points(self, X: Block, frame: Frame) -> Points:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -81,11 +82,17 @@ class Laplacian(Kernel):
             return Points(Z, _sums(Z))
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
-        t = cdist(dense(a.Z), dense(b.Z), "cityblock")
-        return np.exp(np.negative(t, out=t), out=t)
+        return decayed(cdist(dense(a.Z), dense(b.Z), "cityblock"), frame)
 
     def lengths(self, points: Points, frame: Frame) -> Array:
         return np.ones(len(points))
+
+
+def decayed(t: Array, frame: Frame) -> Array:
+    """exp(−factor·t), in place."""
+    with np.errstate(over="ignore"):
+        t *= -frame.factor
+    return np.exp(t, out=t)
 
 
 def _sums(Z: Block) -> Array:

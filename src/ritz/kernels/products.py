@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ritz.errors import DataError
 from ritz.kernels.base import LARGEST, Frame, Kernel, Points, center, inner, moved, size, squares, with_sizes
-from ritz.linalg import Array
+from ritz.linalg import UNIT, Array
 from ritz.rows.base import Block
 
 
@@ -37,19 +37,14 @@ class Cosine(Kernel):
     """x·y/(‖x‖ ‖y‖), and 0 for a row of zeros."""
 
     def frame(self, X: Block) -> Frame:
-        return Frame(weight=1 / size(X, None), terms=X.shape[1] + 16)
+        return Frame(terms=X.shape[1] + 16)
 
     def points(self, X: Block, frame: Frame) -> Points:
-        Z = moved(X, None, frame.weight)
+        """Rows of unit length, each divided by its largest entry first so that no square leaves the range."""
+        Z = moved(X, None, 1.0)
+        Z = _divided(Z, abs(Z).max(axis=1))
         lengths = np.sqrt(squares(Z))
-        if isinstance(Z, np.ndarray):
-            small = (lengths < 1e-100) & Z.any(axis=1)  # squares of what is so small would be lost
-            if small.any():
-                Z[small] /= np.abs(Z[small]).max(axis=1, keepdims=True)
-                lengths[small] = np.sqrt(squares(Z[small]))
-        scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        Z = Z * scale[:, None] if isinstance(Z, np.ndarray) else Z.multiply(scale[:, None]).tocsr()
-        return Points(Z, (lengths > 0).astype(np.float64))
+        return Points(_divided(Z, lengths), (lengths > 0).astype(np.float64))
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         return inner(a.Z, b.Z)
@@ -75,7 +70,7 @@ class Polynomial(Kernel):
         """Points are scaled so that γ‖x‖² + |coef0| is at most 1: no power overflows."""
         root = size(X, None) * X.shape[1] ** 0.5
         sizes = squares(moved(X, None, 1 / root))
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             highest = float(self.gamma * sizes.max(initial=0.0) * np.float64(root) * root + abs(self.coef0))
             unit = np.float64(highest) ** (self.degree / 2)
         if not unit * unit < LARGEST:
@@ -84,9 +79,10 @@ class Polynomial(Kernel):
                 f"lower degree={self.degree:g} or gamma={self.gamma:g}, or scale the columns"
             )
         highest = highest or 1.0
-        weight = float(np.sqrt(self.gamma / highest))
-        terms = (X.shape[1] + 12) * (self.degree + 2)
-        return Frame(None, weight, float(unit) or 1.0, 1.0, terms, shift=self.coef0 / highest)
+        weight, terms = float(np.sqrt(self.gamma / highest)), (X.shape[1] + 12) * (self.degree + 2)
+        if 0 < self.degree < 1:  # a root magnifies errors near 0: |a^p − b^p| ≤ |a − b|^p
+            terms = 4 * ((X.shape[1] + 12) * UNIT) ** self.degree / UNIT
+        return Frame(None, weight, float(unit), 1.0, terms, shift=self.coef0 / highest)
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         base = inner(a.Z, b.Z)
@@ -115,8 +111,9 @@ class Sigmoid(Kernel):
             largest = float(squares(moved(X, None, frame.weight)).max(initial=0.0))
         if not largest < LARGEST:
             raise DataError(f"kernel='sigmoid': gamma*x.x overflows with gamma={self.gamma:g}; scale the columns")
-        # Where it is flat, an error of the argument does not show: tanh′(t)·t is at most 1.
-        return Frame(None, frame.weight, terms=(X.shape[1] + 12) * (1 + min(largest, 50.0) + min(abs(self.coef0), 50)))
+        # No value is further from another than 2, however long the rows are.
+        terms = min((X.shape[1] + 12) * (1 + largest + abs(self.coef0)), 2 / UNIT)
+        return Frame(None, frame.weight, terms=terms)
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         t = inner(a.Z, b.Z)
@@ -143,3 +140,13 @@ def power(base: Array, degree: float) -> Array:
         if left:
             factor = factor * factor
     return out
+
+
+def _divided(Z: Block, by: Any) -> Block:
+    """Rows divided by these numbers, by 1 where they are 0."""
+    by = np.asarray(by if isinstance(by, np.ndarray) else by.toarray()).ravel()
+    by = np.where(by > 0, by, 1.0)[:, None]
+    if isinstance(Z, np.ndarray):
+        return np.asarray(Z / by)
+    Z = Z.tocsr()
+    return type(Z)((Z.data / np.repeat(by.ravel(), np.diff(Z.indptr)), Z.indices, Z.indptr), shape=Z.shape)

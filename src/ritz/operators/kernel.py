@@ -20,6 +20,7 @@ from ritz.threads import check, ordered, pinned
 
 STRIP = 512  # rows of the matrix that are handled at a time
 TILE = 1 << 17  # entries of a tile: it stays in cache while it is computed and multiplied
+ALIKE = 1e-8  # share of the largest value by which k(x, y) and k(y, x) may differ
 CENTRING = 32  # roundings beyond the sums of a product: means taken off on both sides
 
 
@@ -164,6 +165,8 @@ class Kernel(Operator):
             tile = self.function.tile(left, points[column:stop], self.frame)
             if not self.function.positive and not np.isfinite(tile).all():
                 raise DataError(_not_finite(self.function))
+            if column == start and not self.function.positive:
+                _check_symmetric(tile, self.function)
             yield column, tile
             column, stop = stop, min(stop + step, self.dim)
 
@@ -203,6 +206,13 @@ def _cut(start: int, strip: Array) -> Iterator[tuple[int, Array]]:
     yield start, strip[:, :m]
     if strip.shape[1] > m:
         yield start + m, strip[:, m:]
+
+
+def _check_symmetric(tile: Array, function: kernels.Kernel) -> None:
+    """k(x, y) = k(y, x) on the diagonal of the matrix, as far as anybody looks."""
+    error = float(np.abs(tile - tile.T).max())
+    if error > ALIKE * float(np.abs(tile).max()):
+        raise DataError(f"kernel={function!r} is not symmetric: |k(x, y) - k(y, x)| reaches {error:.2g}")
 
 
 def _not_finite(function: kernels.Kernel) -> str:

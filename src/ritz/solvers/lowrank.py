@@ -31,7 +31,7 @@ class LowRank:
         values, V = A.small
         m = min(k + SPARE, int(np.count_nonzero(values > SMALL * values[0])))
         following = float(values[m]) if m < len(values) else 0.0
-        Q = thin_product(A.F, V[:, :m] / np.sqrt(values[:m]))
+        Q = thin_product(A.F, V[:, :m] / np.sqrt(values[:m])) if m else np.empty((A.dim, 0))
         Q = orthonormalise(_filled(Q, k, rng))
         return Basis(Q, outside=Outside(max(following, 0.0) + A.rounding))
 
