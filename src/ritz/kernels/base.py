@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,7 +47,6 @@ class Frame:
     origin : (d,) subtracted where a kernel does not mind; None for 0
     weight : rows are multiplied by it
     unit : the kernel of points is that of rows divided by unit²
-    largest : of the points' sizes
     terms : rounding errors behind an inner product of features, in units of the rounding of float64 and relative to
         the lengths of the features
     factor : that distances between points are multiplied by
@@ -58,7 +57,6 @@ class Frame:
     origin: Array | None = None
     weight: float = 1.0
     unit: float = 1.0
-    largest: float = 1.0
     terms: float = 0.0
     factor: float = 1.0
     exact: bool = False
@@ -69,7 +67,6 @@ class Kernel(ABC):
     """k(x, y) = φ(x)·φ(y). Its parameters are those of the formula."""
 
     positive: ClassVar[bool] = True  # whether it is an inner product whatever the rows are
-    shifts: ClassVar[bool] = False  # whether centred features do not change when all rows are moved
     local: ClassVar[bool] = False  # whether gamma is a bandwidth, beyond which rows have nothing to do with each other
     narrow: ClassVar[bool] = True  # whether float32 is worth while
     parameters: ClassVar[str] = ""  # what to change, for people
@@ -142,11 +139,6 @@ def size(X: Block, origin: Array | None) -> float:
 def near(value: float) -> float:
     """The next power of two, by which dividing is exact; 1 for 0."""
     return float(np.ldexp(1.0, int(np.frexp(value)[1]))) if value > 0 else 1.0
-
-
-def with_sizes(frame: Frame, sizes: Array, terms: float) -> Frame:
-    """The frame, once the points are known."""
-    return replace(frame, largest=float(sizes.max(initial=0.0)), terms=terms)
 
 
 def rounding(frame: Frame) -> float:

@@ -20,7 +20,6 @@ class Rbf(Kernel):
     """exp(−γ‖x − y‖²)."""
 
     gamma: float
-    shifts: ClassVar[bool] = True
     local: ClassVar[bool] = True
     parameters: ClassVar[str] = "gamma"
 
@@ -32,11 +31,11 @@ class Rbf(Kernel):
             largest = float(np.nan_to_num(squares(moved(X, frame.origin, frame.weight)), nan=np.inf).max(initial=0.0))
         short = (d + 10) * 4 * largest + 8
         if short * UNIT <= FINE:
-            return replace(frame, largest=largest, terms=short)
+            return replace(frame, terms=short)
         terms = min(float(d + 16 + 8 * np.sqrt(min(largest, 1e300))), 2 / UNIT)
         if not np.isfinite(frame.weight * size(X, frame.origin)):
             frame = replace(frame, weight=1.0, factor=self.gamma)
-        return replace(frame, largest=largest, terms=terms, exact=True)
+        return replace(frame, terms=terms, exact=True)
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         if frame.exact:
@@ -65,7 +64,6 @@ class Laplacian(Kernel):
     """exp(−γ Σ|x − y|)."""
 
     gamma: float
-    shifts: ClassVar[bool] = True
     local: ClassVar[bool] = True
     narrow: ClassVar[bool] = False  # there is no product to be gained
     parameters: ClassVar[str] = "gamma"
@@ -74,7 +72,7 @@ class Laplacian(Kernel):
         frame = Frame(center(X), factor=self.gamma, exact=True)
         with np.errstate(over="ignore"):
             largest = self.gamma * float(_sums(moved(X, frame.origin, 1.0)).max(initial=0.0))
-        return replace(frame, largest=largest, terms=min(X.shape[1] + 16 + 8 * largest, 2 / UNIT))
+        return replace(frame, terms=min(X.shape[1] + 16 + 8 * largest, 2 / UNIT))
 
     def points(self, X: Block, frame: Frame) -> Points:
         with np.errstate(over="ignore", invalid="ignore"):

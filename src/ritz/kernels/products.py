@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.kernels.base import LARGEST, Frame, Kernel, Points, center, inner, moved, size, squares, with_sizes
+from ritz.kernels.base import LARGEST, Frame, Kernel, Points, center, inner, moved, size, squares
 from ritz.linalg import UNIT, Array
 from ritz.rows.base import Block
 
@@ -17,13 +17,10 @@ from ritz.rows.base import Block
 class Linear(Kernel):
     """x·y: kernel PCA is then PCA."""
 
-    shifts: ClassVar[bool] = True
-
     def frame(self, X: Block) -> Frame:
         origin = center(X)
         unit = size(X, origin) * X.shape[1] ** 0.5
-        frame = Frame(origin, 1 / unit, unit)
-        return with_sizes(frame, squares(moved(X, origin, 1 / unit)), X.shape[1] + 10)
+        return Frame(origin, 1 / unit, unit, X.shape[1] + 10)
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         return inner(a.Z, b.Z)
@@ -82,7 +79,7 @@ class Polynomial(Kernel):
         weight, terms = float(np.sqrt(self.gamma / highest)), (X.shape[1] + 12) * (self.degree + 2)
         if 0 < self.degree < 1:  # a root magnifies errors near 0: |a^p − b^p| ≤ |a − b|^p
             terms = 4 * ((X.shape[1] + 12) * UNIT) ** self.degree / UNIT
-        return Frame(None, weight, float(unit), 1.0, terms, shift=self.coef0 / highest)
+        return Frame(None, weight, float(unit), terms, shift=self.coef0 / highest)
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         base = inner(a.Z, b.Z)
