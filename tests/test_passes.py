@@ -307,3 +307,9 @@ def test_a_checkpoint_needs_a_folder(tmp_path):
         PCA(2).fit(data(), checkpoint=tmp_path / "no" / "c")
     with pytest.raises(IsADirectoryError, match="is a folder"):
         PCA(2).fit(data(), checkpoint=tmp_path)
+
+
+def test_progress_of_sparse_rows_is_shown(capfd):
+    X = scipy.sparse.random_array((300, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
+    PCA(2, verbose=True).fit(X)
+    assert "accurate as asked" in capfd.readouterr().err

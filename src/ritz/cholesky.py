@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.linalg import UNIT, Array
+from ritz.passes import UNWATCHED, Watch
 from ritz.threads import ordered, pinned, team
 
 PROPOSED = 160  # pivots of a round
@@ -58,6 +59,7 @@ def randomly_pivoted(
     rng: np.random.Generator,
     enough: float = 0.0,
     least: int = 0,
+    watch: Watch = UNWATCHED,
 ) -> Factor:
     """At most so many columns, fewer where the trace of what they lack falls to `enough`, but no fewer than `least`.
 
@@ -69,6 +71,7 @@ def randomly_pivoted(
     n, total = len(diagonal), float(np.sum(diagonal))
     left, F, pivots = diagonal.astype(np.float64), np.empty((n, min(most, n))), np.empty(0, np.intp)
     floor, growth = FLOOR * UNIT * float(diagonal.max(initial=0.0)), 1.0
+    watch.begin([(0, F.shape[1])], what="landmarks")
     with team():
         while len(pivots) < F.shape[1]:
             chances, done = np.where(left > floor, left, 0.0), len(pivots)
@@ -85,6 +88,7 @@ def randomly_pivoted(
             growth = max(growth, _extend(F, done, chosen, L, entries, left))
             pivots = np.append(pivots, chosen)
             left[chosen] = 0.0
+            watch.advance(len(chosen))
     error = float(np.sum(np.maximum(left, 0.0)))
     rounding = 8 * (len(pivots) + FLOOR) * UNIT * growth * total + n * floor
     return Factor(F[:, : len(pivots)], pivots, error, total, rounding)

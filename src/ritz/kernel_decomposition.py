@@ -18,6 +18,7 @@ from ritz.kernels.base import Frame
 from ritz.linalg import Array
 from ritz.operators import Kernel as KernelMatrix
 from ritz.operators import LowRank
+from ritz.passes import UNWATCHED, Watch
 from ritz.planner import DENSE, NARROW_TOL, Plan
 from ritz.request import Request
 from ritz.rows.array import thin_inner
@@ -69,14 +70,15 @@ class Given:
     frame: Frame
     points: Points
     means: Array | None = None
+    watch: Watch = UNWATCHED
 
     @classmethod
-    def of(cls, X: Block, kernel: Kernel) -> Given:
+    def of(cls, X: Block, kernel: Kernel, watch: Watch) -> Given:
         frame = kernel.frame(X)
         points = kernel.points(X, frame)
         if not isinstance(kernel, Precomputed):
-            return cls(kernel, frame, points)
-        return cls(kernel, frame, symmetric_values(points, frame), points.Z.mean(axis=0))
+            return cls(kernel, frame, points, watch=watch)
+        return cls(kernel, frame, symmetric_values(points, frame), points.Z.mean(axis=0), watch)
 
     @property
     def narrow(self) -> bool:
@@ -87,13 +89,15 @@ class Given:
     def matrix(self, stored: bool, narrow: bool = False) -> KernelMatrix:
         """The kernel matrix; one that was given is stored already."""
         stored = stored and not isinstance(self.kernel, Precomputed)
-        return KernelMatrix(self.kernel, self.frame, self.points, stored=stored, narrow=narrow)
+        return KernelMatrix(self.kernel, self.frame, self.points, stored=stored, narrow=narrow, watch=self.watch)
 
 
-def decompose_kernel(X: Block, kernel: Kernel, request: Request, landmarks: int | float | None) -> KernelFit:
+def decompose_kernel(
+    X: Block, kernel: Kernel, request: Request, landmarks: int | float | None, watch: Watch = UNWATCHED
+) -> KernelFit:
     """Fit components to rows in memory."""
     with team():
-        given = Given.of(X, kernel)
+        given = Given.of(X, kernel, watch)
         for plan in _plans(given, request, landmarks):
             if plan.solver == "lowrank":
                 return _by_landmarks(given, request, plan, landmarks)
@@ -138,7 +142,8 @@ def _by_landmarks(given: Given, request: Request, plan: Plan, landmarks: int | f
     """Components from few columns; where these lack too much, compared with the whole matrix once."""
     A, k, rng = given.matrix(stored=False), request.n_components, np.random.default_rng(request.seed)
     size, target = _landmarks(A, k, request, landmarks)
-    factor = randomly_pivoted(A.diagonal, A.entries, size, rng, target * float(np.sum(A.diagonal)), least=2 * k + SPARE)
+    enough = target * float(np.sum(A.diagonal))
+    factor = randomly_pivoted(A.diagonal, A.entries, size, rng, enough=enough, least=2 * k + SPARE, watch=given.watch)
     if not len(factor.pivots):
         raise DataError(
             "the rows are all alike to the kernel, so landmarks have nothing to stand for; try eigen_solver='dense'"

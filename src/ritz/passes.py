@@ -66,18 +66,22 @@ class Watch:
         self.journal.finish(result)
         return result
 
-    def begin(self, runs: list[Run], done: int = 0) -> None:
+    def begin(self, runs: list[Run], done: int = 0, what: str = "rows") -> None:
         """A pass along these runs, of which some are done already."""
         if self.progress is not None:
-            self.progress.begin(runs[-1][1] - runs[0][0], sum(b - a for a, b in runs[:done]))
+            self.progress.begin(runs[-1][1] - runs[0][0], sum(b - a for a, b in runs[:done]), what)
+
+    def advance(self, count: int) -> None:
+        """So many more have been seen."""
+        if self.progress is not None:
+            self.progress.advance(count)
 
     def seen(self, blocks: Iterable[Any]) -> Iterator[Any]:
         """The blocks of a run as they come; the walk may be given up between any two."""
         for block in blocks:
             threads.check()
             yield block
-            if self.progress is not None:
-                self.progress.advance(len(block[0] if isinstance(block, tuple) else block))
+            self.advance((block[0] if isinstance(block, tuple) else block).shape[0])
 
 
 UNWATCHED = Watch()

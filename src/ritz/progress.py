@@ -17,6 +17,7 @@ class Progress:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._passes = self._seen = self._total = 0
+        self._what = "rows"
         self._begun = self._spoken = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
@@ -36,15 +37,15 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def begin(self, total: int, seen: int = 0) -> None:
-        """A pass over so many rows, of which some were seen before an interruption."""
+    def begin(self, total: int, seen: int = 0, what: str = "rows") -> None:
+        """A pass over so many rows, or whatever else it is, of which some were seen before an interruption."""
         self._passes += 1
-        self._seen, self._total = seen, total
+        self._seen, self._total, self._what = seen, total, what
         self._begun = self._spoken = time.monotonic()
         if self._bar is not None:
             if self._task is not None:
                 self._bar.remove_task(self._task)
-            self._task = self._bar.add_task(f"pass {self._passes}, rows", total=total, completed=seen)
+            self._task = self._bar.add_task(f"pass {self._passes}, {what}", total=total, completed=seen)
 
     def advance(self, rows: int) -> None:
         """So many more rows have been seen."""
@@ -58,7 +59,7 @@ class Progress:
             self._bar.advance(self._task, rows)
         elif speaks:
             share = self._seen / self._total
-            self.say(f"pass {self._passes}: {share:.0%} of {self._total} rows in {now - self._begun:.0f} s")
+            self.say(f"pass {self._passes}: {share:.0%} of {self._total} {self._what} in {now - self._begun:.0f} s")
 
     def say(self, text: str) -> None:
         """A line of its own."""

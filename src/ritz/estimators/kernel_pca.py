@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,6 +21,7 @@ from ritz.errors import AccuracyWarning, DataError
 from ritz.estimators.columns import Columns
 from ritz.estimators.kernel_fitted import attributes, complaints
 from ritz.estimators.seeds import seed
+from ritz.estimators.watching import watching
 from ritz.kernel_decomposition import decompose_kernel
 from ritz.kernels import Kernel, kernel_named
 from ritz.linalg import Array
@@ -88,6 +90,8 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         trace; None leaves that to eigen_solver.
     memory_limit : int or str, optional
         Bytes beside the data that a fit may take, such as "2GB"; half of the memory of this machine by default.
+    verbose : bool
+        Show on stderr the progress of every pass over the kernel matrix, the plan and the certificate.
 
     Attributes
     ----------
@@ -136,6 +140,7 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         n_jobs: int | None = None,
         n_landmarks: int | float | None = None,
         memory_limit: int | str | None = None,
+        verbose: bool = False,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -155,6 +160,7 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.n_jobs = n_jobs
         self.n_landmarks = n_landmarks
         self.memory_limit = memory_limit
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> KernelPCA:
         """Learn the components of X: an array, a table, a sparse matrix, or the path of a file. y is ignored."""
@@ -173,7 +179,8 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         matrix = gathered(rows, copy=bool(self.copy_X))
         gamma = bandwidth.resolved(self.gamma, matrix, self.kernel)
         kernel, landmarks = self._kernel(gamma), self._landmarks(rows.shape[0])
-        fitted = decompose_kernel(matrix, kernel, request, landmarks)
+        with watching(rows, request, bool(self.verbose)) as watch:
+            fitted = decompose_kernel(matrix, kernel, request, landmarks, watch)
         state = attributes(fitted, rows.result_dtype, self.n_components is None or bool(self.remove_zero_eig))
         preimage = self._learned(matrix, state, request, landmarks) if self.fit_inverse_transform else {}
         # Warnings first: where they are errors, the old state must survive them.
@@ -183,6 +190,8 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         for name in ("dual_coef_", "X_transformed_fit_", "preimage_error_", "_preimage"):
             self.__dict__.pop(name, None)
         self.__dict__.update(state, **preimage, X_fit_=matrix, gamma_=gamma)
+        if self.verbose:
+            print(self.plan_, self.certificate_, sep="\n", file=sys.stderr)
 
     def transform(self, X: Any) -> Any:
         """Scores of rows: their coordinates along the components."""
@@ -239,7 +248,7 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """The numerical parameters, checked here once."""
         if n < 2:
             raise DataError(f"needs at least 2 rows to be centred, got n_samples={n}")
-        for name in ("fit_inverse_transform", "remove_zero_eig", "copy_X"):
+        for name in ("fit_inverse_transform", "remove_zero_eig", "copy_X", "verbose"):
             if not isinstance(value := getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name}={value!r} must be True or False")
         if self.fit_inverse_transform and self.kernel == "precomputed":

@@ -13,6 +13,7 @@ from ritz.errors import DataError
 from ritz.kernels.base import Frame, Points, rounding
 from ritz.linalg import Array, column_norms, cross, gamma, times
 from ritz.operators.base import Operator
+from ritz.passes import UNWATCHED, Watch
 from ritz.rayleigh import Pairs
 from ritz.rows.array import thin_product
 from ritz.sums import PROBE_FACTOR, PROBES
@@ -34,10 +35,17 @@ class Kernel(Operator):
     """
 
     def __init__(
-        self, function: kernels.Kernel, frame: Frame, points: Points, *, stored: bool = True, narrow: bool = False
+        self,
+        function: kernels.Kernel,
+        frame: Frame,
+        points: Points,
+        *,
+        stored: bool = True,
+        narrow: bool = False,
+        watch: Watch = UNWATCHED,
     ) -> None:
         self.function, self.frame, self.points = function, frame, points
-        self.stored, self.narrow = stored, narrow
+        self.stored, self.narrow, self.watch = stored, narrow, watch
         self.dim, self.rank_bound = len(points), len(points) - 1
         self.negativity = 0.0 if function.positive else np.inf
         self.work = float(self.dim) ** 2 * points.Z.shape[1] / 2
@@ -122,7 +130,7 @@ class Kernel(Operator):
             self._forget()
             n = self.dim
             K = np.empty((n, n))
-            for start, strip in _strips(lambda start: self._strip(start, self.points), n):
+            for start, strip in self._walked(lambda start: self._strip(start, self.points)):
                 K[start : start + len(strip), start:] = strip
                 K[start:, start : start + len(strip)] = strip.T
             self.passes += 1
@@ -145,7 +153,7 @@ class Kernel(Operator):
     def _kept(self) -> list[Array]:
         """All strips, computed once."""
         points = self._narrowed if self.narrow else self.points
-        return [strip for _, strip in _strips(lambda start: self._strip(start, points), self.dim)]
+        return [strip for _, strip in self._walked(lambda start: self._strip(start, points))]
 
     def _forget(self) -> None:
         self.__dict__.pop("_kept", None)
@@ -187,17 +195,19 @@ class Kernel(Operator):
             return total
 
         out = np.zeros(V.shape)
-        for start, part in _strips(partial, self.dim):
+        for start, part in self._walked(partial):
             out[start:] += part
         return out
 
-
-def _strips(f: Callable[[int], Any], n: int) -> Iterator[tuple[int, Any]]:
-    """f of every strip's first row, by all cores, in order: sums do not depend on timing or the number of cores."""
-    starts = range(0, n, STRIP)
-    workers = min(pinned.budget(), len(starts))
-    found = ordered(f, starts, workers) if workers > 1 else map(f, starts)
-    return zip(starts, found, strict=True)
+    def _walked(self, f: Callable[[int], Any]) -> Iterator[tuple[int, Any]]:
+        """f of every strip's first row, by all cores, in order: sums do not depend on timing or the number of cores."""
+        n, starts = self.dim, range(0, self.dim, STRIP)
+        workers = min(pinned.budget(), len(starts))
+        self.watch.begin([(0, n)])
+        for start, part in zip(starts, ordered(f, starts, workers) if workers > 1 else map(f, starts), strict=True):
+            yield start, part
+            height = min(STRIP, n - start)
+            self.watch.advance(height * (2 * (n - start) - height) // n)  # the first strips are the longest
 
 
 def _cut(start: int, strip: Array) -> Iterator[tuple[int, Array]]:
