@@ -130,7 +130,8 @@ class Certificate:
         lines = [f"completeness: {says[self.completeness]}; {self.complete_to} of {k} surely among the top {k}"]
         if self.tie_at_k:
             start = self.groups[-1][0] + 1
-            how = "cannot be told apart in the sketch" if self.missing else "are equal to rounding"
+            close = float(self.residuals[-1]) <= 4 * self.rounding and not self.missing
+            how = "are equal to rounding" if close else "cannot be told apart at this accuracy"
             lines.append(f"tie: components {start}–{k} and the next one {how}; their span is not unique")
         if self.rank < k:
             word = "resolved" if self.missing else "rank"

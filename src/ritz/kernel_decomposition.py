@@ -112,8 +112,9 @@ def _plans(given: Given, request: Request, landmarks: int | float | None) -> lis
     asked = request.n_components
     k = asked if isinstance(asked, int) else n if asked is None else min(n, kernel_plans.GUESS)
     name = "lowrank" if landmarks is not None else request.name
+    wanted = landmarks if isinstance(landmarks, int) else None
     narrow = given.narrow and request.tol >= NARROW_TOL
-    return kernel_plans.plans_for(n, d, k, narrow, given.kernel.positive, name, request.limit)
+    return kernel_plans.plans_for(n, d, k, narrow, given.kernel.positive, name, request.limit, wanted)
 
 
 def _exact(given: Given, request: Request, plan: Plan) -> KernelFit:

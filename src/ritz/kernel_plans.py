@@ -23,7 +23,9 @@ LANDMARKS = 1000  # of them, where nobody says how many
 SHARE = 0.5  # of the memory allowed that the factor from landmarks may take
 
 
-def plans_for(n: int, d: int, k: int, narrow: bool, positive: bool, solver: str, limit: int) -> list[Plan]:
+def plans_for(
+    n: int, d: int, k: int, narrow: bool, positive: bool, solver: str, limit: int, wanted: int | None = None
+) -> list[Plan]:
     """Plans to try in order: what was chosen and, where it is in float32, the same in float64.
 
     Parameters
@@ -31,13 +33,14 @@ def plans_for(n: int, d: int, k: int, narrow: bool, positive: bool, solver: str,
     n, d, k : rows, columns and components
     narrow : whether float32 is accurate enough to find the components
     positive : whether the kernel is, so that landmarks may stand for rows
+    wanted : landmarks that were asked for
     """
     if solver == "auto":
         chosen = _chosen(n, d, k, narrow, positive, limit)
     elif solver in DIRECT or (solver == "krylov" and k >= n):
         chosen = direct(n, d, k)
     elif solver == "lowrank":
-        chosen = low_rank(n, d, landmarks(n, k, None, limit), "lowrank was asked for")
+        chosen = low_rank(n, d, landmarks(n, k, wanted, limit), "landmarks were asked for")
     else:
         options = [replace(plan, solver=solver) for plan in iterative(n, d, k, narrow)]
         chosen = _quickest(options, limit)

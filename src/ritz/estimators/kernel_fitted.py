@@ -10,7 +10,7 @@ from ritz.kernel_decomposition import KernelFit
 from ritz.kernels import Kernel
 from ritz.linalg import Array, squared
 
-FLAT = 3.0  # times the mean eigenvalue that the largest one must exceed to stand for anything
+FLAT = 2.0  # times the mean eigenvalue that the largest one must exceed to stand for anything
 
 
 def attributes(fitted: KernelFit, dtype: np.dtype[Any], drop: bool) -> dict[str, Any]:
@@ -71,8 +71,8 @@ def complaints(fitted: KernelFit, asked: Any, kernel: Kernel) -> list[str]:
         )
     elif certificate.tie_at_k and certificate.satisfied and certificate.rank >= k and asked is not None:
         found.append(
-            f"component {k} and the next one have equal eigenvalues to rounding, so the span of {k} components is not "
-            "unique; keep one more or one fewer"
+            f"component {k} and the next one cannot be told apart, so the span of {k} components is not determined; "
+            "keep one more or one fewer"
         )
     return found
 
