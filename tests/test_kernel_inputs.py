@@ -152,9 +152,9 @@ def test_what_is_no_inner_product_is_refused(parameters, X, message, solver):
         KernelPCA(2, eigen_solver=solver, **parameters).fit(X)
 
 
-@pytest.mark.parametrize("memory", [None, "4MB"])
+@pytest.mark.parametrize("memory", [None, "7MB"])
 def test_an_indefinite_kernel_is_found_out_by_products_alone(memory):
-    X = rows(1100, 3)
+    X = rows(1400, 3)
     with pytest.raises(DataError, match="negative eigenvalues"):
         KernelPCA(2, kernel="sigmoid", gamma=1.0, eigen_solver="krylov", memory_limit=memory).fit(X)
 

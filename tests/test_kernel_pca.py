@@ -235,9 +235,9 @@ def test_a_share_of_the_variance():
 
 
 def test_memory_decides_what_is_kept_but_not_the_answer():
-    X = rows(1200)
+    X = rows(2000)
     free = KernelPCA(3, kernel="laplacian", gamma=0.1, eigen_solver="krylov").fit(X)
-    tight = KernelPCA(3, kernel="laplacian", gamma=0.1, eigen_solver="krylov", memory_limit="5MB").fit(X)
+    tight = KernelPCA(3, kernel="laplacian", gamma=0.1, eigen_solver="krylov", memory_limit="12MB").fit(X)
     assert free.plan_.dense
     assert not tight.plan_.dense
     assert "anew" in tight.plan_.why

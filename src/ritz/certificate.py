@@ -81,15 +81,14 @@ class Certificate:
         if k == len(self.values):
             return self
         names = ("values", "residuals", "value_bounds", "angle_bounds")
+        parts = {name: getattr(self, name)[:k].copy() for name in names}
         groups = tuple((start, min(end, k)) for start, end in self.groups if start < k)
         split = bool(groups) and groups[-1] not in self.groups
-        whole = {
-            "groups": groups,
-            "tie_at_k": split,
-            "complete_to": min(self.complete_to, k),
-            "rank": min(self.rank, k),
-        }
-        return replace(self, **whole, **{name: getattr(self, name)[:k] for name in names})  # type: ignore[arg-type]
+        if split:  # what was said of a group does not hold for a part of it
+            parts["angle_bounds"][groups[-1][0] :] = 1.0
+        surely = min(self.complete_to, groups[-1][0] if split else k)
+        rest = replace(self, groups=groups, tie_at_k=split, complete_to=surely, rank=min(self.rank, k))
+        return replace(rest, **parts)
 
     def __str__(self) -> str:
         return "\n".join([self.verdict, *self._table(), *self.remarks])

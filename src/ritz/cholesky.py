@@ -59,6 +59,7 @@ def randomly_pivoted(
     rng: np.random.Generator,
     enough: float = 0.0,
     least: int = 0,
+    error: float = 0.0,
     watch: Watch = UNWATCHED,
 ) -> Factor:
     """At most so many columns, fewer where the trace of what they lack falls to `enough`, but no fewer than `least`.
@@ -67,10 +68,11 @@ def randomly_pivoted(
     ----------
     diagonal : (n,) of K
     entries : K at the given rows and columns
+    error : of entries, relative to the roots of the diagonal: what is left of it below that is noise
     """
     n, total = len(diagonal), float(np.sum(diagonal))
     left, F, pivots = diagonal.astype(np.float64), np.empty((n, min(most, n))), np.empty(0, np.intp)
-    floor, growth = FLOOR * UNIT * float(diagonal.max(initial=0.0)), 1.0
+    floor, growth = max(FLOOR * UNIT, 4 * error) * float(diagonal.max(initial=0.0)), 1.0
     watch.begin([(0, F.shape[1])], what="landmarks")
     with team():
         while len(pivots) < F.shape[1]:
@@ -89,9 +91,8 @@ def randomly_pivoted(
             pivots = np.append(pivots, chosen)
             left[chosen] = 0.0
             watch.advance(len(chosen))
-    error = float(np.sum(np.maximum(left, 0.0)))
-    rounding = 8 * (len(pivots) + FLOOR) * UNIT * growth * total + n * floor
-    return Factor(F[:, : len(pivots)], pivots, error, total, rounding)
+    rounding = (8 * (len(pivots) + FLOOR) * UNIT + 4 * error) * growth * total + n * floor
+    return Factor(F[:, : len(pivots)], pivots, float(np.sum(np.maximum(left, 0.0))), total, rounding)
 
 
 def _accepted(rest: Array, before: Array, rng: np.random.Generator, floor: float) -> tuple[NDArray[np.intp], Array]:

@@ -12,9 +12,9 @@ from ritz.kernels import Points, Precomputed
 from ritz.kernels.base import Frame
 from ritz.linalg import Array, eigh_descending, gamma, positive_definite
 from ritz.operators import Function, Kernel
+from ritz.operators.kernel import ALIKE
 from ritz.solvers import Krylov
 
-ALIKE = 1e-8  # share of the largest value by which a symmetric matrix may differ from its transpose
 NEGATIVE = 1e-8  # share of the largest eigenvalue that rounding elsewhere may have put below 0
 MOST = 0.5  # share of the largest eigenvalue that the negative ones of a given matrix may reach
 STEPS = 12  # products that look for the lowest eigenvalue of a matrix that is not at hand
@@ -59,7 +59,6 @@ def checked_positive(A: Kernel, asked: Any) -> None:
     enough = above is None or (isinstance(asked, int) and asked <= above)
     if not isinstance(A.function, Precomputed) or ratio >= MOST or not enough:
         raise DataError(_refusal(A, lowest, largest, ratio))
-    A.negativity = -lowest
     A.rank_bound = A.rank_bound if above is None else above
     A.indefinite = ratio
 

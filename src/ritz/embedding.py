@@ -85,7 +85,7 @@ def of_all_points(
     B = vectors - vectors.mean(axis=0)
     B = frame.unit * np.divide(B, np.sqrt(values), out=np.zeros_like(B), where=values > 0)
     mean = np.full(len(points), 1 / len(points))
-    return Embedding(kernel, frame, points, B, (means - means.mean()) @ B, mean, centred=True)
+    return Embedding(kernel, frame, kernel.kept(points), B, (means - means.mean()) @ B, mean, centred=True)
 
 
 def of_landmarks(

@@ -14,7 +14,7 @@ from ritz.definite import checked_positive, symmetric_values
 from ritz.embedding import Embedding, of_all_points, of_landmarks
 from ritz.errors import DataError
 from ritz.kernels import Kernel, Points, Precomputed
-from ritz.kernels.base import Frame
+from ritz.kernels.base import Frame, rounding
 from ritz.linalg import Array
 from ritz.operators import Kernel as KernelMatrix
 from ritz.operators import LowRank
@@ -32,6 +32,7 @@ from ritz.threads import team
 
 OPEN = 0.1  # share of the last value that landmarks may lack before the components are compared with the matrix itself
 NARROW_UNIT, ROUGH = 2.0**-24, 1e-4  # rounding of float32, and the error of a value that it may claim to be of use
+LONGEST = 120.0  # seconds by the planner's table that this may take
 CHEAP = 20_000  # rows up to which that costs so little that it is always done
 
 
@@ -114,17 +115,20 @@ def _plans(given: Given, request: Request, landmarks: int | float | None) -> lis
     name = "lowrank" if landmarks is not None else request.name
     wanted = landmarks if isinstance(landmarks, int) else None
     narrow = given.narrow and request.tol >= NARROW_TOL
-    return kernel_plans.plans_for(n, d, k, narrow, given.kernel.positive, name, request.limit, wanted)
+    return kernel_plans.plans_for(
+        n, d, k, narrow, given.kernel.positive, name, request.limit, wanted, isinstance(asked, float)
+    )
 
 
 def _exact(given: Given, request: Request, plan: Plan) -> KernelFit:
     A = given.matrix(stored=plan.dense, narrow=plan.precision == "float32")
     whole = plan.solver == "dense"
-    if whole or (not given.kernel.positive and A.dim <= DENSE):
+    if whole or (not given.kernel.positive and A.dim <= DENSE and 16 * A.dim**2 <= request.limit):
         A.dense()
     checked_positive(A, request.n_components)
-    if request.name == "auto" or A.indefinite:  # an iteration would meet what is below 0
-        request = replace(request, solver="gram" if whole or A.indefinite else plan.solver)
+    direct = whole or (A.indefinite > 0 and A.is_dense)  # an iteration may meet what is below 0
+    if request.name == "auto" or direct:
+        request = replace(request, solver="gram" if direct else plan.solver)
     found, total = solve(A, request.chosen(), request, A.dim, None)
     means = A.means if given.means is None else given.means
     embedding = of_all_points(given.kernel, given.frame, given.points, found.values, found.vectors, means)
@@ -143,8 +147,8 @@ def _by_landmarks(given: Given, request: Request, plan: Plan, landmarks: int | f
     """Components from few columns; where these lack too much, compared with the whole matrix once."""
     A, k, rng = given.matrix(stored=False), request.n_components, np.random.default_rng(request.seed)
     size, target = _landmarks(A, k, request, landmarks)
-    enough = target * float(np.sum(A.diagonal))
-    factor = randomly_pivoted(A.diagonal, A.entries, size, rng, enough=enough, least=2 * k + SPARE, watch=given.watch)
+    sure = {"enough": target * float(np.sum(A.diagonal)), "least": 2 * k + SPARE, "error": rounding(given.frame)}
+    factor = randomly_pivoted(A.diagonal, A.entries, size, rng, watch=given.watch, **sure)
     if not len(factor.pivots):
         raise DataError(
             "the rows are all alike to the kernel, so landmarks have nothing to stand for; try eigen_solver='dense'"
@@ -154,12 +158,15 @@ def _by_landmarks(given: Given, request: Request, plan: Plan, landmarks: int | f
     pairs = few.ritz(basis.Q)
     share = factor.error / factor.trace
     why = f"{plan.why}; {len(factor.pivots)} landmarks lack {share:.1e} of the trace"
-    if factor.error > OPEN * float(pairs.values[k - 1]) or A.dim <= CHEAP:
+    n, d = given.points.Z.shape
+    plan = kernel_plans.low_rank(n, d, k, len(factor.pivots), why)
+    lacking = factor.error > OPEN * float(pairs.values[k - 1])
+    if A.dim <= CHEAP or (lacking and kernel_plans.comparison(n, d, k) <= LONGEST):
         found, total = _against_matrix(A, few, basis, k, request.tol), _between(A.trace, A.rounding, A.rounding)
         plan = replace(plan, passes=A.passes, why=f"{why}; the components were compared with the whole matrix")
     else:
         found = certify(few, pairs, basis, k, tol=request.tol)
-        plan, total = replace(plan, why=why), _between(few.trace, factor.error + few.rounding, few.rounding)
+        total = _between(few.trace, factor.error + few.rounding, few.rounding)
     chosen, weights = given.points[factor.pivots], _weights(few, found.vectors)
     embedding = of_landmarks(given.kernel, given.frame, chosen, few.triangle, few.mean, weights, found.values)
     return _fit(found, embedding, plan, total, given.frame.unit, share)

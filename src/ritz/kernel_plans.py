@@ -24,7 +24,7 @@ SHARE = 0.5  # of the memory allowed that the factor from landmarks may take
 
 
 def plans_for(
-    n: int, d: int, k: int, narrow: bool, positive: bool, solver: str, limit: int, wanted: int | None = None
+    n: int, d: int, k: int, narrow: bool, positive: bool, solver: str, limit: int, wanted: int | None, share: bool
 ) -> list[Plan]:
     """Plans to try in order: what was chosen and, where it is in float32, the same in float64.
 
@@ -34,13 +34,14 @@ def plans_for(
     narrow : whether float32 is accurate enough to find the components
     positive : whether the kernel is, so that landmarks may stand for rows
     wanted : landmarks that were asked for
+    share : whether k is only a guess of what a share of the variance will take
     """
     if solver == "auto":
-        chosen = _chosen(n, d, k, narrow, positive, limit)
+        chosen = _chosen(n, d, k, narrow, positive, limit, share)
     elif solver in DIRECT or (solver == "krylov" and k >= n):
         chosen = direct(n, d, k)
     elif solver == "lowrank":
-        chosen = low_rank(n, d, landmarks(n, k, wanted, limit), "landmarks were asked for")
+        chosen = low_rank(n, d, k, landmarks(n, k, wanted, limit), "landmarks were asked for")
     else:
         options = [replace(plan, solver=solver) for plan in iterative(n, d, k, narrow)]
         chosen = _quickest(options, limit)
@@ -55,10 +56,14 @@ def plans_for(
     return [chosen, replace(wide, solver=chosen.solver, why=f"{chosen.why}; float32 values were not enough")]
 
 
-def _chosen(n: int, d: int, k: int, narrow: bool, positive: bool, limit: int) -> Plan:
+def _chosen(n: int, d: int, k: int, narrow: bool, positive: bool, limit: int, share: bool) -> Plan:
     whole = direct(n, d, k)
     if n <= SMALL and whole.memory <= limit:
         return replace(whole, why=f"{n} rows are few, so the whole {n}×{n} matrix costs nothing")
+    if share and whole.seconds <= PATIENCE and whole.memory <= limit:
+        return replace(
+            whole, why="a share of the variance is asked for, and the whole spectrum tells how many that are"
+        )
     options = [*iterative(n, d, k, narrow), whole]
     best = _quickest(options, limit)
     if positive and (best.seconds > PATIENCE or best.memory > limit):
@@ -66,7 +71,7 @@ def _chosen(n: int, d: int, k: int, narrow: bool, positive: bool, limit: int) ->
         why = (
             f"an exact answer would take {best.seconds:.0f} s by the planner's table: {p} landmarks stand for {n} rows"
         )
-        return low_rank(n, d, p, why) if p > k else best
+        return low_rank(n, d, k, p, why) if p > k and not share else best
     return best
 
 
@@ -91,7 +96,7 @@ def _krylov(n: int, d: int, k: int, precision: str, kept: bool) -> Plan:
     seconds = (values if kept else steps * values) + steps * product + finish + own
     bytes_kept = (2 if precision == "float32" else 4) * n * n
     memory = 16 * n * (capacity(n, k, width) + 2 * (k + SPARE)) + 24 * n * d + (bytes_kept if kept else 0)
-    memory += 8 * n * (k + SPARE) * (pinned.budget() + 1)  # products of strips that wait to be added
+    memory += 8 * n * (8 * width + (k + SPARE) * (pinned.budget() + 5))  # products, and those of strips that wait
     how = f"kept in {format_bytes(bytes_kept)} of tiles" if kept else "computed anew for every product"
     why = f"{k} of {n} components: some {steps} products with the kernel matrix, {how}, cost less than all its spectrum"
     operations = 1.0 * n * n * d * (1 if kept else steps) + 2.0 * n * n * width * steps
@@ -108,17 +113,22 @@ def direct(n: int, d: int, k: int) -> Plan:
     return Plan("dense", "kernel", 1, operations, int(memory), why, True, seconds)
 
 
-def low_rank(n: int, d: int, p: int, why: str) -> Plan:
+def low_rank(n: int, d: int, k: int, p: int, why: str) -> Plan:
     """Few columns of the matrix, and their inner products."""
     operations = 2.0 * n * p * d + 3.0 * n * p * p
     seconds = operations / (0.5 * rates().product) + n * p / EVALUATED["float64"]
-    memory = 8 * n * p + 24 * p * p + 24 * n * d + 64 * n * SKINNY
+    memory = 8 * n * p + 32 * p * p + 24 * n * d + 8 * n * (8 * (k + SPARE) + SKINNY)
     return Plan("lowrank", "kernel", 0, operations, int(memory), why, False, seconds)
 
 
 def landmarks(n: int, k: int, asked: int | None, limit: int) -> int:
     """How many columns stand for all: as many as asked for, or a good number within the memory allowed."""
     return min(n, max(LANDMARKS, 8 * k) if asked is None else asked, max(k + 1, int(SHARE * limit / (8 * n))))
+
+
+def comparison(n: int, d: int, k: int) -> float:
+    """Seconds for one product with the whole matrix in float64."""
+    return _evaluation(n, d, "float64") + 2.0 * n * n * (k + SPARE) / rates().product
 
 
 def _evaluation(n: int, d: int, precision: str) -> float:

@@ -44,7 +44,7 @@ class PreImage:
 
     Attributes
     ----------
-    kernel, frame, points : of the scores of the fit, or of landmarks among them
+    kernel, frame, points : of the scores of the fit, of landmarks among them, or for the linear kernel of unit vectors
     dual : (p, d)
     mean : (d,) of the rows
     embedding : the model whose scores these are
@@ -60,12 +60,6 @@ class PreImage:
     embedding: Embedding
     held: float | None = None
     error: float = np.nan
-
-    @property
-    def scores(self) -> Array:
-        """The scores y_i."""
-        Z: Array = self.points.Z / self.frame.weight
-        return Z if self.frame.origin is None else Z + self.frame.origin
 
     def decode(self, rows: Rows) -> Generator[Array, None, None]:
         """The pre-image of every row of scores."""
@@ -110,12 +104,12 @@ def _compared(
 
 def _regression(scores: Array, X: Array, embedding: Embedding, alpha: float) -> PreImage:
     mean: Array = np.asarray(X.mean(axis=0))
-    linear = isinstance(embedding.kernel, Linear)
-    kernel = Linear() if linear else Rbf(bandwidth.median(scores, "rbf") if scores.shape[1] else 0.0)
+    if isinstance(embedding.kernel, Linear):
+        units = Points(np.eye(scores.shape[1]), np.ones(scores.shape[1]))
+        return PreImage(Linear(), Frame(), units, _least_squares(scores, X - mean), mean, embedding)
+    kernel = Rbf(bandwidth.median(scores, "rbf") if scores.shape[1] else 0.0)
     frame = kernel.frame(scores)
     points = kernel.points(scores, frame)
-    if linear:
-        return PreImage(kernel, frame, points, _least_squares(scores, X - mean), mean, embedding)
     K = KernelMatrix(kernel, frame, points)
     if K.dim <= WHOLE:
         return PreImage(kernel, frame, points, _ridge(K, X - mean, alpha), mean, embedding)
@@ -124,10 +118,10 @@ def _regression(scores: Array, X: Array, embedding: Embedding, alpha: float) -> 
 
 
 def _least_squares(scores: Array, centred: Array) -> Array:
-    """For the linear kernel the pre-image is there, and no ridge is needed: that of PCA."""
+    """For the linear kernel the pre-image is there, and no ridge is needed: that of PCA, a row for every component."""
     values = np.square(scores).sum(axis=0)
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
-    return scores @ ((scores.T @ centred) * np.square(inverse)[:, None])
+    return (scores.T @ centred) * inverse[:, None]
 
 
 def _ridge(K: KernelMatrix, centred: Array, alpha: float) -> Array:

@@ -25,6 +25,7 @@ def attributes(fitted: KernelFit, dtype: np.dtype[Any], drop: bool) -> dict[str,
         "explained_variance_ratio_bounds_": bounds[:k],
         "trace_error_": fitted.trace_error,
         "embedding_": fitted.embedding.first(k),
+        "_deviations": np.sqrt(found.values[:k]) * unit,
         "certificate_": fitted.certificate.first(k),
         "plan_": fitted.plan,
         "history_": found.history_in_units(unit),
@@ -42,7 +43,8 @@ def _ratio_bounds(fitted: KernelFit) -> Array:  # (k, 2)
     least, most = fitted.total
     with np.errstate(divide="ignore", invalid="ignore"):
         lower, upper = np.nan_to_num(np.maximum(low, 0.0) / most), np.nan_to_num(high / least, nan=1.0)
-    return np.column_stack([np.minimum(lower, 1.0), np.minimum(upper, 1.0)])
+    most_of_all = np.inf if fitted.indefinite else 1.0  # what is below 0 takes from the total
+    return np.column_stack([np.minimum(lower, most_of_all), np.minimum(upper, most_of_all)])
 
 
 def complaints(fitted: KernelFit, asked: Any, kernel: Kernel) -> list[str]:

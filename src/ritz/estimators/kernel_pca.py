@@ -6,7 +6,6 @@ import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -20,30 +19,15 @@ from ritz.embedding import Embedding
 from ritz.errors import AccuracyWarning, DataError
 from ritz.estimators.columns import Columns
 from ritz.estimators.kernel_fitted import attributes, complaints
-from ritz.estimators.seeds import seed
+from ritz.estimators.kernel_request import chosen_kernel, chosen_landmarks, requested
 from ritz.estimators.watching import watching
 from ritz.kernel_decomposition import decompose_kernel
-from ritz.kernels import Kernel, kernel_named
 from ritz.linalg import Array
-from ritz.memory import parse_bytes, physical
 from ritz.preimage import PreImage, learn
 from ritz.request import Request
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, stack
 from ritz.rows.finite import check_finite
-from ritz.solvers import LowRank, Solver
-
-# scikit-learn's names and ours, and the solver that each one means.
-EIGEN_SOLVERS: dict[str, str | Solver] = {
-    "auto": "auto",
-    "dense": "gram",
-    "arpack": "krylov",
-    "randomized": "krylov",
-    "krylov": "krylov",
-    "power": "power",
-    "orthogonal": "orthogonal",
-    "lowrank": LowRank(),
-}
 
 
 class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -106,7 +90,9 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     certificate_ : how accurate all this is; print it
     plan_ : what was done, and why
     history_ : iterations of an iterative solver
-    dual_coef_, X_transformed_fit_ : of the ridge regression, with fit_inverse_transform=True
+    dual_coef_ : (p, d) of the regression on the scores of p rows, or for the linear kernel on the k components, with
+        fit_inverse_transform=True
+    X_transformed_fit_ : (n, k) scores of the rows of the fit, likewise
     preimage_error_ : mean squared distance of rows that were held out to their pre-images, likewise
 
     Examples
@@ -170,15 +156,14 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and the scores of the same rows."""
         self._fit(X, as_rows(X))
-        scores: Array = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
-        return scores
+        return (self.eigenvectors_ * self._deviations).astype(self.eigenvectors_.dtype, copy=False)
 
     def _fit(self, X: Any, rows: Rows) -> None:
-        request = self._request(rows.shape[0])
+        request = requested(self, rows.shape[0])
         check_finite(rows)
         matrix = gathered(rows, copy=bool(self.copy_X))
         gamma = bandwidth.resolved(self.gamma, matrix, self.kernel)
-        kernel, landmarks = self._kernel(gamma), self._landmarks(rows.shape[0])
+        kernel, landmarks = chosen_kernel(self, gamma), chosen_landmarks(self, rows.shape[0])
         with watching(rows, request, bool(self.verbose)) as watch:
             fitted = decompose_kernel(matrix, kernel, request, landmarks, watch)
         state = attributes(fitted, rows.result_dtype, self.n_components is None or bool(self.remove_zero_eig))
@@ -233,55 +218,6 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def _kernel(self, gamma: float) -> Kernel:
-        for name in ("degree", "coef0"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)):
-                raise ValueError(f"{name}={value!r} must be a finite number")
-        if self.degree < 0:
-            raise ValueError(f"degree={self.degree!r} must be at least 0")
-        return kernel_named(
-            self.kernel, self.kernel_params, gamma=gamma, degree=float(self.degree), coef0=float(self.coef0)
-        )
-
-    def _request(self, n: int) -> Request:
-        """The numerical parameters, checked here once."""
-        if n < 2:
-            raise DataError(f"needs at least 2 rows to be centred, got n_samples={n}")
-        for name in ("fit_inverse_transform", "remove_zero_eig", "copy_X", "verbose"):
-            if not isinstance(value := getattr(self, name), bool | np.bool_):
-                raise ValueError(f"{name}={value!r} must be True or False")
-        if self.fit_inverse_transform and self.kernel == "precomputed":
-            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel: the rows are not known")
-        if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not 0 <= float(self.alpha) < np.inf:
-            raise ValueError(f"alpha={self.alpha!r} must be a number >= 0")
-        if isinstance(self.eigen_solver, str) and self.eigen_solver not in EIGEN_SOLVERS:
-            names = ", ".join(map(repr, EIGEN_SOLVERS))
-            raise ValueError(f"eigen_solver={self.eigen_solver!r} is not one of {names}, nor a solver object")
-        solver = self.eigen_solver
-        most = [_count(name, getattr(self, name)) for name in ("max_iter", "iterated_power")]
-        return Request(
-            n_components=_components(self.n_components, n),
-            solver=EIGEN_SOLVERS[solver] if isinstance(solver, str) else solver,
-            tol=self.tol,
-            limit=physical() // 2 if self.memory_limit is None else parse_bytes(self.memory_limit),
-            seed=seed(self.random_state),
-            passes=min((count for count in most if count is not None), default=None),
-        )
-
-    def _landmarks(self, n: int) -> int | float | None:
-        asked = self.n_landmarks
-        if asked is None:
-            return None
-        if isinstance(asked, Integral) and not isinstance(asked, bool) and 1 <= asked <= n:
-            return int(asked)
-        if isinstance(asked, Real) and not isinstance(asked, Integral | bool) and 0 < float(asked) < 1:
-            return float(asked)
-        raise ValueError(
-            f"n_landmarks={asked!r} must be an integer from 1 to n_samples={n}, a share of the trace between 0 and 1 "
-            "that they may lack, or None"
-        )
-
     def _learned(
         self, matrix: Block, state: dict[str, Any], request: Request, landmarks: int | float | None
     ) -> dict[str, Any]:
@@ -294,12 +230,12 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             few = min(landmarks, n) if isinstance(landmarks, int) else landmarks
             return decompose_kernel(others, embedding.kernel, asked, few).embedding
 
-        scores = state["eigenvectors_"].astype(np.float64) * np.sqrt(state["eigenvalues_"].astype(np.float64))
+        scores = state["eigenvectors_"] * state["_deviations"]
         found = learn(scores, matrix, embedding, float(self.alpha), refit)
         return {
             "_preimage": found,
             "dual_coef_": found.dual,
-            "X_transformed_fit_": found.scores,
+            "X_transformed_fit_": scores,
             "preimage_error_": found.error,
         }
 
@@ -311,24 +247,3 @@ def gathered(rows: Rows, copy: bool) -> Block:
     if rows.in_memory and not copy:
         return rows.block(0, rows.shape[0])
     return rows.map(lambda block: np.array(block))
-
-
-def _components(asked: Any, n: int) -> int | float | None:
-    rule = f"must be an integer between 1 and n_samples={n}, a share of the variance between 0 and 1, or None"
-    if asked is None:
-        return None
-    if isinstance(asked, bool | np.bool_) or not isinstance(asked, Real):
-        raise ValueError(f"n_components={asked!r} {rule}")
-    if isinstance(asked, Integral) and 1 <= int(asked) <= n:
-        return int(asked)
-    if not isinstance(asked, Integral) and 0 < float(asked) < 1:
-        return float(asked)
-    raise ValueError(f"n_components={asked!r} {rule}")
-
-
-def _count(name: str, value: Any) -> int | None:
-    if value is None or (name == "iterated_power" and value == "auto"):
-        return None
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name}={value!r} must be an integer >= 1")
-    return int(value)

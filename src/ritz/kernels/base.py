@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ritz.errors import DataError
 from ritz.linalg import UNIT, Array
 from ritz.rows.base import Block
 
@@ -88,6 +89,10 @@ class Kernel(ABC):
         Z = moved(X, frame.origin, frame.weight)
         return Points(Z, squares(Z))
 
+    def kept(self, points: Points) -> Points:
+        """What a model needs of the points to compare new ones with them."""
+        return points
+
     def diagonal(self, points: Points, frame: Frame) -> Array:
         """k(x, x)/unit² of every row."""
         return self.lengths(points, frame)
@@ -132,7 +137,10 @@ def size(X: Block, origin: Array | None) -> float:
     if origin is None:
         largest = float(np.abs(values).max(initial=0.0))
     else:
-        largest = float(max(np.max(values.max(axis=0) - origin), np.max(origin - values.min(axis=0))))
+        high, low = values.max(axis=0) / 2 - origin / 2, origin / 2 - values.min(axis=0) / 2
+        largest = 2 * float(max(np.max(high), np.max(low)))
+    if not largest < LARGEST**1.02:
+        raise DataError(f"rows reach {largest:.3g}, where not even distances are finite; scale the columns")
     return near(largest)
 
 

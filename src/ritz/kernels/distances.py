@@ -44,7 +44,7 @@ class Rbf(Kernel):
         t *= t.dtype.type(2)
         t -= a.sizes[:, None]
         t -= b.sizes
-        if t.dtype == np.float64:
+        if t.dtype == np.float64:  # in float32 a value of 1 + 1e-6 does no harm
             np.minimum(t, 0.0, out=t)
         far = ~np.isfinite(a.sizes)
         if far.any():  # inf − inf

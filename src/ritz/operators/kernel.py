@@ -21,7 +21,8 @@ from ritz.threads import check, ordered, pinned
 
 STRIP = 512  # rows of the matrix that are handled at a time
 TILE = 1 << 17  # entries of a tile: it stays in cache while it is computed and multiplied
-ALIKE = 1e-8  # share of the largest value by which k(x, y) and k(y, x) may differ
+ALIKE = 1e-8  # share of the largest value by which a symmetric matrix may differ from its transpose
+PIECE = 2048  # columns of a strip that are multiplied at a time
 CENTRING = 32  # roundings beyond the sums of a product: means taken off on both sides
 
 
@@ -211,11 +212,11 @@ class Kernel(Operator):
 
 
 def _cut(start: int, strip: Array) -> Iterator[tuple[int, Array]]:
-    """The square on the diagonal, and all that stands right of it."""
+    """The square on the diagonal, and what stands right of it, in pieces whose sums lose little even in float32."""
     m = len(strip)
     yield start, strip[:, :m]
-    if strip.shape[1] > m:
-        yield start + m, strip[:, m:]
+    for left in range(m, strip.shape[1], PIECE):
+        yield start + left, strip[:, left : left + PIECE]
 
 
 def _check_symmetric(tile: Array, function: kernels.Kernel) -> None:

@@ -20,17 +20,18 @@ class LowRank(Operator):
     """
 
     def __init__(self, found: Factor) -> None:
-        self.found = found
+        """Takes over the factor's memory: F is centred where it stands."""
         self.dim, p = found.F.shape
         self.triangle, self.mean = found.triangle, found.F.mean(axis=0)
         self.F = np.subtract(found.F, self.mean, out=found.F)
         self.rows_of_factor, self.rank_bound = p, self.dim - 1
         self.missing, self.offset = found.error, 0.0
+        self._size, self._error = found.trace, found.rounding
         self.trace = max(found.trace - self.dim * float(self.mean @ self.mean), 0.0)
 
     @property
     def rounding(self) -> float:
-        return self.found.rounding + 8 * gamma(self.dim + len(self.mean) + 16) * self.found.trace
+        return self._error + 8 * gamma(self.dim + len(self.mean) + 16) * self._size
 
     @cached_property
     def small(self) -> tuple[Array, Array]:
