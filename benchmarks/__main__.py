@@ -8,6 +8,7 @@
     python -m benchmarks planner                                  whether "auto" takes the fastest solver
     python -m benchmarks sources                                  sparse matrices, memory maps, files of 4 GB
     python -m benchmarks kernel --limit 1200                      kernel PCA beside scikit-learn's, up to 100,000 rows
+    python -m benchmarks usps --data usps.mat --peer scikit-learn a published table: kernel PCA of digits, classified
     python -m benchmarks overhead                                 what the certificate and the import cost
 
 Every contender runs in a process of its own. Times are the best of several fits; read the ratios, not the seconds.
@@ -20,8 +21,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import kernel, overhead, peers, planner, report, scaling, sources
+from benchmarks import kernel, overhead, peers, planner, report, scaling, sources, usps
 from benchmarks.cases import CASES, Case
+from benchmarks.contenders import RITZ
 from benchmarks.harness import Settings
 
 
@@ -30,7 +32,8 @@ def arguments() -> argparse.Namespace:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("what", nargs="?", choices=["peers", "scaling", "planner", "sources", "kernel", "overhead"], default="peers")
+    tasks = ["peers", "scaling", "planner", "sources", "kernel", "usps", "overhead"]
+    add("what", nargs="?", choices=tasks, default="peers")
     add("--shape", metavar="RxC", help="a single case of synthetic data: rows x columns, such as 200000x100")
     add("--data", type=Path, metavar="PATH", help="a single case of real data")
     add("--transpose", action="store_true", help="the samples in PATH are its columns")
@@ -43,7 +46,8 @@ def arguments() -> argparse.Namespace:
     add("--out", type=Path, default=Path(__file__).parent / "results", metavar="FOLDER", help="(benchmarks/results)")
     add("--markdown", nargs="?", const=True, metavar="JSON", help="print the README's table, of JSON if given")
     add("--gigabytes", type=float, default=4.0, help="of every file that sources are read from (4)")
-    add("--quick", action="store_true", help="small sizes, to see that scaling, planner and kernel work")
+    add("--peer", choices=list(usps.PEERS), default=RITZ, help="whose KernelPCA usps runs with (ritz)")
+    add("--quick", action="store_true", help="small sizes, to see that scaling, planner, kernel and usps work")
     return parser.parse_args()
 
 
@@ -67,6 +71,8 @@ def main() -> None:
         sources.run(asked.gigabytes, asked.data, asked.only, settings)
     elif asked.what == "kernel":
         kernel.run(kernel.QUICK if asked.quick else kernel.CASES, asked.only, settings, asked.out)
+    elif asked.what == "usps":
+        usps.run(asked.data, asked.peer, asked.quick, asked.out)
     elif asked.what == "overhead":
         overhead.run(single(asked) or CASES[:3], asked.repeat)
     else:
