@@ -6,18 +6,19 @@ components come from 3000 random training digits, the hyperplanes from all 7291.
 is given: we choose C by cross-validation on the training digits and divide all scores by the spread of the first
 component. One factor for all of them only moves C.
 
-Degree 1 comes out within 0.2 points. Degree 4 does not, on the digits as they are: over five choices of 3000 of them,
+Degree 1 comes out within 0.3 points. Degree 4 does not, on the digits as they are: over five choices of 3000 of them,
 32 components err on 9.9 to 10.4 % where 8.5 is published, 256 on 5.4 to 5.9 for 5.2. Another C, the squared hinge or
 pixels from 0 to 2 change nothing about it (10.1 at best with 32), leaving out the centring little (9.4). Smoothing the
 digits does: under a Gaussian of 0.75 pixels we find 8.2 to 9.0 and 5.1 to 5.3, and with widths of 0.5 and 1 the same.
-The first 32 components then hold 70 % of the variance instead of 44 %: a product of four pixels feels every shift of a
-stroke by one pixel, and smoothing takes these shifts out of the leading components. That the published digits had been
-smoothed is our conclusion, not a statement of theirs.
+The first 32 components then hold 70 % of the variance instead of 44 %, presumably because a product of four pixels
+feels every shift of a stroke by one pixel, and smoothing hides these. That the published digits had been smoothed is
+our conclusion, not a statement of theirs.
 
 2048 components hold nearly all of the variance either way, and we find 4.4 to 4.8 from 3000 smoothed digits (4.6 to 5.0
 as they are), 4.4 from all 7291, where 4.1 is published. That is 6 to 14 of 2007 digits more, about one standard error.
-Cross-validation cannot tell C = 1 from 100 there (2.0 % each), the squared hinge gives 4.1 to 5.1 with C and width, and
-outputs divided by the norm of their hyperplane change 0.2 points: what remains is no larger than what is not published.
+Cross-validation cannot tell C = 1 from 100 there (within 0.1 of 2 %), the squared hinge gives 4.1 to 5.1 depending on C
+and width, and dividing outputs by the norm of their hyperplane changes 0.3 points at most. What remains is no larger
+than what these unpublished choices make.
 """
 
 from __future__ import annotations
