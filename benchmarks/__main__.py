@@ -7,6 +7,8 @@
     python -m benchmarks scaling                                  how the time grows with n, d and k
     python -m benchmarks planner                                  whether "auto" takes the fastest solver
     python -m benchmarks sources                                  sparse matrices, memory maps, files of 4 GB
+    python -m benchmarks kernel --limit 1200                      kernel PCA beside scikit-learn's, up to 100,000 rows
+    python -m benchmarks usps --data usps.mat --peer scikit-learn a published table: kernel PCA of digits, classified
     python -m benchmarks overhead                                 what the certificate and the import cost
 
 Every contender runs in a process of its own. Times are the best of several fits; read the ratios, not the seconds.
@@ -19,8 +21,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import overhead, peers, planner, report, scaling, sources
+from benchmarks import kernel, overhead, peers, planner, report, scaling, sources, usps
 from benchmarks.cases import CASES, Case
+from benchmarks.contenders import RITZ
 from benchmarks.harness import Settings
 
 
@@ -29,20 +32,22 @@ def arguments() -> argparse.Namespace:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("what", nargs="?", choices=["peers", "scaling", "planner", "sources", "overhead"], default="peers")
+    tasks = ["peers", "scaling", "planner", "sources", "kernel", "usps", "overhead"]
+    add("what", nargs="?", choices=tasks, default="peers")
     add("--shape", metavar="RxC", help="a single case of synthetic data: rows x columns, such as 200000x100")
     add("--data", type=Path, metavar="PATH", help="a single case of real data")
     add("--transpose", action="store_true", help="the samples in PATH are its columns")
     add("--dtype", default="float64", choices=["float64", "float32"], help="of a single case (float64)")
     add("-k", type=int, default=10, help="components of a single case (10)")
-    add("--only", action="append", default=[], metavar="NAME", help="contenders or sources whose name contains this")
+    add("--only", action="append", default=[], metavar="NAME", help="contenders, sources or kernels named like this")
     add("--repeat", type=int, default=5, metavar="N", help="fits of each contender (5)")
     add("--budget", type=float, default=20.0, metavar="SECONDS", help="no more repeats after this time (20)")
     add("--limit", type=float, default=120.0, metavar="SECONDS", help="a process is given up after this time (120)")
     add("--out", type=Path, default=Path(__file__).parent / "results", metavar="FOLDER", help="(benchmarks/results)")
     add("--markdown", nargs="?", const=True, metavar="JSON", help="print the README's table, of JSON if given")
     add("--gigabytes", type=float, default=4.0, help="of every file that sources are read from (4)")
-    add("--quick", action="store_true", help="small sizes, to see that scaling and planner work")
+    add("--peer", choices=list(usps.PEERS), default=RITZ, help="whose KernelPCA usps runs with (ritz)")
+    add("--quick", action="store_true", help="small sizes, to see that scaling, planner, kernel and usps work")
     return parser.parse_args()
 
 
@@ -64,6 +69,10 @@ def main() -> None:
         planner.run(single(asked) or (planner.QUICK if asked.quick else planner.GRID), settings, asked.out)
     elif asked.what == "sources":
         sources.run(asked.gigabytes, asked.data, asked.only, settings)
+    elif asked.what == "kernel":
+        kernel.run(kernel.QUICK if asked.quick else kernel.CASES, asked.only, settings, asked.out)
+    elif asked.what == "usps":
+        usps.run(asked.data, asked.peer, asked.quick, asked.out)
     elif asked.what == "overhead":
         overhead.run(single(asked) or CASES[:3], asked.repeat)
     else:

@@ -63,17 +63,20 @@ def with_data(cases: Iterable[Case], truth: bool = True) -> Iterator[tuple[Case,
                 yield replace(case, n=made["n"], d=made["d"]), folder
 
 
-def measured(contender: str, case: Case, folder: str, settings: Settings) -> dict[str, Any]:
-    """One contender on one case."""
+def measured(
+    contender: str, case: Case, folder: str, settings: Settings, task: str = "measure", **more: Any
+) -> dict[str, Any]:
+    """One contender on one case, by the task that measures such cases."""
     budget = min(settings.budget, settings.limit / 4)  # a repeated fit must not cost the result of the first
     return ask(
-        "measure",
+        task,
         settings.limit,
         contender=contender,
         folder=folder,
         k=case.k,
         repeat=settings.repeat,
         budget=budget,
+        **more,
     )
 
 

@@ -7,6 +7,7 @@ import os
 import platform
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from datetime import date
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.contenders import by_name, cores
+from benchmarks.contenders import Fit, by_name, cores
 
 PACKAGES = [
     *("ritz", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex"),
@@ -24,19 +25,29 @@ PACKAGES = [
 
 
 def measure(contender: str, folder: str, k: int, repeat: int, budget: float) -> dict[str, Any]:
-    """Best time of at most `repeat` fits, peak memory of the first, errors of the last."""
-    X, fit = np.load(Path(folder) / "X.npy"), by_name(contender).fit
+    """A contender of the table on the data in `folder`."""
+    return measure_fit(by_name(contender).fit, Path(folder), k, repeat, budget)
+
+
+def measure_fit(fit: Fit, folder: Path, k: int, repeat: int, budget: float) -> dict[str, Any]:
+    """What k components of the data in `folder` cost, and how far they are from the truth beside it."""
+    X = np.load(folder / "X.npy")
     fit(_small(X, k), k)
+    (variances, axes, notes), cost = repeated(lambda: fit(X, k), repeat, budget)
+    if not (np.isfinite(variances).all() and np.isfinite(axes).all()):
+        raise ValueError("the answer has values that are not finite")
+    return {**cost, "nbytes": X.nbytes, **errors(variances, axes, folder, k), "notes": notes}
+
+
+def repeated(fit: Callable[[], Any], repeat: int, budget: float) -> tuple[Any, dict[str, Any]]:
+    """The last of at most `repeat` answers, none begun after `budget` seconds; best time, memory of the first."""
     peak, times = _Peak(), []
     while len(times) < repeat and sum(times) <= budget:
         with peak if not times else nullcontext():
             start = time.perf_counter()
-            variances, axes, notes = fit(X, k)
+            answer = fit()
             times.append(time.perf_counter() - start)
-    if not (np.isfinite(variances).all() and np.isfinite(axes).all()):
-        raise ValueError("the answer has values that are not finite")
-    errors = _errors(variances, axes, Path(folder), k)
-    return {"seconds": min(times), "times": times, "memory": peak.extra, "nbytes": X.nbytes, **errors, "notes": notes}
+    return answer, {"seconds": min(times), "times": times, "memory": peak.extra}
 
 
 def _small(X: np.ndarray, k: int) -> np.ndarray:
@@ -48,7 +59,7 @@ def _small(X: np.ndarray, k: int) -> np.ndarray:
     return np.random.default_rng(0).standard_normal(shape).astype(X.dtype)
 
 
-def _errors(variances: np.ndarray, axes: np.ndarray, folder: Path, k: int) -> dict[str, float]:
+def errors(variances: np.ndarray, axes: np.ndarray, folder: Path, k: int) -> dict[str, float]:
     """The largest relative error of a variance, and the sine of the largest angle from the true subspace."""
     if not (folder / "axes.npy").exists():
         return {}

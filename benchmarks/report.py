@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
@@ -77,12 +78,37 @@ def _row(name: str, found: Record, ritz: Record | None) -> str:
     )
 
 
+def compare(title: str, contenders: Iterable[tuple[str, Record]], values: str = "variances") -> dict[str, Record]:
+    """Print contenders as they are measured, times as multiples of the first one's where that is Ritz."""
+    print(f"\n{title}\n{'':34}{'seconds':>9}{'× ritz':>9}{'MB beside':>11}{values:>13}{'subspace':>10}", flush=True)
+    found: dict[str, Record] = {}
+    for name, result in contenders:
+        found[name] = result
+        first = next(iter(found))
+        ours = found[first].get("seconds") if first.startswith(RITZ) else None
+        print(_line(name, result, ours), flush=True)
+    return found
+
+
+def _line(name: str, found: Record, ours: float | None) -> str:
+    if found["status"] != MEASURED:
+        return f"{name:34} {found['status']}"
+    times = f"{found['seconds'] / ours:.2f}" if ours else "-"
+    off = [f"{found[error]:.0e}" if error in found else "" for error in ("variance", "subspace")]
+    figures = f"{name:34}{found['seconds']:9.2f}{times:>9}{found['memory'] / 1e6:11.0f}{off[0]:>13}{off[1]:>10}"
+    return f"{figures}  {_remark(found.get('notes', {}))}".rstrip()
+
+
 def _remark(notes: Record) -> str:
     words = [notes["solver"]] if "solver" in notes else []
     if notes.get("accelerated") is False:
         words.append("passed on to scikit-learn")
     if "satisfied" in notes:
         words += ["certified" if notes["satisfied"] else "NOT CERTIFIED", f"completeness {notes['completeness']}"]
+    if "reached" in notes:
+        words.append(f"reached {notes['reached']:.0e}")
+    if "trace_error" in notes:
+        words.append(f"trace error {notes['trace_error']:.2g}")
     return ", ".join(words)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import report
 from benchmarks.cases import synthetic, truth
-from benchmarks.harness import MEASURED, Settings, ask, demand
+from benchmarks.harness import Settings, ask, demand
+from benchmarks.measure import errors, repeated
 
 LIMIT = "512MB"  # of memory beside the file
 COLUMNS = 200
@@ -111,22 +114,13 @@ READERS: dict[str, tuple[Load, Fit]] = {
 
 def read_and_fit(reader: str, path: str, k: int, repeat: int, budget: float) -> dict[str, Any]:
     """Best time, memory beside the data, and the answer where there is one."""
-    import time
-    import warnings
-
-    from benchmarks.measure import _errors, _Peak
-
     warnings.simplefilter("ignore")
     load, fit = READERS[reader]
     _warm_up(reader)
-    X, peak, times = load(path), _Peak(), []
-    while len(times) < repeat and sum(times) <= budget:
-        with peak if not times else nullcontext():
-            start = time.perf_counter()
-            model = fit(X, k)
-            times.append(time.perf_counter() - start)
-    answer = {} if model is None else _errors(model.explained_variance_, model.components_, Path(path).parent, k)
-    return {"seconds": min(times), "memory": peak.extra, **answer}
+    X = load(path)
+    model, cost = repeated(lambda: fit(X, k), repeat, budget)
+    answer = {} if model is None else errors(model.explained_variance_, model.components_, Path(path).parent, k)
+    return {**cost, **answer}
 
 
 def _warm_up(reader: str) -> None:
@@ -292,25 +286,8 @@ _ALONE = {
 
 
 def _compare(title: str, path: str, k: int, readers: tuple[str, ...], settings: Settings) -> None:
-    print(f"\n{title}\n{'':34}{'seconds':>9}{'× ritz':>9}{'MB beside':>11}{'variances':>11}{'subspace':>10}")
-    ours = None
-    for reader in readers:
-        found = ask(
-            "read_and_fit",
-            settings.limit,
-            reader=reader,
-            path=path,
-            k=k,
-            repeat=settings.repeat,
-            budget=settings.budget,
-        )
-        if found["status"] != MEASURED:
-            print(f"{reader:34} {found['status']}")
-            continue
-        ours = ours or found["seconds"]
-        errors = [f"{found[name]:.0e}" if name in found else "" for name in ("variance", "subspace")]
-        figures = f"{found['seconds']:9.2f}{found['seconds'] / ours:9.2f}{found['memory'] / 1e6:11.0f}"
-        print(f"{reader:34}{figures}{errors[0]:>11}{errors[1]:>10}", flush=True)
+    more = {"path": path, "k": k, "repeat": settings.repeat, "budget": settings.budget}
+    report.compare(title, ((reader, ask("read_and_fit", settings.limit, reader=reader, **more)) for reader in readers))
 
 
 def _size(path: Path) -> int:

@@ -6,14 +6,17 @@ import json
 import sys
 
 from benchmarks.cases import prepare
+from benchmarks.kernel import kernel_data, measure_kernel
 from benchmarks.measure import machine, measure
 from benchmarks.overhead import certificate_share
 from benchmarks.sources import dense_file, log_normalised, read_and_fit, sparse_counts
+from benchmarks.usps import usps_errors
 
 TASKS = {
     task.__name__: task
     for task in (
         *(prepare, measure, machine, certificate_share),
+        *(kernel_data, measure_kernel, usps_errors),
         *(dense_file, log_normalised, read_and_fit, sparse_counts),
     )
 }
