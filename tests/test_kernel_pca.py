@@ -248,6 +248,25 @@ def test_memory_decides_what_is_kept_but_not_the_answer():
             KernelPCA(3, kernel="laplacian", gamma=0.1, eigen_solver=solver, memory_limit=1000).fit(X)
 
 
+@pytest.mark.parametrize(("dtype", "scale"), [(float, 1e200), (float, 1e-180), (np.float32, 1e25), (np.float32, 1e-25)])
+def test_scores_of_the_fit_do_not_leave_the_range_with_the_eigenvalues(dtype, scale):
+    X = (rows(30) * scale).astype(dtype)
+    model = KernelPCA(2)
+    scores = model.fit_transform(X)
+    peer = np.abs(PCA(2).fit_transform(X))
+    np.testing.assert_allclose(np.abs(scores), peer, rtol=1e-4, atol=1e-5 * np.abs(X).max())
+    np.testing.assert_allclose(model.transform(X), scores, rtol=1e-4, atol=1e-5 * np.abs(X).max())
+
+
+def test_a_share_of_the_variance_takes_as_many_as_it_takes():
+    X = rows(1200)
+    model = KernelPCA(0.9, kernel="rbf", gamma=0.3).fit(X)
+    assert model.plan_.solver == "dense"
+    whole = KernelPCA(kernel="rbf", gamma=0.3).fit(X).explained_variance_ratio_
+    k = len(model.eigenvalues_)
+    assert whole[:k].sum() > 0.9 >= whole[: k - 1].sum()
+
+
 def test_a_flat_spectrum_is_said_plainly():
     with pytest.warns(AccuracyWarning, match="flat"):
         KernelPCA(2, kernel="rbf", gamma=1e4).fit(rows())

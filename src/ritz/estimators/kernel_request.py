@@ -77,10 +77,10 @@ def chosen_landmarks(model: Any, n: int) -> int | float | None:
 
 def _solver(asked: Any) -> str | Solver:
     if not isinstance(asked, str):
-        if isinstance(asked, type) or not hasattr(asked, "basis"):
-            raise ValueError(
-                f"eigen_solver={asked!r} is neither a name nor a solver object such as ritz.solvers.Krylov()"
-            )
+        if isinstance(asked, type):
+            raise ValueError(f"eigen_solver is the class {asked.__name__}; pass an object: {asked.__name__}()")
+        if not hasattr(asked, "basis"):
+            raise ValueError(f"eigen_solver={asked!r} is neither a name nor a solver object with a basis method")
         return asked
     if asked not in EIGEN_SOLVERS:
         names = ", ".join(map(repr, EIGEN_SOLVERS))
