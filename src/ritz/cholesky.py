@@ -24,6 +24,7 @@ from ritz.threads import ordered, pinned, team
 PROPOSED = 160  # pivots of a round
 LEAST = 16
 STEP = 1024  # rows that are handled at a time
+ROOM = 1024  # columns to begin with
 FLOOR = 64  # roundings below which what is left of the diagonal is nothing but them
 
 
@@ -71,16 +72,19 @@ def randomly_pivoted(
     error : of entries, relative to the roots of the diagonal: what is left of it below that is noise
     """
     n, total = len(diagonal), float(np.sum(diagonal))
-    left, F, pivots = diagonal.astype(np.float64), np.empty((n, min(most, n))), np.empty(0, np.intp)
+    most = min(most, n)
+    F: Array = np.empty((n, min(most, ROOM)))
+    left, pivots = diagonal.astype(np.float64), np.empty(0, np.intp)
     floor, growth = max(FLOOR * UNIT, 4 * error) * float(diagonal.max(initial=0.0)), 1.0
-    watch.begin([(0, F.shape[1])], what="landmarks")
+    watch.begin([(0, most)], what="landmarks")
     with team():
-        while len(pivots) < F.shape[1]:
+        while len(pivots) < most:
             chances, done = np.where(left > floor, left, 0.0), len(pivots)
             remaining = float(np.sum(chances))
             if remaining <= n * floor or (remaining <= enough and done >= least):
                 break
-            count = min(max(LEAST, min(PROPOSED, F.shape[1] // 4)), F.shape[1] - done)
+            count = min(max(LEAST, min(PROPOSED, most // 4)), most - done)
+            F = _with_room(F, done, done + count, most)
             proposed = rng.choice(n, size=count, p=chances / remaining)
             rest = entries(proposed, proposed) - F[proposed, :done] @ F[proposed, :done].T
             accepted, L = _accepted(rest, left[proposed], rng, floor)
@@ -93,6 +97,15 @@ def randomly_pivoted(
             watch.advance(len(chosen))
     rounding = (8 * (len(pivots) + FLOOR) * UNIT + 4 * error) * growth * total + n * floor
     return Factor(F[:, : len(pivots)], pivots, float(np.sum(np.maximum(left, 0.0))), total, rounding)
+
+
+def _with_room(F: Array, done: int, needed: int, most: int) -> Array:
+    """F with room for more columns: pages of a larger one than is used would be touched all the same."""
+    if needed <= F.shape[1]:
+        return F
+    larger = np.empty((len(F), min(most, max(needed, 2 * F.shape[1]))))
+    larger[:, :done] = F[:, :done]
+    return larger
 
 
 def _accepted(rest: Array, before: Array, rng: np.random.Generator, floor: float) -> tuple[NDArray[np.intp], Array]:

@@ -15,7 +15,7 @@ from ritz.operators import Function, Kernel
 from ritz.operators.kernel import ALIKE
 from ritz.solvers import Krylov
 
-NEGATIVE = 1e-8  # share of the largest eigenvalue that rounding elsewhere may have put below 0
+GRAINS = 16  # times the precision of values that were given, which they may differ and lie below 0 by
 MOST = 0.5  # share of the largest eigenvalue that the negative ones of a given matrix may reach
 STEPS = 12  # products that look for the lowest eigenvalue of a matrix that is not at hand
 
@@ -34,7 +34,7 @@ def symmetric_values(points: Points, frame: Frame) -> Points:
     row = lean.mean(axis=1)
     lean -= row[:, None]
     lean += row
-    if float(np.abs(lean).max(initial=0.0)) > ALIKE * float(np.abs(K).max(initial=0.0)):
+    if float(np.abs(lean).max(initial=0.0)) > max(ALIKE, GRAINS * frame.grain) * float(np.abs(K).max(initial=0.0)):
         raise DataError(
             f"the precomputed kernel matrix is not symmetric: max|K - K.T| = {largest * frame.unit**2:.2g}; "
             "pass (K + K.T)/2 if meant so"
@@ -50,9 +50,10 @@ def checked_positive(A: Kernel, asked: Any) -> None:
     """
     if A.function.positive:
         return
+    A.tolerance = max(A.tolerance, GRAINS * A.frame.grain)
     lowest, largest, above = _extremes(A)
     A.negativity = max(0.0, -lowest) if A.is_dense else np.inf
-    if lowest >= -(NEGATIVE * largest + 10 * A.rounding):
+    if lowest >= -(A.tolerance * largest + 10 * A.rounding):
         A.negativity = max(A.negativity, 10 * A.rounding)
         return
     ratio = -lowest / largest if largest > 0 else np.inf
@@ -61,6 +62,12 @@ def checked_positive(A: Kernel, asked: Any) -> None:
         raise DataError(_refusal(A, lowest, largest, ratio))
     A.rank_bound = A.rank_bound if above is None else above
     A.indefinite = ratio
+
+
+def positive_part(A: Kernel) -> float:
+    """Σ of the eigenvalues above 0 of a matrix at hand: the total of which components may have shares."""
+    values: Array = scipy.linalg.eigvalsh(A.dense(), check_finite=False)
+    return float(np.sum(values[values > 0]))
 
 
 def _extremes(A: Kernel) -> tuple[float, float, int | None]:

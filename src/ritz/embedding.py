@@ -57,7 +57,9 @@ class Embedding:
             if np.isnan(Y).any():
                 check_finite(rows)
                 raise DataError(f"kernel={self.kernel!r} overflows for a row that is very far from those of the fit")
-            yield Y.astype(rows.result_dtype, copy=False)
+            with np.errstate(over="ignore", under="ignore"):
+                Y = Y.astype(rows.result_dtype, copy=False)
+            yield Y
 
     def _encoded(self, block: Block) -> Array:
         """NaN where the rows hold anything that is not finite, which a kernel may well map to something that is."""

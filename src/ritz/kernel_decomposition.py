@@ -10,7 +10,7 @@ import numpy as np
 from ritz import kernel_plans
 from ritz.certificate import Certificate
 from ritz.cholesky import randomly_pivoted
-from ritz.definite import checked_positive, symmetric_values
+from ritz.definite import checked_positive, positive_part, symmetric_values
 from ritz.embedding import Embedding, of_all_points, of_landmarks
 from ritz.errors import DataError
 from ritz.kernels import Kernel, Points, Precomputed
@@ -82,6 +82,12 @@ class Given:
         return cls(kernel, frame, symmetric_values(points, frame), points.Z.mean(axis=0), watch)
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Rows, and the entries of one of them that are stored."""
+        n, Z = len(self.points), self.points.Z
+        return n, Z.shape[1] if isinstance(Z, np.ndarray) else max(1, -(-Z.nnz // n))
+
+    @property
     def narrow(self) -> bool:
         """Whether values in float32 can find the components."""
         sure = self.kernel.narrow and self.kernel.positive and not self.frame.exact
@@ -109,7 +115,7 @@ def decompose_kernel(
 
 
 def _plans(given: Given, request: Request, landmarks: int | float | None) -> list[Plan]:
-    n, d = given.points.Z.shape
+    n, d = given.shape
     asked = request.n_components
     k = asked if isinstance(asked, int) else n if asked is None else min(n, kernel_plans.GUESS)
     name = "lowrank" if landmarks is not None else request.name
@@ -129,11 +135,34 @@ def _exact(given: Given, request: Request, plan: Plan) -> KernelFit:
     direct = whole or (A.indefinite > 0 and A.is_dense)  # an iteration may meet what is below 0
     if request.name == "auto" or direct:
         request = replace(request, solver="gram" if direct else plan.solver)
-    found, total = solve(A, request.chosen(), request, A.dim, None)
+    found, total = solve(A, request.chosen(), request, _bound(given, request, plan), None)
+    _check_share(found, total, request)
+    if A.indefinite and A.is_dense:
+        total = positive_part(A)
     means = A.means if given.means is None else given.means
     embedding = of_all_points(given.kernel, given.frame, given.points, found.values, found.vectors, means)
     fit = _fit(found, embedding, plan, _between(total, A.rounding, A.rounding), given.frame.unit)
     return replace(fit, indefinite=A.indefinite)
+
+
+def _bound(given: Given, request: Request, plan: Plan) -> int:
+    """The most components that a share of the variance may take: all, unless memory does not allow for an iteration."""
+    n, d = given.shape
+    if not isinstance(request.n_components, float) or plan.solver == "dense":
+        return n
+    fits = [
+        k for k in np.unique(np.geomspace(1, n, 64).astype(int)) if kernel_plans.needed(n, d, int(k)) <= request.limit
+    ]
+    return int(max(fits, default=1))
+
+
+def _check_share(found: Spectrum, total: float, request: Request) -> None:
+    asked, held = request.n_components, float(np.sum(found.values))
+    if isinstance(asked, float) and not held >= asked * total * (1 - 1e-9):
+        raise ValueError(
+            f"n_components={asked}, but the {len(found.values)} components that memory_limit allows hold a share of "
+            f"{held / total:.3f}; ask for less, or raise memory_limit"
+        )
 
 
 def _fit(
@@ -158,7 +187,7 @@ def _by_landmarks(given: Given, request: Request, plan: Plan, landmarks: int | f
     pairs = few.ritz(basis.Q)
     share = factor.error / factor.trace
     why = f"{plan.why}; {len(factor.pivots)} landmarks lack {share:.1e} of the trace"
-    n, d = given.points.Z.shape
+    n, d = given.shape
     plan = kernel_plans.low_rank(n, d, k, len(factor.pivots), why)
     lacking = factor.error > OPEN * float(pairs.values[k - 1])
     if A.dim <= CHEAP or (lacking and kernel_plans.comparison(n, d, k) <= LONGEST):

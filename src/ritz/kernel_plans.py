@@ -71,7 +71,8 @@ def _chosen(n: int, d: int, k: int, narrow: bool, positive: bool, limit: int, sh
         why = (
             f"an exact answer would take {best.seconds:.0f} s by the planner's table: {p} landmarks stand for {n} rows"
         )
-        return low_rank(n, d, k, p, why) if p > k and not share else best
+        few = low_rank(n, d, k, p, why)
+        return few if p > k and not share and few.memory <= max(limit, best.memory) else best
     return best
 
 
@@ -102,6 +103,11 @@ def _krylov(n: int, d: int, k: int, precision: str, kept: bool) -> Plan:
     operations = 1.0 * n * n * d * (1 if kept else steps) + 2.0 * n * n * width * steps
     passes = steps + (precision == "float32")
     return Plan("krylov", "kernel", passes, operations, int(memory), why, kept, seconds, precision, width)
+
+
+def needed(n: int, d: int, k: int) -> int:
+    """Bytes of an iteration that keeps nothing of the matrix."""
+    return _krylov(n, d, k, "float64", False).memory
 
 
 def direct(n: int, d: int, k: int) -> Plan:

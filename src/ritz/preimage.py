@@ -20,7 +20,7 @@ from ritz.cholesky import randomly_pivoted
 from ritz.embedding import Embedding
 from ritz.errors import DataError
 from ritz.kernels import Kernel, Linear, Points, Rbf
-from ritz.kernels.base import Frame
+from ritz.kernels.base import Frame, near
 from ritz.linalg import Array
 from ritz.memory import check_fits
 from ritz.operators import Kernel as KernelMatrix
@@ -68,8 +68,9 @@ class PreImage:
         return blocks.each(lambda block: self._decoded(dense(block)).astype(rows.result_dtype, copy=False))
 
     def _decoded(self, Y: Block) -> Array:
-        X: Array = self.kernel.tile(self.kernel.points(Y, self.frame), self.points, self.frame) @ self.dual
-        X = X * self.frame.unit**2 + self.mean
+        with np.errstate(over="ignore"):
+            X: Array = self.kernel.tile(self.kernel.points(Y, self.frame), self.points, self.frame) @ self.dual
+        X = X + self.mean
         return X if self.held is None else fixed_point(self.embedding, Y.astype(np.float64), X, self.held)
 
 
@@ -119,9 +120,11 @@ def _regression(scores: Array, X: Array, embedding: Embedding, alpha: float) -> 
 
 def _least_squares(scores: Array, centred: Array) -> Array:
     """For the linear kernel the pre-image is there, and no ridge is needed: that of PCA, a row for every component."""
-    values = np.square(scores).sum(axis=0)
+    unit = near(float(np.abs(scores).max(initial=0.0)))
+    Z = scores / unit
+    values = np.square(Z).sum(axis=0)
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
-    return (scores.T @ centred) * inverse[:, None]
+    return ((Z / unit).T @ centred) * inverse[:, None]
 
 
 def _ridge(K: KernelMatrix, centred: Array, alpha: float) -> Array:
@@ -207,5 +210,5 @@ class _Climb:
         at = Points(Z, np.square(Z).sum(axis=1))
         values = kernel.tile(at, self._embedding.points, frame) * self._weights[which]
         mass = values.sum(axis=1)
-        height = mass - self._held * np.square(Z - self._first[which]).sum(axis=1)
+        height = mass - self._held * frame.factor * np.square(Z - self._first[which]).sum(axis=1)
         return height, mass, values @ self._points

@@ -45,14 +45,17 @@ def _ratio_bounds(fitted: KernelFit) -> Array:  # (k, 2)
     least, most = fitted.total
     with np.errstate(divide="ignore", invalid="ignore"):
         lower, upper = np.nan_to_num(np.maximum(low, 0.0) / most), np.nan_to_num(high / least, nan=1.0)
-    most_of_all = np.inf if fitted.indefinite else 1.0  # what is below 0 takes from the total
-    return np.column_stack([np.minimum(lower, most_of_all), np.minimum(upper, most_of_all)])
+    return np.column_stack([np.minimum(lower, 1.0), np.minimum(upper, 1.0)])
 
 
-def complaints(fitted: KernelFit, asked: Any, kernel: Kernel) -> list[str]:
+def complaints(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any) -> list[str]:
     """What the user should know and can act on."""
     certificate, k = fitted.certificate, len(fitted.spectrum.values)
     found = []
+    if not certificate.rank:
+        if asked is not None:
+            found.append("the rows are all alike to the kernel: no component has a variance above rounding")
+        return found
     if not certificate.satisfied:
         found.append(_short(fitted))
     elif certificate.completeness == "not excluded" and certificate.complete_to < min(k, certificate.rank):
@@ -63,10 +66,11 @@ def complaints(fitted: KernelFit, asked: Any, kernel: Kernel) -> list[str]:
             "it is no inner product, and the components kept are those of its positive part"
         )
     if _flat(fitted):
+        start = "" if isinstance(gamma, str) else ", gamma='median' is a good start"
         found.append(
             f"the spectrum is flat: to kernel={kernel!r} nearly all rows are equally far from each other, and no few "
             f"components stand for them ({k} hold {_share(fitted):.2g} of the variance); a smaller gamma makes "
-            "neighbours of them, gamma='median' is a good start"
+            f"neighbours of them{start}"
         )
     if certificate.rank < k and asked is not None:
         found.append(

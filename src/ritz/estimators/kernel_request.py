@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -57,6 +58,8 @@ def chosen_kernel(model: Any, gamma: float) -> Kernel:
     if model.degree < 0:
         raise ValueError(f"degree={model.degree!r} must be at least 0")
     known = {"gamma": gamma, "degree": float(model.degree), "coef0": float(model.coef0)}
+    if not isinstance(model.kernel_params, Mapping | None):
+        raise ValueError(f"kernel_params={model.kernel_params!r} must be a dict of keyword arguments, or None")
     return kernel_named(model.kernel, model.kernel_params, **known)
 
 
@@ -65,6 +68,10 @@ def chosen_landmarks(model: Any, n: int) -> int | float | None:
     asked = model.n_landmarks
     if asked is None:
         return None
+    if not isinstance(_solver(model.eigen_solver), LowRank) and _solver(model.eigen_solver) != "auto":
+        raise ValueError(
+            f"n_landmarks={asked!r} does not go with eigen_solver={model.eigen_solver!r}; use 'auto' or 'lowrank'"
+        )
     if isinstance(asked, Integral) and not isinstance(asked, bool) and 1 <= int(asked) <= n:
         return int(asked)
     if _number(asked) and not isinstance(asked, Integral) and 0 < float(asked) < 1:

@@ -52,6 +52,7 @@ class Frame:
         the lengths of the features
     factor : that distances between points are multiplied by
     exact : whether distances are summed from differences, because the shorter way would lose their digits
+    grain : relative precision of values that were given
     shift : of the value that is raised to a power, in the units of the points
     """
 
@@ -61,6 +62,7 @@ class Frame:
     terms: float = 0.0
     factor: float = 1.0
     exact: bool = False
+    grain: float = 0.0
     shift: float = 0.0
 
 
@@ -120,6 +122,11 @@ def inner(a: Block, b: Block) -> Array:
     """z·w of all pairs of rows."""
     product = a @ b.T
     return product if isinstance(product, np.ndarray) else product.toarray()
+
+
+def longest(X: Block) -> int:
+    """The most products behind an inner product of two rows."""
+    return X.shape[1] if isinstance(X, np.ndarray) else int(np.diff(X.tocsr().indptr).max(initial=0))
 
 
 def center(X: Block) -> Array | None:

@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ritz.kernels.base import Frame, Kernel, Points, center, inner, moved, size, squares
+from ritz.kernels.base import Frame, Kernel, Points, center, inner, longest, moved, near, size, squares
 from ritz.linalg import UNIT, Array
 from ritz.rows.base import Block, dense
 
-FINE = 1e-11  # error of a kernel value that may come from taking distances from inner products
+FINEST, FINE = 1e-11, 1e-9  # error of a kernel value that may come from taking distances from inner products
+QUICK = 1e9  # differences that cost so little that the smaller one counts
 
 
 @dataclass(frozen=True)
@@ -24,18 +25,20 @@ class Rbf(Kernel):
     parameters: ClassVar[str] = "gamma"
 
     def frame(self, X: Block) -> Frame:
-        """‖z − w‖² = ‖z‖² + ‖w‖² − 2 z·w costs one product, but errs by the rounding of ‖z‖²: not for rows far out."""
-        d = X.shape[1]
+        """‖z − w‖² = ‖z‖² + ‖w‖² − 2 z·w costs one product, but errs by the rounding of ‖z‖²: not for rows far out.
+
+        Differences of the rows themselves err by their own rounding alone, so these are neither moved nor rounded.
+        """
         frame = Frame(center(X), float(np.sqrt(self.gamma)))
         with np.errstate(over="ignore", invalid="ignore"):
             largest = float(np.nan_to_num(squares(moved(X, frame.origin, frame.weight)), nan=np.inf).max(initial=0.0))
-        short = (d + 10) * 4 * largest + 8
-        if short * UNIT <= FINE:
-            return replace(frame, terms=short)
-        terms = min(float(d + 16 + 8 * np.sqrt(min(largest, 1e300))), 2 / UNIT)
-        if not np.isfinite(frame.weight * size(X, frame.origin)):
-            frame = replace(frame, weight=1.0, factor=self.gamma)
-        return replace(frame, terms=terms, exact=True)
+        terms = (longest(X) + 10) * 4 * largest + 8
+        if terms * UNIT <= (FINEST if X.shape[0] ** 2 * X.shape[1] <= QUICK else FINE):
+            return replace(frame, terms=terms)
+        weight = near(float(np.sqrt(self.gamma)))
+        if not np.isfinite(weight * size(X, None)):
+            weight = 1.0
+        return Frame(None, weight, factor=self.gamma / weight / weight, terms=X.shape[1] + 16, exact=True)
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         if frame.exact:
@@ -69,10 +72,7 @@ class Laplacian(Kernel):
     parameters: ClassVar[str] = "gamma"
 
     def frame(self, X: Block) -> Frame:
-        frame = Frame(center(X), factor=self.gamma, exact=True)
-        with np.errstate(over="ignore"):
-            largest = self.gamma * float(_sums(moved(X, frame.origin, 1.0)).max(initial=0.0))
-        return replace(frame, terms=min(X.shape[1] + 16 + 8 * largest, 2 / UNIT))
+        return Frame(factor=self.gamma, terms=X.shape[1] + 16, exact=True)
 
     def points(self, X: Block, frame: Frame) -> Points:
         with np.errstate(over="ignore", invalid="ignore"):

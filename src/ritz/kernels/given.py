@@ -22,7 +22,8 @@ class Precomputed(Kernel):
 
     def frame(self, X: Block) -> Frame:
         unit = near(float(np.sqrt(size(X, None))))
-        return Frame(weight=1 / unit / unit, unit=unit)
+        narrow = X.dtype.kind == "f" and X.dtype.itemsize < 8
+        return Frame(weight=1 / unit / unit, unit=unit, grain=float(np.finfo(X.dtype).eps) if narrow else 0.0)
 
     def points(self, X: Block, frame: Frame) -> Points:
         """The numbers of the rows take the place of sizes: they say which columns belong to them."""

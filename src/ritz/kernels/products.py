@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.kernels.base import LARGEST, Frame, Kernel, Points, center, inner, moved, size, squares
+from ritz.kernels.base import LARGEST, Frame, Kernel, Points, center, inner, longest, moved, size, squares
 from ritz.linalg import UNIT, Array
 from ritz.rows.base import Block
 
@@ -20,7 +20,7 @@ class Linear(Kernel):
     def frame(self, X: Block) -> Frame:
         origin = center(X)
         unit = size(X, origin) * X.shape[1] ** 0.5
-        return Frame(origin, 1 / unit, unit, X.shape[1] + 10)
+        return Frame(origin, 1 / unit, unit, longest(X) + 10)
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         return inner(a.Z, b.Z)
@@ -34,7 +34,7 @@ class Cosine(Kernel):
     """x·y/(‖x‖ ‖y‖), and 0 for a row of zeros."""
 
     def frame(self, X: Block) -> Frame:
-        return Frame(terms=X.shape[1] + 16)
+        return Frame(terms=longest(X) + 16)
 
     def points(self, X: Block, frame: Frame) -> Points:
         """Rows of unit length, each divided by its largest entry first so that no square leaves the range."""
@@ -70,15 +70,16 @@ class Polynomial(Kernel):
         with np.errstate(over="ignore", under="ignore"):
             highest = float(self.gamma * sizes.max(initial=0.0) * np.float64(root) * root + abs(self.coef0))
             unit = np.float64(highest) ** (self.degree / 2)
-        if not unit * unit < LARGEST:
+            reach = unit * unit
+        if not reach < LARGEST:
             raise DataError(
                 f"kernel='poly' overflows: (gamma*x.y + coef0)**degree reaches {highest:.3g}**{self.degree:g}; "
                 f"lower degree={self.degree:g} or gamma={self.gamma:g}, or scale the columns"
             )
         highest = highest or 1.0
-        weight, terms = float(np.sqrt(self.gamma / highest)), (X.shape[1] + 12) * (self.degree + 2)
+        weight, terms = float(np.sqrt(self.gamma / highest)), (longest(X) + 12) * (self.degree + 2)
         if 0 < self.degree < 1:  # a root magnifies errors near 0: |a^p − b^p| ≤ |a − b|^p
-            terms = 4 * ((X.shape[1] + 12) * UNIT) ** self.degree / UNIT
+            terms = 4 * ((longest(X) + 12) * UNIT) ** self.degree / UNIT
         return Frame(None, weight, float(unit), terms, shift=self.coef0 / highest)
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
@@ -109,7 +110,7 @@ class Sigmoid(Kernel):
         if not largest < LARGEST:
             raise DataError(f"kernel='sigmoid': gamma*x.x overflows with gamma={self.gamma:g}; scale the columns")
         # No value is further from another than 2, however long the rows are.
-        terms = min((X.shape[1] + 12) * (1 + largest + abs(self.coef0)), 2 / UNIT)
+        terms = min((longest(X) + 12) * (1 + largest + abs(self.coef0)), 2 / UNIT)
         return Frame(None, frame.weight, terms=terms)
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:

@@ -26,6 +26,7 @@ class Operator(ABC):
     trace : its trace, None where unknown
     rank_bound : the most non-zero eigenvalues it can have
     negativity : how far below 0 an eigenvalue may lie; 0 for what is positive by construction
+    tolerance : share of the largest one that this may be, before it is an error
     missing : norm bound on the positive part by which the matrix that is meant exceeds A; the trace is that of the
         one that is meant
     offset : what is added to values for it: half of it puts them in the middle of what is possible
@@ -40,6 +41,7 @@ class Operator(ABC):
     rank_bound: int
     trace: float | None = None
     negativity: float = 0.0
+    tolerance: float = 1e-8
     missing: float = 0.0
     offset: float = 0.0
     work: float = 0.0
@@ -70,7 +72,7 @@ class Operator(ABC):
         if AQ is None or self.is_dense:
             AQ = self.apply(Q)
         turned = rotation(Q.T @ AQ)
-        if turned.lowest < -(10 * self.rounding + min(self.negativity, 1e-8 * float(turned.values[0]))):
+        if turned.lowest < -(10 * self.rounding + min(self.negativity, self.tolerance * float(turned.values[0]))):
             raise DataError(f"the matrix has an eigenvalue of at most {turned.lowest:.2g}; it must have none below 0")
         return ritz_pairs(Q, AQ, turned)
 
