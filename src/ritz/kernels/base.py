@@ -145,9 +145,9 @@ def size(X: Block, origin: Array | None) -> float:
         largest = float(np.abs(values).max(initial=0.0))
     else:
         high, low = values.max(axis=0) / 2 - origin / 2, origin / 2 - values.min(axis=0) / 2
-        largest = 2 * float(max(np.max(high), np.max(low)))
+        largest = 2 * max(float(np.max(high)), float(np.max(low)))
     if not largest < LARGEST**1.02:
-        raise DataError(f"rows reach {largest:.3g}, where not even distances are finite; scale the columns")
+        raise DataError("rows lie further apart than float64 has numbers for (1.8e308); scale the columns")
     return near(largest)
 
 
