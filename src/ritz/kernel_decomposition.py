@@ -137,11 +137,12 @@ def _exact(given: Given, request: Request, plan: Plan) -> KernelFit:
         request = replace(request, solver="gram" if direct else plan.solver)
     found, total = solve(A, request.chosen(), request, _bound(given, request, plan), None)
     _check_share(found, total, request)
+    slack = 2 * A.rounding  # of the diagonal, and of the mean
     if A.indefinite and A.is_dense:
-        total = positive_part(A)
+        total, slack = positive_part(A), A.dim * A.rounding
     means = A.means if given.means is None else given.means
     embedding = of_all_points(given.kernel, given.frame, given.points, found.values, found.vectors, means)
-    fit = _fit(found, embedding, plan, _between(total, A.rounding, A.rounding), given.frame.unit)
+    fit = _fit(found, embedding, plan, _between(total, slack, slack), given.frame.unit)
     return replace(fit, indefinite=A.indefinite)
 
 
@@ -150,10 +151,8 @@ def _bound(given: Given, request: Request, plan: Plan) -> int:
     n, d = given.shape
     if not isinstance(request.n_components, float) or plan.solver == "dense":
         return n
-    fits = [
-        k for k in np.unique(np.geomspace(1, n, 64).astype(int)) if kernel_plans.needed(n, d, int(k)) <= request.limit
-    ]
-    return int(max(fits, default=1))
+    counts = np.unique(np.geomspace(1, n, 64).astype(int))
+    return int(max((k for k in counts if kernel_plans.needed(n, d, int(k)) <= request.limit), default=1))
 
 
 def _check_share(found: Spectrum, total: float, request: Request) -> None:
@@ -191,7 +190,7 @@ def _by_landmarks(given: Given, request: Request, plan: Plan, landmarks: int | f
     plan = kernel_plans.low_rank(n, d, k, len(factor.pivots), why)
     lacking = factor.error > OPEN * float(pairs.values[k - 1])
     if A.dim <= CHEAP or (lacking and kernel_plans.comparison(n, d, k) <= LONGEST):
-        found, total = _against_matrix(A, few, basis, k, request.tol), _between(A.trace, A.rounding, A.rounding)
+        found, total = _against_matrix(A, few, basis, k, request.tol), _between(A.trace, 2 * A.rounding, 2 * A.rounding)
         plan = replace(plan, passes=A.passes, why=f"{why}; the components were compared with the whole matrix")
     else:
         found = certify(few, pairs, basis, k, tol=request.tol)
