@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from ritz import solvers
     from ritz.comparison import compare
     from ritz.eigenpairs import eigen
-    from ritz.estimators import PCA, KernelPCA, merge
+    from ritz.estimators import PCA, merge
+    from ritz.estimators.kernel_pca import KernelPCA
     from ritz.planner import plan
     from ritz.rows import read
 
@@ -20,7 +21,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "PCA": "ritz.estimators",
-    "KernelPCA": "ritz.estimators",
+    "KernelPCA": "ritz.estimators.kernel_pca",
     "merge": "ritz.estimators",
     "eigen": "ritz.eigenpairs",
     "plan": "ritz.planner",
