@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from ritz.kernels.base import Frame, Kernel, Points, center, inner, longest, moved, near, size, squares
 from ritz.linalg import UNIT, Array
@@ -42,7 +41,7 @@ class Rbf(Kernel):
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         if frame.exact:
-            return decayed(cdist(dense(a.Z), dense(b.Z), "sqeuclidean"), frame)
+            return decayed(a, b, "sqeuclidean", frame)
         t = inner(a.Z, b.Z)
         t *= t.dtype.type(2)
         t -= a.sizes[:, None]
@@ -80,14 +79,17 @@ class Laplacian(Kernel):
             return Points(Z, _sums(Z))
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
-        return decayed(cdist(dense(a.Z), dense(b.Z), "cityblock"), frame)
+        return decayed(a, b, "cityblock", frame)
 
     def lengths(self, points: Points, frame: Frame) -> Array:
         return np.ones(len(points))
 
 
-def decayed(t: Array, frame: Frame) -> Array:
-    """exp(−factor·t), in place."""
+def decayed(a: Points, b: Points, metric: str, frame: Frame) -> Array:
+    """exp(−factor·distance) from differences."""
+    from scipy.spatial.distance import cdist  # not needed, nor its import worth while, where products will do
+
+    t: Array = cdist(dense(a.Z), dense(b.Z), metric)
     with np.errstate(over="ignore"):
         t *= -frame.factor
     return np.exp(t, out=t)
