@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from kernel_helpers import centred, eigen_descending, kernel_value
 from ritz import AccuracyWarning, KernelPCA
 from ritz.cholesky import ROOM, randomly_pivoted
+from ritz.kernel_plans import plans_for
 
 
 def rows(n, d=5, seed=0):
@@ -134,3 +135,20 @@ def test_pre_images_of_the_linear_kernel_at_any_scale(scale):
     X = rows(50) * scale
     model = KernelPCA(5, fit_inverse_transform=True).fit(X)
     np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "solver"),
+    [
+        (400, 5, "dense"),
+        (4000, 10, "krylov"),
+        (7291, 2048, "dense"),
+        (100_000, 20, "lowrank"),
+        (1_000_000, 5, "lowrank"),
+    ],
+)
+def test_the_plan_follows_from_the_size(n, k, solver):
+    plan = plans_for(n, 20, k, True, True, "auto", 12 << 30, None, False)[0]
+    assert plan.solver == solver
+    assert plan.memory <= 12 << 30
+    assert str(plan).startswith(solver)

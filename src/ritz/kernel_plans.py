@@ -20,6 +20,7 @@ THIN = 0.15  # of the rate of products that inner products of short rows reach
 PATIENCE = 20.0  # seconds that an exact answer may take before few columns of the matrix have to do
 GUESS = 64  # components that a share of the variance is expected to take
 LANDMARKS = 1000  # of them, where nobody says how many
+FEW = 0.25  # of the rows that landmarks may be: more would cost as much as all
 SHARE = 0.5  # of the memory allowed that the factor from landmarks may take
 
 
@@ -72,7 +73,8 @@ def _chosen(n: int, d: int, k: int, narrow: bool, positive: bool, limit: int, sh
             f"an exact answer would take {best.seconds:.0f} s by the planner's table: {p} landmarks stand for {n} rows"
         )
         few = low_rank(n, d, k, p, why)
-        return few if p > k and not share and few.memory <= max(limit, best.memory) else best
+        fewer = k < p <= FEW * n and few.memory <= max(limit, best.memory)
+        return few if fewer and not share else best
     return best
 
 
