@@ -116,10 +116,49 @@ def test_landmarks_find_more_than_they_began_with_room_for():
     np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=1e-6)
 
 
+def test_a_kernel_that_is_0_on_the_diagonal_is_as_good_as_any():
+    """Minus the distance is an inner product once it is centred, though not before."""
+    X = np.repeat([[0.0], [1.0]], 10, axis=0)
+
+    def energy(X, Y):
+        return -np.sqrt(((X[:, None] - Y) ** 2).sum(axis=2))
+
+    truth = eigen_descending(centred(energy(X, X)))[0]
+    for solver in ("dense", "krylov", "power", "orthogonal"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AccuracyWarning)
+            model = KernelPCA(3, kernel=energy, eigen_solver=solver).fit(X)
+        np.testing.assert_allclose(model.eigenvalues_, truth[:3], atol=1e-9)
+        U = model.eigenvectors_
+        np.testing.assert_allclose(U.T @ U, np.eye(3), atol=1e-10)
+
+
+def test_a_share_of_the_trace_that_memory_does_not_allow_is_missed_aloud():
+    X = rows(3000, 8)
+    with pytest.warns(AccuracyWarning, match=r"n_landmarks=0\.001 was not reached"):
+        model = KernelPCA(2, kernel="rbf", gamma=0.3, n_landmarks=1e-3, tol=0.5, memory_limit="12MB").fit(X)
+    assert model.trace_error_ > 1e-3
+    assert model.plan_.memory <= 12e6
+
+
+def test_pre_images_stay_within_the_memory_allowed():
+    X = rows(3000, 5)
+    peaks = []
+    for limit in ("60MB", "1GB"):
+        tracemalloc.start()
+        model = KernelPCA(3, kernel="rbf", gamma=0.1, fit_inverse_transform=True, memory_limit=limit).fit(X)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert model.preimage_error_ < 0.9 * np.square(X).sum(axis=1).mean()
+    assert peaks[0] < 70e6 < peaks[1]
+
+
 def test_errors_that_name_the_way_out():
     X = rows(1400)
     with pytest.raises(ValueError, match=r"n_landmarks=10 does not go with eigen_solver='krylov'"):
         KernelPCA(2, kernel="rbf", n_landmarks=10, eigen_solver="krylov").fit(X)
+    with pytest.raises(ValueError, match=r"n_landmarks=900, but memory_limit has room for \d+; ask for fewer"):
+        KernelPCA(2, kernel="rbf", n_landmarks=900, memory_limit="12MB").fit(X)
     with pytest.raises(ValueError, match="kernel_params=3"):
         KernelPCA(2, kernel=lambda x, y: x @ y, kernel_params=3).fit(X)
     with pytest.raises(ValueError, match=r"eigen_solver=3 is neither"):

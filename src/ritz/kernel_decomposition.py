@@ -119,7 +119,7 @@ def _plans(given: Given, request: Request, landmarks: int | float | None) -> lis
     asked = request.n_components
     k = asked if isinstance(asked, int) else n if asked is None else min(n, kernel_plans.GUESS)
     name = "lowrank" if landmarks is not None else request.name
-    wanted = landmarks if isinstance(landmarks, int) else None
+    wanted = 2 * k + SPARE if isinstance(landmarks, float) else landmarks
     narrow = given.narrow and request.tol >= NARROW_TOL
     return kernel_plans.plans_for(
         n, d, k, narrow, given.kernel.positive, name, request.limit, wanted, isinstance(asked, float)
@@ -135,8 +135,10 @@ def _exact(given: Given, request: Request, plan: Plan) -> KernelFit:
     direct = whole or (A.indefinite > 0 and A.is_dense)  # an iteration may meet what is below 0
     if request.name == "auto" or direct:
         request = replace(request, solver="gram" if direct else plan.solver)
-    found, total = solve(A, request.chosen(), request, _bound(given, request, plan), None)
-    _check_share(found, total, request)
+    bound = _bound(given, request, plan)
+    found, total = solve(A, request.chosen(), request, bound, None)
+    if isinstance(request.n_components, float):
+        plan = _for_share(given, request, plan, found, total, bound)
     slack = 2 * A.rounding  # of the diagonal, and of the mean
     if A.indefinite and A.is_dense:
         total, slack = positive_part(A), A.dim * A.rounding
@@ -152,16 +154,20 @@ def _bound(given: Given, request: Request, plan: Plan) -> int:
     if not isinstance(request.n_components, float) or plan.solver == "dense":
         return n
     counts = np.unique(np.geomspace(1, n, 64).astype(int))
-    return int(max((k for k in counts if kernel_plans.needed(n, d, int(k)) <= request.limit), default=1))
+    return int(max((k for k in counts if kernel_plans.needed(n, d, int(k), plan) <= request.limit), default=1))
 
 
-def _check_share(found: Spectrum, total: float, request: Request) -> None:
+def _for_share(given: Given, request: Request, plan: Plan, found: Spectrum, total: float, bound: int) -> Plan:
+    """The plan as it turned out, once it is known how many components hold that share of the variance."""
+    (n, d), k = given.shape, len(found.values)
     asked, held = request.n_components, float(np.sum(found.values))
-    if isinstance(asked, float) and not held >= asked * total * (1 - 1e-9):
+    if bound < n and not held >= asked * total * (1 - 1e-9):
         raise ValueError(
-            f"n_components={asked}, but the {len(found.values)} components that memory_limit allows hold a share of "
+            f"n_components={asked}, but the {k} components that memory_limit allows hold a share of "
             f"{held / total:.3f}; ask for less, or raise memory_limit"
         )
+    grown = 0 if plan.solver == "dense" else kernel_plans.needed(n, d, min(2 * k, bound), plan)
+    return replace(plan, memory=max(plan.memory, grown))
 
 
 def _fit(
@@ -174,7 +180,7 @@ def _fit(
 def _by_landmarks(given: Given, request: Request, plan: Plan, landmarks: int | float | None) -> KernelFit:
     """Components from few columns; where these lack too much, compared with the whole matrix once."""
     A, k, rng = given.matrix(stored=False), request.n_components, np.random.default_rng(request.seed)
-    size, target = _landmarks(A, k, request, landmarks)
+    size, target = _landmarks(given, A, k, request, landmarks)
     sure = {"enough": target * float(np.sum(A.diagonal)), "least": 2 * k + SPARE, "error": rounding(given.frame)}
     factor = randomly_pivoted(A.diagonal, A.entries, size, rng, watch=given.watch, **sure)
     if not len(factor.pivots):
@@ -210,7 +216,7 @@ def _between(total: float | None, below: float, above: float) -> tuple[float, fl
     return max(float(total or 0.0) - below, 0.0), float(total or 0.0) + above
 
 
-def _landmarks(A: KernelMatrix, k: Any, request: Request, landmarks: Any) -> tuple[int, float]:
+def _landmarks(given: Given, A: KernelMatrix, k: Any, request: Request, landmarks: Any) -> tuple[int, float]:
     """How many columns at most, and the share of the trace at which fewer are enough."""
     if not A.function.positive:
         raise ValueError(
@@ -219,10 +225,12 @@ def _landmarks(A: KernelMatrix, k: Any, request: Request, landmarks: Any) -> tup
     if not isinstance(k, int):
         raise ValueError(f"n_components={k!r} needs the whole spectrum; landmarks need a number of components")
     if isinstance(landmarks, float):
-        return kernel_plans.landmarks(A.dim, k, A.dim, request.limit), landmarks
-    size = kernel_plans.landmarks(A.dim, k, landmarks, request.limit)
+        return kernel_plans.landmarks(*given.shape, k, A.dim, request.limit), landmarks
+    size = kernel_plans.landmarks(*given.shape, k, landmarks, request.limit)
+    if landmarks is not None and size < landmarks:
+        raise ValueError(f"n_landmarks={landmarks}, but memory_limit has room for {size}; ask for fewer, or raise it")
     if size <= k and size < A.dim:
-        raise ValueError(f"n_landmarks={landmarks} must exceed n_components={k}, or memory_limit is too small for more")
+        raise ValueError(f"n_landmarks={landmarks} must exceed n_components={k}")
     return size, 0.0 if landmarks is not None else 0.1 * request.tol
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import replace
 
 from ritz.calibration import rates
+from ritz.cholesky import ROOM
 from ritz.costs import lapack
 from ritz.linalg import SKINNY
 from ritz.memory import format_bytes
@@ -21,7 +23,6 @@ PATIENCE = 20.0  # seconds that an exact answer may take before few columns of t
 GUESS = 64  # components that a share of the variance is expected to take
 LANDMARKS = 1000  # of them, where nobody says how many
 FEW = 0.25  # of the rows that landmarks may be: more would cost as much as all
-SHARE = 0.5  # of the memory allowed that the factor from landmarks may take
 
 
 def plans_for(
@@ -42,7 +43,7 @@ def plans_for(
     elif solver in DIRECT or (solver == "krylov" and k >= n):
         chosen = direct(n, d, k)
     elif solver == "lowrank":
-        chosen = low_rank(n, d, k, landmarks(n, k, wanted, limit), "landmarks were asked for")
+        chosen = low_rank(n, d, k, landmarks(n, d, k, wanted, limit), "landmarks were asked for")
     else:
         options = [replace(plan, solver=solver) for plan in iterative(n, d, k, narrow)]
         chosen = _quickest(options, limit)
@@ -58,7 +59,7 @@ def plans_for(
 
 
 def _chosen(n: int, d: int, k: int, narrow: bool, positive: bool, limit: int, share: bool) -> Plan:
-    whole = direct(n, d, k)
+    whole = direct(n, d, n if share else k)
     if n <= SMALL and whole.memory <= limit:
         return replace(whole, why=f"{n} rows are few, so the whole {n}×{n} matrix costs nothing")
     if share and whole.seconds <= PATIENCE and whole.memory <= limit:
@@ -68,7 +69,7 @@ def _chosen(n: int, d: int, k: int, narrow: bool, positive: bool, limit: int, sh
     options = [*iterative(n, d, k, narrow), whole]
     best = _quickest(options, limit)
     if positive and (best.seconds > PATIENCE or best.memory > limit):
-        p = landmarks(n, k, None, limit)
+        p = landmarks(n, d, k, None, limit)
         why = (
             f"an exact answer would take {best.seconds:.0f} s by the planner's table: {p} landmarks stand for {n} rows"
         )
@@ -107,16 +108,17 @@ def _krylov(n: int, d: int, k: int, precision: str, kept: bool) -> Plan:
     return Plan("krylov", "kernel", passes, operations, int(memory), why, kept, seconds, precision, width)
 
 
-def needed(n: int, d: int, k: int) -> int:
-    """Bytes of an iteration that keeps nothing of the matrix."""
-    return _krylov(n, d, k, "float64", False).memory
+def needed(n: int, d: int, k: int, plan: Plan) -> int:
+    """Bytes that an iteration takes for so many components, however many its plan was made for."""
+    return _krylov(n, d, k, plan.precision, plan.dense).memory
 
 
 def direct(n: int, d: int, k: int) -> Plan:
     """LAPACK on the matrix itself."""
     eig = lapack(n, k)
     seconds, operations = _evaluation(n, d, "float64") + eig.seconds, 1.0 * n * n * d + eig.operations
-    memory = 8 * n * n + eig.memory + 8 * n * n + 24 * n * d
+    # The matrix and LAPACK's copy, its work space where all vectors are wanted, and these with their products.
+    memory = 16 * n * n + (24 * n * n if 4 * k >= n else 0) + 40 * n * k + 24 * n * d
     why = f"{k} of {n} components are so many that the whole {n}×{n} matrix is decomposed"
     return Plan("dense", "kernel", 1, operations, int(memory), why, True, seconds)
 
@@ -125,13 +127,15 @@ def low_rank(n: int, d: int, k: int, p: int, why: str) -> Plan:
     """Few columns of the matrix, and their inner products."""
     operations = 2.0 * n * p * d + 3.0 * n * p * p
     seconds = operations / (0.5 * rates().product) + n * p / EVALUATED["float64"]
-    memory = 8 * n * p + 32 * p * p + 24 * n * d + 8 * n * (8 * (k + SPARE) + SKINNY)
+    memory = 8 * n * (p if p <= ROOM else 2 * p) + 32 * p * p + 24 * n * d + 8 * n * (8 * (k + SPARE) + SKINNY)
     return Plan("lowrank", "kernel", 0, operations, int(memory), why, False, seconds)
 
 
-def landmarks(n: int, k: int, asked: int | None, limit: int) -> int:
-    """How many columns stand for all: as many as asked for, or a good number within the memory allowed."""
-    return min(n, max(LANDMARKS, 8 * k) if asked is None else asked, max(k + 1, int(SHARE * limit / (8 * n))))
+def landmarks(n: int, d: int, k: int, asked: int | None, limit: int) -> int:
+    """How many columns stand for all: as many as asked for, or a good number, within the memory allowed."""
+    wanted = max(LANDMARKS, 8 * k) if asked is None else asked
+    room = bisect_right(range(1, n + 1), limit, key=lambda p: low_rank(n, d, k, p, "").memory)
+    return min(n, wanted, max(k + 1, room))
 
 
 def comparison(n: int, d: int, k: int) -> float:

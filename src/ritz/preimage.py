@@ -74,25 +74,27 @@ class PreImage:
         return X if self.held is None else fixed_point(self.embedding, Y.astype(np.float64), X, self.held)
 
 
-def learn(scores: Array, X: Block, embedding: Embedding, alpha: float, refit: Callable[[Block], Embedding]) -> PreImage:
-    """The way back from scores to rows. `refit` is the fit that the embedding comes from, for other rows."""
+def learn(
+    scores: Array, X: Block, embedding: Embedding, alpha: float, refit: Callable[[Block], Embedding], limit: int
+) -> PreImage:
+    """The way back from scores to rows, in so many bytes. `refit` is the fit that the embedding comes from."""
     check_fits(8 * X.shape[0] * X.shape[1], "pre-images of sparse rows are dense, and")
-    found = _regression(scores, dense(X).astype(np.float64), embedding, alpha)
+    found = _regression(scores, dense(X).astype(np.float64), embedding, alpha, limit)
     n = X.shape[0]
     out = min(n // ONE_IN, MOST)
     if not out:
         return found
     order = np.random.default_rng(0).permutation(n)
-    return _compared(found, X[order[:out]], X[order[out : out + COMPARED]], alpha, refit)
+    return _compared(found, X[order[:out]], X[order[out : out + COMPARED]], alpha, refit, limit)
 
 
 def _compared(
-    found: PreImage, held_out: Block, others: Block, alpha: float, refit: Callable[[Block], Embedding]
+    found: PreImage, held_out: Block, others: Block, alpha: float, refit: Callable[[Block], Embedding], limit: int
 ) -> PreImage:
     """The pre-image with the hold that serves rows best that a model of the others has not seen."""
     embedding, rows, truth = refit(others), as_rows(held_out), dense(held_out).astype(np.float64)
     scores = stack(embedding.encode(as_rows(others)), others.shape[0]).astype(np.float64)
-    model = _regression(scores, dense(others).astype(np.float64), embedding, alpha)
+    model = _regression(scores, dense(others).astype(np.float64), embedding, alpha, limit)
     new = as_rows(stack(embedding.encode(rows), len(truth)).astype(np.float64))
     local = isinstance(embedding.kernel, Rbf) and embedding.kernel.gamma > 0
     errors = {}
@@ -103,7 +105,7 @@ def _compared(
     return replace(found, held=best, error=errors[best])
 
 
-def _regression(scores: Array, X: Array, embedding: Embedding, alpha: float) -> PreImage:
+def _regression(scores: Array, X: Array, embedding: Embedding, alpha: float, limit: int) -> PreImage:
     mean: Array = np.asarray(X.mean(axis=0))
     if isinstance(embedding.kernel, Linear):
         units = Points(np.eye(scores.shape[1]), np.ones(scores.shape[1]))
@@ -112,9 +114,10 @@ def _regression(scores: Array, X: Array, embedding: Embedding, alpha: float) -> 
     frame = kernel.frame(scores)
     points = kernel.points(scores, frame)
     K = KernelMatrix(kernel, frame, points)
-    if K.dim <= WHOLE:
+    if K.dim <= WHOLE and 24 * K.dim**2 <= limit:
         return PreImage(kernel, frame, points, _ridge(K, X - mean, alpha), mean, embedding)
-    pivots, dual = _ridge_of_landmarks(K, X - mean, alpha)
+    most = min(LANDMARKS, max(scores.shape[1] + 1, limit // (24 * K.dim)))
+    pivots, dual = _ridge_of_landmarks(K, X - mean, alpha, most)
     return PreImage(kernel, frame, points[pivots], dual, mean, embedding)
 
 
@@ -138,10 +141,10 @@ def _ridge(K: KernelMatrix, centred: Array, alpha: float) -> Array:
         raise DataError(_too_small(alpha)) from None
 
 
-def _ridge_of_landmarks(K: KernelMatrix, centred: Array, alpha: float) -> tuple[NDArray[np.intp], Array]:
+def _ridge_of_landmarks(K: KernelMatrix, centred: Array, alpha: float, most: int) -> tuple[NDArray[np.intp], Array]:
     """The same for many rows: the best regression on the kernel's values at landmarks, and these."""
     enough = ENOUGH * K.dim
-    found = randomly_pivoted(K.diagonal, K.entries, LANDMARKS, np.random.default_rng(0), enough)
+    found = randomly_pivoted(K.diagonal, K.entries, most, np.random.default_rng(0), enough)
     inner = symmetric_product(found.F)
     inner.flat[:: len(inner) + 1] += max(alpha, np.finfo(float).eps * float(np.trace(inner)))
     weights = scipy.linalg.solve(inner, thin_inner(found.F, centred), assume_a="pos", check_finite=False)

@@ -44,11 +44,12 @@ def _ratio_bounds(fitted: KernelFit) -> Array:  # (k, 2)
     low, high = fitted.spectrum.certificate.value_bounds.T
     least, most = fitted.total
     with np.errstate(divide="ignore", invalid="ignore"):
-        lower, upper = np.nan_to_num(np.maximum(low, 0.0) / most), np.nan_to_num(high / least, nan=1.0)
+        low = np.maximum(low, 0.0) if fitted.embedding.kernel.positive else low
+        lower, upper = np.nan_to_num(low / most), np.nan_to_num(high / least, nan=1.0)
     return np.column_stack([np.minimum(lower, 1.0), np.minimum(upper, 1.0)])
 
 
-def complaints(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any) -> list[str]:
+def complaints(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, landmarks: Any) -> list[str]:
     """What the user should know and can act on."""
     certificate, k = fitted.certificate, len(fitted.spectrum.values)
     found = []
@@ -60,6 +61,11 @@ def complaints(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any) -> lis
         found.append(_short(fitted))
     elif certificate.completeness == "not excluded" and certificate.complete_to < min(k, certificate.rank):
         found.append("a component with larger variance may have been missed; eigen_solver='dense' would exclude it")
+    if isinstance(landmarks, float) and fitted.trace_error > landmarks:
+        found.append(
+            f"n_landmarks={landmarks:g} was not reached: as many landmarks as memory_limit allows lack "
+            f"{fitted.trace_error:.1e} of the trace"
+        )
     if fitted.indefinite:
         found.append(
             f"the kernel matrix has eigenvalues below 0, the lowest {fitted.indefinite:.2g} times the largest in size: "

@@ -81,7 +81,8 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     ----------
     eigenvalues_ : (k,) of A, descending
     eigenvectors_ : (n, k), orthonormal
-    explained_variance_ratio_ : (k,) eigenvalues over the trace of A; over its positive part where A has one below 0
+    explained_variance_ratio_ : (k,) eigenvalues over the trace of A, or over its positive part where
+        the fit warns of eigenvalues below 0
     explained_variance_ratio_bounds_ : (k, 2) what the true ratios lie between
     trace_error_ : share of tr(K) that landmarks lack, 0 for an exact fit
     gamma_ : the number that was used
@@ -169,7 +170,7 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         state = attributes(fitted, rows.result_dtype, self.n_components is None or bool(self.remove_zero_eig))
         preimage = self._learned(matrix, state, request, landmarks) if self.fit_inverse_transform else {}
         # Warnings first: where they are errors, the old state must survive them.
-        for message in complaints(fitted, self.n_components, kernel, self.gamma):
+        for message in complaints(fitted, self.n_components, kernel, self.gamma, landmarks):
             warnings.warn(message, AccuracyWarning, stacklevel=3)
         self._columns(X, rows, reset=True)
         for name in ("dual_coef_", "X_transformed_fit_", "preimage_error_", "_preimage"):
@@ -231,7 +232,7 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             return decompose_kernel(others, embedding.kernel, asked, few).embedding
 
         scores = state["eigenvectors_"] * state["_deviations"]
-        found = learn(scores, matrix, embedding, float(self.alpha), refit)
+        found = learn(scores, matrix, embedding, float(self.alpha), refit, request.limit)
         return {
             "_preimage": found,
             "dual_coef_": found.dual,

@@ -55,15 +55,20 @@ class Kernel(Operator):
         self._dense: Array | None = None
         self.indefinite = 0.0  # size of the lowest eigenvalue below 0 that is tolerated, relative to the largest
         self._roughness = 0.0
+        self._heights: dict[int, float] = {}
 
     @cached_property
     def diagonal(self) -> Array:  # (n,)
         """k(x_i, x_i)/unit²."""
         return self.function.diagonal(self.points, self.frame)
 
-    @cached_property
+    @property
     def size(self) -> float:
-        """Σ ‖φ(x)‖², which bounds every sum of values."""
+        """Σ ‖φ(x)‖², which bounds every sum of values; where K may be no inner product, its largest entry does."""
+        return max(self._lengths, self.dim * max(self._heights.values(), default=0.0))
+
+    @cached_property
+    def _lengths(self) -> float:
         return float(np.sum(self.function.lengths(self.points, self.frame)))
 
     @property
@@ -172,12 +177,19 @@ class Kernel(Operator):
         while column < self.dim:
             check()
             tile = self.function.tile(left, points[column:stop], self.frame)
-            if not self.function.positive and not np.isfinite(tile).all():
-                raise DataError(_not_finite(self.function))
-            if column == start and not self.function.positive:
-                _check_symmetric(tile, self.function)
+            if not self.function.positive:
+                self._judge(start, column, tile)
             yield column, tile
             column, stop = stop, min(stop + step, self.dim)
+
+    def _judge(self, start: int, column: int, tile: Array) -> None:
+        """What a formula would promise has to be seen: values that are finite, symmetric, and how large they are."""
+        height = float(np.abs(tile).max())
+        if not np.isfinite(height):
+            raise DataError(_not_finite(self.function))
+        if column == start:
+            _check_symmetric(tile, self.function)
+        self._heights[start] = max(height, self._heights.get(start, 0.0))  # one thread has all of a strip
 
     def _multiply(self, V: Array, points: Points, keep: bool) -> Array:  # (n, b) -> (n, b)
         """K V, tiles in the precision of the points, sums over them in float64."""
