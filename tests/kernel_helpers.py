@@ -8,6 +8,22 @@ from scipy.linalg import eigh
 
 WIDE = np.longdouble
 
+# The same rows in many guises.
+FORMS = {
+    "dense": lambda X: X,
+    "float32": lambda X: X.astype(np.float32),
+    "int": lambda X: np.rint(3 * X).astype(np.int64),
+    "uint8": lambda X: np.rint(20 * np.abs(X)).astype(np.uint8),
+    "int8": lambda X: np.clip(np.rint(60 * X), -128, 127).astype(np.int8),
+    "bool": lambda X: X > 0.3,
+    "fortran": np.asfortranarray,
+    "strided": lambda X: np.repeat(X, 2, axis=0)[::-2],
+    "sparse": lambda X: scipy.sparse.csr_array(np.where(np.abs(X) > 1, X, 0)),
+    "sparse float32": lambda X: scipy.sparse.csr_array(np.where(np.abs(X) > 1, X, 0).astype(np.float32)),
+    "sparse uint8": lambda X: scipy.sparse.csr_matrix(np.rint(20 * np.maximum(X, 0)).astype(np.uint8)),
+    "sparse full": scipy.sparse.csr_array,
+}
+
 
 def wide(X) -> np.ndarray:
     """Dense rows in extended precision."""

@@ -4,22 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse
 
-from kernel_helpers import WIDE, wide
+from kernel_helpers import FORMS, WIDE, wide
 from ritz import bandwidth
-
-FORMS = {
-    "dense": lambda X: X,
-    "float32": lambda X: X.astype(np.float32),
-    "int": lambda X: np.rint(3 * X).astype(np.int64),
-    "uint8": lambda X: np.rint(20 * np.abs(X)).astype(np.uint8),
-    "int8": lambda X: np.clip(np.rint(60 * X), -128, 127).astype(np.int8),
-    "fortran": np.asfortranarray,
-    "sparse": lambda X: scipy.sparse.csr_array(np.where(np.abs(X) > 1, X, 0)),
-    "sparse uint8": lambda X: scipy.sparse.csr_matrix(np.rint(20 * np.maximum(X, 0)).astype(np.uint8)),
-    "sparse full": scipy.sparse.csr_array,
-}
 
 
 def rows() -> np.ndarray:
