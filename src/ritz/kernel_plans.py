@@ -40,13 +40,16 @@ def plans_for(
     """
     if solver == "auto":
         chosen = _chosen(n, d, k, narrow, positive, limit, share)
-    elif solver in DIRECT or (solver == "krylov" and k >= n):
+    elif solver in DIRECT:
+        chosen = replace(direct(n, d, k), why="dense was asked for")
+    elif solver == "krylov" and k >= n:
         chosen = direct(n, d, k)
     elif solver == "lowrank":
         chosen = low_rank(n, d, k, landmarks(n, d, k, wanted, limit), "landmarks were asked for")
     else:
-        options = [replace(plan, solver=solver) for plan in iterative(n, d, k, narrow)]
-        chosen = _quickest(options, limit)
+        chosen = _quickest(iterative(n, d, k, narrow), limit)
+        how = _how(n, chosen.precision, chosen.dense)
+        chosen = replace(chosen, solver=solver, why=f"{solver} was asked for; the kernel matrix is {how}")
     if chosen.memory > limit:
         raise ValueError(
             f"memory_limit of {format_bytes(limit)} is too small: {chosen.solver} needs {format_bytes(chosen.memory)} "
@@ -98,14 +101,22 @@ def _krylov(n: int, d: int, k: int, precision: str, kept: bool) -> Plan:
     size = min(n, steps * width)
     own = (3.0 * n * size**2 + 10.0 * size**3) / (2 * rates().reduction)
     seconds = (values if kept else steps * values) + steps * product + finish + own
-    bytes_kept = (2 if precision == "float32" else 4) * n * n
-    memory = 16 * n * (capacity(n, k, width) + 2 * (k + SPARE)) + 24 * n * d + (bytes_kept if kept else 0)
+    memory = 16 * n * (capacity(n, k, width) + 2 * (k + SPARE)) + 24 * n * d + (_half(n, precision) if kept else 0)
     memory += 8 * n * (8 * width + (k + SPARE) * (pinned.budget() + 5))  # products, and those of strips that wait
-    how = f"kept in {format_bytes(bytes_kept)} of tiles" if kept else "computed anew for every product"
+    how = _how(n, precision, kept)
     why = f"{k} of {n} components: some {steps} products with the kernel matrix, {how}, cost less than all its spectrum"
     operations = 1.0 * n * n * d * (1 if kept else steps) + 2.0 * n * n * width * steps
     passes = steps + (precision == "float32")
     return Plan("krylov", "kernel", passes, operations, int(memory), why, kept, seconds, precision, width)
+
+
+def _half(n: int, precision: str) -> int:
+    """Bytes of the tiles on and above the diagonal."""
+    return (2 if precision == "float32" else 4) * n * n
+
+
+def _how(n: int, precision: str, kept: bool) -> str:
+    return f"kept in {format_bytes(_half(n, precision))} of tiles" if kept else "computed anew for every product"
 
 
 def needed(n: int, d: int, k: int, plan: Plan) -> int:

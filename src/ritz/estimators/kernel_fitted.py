@@ -103,8 +103,7 @@ def _short(fitted: KernelFit) -> str:
 
 
 def _share(fitted: KernelFit) -> float:
-    total = sum(fitted.total) / 2
-    return float(np.sum(fitted.spectrum.values)) / total if total > 0 else 0.0
+    return float(np.sum(ratios(fitted.spectrum.values, sum(fitted.total) / 2)))
 
 
 def _flat(fitted: KernelFit) -> bool:

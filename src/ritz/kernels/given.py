@@ -61,8 +61,7 @@ class Custom(Kernel):
     def frame(self, X: Block) -> Frame:
         """`exact` says that the function wants single rows."""
         some = dense(X[np.arange(3) % X.shape[0]]).astype(np.float64)
-        block = self._of_blocks(some)
-        if block is not None:
+        if self._takes_blocks(some):
             return Frame(terms=8)  # its values are what is meant, to the last digits
         for x in some:
             value = self._number(x, some[0])
@@ -101,16 +100,16 @@ class Custom(Kernel):
             )
         return float(value.reshape(()))
 
-    def _of_blocks(self, some: Array) -> Array | None:
-        """What the function returns for blocks of two and three rows, where that is what it returns for their pairs."""
+    def _takes_blocks(self, some: Array) -> bool:
+        """Whether the function, given blocks of two and three rows, returns what it returns for their pairs."""
         try:
             block = np.asarray(self.function(some[:2], some, **self.params))
             if block.shape != (2, 3) or block.dtype.kind not in "biuf":
-                return None
+                return False
         except Exception:  # whatever a function of rows does with blocks
-            return None
+            return False
         try:
             single = [[self._number(x, y) for y in some] for x in some[:2]]
         except Exception:  # whatever a function of blocks does with rows
-            return block
-        return block if np.allclose(block, single) else None
+            return True
+        return bool(np.allclose(block, single))

@@ -133,7 +133,7 @@ class Kernel(Operator):
     def dense(self) -> Array:
         """A itself, n×n in float64."""
         if self._dense is None:
-            self._forget()
+            self.__dict__.pop("_kept", None)
             n = self.dim
             K = np.empty((n, n))
             for start, strip in self._walked(lambda start: self._strip(start, self.points)):
@@ -160,9 +160,6 @@ class Kernel(Operator):
         """All strips, computed once."""
         points = self._narrowed if self.narrow else self.points
         return [strip for _, strip in self._walked(lambda start: self._strip(start, points))]
-
-    def _forget(self) -> None:
-        self.__dict__.pop("_kept", None)
 
     def _strip(self, start: int, points: Points) -> Array:
         """K from the diagonal of these rows on, to the right."""
