@@ -53,7 +53,9 @@ class Subspace:
         for name in ("axes", "variances", "mean", "scale"):
             part = getattr(self, name)
             if part is not None:  # the model's own copies, so that nobody can change them
-                part = np.array(part, np.float64, copy=None if not part.flags.writeable else True)
+                # Memory with gaps, or that runs backwards, would round differently from the same numbers in a file.
+                shared = not part.flags.writeable and (part.flags.c_contiguous or part.flags.f_contiguous)
+                part = np.array(part, np.float64, copy=None if shared else True)
                 part.setflags(write=False)
                 object.__setattr__(self, name, part)
         d, k = self.axes.shape

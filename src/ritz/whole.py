@@ -31,10 +31,74 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.fsync(file.fileno())
         _with_usual_rights(new, path)
         os.replace(new, path)
+        _sync_folder(path.parent)
     except BaseException:
         with suppress(OSError):
             new.unlink()
         raise
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """`replacing`, for a path that a user gave: errors name it, and not the temporary file."""
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder; give the name of a file")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(target.parent)!r} to write into")
+    try:
+        with replacing(target) as new:
+            yield new
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+@contextmanager
+def staged(folder: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder for new files, which come into `folder` together when all went well; it is made if need be.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     with staged(f"{place}/result") as stage:
+    ...         _ = (stage / "x.txt").write_text("whole")
+    ...     Path(f"{place}/result/x.txt").read_text()
+    'whole'
+    """
+    try:
+        with _stage(Path(os.path.realpath(folder))) as stage:
+            yield stage
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(folder)) from error
+
+
+@contextmanager
+def _stage(folder: Path) -> Iterator[Path]:
+    # Inside a folder that is there already: it may be on a disk of its own, which nothing can be moved to.
+    beside = folder if folder.is_dir() else folder.parent
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=beside) as place:
+        stage = Path(place) / folder.name
+        stage.mkdir()
+        yield stage
+        if folder.is_dir():
+            for file in sorted(stage.iterdir()):
+                os.replace(file, folder / file.name)
+            _sync_folder(folder)
+        else:
+            os.rename(stage, folder)
+            _sync_folder(folder.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the new name survive a crash of the machine too, where folders can be synced."""
+    if os.name == "nt":
+        return
+    with suppress(OSError):  # not every file system can, and the file is whole either way
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _with_usual_rights(new: Path, old: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from ritz.kernel_decomposition import KernelFit
 from ritz.kernels import Kernel
 from ritz.linalg import Array, squared
+from ritz.preimage import PreImage
 
 FLAT = 2.0  # times the mean eigenvalue that the largest one must exceed to stand for anything
 
@@ -31,6 +32,16 @@ def attributes(fitted: KernelFit, dtype: np.dtype[Any], drop: bool) -> dict[str,
         "certificate_": fitted.certificate.first(k),
         "plan_": fitted.plan,
         "history_": found.history_in_units(unit),
+    }
+
+
+def way_back(found: PreImage, scores: Array) -> dict[str, Any]:
+    """The attributes of a model that has learned pre-images from the scores of its rows."""
+    return {
+        "_preimage": found,
+        "dual_coef_": found.dual,
+        "X_transformed_fit_": scores,
+        "preimage_error_": found.error,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,10 +18,14 @@ from ritz import bandwidth
 from ritz.embedding import Embedding
 from ritz.errors import AccuracyWarning, DataError
 from ritz.estimators.columns import Columns
-from ritz.estimators.kernel_fitted import attributes, complaints
+from ritz.estimators.kernel_fitted import attributes, complaints, way_back
 from ritz.estimators.kernel_request import chosen_kernel, chosen_landmarks, requested
+from ritz.estimators.kernel_saving import kernel_state
+from ritz.estimators.saving import Saving
 from ritz.estimators.watching import watching
+from ritz.files.decoding import Form
 from ritz.kernel_decomposition import decompose_kernel
+from ritz.kernel_states import FORMS, KernelState
 from ritz.linalg import Array
 from ritz.preimage import PreImage, learn
 from ritz.request import Request
@@ -30,7 +34,7 @@ from ritz.rows.base import Block, stack
 from ritz.rows.finite import check_finite
 
 
-class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelPCA(Saving, Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal components in the feature space of a kernel k(x, y) = φ(x)·φ(y), with a certificate.
 
     The eigenpairs A u = λ u of the centred kernel matrix A = H K H, K_ij = k(x_i, x_j), H = I − 11ᵀ/n. The score of a
@@ -173,7 +177,7 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         for message in complaints(fitted, self.n_components, kernel, self.gamma, landmarks):
             warnings.warn(message, AccuracyWarning, stacklevel=3)
         self._columns(X, rows, reset=True)
-        for name in ("dual_coef_", "X_transformed_fit_", "preimage_error_", "_preimage"):
+        for name in ("dual_coef_", "X_transformed_fit_", "preimage_error_", "_preimage", "notes_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(state, **preimage, X_fit_=matrix, gamma_=gamma)
         if self.verbose:
@@ -182,7 +186,11 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def transform(self, X: Any) -> Any:
         """Scores of rows: their coordinates along the components."""
         rows = self._known(X)
-        return stack(self.embedding_.encode(rows), rows.shape[0])
+        return stack(self.codes(rows), rows.shape[0])
+
+    def codes(self, rows: Rows) -> Generator[Array, None, None]:
+        """Scores of rows whose columns are the model's, block by block."""
+        return self.embedding_.encode(rows)
 
     def inverse_transform(self, X: Any) -> Array:
         """Pre-images: rows whose features come near those of these scores.
@@ -191,15 +199,19 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         regularised fixed point (Mika et al. 1999) refines it. The mean of the rows is restored.
         """
         check_is_fitted(self)
+        rows = as_rows(X)
+        return stack(self.rebuilt(rows), rows.shape[0])
+
+    def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
+        """Pre-images of scores, block by block."""
         if "_preimage" not in self.__dict__:
             raise NotFittedError("there are no pre-images to be had; fit with fit_inverse_transform=True")
-        rows = as_rows(X)
         k = len(self.eigenvalues_)
-        if rows.shape[1] != k:
-            raise DataError(f"scores have {rows.shape[1]} columns, the model has {k} components")
-        check_finite(rows)
+        if scores.shape[1] != k:
+            raise DataError(f"scores have {scores.shape[1]} columns, the model has {k} components")
+        check_finite(scores)
         preimage: PreImage = self._preimage
-        return stack(preimage.decode(rows), rows.shape[0])
+        return preimage.decode(scores)
 
     def reconstruction_error(self, X: Any) -> Array:
         """Squared distance of every row to the pre-image of its scores."""
@@ -232,13 +244,10 @@ class KernelPCA(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             return decompose_kernel(others, embedding.kernel, asked, few).embedding
 
         scores = state["eigenvectors_"] * state["_deviations"]
-        found = learn(scores, matrix, embedding, float(self.alpha), refit, request.limit)
-        return {
-            "_preimage": found,
-            "dual_coef_": found.dual,
-            "X_transformed_fit_": scores,
-            "preimage_error_": found.error,
-        }
+        return way_back(learn(scores, matrix, embedding, float(self.alpha), refit, request.limit), scores)
+
+    def _made_of(self) -> tuple[KernelState, dict[type[Any], Form]]:
+        return kernel_state(self), FORMS
 
 
 def gathered(rows: Rows, copy: bool) -> Block:
