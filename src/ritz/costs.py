@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ritz.calibration import rates
-from ritz.linalg import SKINNY
+from ritz.linalg import LARGE, SKINNY
 from ritz.rows import Rows
+from ritz.rows.array import Array
 from ritz.rows.base import ENTRY_BYTES
 from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
 from ritz.sums import FILLED, PROBES, product_dtype
@@ -18,6 +21,10 @@ GATHER = 1 / 8  # of the rate of products with few columns that sparse ones reac
 SCATTER = 1 / 400  # the same for products of a sparse matrix with itself
 LONG = 2.5  # how much slower products are where blocks hold only a few long rows
 SVD_SHARE = 1 / 11  # of the rate of products that LAPACK's svd and QR reach
+FEWEST = 16  # rows of a block, however little memory there is
+HELD = 1 << 28  # bytes of a file that may be read into memory to be walked again
+PARSED = 10  # times as long as a walk in memory that one along a file takes
+FLAT = 3  # times as many products as usual that an iteration takes where the spectrum is that of noise
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,19 @@ class Cost:
     passes: int
     seconds: float
     memory: int
+
+
+def within(rows: Rows, cost: Callable[[Rows], Cost], limit: int) -> tuple[Cost, int, int]:
+    """A cost in blocks as large as the limit allows, and with fewer threads where that is not enough: the cost, the
+    bytes of a block and the threads."""
+    found, size, threads = cost(rows), rows.most_bytes, rows.threads
+    while found.memory > limit and (size > 8 * FEWEST * rows.shape[1] or threads > 1):
+        if size > 8 * FEWEST * rows.shape[1]:
+            size //= 2
+        else:
+            size, threads = rows.most_bytes, threads // 2
+        found = cost(rows.limited(size, threads))
+    return found, size, threads
 
 
 def covariance(rows: Rows, k: int) -> Cost:
@@ -93,6 +113,64 @@ def svd(rows: Rows) -> Cost:
     memory = 80 * m * m + (triangle_memory(rows) if n > d else 24 * n * d)
     decompose = Cost(operations, 1, _walk(rows) + operations / (SVD_SHARE * rates().product), memory)
     return decompose if n > d else _sum(_diagonal(rows), decompose)
+
+
+def flipped_scatters(rows: Rows, spectra: int, at_once: int, dtype: np.dtype[Any]) -> Cost:
+    """Spectra of d×d scatters of rows with random signs, so many of them from one pass, and LAPACK's eigenvalues."""
+    d, passes = rows.shape[1], -(-spectra // at_once)
+    seconds = passes * _read(rows) + _flipping(rows, spectra, d, dtype)
+    # Sums in every thread, those that wait and their total; blocks before and after a flip, and the signs.
+    memory = dtype.itemsize * d * d * at_once * (rows.threads + 3) + 24 * d * d + _block_memory(rows, 4)
+    return _sum(_diagonal(rows), Cost(_products(rows, spectra, d), passes, seconds, int(memory)))
+
+
+def flipped_grams(rows: Rows, spectra: int, at_once: int, dtype: np.dtype[Any], strip: int) -> Cost:
+    """The same from n×n inner products, by strips of so many columns of rows in memory."""
+    n, d = rows.shape
+    passes = -(-spectra // at_once)
+    seconds = passes * _walk(rows) + _flipping(rows, spectra, n, dtype)
+    memory = dtype.itemsize * n * n * at_once * (rows.threads + 3) + 24 * n * n + 40 * n * min(strip, d) * rows.threads
+    if not (isinstance(rows, Array) and rows.in_memory):  # tables and files become arrays, sparse rows are turned
+        memory += int(_entry(rows) * n * d)
+    return _sum(_diagonal(rows), Cost(_products(rows, spectra, n), passes, seconds, memory))
+
+
+def flipped_krylov(rows: Rows, spectra: int, k: int) -> Cost:
+    """The largest value of all but one of them by iteration, and k of the last; every step makes the signs again."""
+    one, own = krylov(rows, 1, "covariance", False), krylov(rows, k, "covariance", False)
+    steps = FLAT * ((spectra - 1) * expected_steps(1) + expected_steps(k))
+    seconds = FLAT * ((spectra - 1) * one.seconds + own.seconds) + steps * (_read(rows) + _walk(rows))
+    operations = FLAT * ((spectra - 1) * one.operations + own.operations)
+    return Cost(operations, steps, seconds, own.memory)
+
+
+def holdable(rows: Rows, limit: int) -> bool:
+    """Whether rows that are walked many times should be read into memory for that, where they are not."""
+    size = rows.dtype.itemsize * rows.shape[0] * rows.shape[1]
+    return not rows.sparse and size <= min(HELD, limit // 4)
+
+
+def _edge(order: int) -> float:
+    """Operations for the largest eigenvalue of a dense matrix: by iteration where it is large."""
+    return 4 / 3 * order**3 if order <= LARGE else FLAT * expected_steps(1) * 2.0 * order**2 * block_width(1)
+
+
+def _products(rows: Rows, spectra: int, order: int) -> float:
+    own, copies = 4 / 3 * order**3, (spectra - 1) * _edge(order)
+    return spectra * 1.0 * rows.shape[0] * rows.shape[1] * order + own + copies
+
+
+def _flipping(rows: Rows, spectra: int, order: int, dtype: np.dtype[Any]) -> float:
+    """Seconds that signs, products and eigenvalues take; to flip a block takes about as long as to centre it."""
+    entries = 1.0 * rows.shape[0] * rows.shape[1]
+    rate = rates().narrow if dtype == np.float32 else rates().product
+    own, copies = 4 / 3 * order**3 / rates().reduction, (spectra - 1) * _edge(order)
+    one = 8 * entries / rates().walk + entries * order / rate
+    return spectra * one + own + copies / (rates().reduction if order <= LARGE else rates().thin)
+
+
+def _read(rows: Rows) -> float:
+    return (1 if rows.in_memory else PARSED) * _walk(rows)
 
 
 def triangle_memory(rows: Rows) -> int:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ritz import planner, rank
+from ritz.costs import HELD
 from ritz.linalg import LARGE
 from ritz.memory import format_bytes
 from ritz.moments import Moments, moments
@@ -22,7 +23,6 @@ from ritz.threads import team
 from ritz.triangles import triangular_moments
 
 PATIENCE = 3.0  # seconds, by the planner's table, that a further attempt may take when accuracy is not at stake
-HELD = 1 << 28  # bytes of a file that may be read into memory to be walked again
 CARRIED = 256  # columns up to which the whole scatter costs little beside any solver
 
 
@@ -59,8 +59,13 @@ def _held(rows: Rows, plan: Plan, limit: int) -> Rows:
     size = rows.dtype.itemsize * rows.shape[0] * rows.shape[1]
     if rows.in_memory or plan.passes == 1 or size > HELD or size + plan.memory > limit:
         return rows
-    held = Array(rows.watched(UNWATCHED).map(lambda block: block.copy()), rows.names)
-    return held.watched(rows.watch)
+    return held(rows)
+
+
+def held(rows: Rows) -> Rows:
+    """The same rows, in memory."""
+    array = Array(rows.watched(UNWATCHED).map(lambda block: block.copy()), rows.names)
+    return array.watched(rows.watch)
 
 
 def _walked(rows: Rows, request: Request, plan: Plan) -> Moments:

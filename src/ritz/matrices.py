@@ -79,6 +79,7 @@ def decompose_matrix(
     why: str = "the covariance matrix was given",
 ) -> Decomposition:
     """Fit a principal subspace to a covariance matrix given directly, or by its factor, A·unit²."""
+    rank.check_at_hand(request.n_components, "here are only their moments, or a covariance")
     if request.n_components == "mle" and n_rows is None:
         raise ValueError("n_components='mle' weighs the evidence of the rows; pass n_rows")
     if mean is not None and not request.center:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ritz import costs, rank
+from ritz import costs, flip_plans, rank
 from ritz.costs import Cost
+from ritz.flip_plans import Route
 from ritz.memory import format_bytes, parse_bytes
 from ritz.rows import Rows, as_rows
 from ritz.solvers import SVD, Covariance, Gram, Krylov, Solver
@@ -22,7 +23,6 @@ NARROW_TOL = 5e-7  # accuracy that a subspace found in float32 has
 # Memory, as a share of the data, beyond which a float32 copy of the covariance must save so much time.
 MODEST, FRUGAL = 0.25, 1.3
 GUESS = 64  # components that a share of the variance is expected to take
-FEWEST = 16  # rows of a block, however little memory there is
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,26 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
     covariance: 1 pass, 4.1e+05 operations in float64, ... beside the data
     20 columns are fewer than 1000 rows, so the 20×20 covariance is the smallest matrix that holds the answer
     """
-    rows = as_rows(X)
+    rows, limit = as_rows(X), parse_bytes(memory_limit)
     asked = rank.checked(n_components, *rows.shape)
-    return choose(rows, asked, parse_bytes(memory_limit))
+    if asked != "auto":
+        return choose(rows, asked, limit)
+    k = min(flip_plans.GUESS, *rows.shape)
+    return counted(choose(rows, k, limit), flip_plans.route(rows, limit), f"about {k} components, as a guess")
+
+
+def counted(plan: Plan, route: Route, found: str) -> Plan:
+    """A plan with what it takes to find the number of components beside it."""
+    more = route.cost
+    known = plan.passes is not None and plan.operations is not None
+    return replace(
+        plan,
+        passes=plan.passes + more.passes if known else plan.passes,  # type: ignore[operator]
+        operations=plan.operations + more.operations if known else plan.operations,  # type: ignore[operator]
+        memory=max(plan.memory, more.memory),
+        seconds=plan.seconds + more.seconds,
+        why=f"{plan.why}; {found}: {route.why}",
+    )
 
 
 def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float = 1e-6) -> Plan:
@@ -183,13 +200,7 @@ def _plan(
     k: int | None = None,
 ) -> Plan:
     """The plan of a route, in blocks as large as the limit allows, and fewer threads where that is not enough."""
-    found, size, threads = cost(rows), rows.most_bytes, rows.threads
-    while found.memory > limit and (size > 8 * FEWEST * rows.shape[1] or threads > 1):
-        if size > 8 * FEWEST * rows.shape[1]:
-            size //= 2
-        else:
-            size, threads = rows.most_bytes, threads // 2
-        found = cost(rows.limited(size, threads))
+    found, size, threads = costs.within(rows, cost, limit)
     known = np.isfinite(found.seconds)
     narrow = dense and side == "covariance" and product_dtype(rows) == np.float32
     return Plan(

@@ -10,6 +10,7 @@ from ritz.certificate import Certificate
 from ritz.errors import DataError
 from ritz.moments import Moments
 from ritz.planner import Plan
+from ritz.rank import Choice
 from ritz.sketch import Stream
 from ritz.solvers import ALIASES, Solver, by_name
 from ritz.spectrum import Spectrum, check_tol
@@ -72,6 +73,7 @@ class Decomposition:
     left_out_seen: bool = True  # whether the variance left out stands above rounding
     enough: bool = True  # whether the components reach the share of variance asked for
     moments: Moments | Stream | None = None  # of the rows, where they are whole, or their sketch: what merging needs
+    choice: Choice | None = None  # what decided how many components, where that was left to the rows
 
 
 def check_count(n: int, request: Request) -> None:

@@ -65,6 +65,7 @@ def decompose_stream(found: Moments | Stream, request: Request, name: Callable[[
 
 def _decompose_sketch(found: Stream, request: Request) -> Decomposition:
     _check_sketchable(request, found)
+    rank.check_at_hand(request.n_components, "only a sketch of them was kept")
     n, d = found.shape
     check_count(n, request)
     asked = rank.checked(request.n_components, n, d)

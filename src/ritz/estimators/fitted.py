@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ritz.linalg import squared
+from ritz.linalg import Array, squared
 from ritz.request import Decomposition
+from ritz.subspace import Subspace
 
 # What a fit leaves on an estimator, and what is computed when asked for after partial_fit.
 LEARNED = frozenset(
     {
         *("subspace_", "certificate_", "plan_", "history_", "n_components_", "components_", "mean_", "scale_"),
         *("explained_variance_", "explained_variance_ratio_", "total_variance_", "noise_variance_"),
-        *("n_samples_", "singular_values_", "dual_components_", "_standard_deviations", "_whitening"),
+        *("n_samples_", "singular_values_", "dual_components_", "rank_choice_", "_standard_deviations", "_whitening"),
     }
 )
 
@@ -22,31 +23,42 @@ LEARNED = frozenset(
 def attributes(fitted: Decomposition, dtype: np.dtype[Any]) -> dict[str, Any]:
     """The fitted attributes, scikit-learn's and ours."""
     subspace, found, unit = fitted.subspace, fitted.spectrum, fitted.unit
-    d, k = subspace.axes.shape
-    n, deviations = subspace.n_rows, np.sqrt(found.values) * unit
-    rest = min(d if n is None else n, d) - k
-    ratios = found.values / fitted.total if fitted.total > 0 else np.zeros(k)
+    ratios = found.values / fitted.total if fitted.total > 0 else np.zeros(len(found.values))
     with np.errstate(over="ignore", under="ignore"):
         state = {
-            "subspace_": subspace,
+            **of_subspace(subspace, np.sqrt(found.values) * unit, dtype),
             "certificate_": fitted.certificate,
             "plan_": fitted.plan,
             "history_": found.history_in_units(unit),
+            "explained_variance_ratio_": ratios.astype(dtype),
+            "total_variance_": float(squared(fitted.total, unit)),
+        }
+        if found.dual is not None:
+            state["dual_components_"] = found.dual / unit
+        if fitted.choice is not None:
+            state["rank_choice_"] = fitted.choice
+    return state
+
+
+def of_subspace(subspace: Subspace, deviations: Array, dtype: np.dtype[Any]) -> dict[str, Any]:
+    """The attributes that follow from the model itself and its standard deviations, whose squares may overflow."""
+    d, k = subspace.axes.shape
+    n = subspace.n_rows
+    rest = min(d if n is None else n, d) - k
+    with np.errstate(over="ignore", under="ignore"):
+        state = {
+            "subspace_": subspace,
             "n_components_": k,
             "components_": np.array(subspace.axes.T, dtype=dtype, order="C"),
             "explained_variance_": subspace.variances.astype(dtype),
-            "explained_variance_ratio_": ratios.astype(dtype),
-            "total_variance_": float(squared(fitted.total, unit)),
             "noise_variance_": subspace.left_out / rest if rest > 0 else 0.0,
             "mean_": np.zeros(d) if subspace.mean is None else subspace.mean.copy(),
             "scale_": None if subspace.scale is None else subspace.scale.copy(),
             "_standard_deviations": deviations,
-            "_whitening": np.divide(1.0, deviations, out=np.zeros(k), where=found.values > 0),
+            "_whitening": np.divide(1.0, deviations, out=np.zeros(k), where=deviations > 0),
         }
         if n is not None:
             state |= {"n_samples_": n, "singular_values_": (deviations * np.sqrt(n - subspace.ddof)).astype(dtype)}
-        if found.dual is not None:
-            state["dual_components_"] = found.dual / unit
     return state
 
 
@@ -55,6 +67,11 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
     certificate, plan, subspace = fitted.certificate, fitted.plan, fitted.subspace
     d, k = subspace.axes.shape
     found = []
+    if fitted.choice is not None and not fitted.choice.above:
+        found.append(
+            "no component stands above noise: with random signs the rows have as much variance in one direction; "
+            "n_components='auto' keeps 1, whose direction may mean nothing; see rank_choice_"
+        )
     if not certificate.satisfied:
         why = f"; {fitted.spectrum.note}" if fitted.spectrum.note else ""
         found.append(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ritz import rank
 from ritz.errors import DataError
 from ritz.estimators.seeds import seed
 from ritz.kernels import Kernel, kernel_named
@@ -98,6 +99,7 @@ def _solver(asked: Any) -> str | Solver:
 def _components(asked: Any, n: int) -> int | float | None:
     if asked is None:
         return None
+    rank.check_at_hand(asked, "KernelPCA knows inner products of features, whose signs cannot be flipped")
     if _number(asked):
         if isinstance(asked, Integral) and 1 <= int(asked) <= n:
             return int(asked)
