@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.io
 import scipy.sparse as sp
+from pyarrow import ipc
 
 import ritz
 from file_helpers import SPARSE, WORDS, Trap, X, table, write_h5ad
@@ -323,6 +324,11 @@ def write_market(path, matrix):
     path.write_bytes(gzip.compress(text.getvalue()) if path.suffix == ".gz" else text.getvalue())
 
 
+def write_arrow(path, new):
+    with new(str(path), table().schema) as writer:
+        writer.write_table(table(X[:60]), max_chunksize=25)
+
+
 WRITERS = {
     "x.npy": lambda path: np.save(path, X[:60]),
     "x.npz": lambda path: np.savez_compressed(path, X[:60]),
@@ -333,6 +339,8 @@ WRITERS = {
     "sparse.mtx.gz": lambda path: write_market(path, SPARSE.tocoo()),
     "x.parquet": lambda path: pq.write_table(table(X[:60]), path, row_group_size=25, write_page_checksum=True),
     "v.parquet": lambda path: pq.write_table(pa.table({"v": list(X[:60])}), path, write_page_checksum=True),
+    "x.arrow": lambda path: write_arrow(path, ipc.new_file),
+    "s.arrow": lambda path: write_arrow(path, ipc.new_stream),
     "x.h5": write_hdf5,
     "x.h5ad": lambda path: write_h5ad(path, SPARSE, WORDS),
 }

@@ -48,7 +48,6 @@ class Rows(Columns, ABC):
     transposed: bool = False  # whether products with few columns keep a transpose in memory
     density: float = 1.0  # share of the entries that are stored
     origin: tuple[Any, ...] = ()  # of files: their names, sizes and times of change
-    about: str = ""  # what was found out about the source, for people
     watch: Watch = UNWATCHED
 
     @classmethod
@@ -72,7 +71,7 @@ class Rows(Columns, ABC):
         self,
         f: Callable[[Iterable[Any]], Partial],
         combine: Callable[[Partial, Partial], Partial],
-        beside: Block | None = None,
+        beside: Block | range | None = None,
         thin: bool = False,
         whole: bool = False,
         least: int = 1,
@@ -80,10 +79,10 @@ class Rows(Columns, ABC):
         """combine(… combine(f(run₀), f(run₁)) …), where a run is an iterator over consecutive blocks.
 
         `f` sees whole runs so that it can accumulate in place; from outside it is pure. With `beside`, an array of
-        n rows, a run yields pairs: a block and the rows of `beside` that stand next to it. Partial results that are
-        `thin`, d×b with few columns, cost nothing to combine: blocks are smaller and runs more. With `whole` there is
-        one run, of the largest blocks that memory allows, and `f` may use the cores itself. Runs of fewer rows than
-        `least` are not worth a partial result.
+        n rows or range(n), a run yields pairs: a block and what stands next to its rows, or their numbers. Partial
+        results that are `thin`, d×b with few columns, cost nothing to combine: blocks are smaller and runs more. With
+        `whole` there is one run, of the largest blocks that memory allows, and `f` may use the cores itself. Runs of
+        fewer rows than `least` are not worth a partial result.
         """
         most = max(1, self.most_bytes // (8 * self.shape[1]))
         step = most if whole else self.thin_rows if thin else self.block_rows
@@ -237,6 +236,14 @@ class Rows(Columns, ABC):
         j = self.position(key)
         return self.map(lambda block: np.asarray(dense(block[:, [j]])[:, 0]))
 
+    def cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+        """Several columns as `column` gives them, in as few readings as the source allows."""
+        return {key: self.column(key) for key in keys}
+
+    def peek(self, keys: Iterable[Any], count: int) -> dict[Any, NDArray[Any]]:
+        """About so many values from the beginning of several columns, without reading all where that can be avoided."""
+        return {key: values[:count] for key, values in self.cells(keys).items()}
+
     def watched(self, watch: Watch) -> Self:
         """The same rows, with someone who sees every pass."""
         watched = copy(self)
@@ -262,7 +269,7 @@ class Rows(Columns, ABC):
         n, step = self.shape[0], self.block_rows
         return [(i, min(i + step, n)) for i in range(0, n, step)]
 
-    def _blocks(self, start: int, stop: int, step: int, beside: Block | None) -> Iterator[Any]:
+    def _blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:
         """Blocks of at most `step` rows, about equal: a small one at the end would cost as many calls."""
         count = -(-(stop - start) // step)
         for i, j in pairwise(start + (stop - start) * part // count for part in range(count + 1)):

@@ -24,9 +24,10 @@ class Chosen(Rows):
         kept: NDArray[np.intp] | None = None,
         fill: NDArray[np.floating] | None = None,
     ) -> None:
-        self._base, self._columns, self.kept, self._fill = base, columns, kept, fill
+        self._base, self._columns, self._kept, self._fill = base, columns, kept, fill
         self.shape = (base.shape[0] if kept is None else len(kept), len(columns))
-        self.dtype, self.about, self.in_memory = base.dtype, base.about, base.in_memory
+        self.dtype, self.in_memory = base.dtype, base.in_memory
+        self.inherit(base, kept)
         self.names = None if base.names is None else tuple(base.names[j] for j in columns)
 
     @classmethod
@@ -34,11 +35,18 @@ class Chosen(Rows):
         return False  # made by `read` alone
 
     def block(self, start: int, stop: int) -> Block:
-        kept = self.kept
+        kept = self._kept
         return self._finish(self._base.block(start, stop) if kept is None else self._base.take(kept[start:stop]))
 
     def take(self, indices: NDArray[np.integer]) -> Block:
-        return self._finish(self._base.take(indices if self.kept is None else self.kept[indices]))
+        return self._finish(self._base.take(indices if self._kept is None else self._kept[indices]))
+
+    def column(self, key: Any) -> NDArray[Any]:
+        """A column of the source, also one that was not chosen; all of its rows, as `kept` counts them."""
+        return self._base.column(key)
+
+    def cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+        return self._base.cells(keys)
 
     @property
     def reading(self) -> int:
@@ -54,7 +62,7 @@ class Chosen(Rows):
         return min(self._base.threads, self.most_threads)
 
     def sample(self, size: int) -> Block:
-        return self._finish(self._base.sample(size)) if self.kept is None else super().sample(size)
+        return self._finish(self._base.sample(size)) if self._kept is None else super().sample(size)
 
     def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
         return self._among_kept(self._base._runs(step, least, most))
@@ -64,19 +72,19 @@ class Chosen(Rows):
 
     def _among_kept(self, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """Runs of rows of the base as runs of the rows that are kept."""
-        if self.kept is None:
+        if self._kept is None:
             return runs
-        ends = np.searchsorted(self.kept, [runs[0][0], *(stop for _, stop in runs)])
+        ends = np.searchsorted(self._kept, [runs[0][0], *(stop for _, stop in runs)])
         return [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
 
-    def _blocks(self, start: int, stop: int, step: int, beside: Block | None) -> Iterator[Any]:
+    def _blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:
         for block, at in self._kept_blocks(start, stop, step):
             piece = self._finish(block)
             yield piece if beside is None else (piece, beside[at : at + len(piece)])
 
     def _kept_blocks(self, start: int, stop: int, step: int) -> Iterator[tuple[Block, int]]:
         """Blocks of the rows kept, and where they begin among them."""
-        kept = np.arange(start, stop) if self.kept is None else self.kept[start:stop]
+        kept = np.arange(start, stop) if self._kept is None else self._kept[start:stop]
         at, row = start, int(kept[0])
         for block in self._base._blocks(row, int(kept[-1]) + 1, step, None):
             here = kept[at - start : np.searchsorted(kept, row + len(block))] - row

@@ -22,11 +22,19 @@ def select(rows: Rows, columns: Iterable[Any] | None, label: Any, missing: str) 
     if isinstance(label, list | tuple):
         raise TypeError(f"label={label!r} must name one column, which is kept aside; leave others out with columns=")
     label = None if label is None else rows.resolved(label)
+    _announce_names(rows)
     if columns is None:
         _announce(rows, label)
     without = [] if label is None or label in rows.left_out else [label]
     chosen = choose(rows, columns, without, missing)
     return chosen if label is None else chosen.labelled(rows, label)
+
+
+def _announce_names(rows: Rows) -> None:
+    """Warn of columns that are called otherwise than in the file."""
+    told = [f"{found!r} is now {name!r}" for found, name in rows.renamed if name not in rows.left_out]
+    if told:
+        warnings.warn(f"column names repeat or are empty: {', '.join(told[:5])}", ColumnWarning, stacklevel=5)
 
 
 def _announce(rows: Rows, label: Any) -> None:
@@ -36,7 +44,7 @@ def _announce(rows: Rows, label: Any) -> None:
         shown = ", ".join(f"{name!r} ({what})" for name, what in list(left_out.items())[:5])
         more = ", …" if len(left_out) > 5 else ""
         warnings.warn(f"columns left out: {shown}{more}; only numbers are decomposed", ColumnWarning, stacklevel=5)
-    for j in _row_numbers(rows.with_gaps()):
+    for j in row_numbers(rows.with_gaps()):
         if label not in (j, None if rows.names is None else rows.names[j]):
             warnings.warn(
                 f"column {rows.name(j)} looks like a row number; if it is one, pass columns= without it, or label=",
@@ -45,7 +53,7 @@ def _announce(rows: Rows, label: Any) -> None:
             )
 
 
-def _row_numbers(rows: Rows) -> list[int]:
+def row_numbers(rows: Rows) -> list[int]:
     """Columns of a table that count its rows."""
     if not isinstance(rows, Streamed) or not rows.tabular or rows.shape[0] < FEWEST:
         return []

@@ -104,7 +104,7 @@ def _detected(encoding: str, mark: bool, text: str, where: str, whole: bool, tab
     numeric, empty = zip(*kinds, strict=True)
     if header and len(first) < width:  # R leaves the names of rows unnamed; others end every row with a separator
         first = [*first, ""] if empty[-1] else ["", *first]
-    names = _told_apart([cell.strip() for cell in first]) if header else None
+    names = told_apart([cell.strip() for cell in first]) if header else None
     renamed = tuple((cell, name) for cell, name in zip(first, names or (), strict=False) if cell.strip() != name)
     lines_of_header = 1 + sum(cell.count("\n") for cell in first) if header else 0
     skipped += lines_of_header + _blank_before(lines, header)
@@ -235,7 +235,7 @@ def _width(rows: list[list[str]], named: int, where: str) -> int:
     return width
 
 
-def _told_apart(cells: list[str]) -> tuple[str, ...]:
+def told_apart(cells: list[str]) -> tuple[str, ...]:
     """Names of all columns, with numbers behind those that repeat and in place of those that are empty."""
     names: dict[str, None] = {}
     for j, cell in enumerate(cells):

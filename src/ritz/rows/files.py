@@ -24,6 +24,7 @@ FORMATS = {
     ".npz": "ritz.rows.npy:open_npz",
     ".parquet": "ritz.rows.parquet:open_parquet",
     ".pq": "ritz.rows.parquet:open_parquet",
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "ritz.rows.arrow:open_arrow"),
     **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.hdf5:open_hdf5"),
     ".zarr": "ritz.rows.stored:open_zarr",
     ".mtx": "ritz.rows.market:open_market",
@@ -50,8 +51,9 @@ def read(
     ----------
     path : .npy, mapped into memory; .npz with one array or a sparse matrix; .csv, .tsv, .txt, also .gz, .zst or .bz2,
         whose separator, decimal sign, header and encoding are found and shown by ``repr``; .parquet, or a folder of
-        such files, with numbers in columns or vectors in one column; .h5, .h5ad and .zarr with one matrix; .mtx, or a
-        folder as 10x pipelines write it, turned to cells by genes
+        such files, and .arrow, .feather or .ipc, be it a file or a stream, with numbers in columns or vectors in one
+        column; .h5, .h5ad and .zarr with one matrix; .mtx, or a folder as 10x pipelines write it, turned to cells by
+        genes
     columns : names or positions of the columns to use; by default all that hold numbers, the others with a warning
     label : a column that is kept aside, numbers or text; its values are the ``labels`` of the rows
     transpose : whether the samples are the columns of the file; text is then taken for the names of the columns
@@ -67,16 +69,28 @@ def read(
     ...     PCA(1).fit(read(f"{folder}/x.npy")).explained_variance_.round(4)
     array([10.301])
     """
+    columns = None if columns is None else _listed(columns)
+    rows = opened(path, transpose)
+    chosen = select(rows, columns, label, missing)
+    chosen.origin = (rows.origin[0], columns, label, transpose, missing)
+    return chosen
+
+
+def opened(path: str | PathLike[str], transpose: bool = False) -> Rows:
+    """A file as it is, before anything is chosen from it: all columns that hold numbers, and no word about the others.
+
+    What the others are stands in ``left_out``, the names of all of them in ``keys``, and how the file was understood
+    in ``about``. `select` chooses from these rows as `read` does.
+    """
     from ritz.rows import as_rows
 
-    path, columns = Path(path), None if columns is None else _listed(columns)
+    path = Path(path)
     module, name = _opener(path).split(":")
     with _naming(path):
-        opened = getattr(import_module(module), name)(path)
-        rows = as_rows(_turned(opened) if transpose else opened)
-    chosen = select(rows, columns, label, missing)
-    chosen.origin = (_state(path), columns, label, transpose, missing)
-    return chosen
+        source = getattr(import_module(module), name)(path)
+        rows = as_rows(_turned(source) if transpose else source)
+    rows.origin = (_state(path), None, None, transpose, "error")
+    return rows
 
 
 def _state(path: Path) -> tuple[Any, ...]:
@@ -90,13 +104,15 @@ def _listed(columns: Any) -> list[Any]:
     return [columns] if isinstance(columns, str | int | np.integer) else list(columns)
 
 
-def _turned(opened: Any) -> Any:
+def _turned(source: Any) -> Any:
     """Columns as rows. What can only be read by rows is read into memory, if it fits."""
-    if hasattr(opened, "T"):
-        return opened.T
-    n, d = opened.shape
-    check_fits(opened.dtype.itemsize * n * d, f"{n} rows of {d} numbers, to be transposed,")
-    return Array(opened.map(lambda block: block.copy()).T, _names_of_rows(opened))
+    if hasattr(source, "T"):
+        return source.T
+    n, d = source.shape
+    check_fits(source.dtype.itemsize * n * d, f"{n} rows of {d} numbers, to be transposed,")
+    turned = Array(source.map(lambda block: block.copy()).T, _names_of_rows(source))
+    turned.about = source.about
+    return turned
 
 
 def _names_of_rows(rows: Rows) -> tuple[str, ...] | None:
@@ -108,7 +124,7 @@ def _names_of_rows(rows: Rows) -> tuple[str, ...] | None:
     return names if len(set(names)) == len(names) else None
 
 
-def _suffix(path: Path) -> str:
+def suffix_of(path: Path) -> str:
     """The end of the name that tells the format, whatever compressed it."""
     outer, inner = path.suffix.lower(), Path(path.stem).suffix.lower()
     return inner if inner in PACKED.get(outer, ()) else outer
@@ -120,7 +136,7 @@ def _opener(path: Path) -> str:
 
     if not path.exists():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
-    suffix = _suffix(path)
+    suffix = suffix_of(path)
     if path.is_dir():
         if is_10x(path):
             return "ritz.rows.market:open_10x"

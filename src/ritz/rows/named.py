@@ -13,20 +13,45 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 
 
+def order_of(names: list[Any], expected: list[Any], where: str) -> NDArray[np.intp] | None:
+    """Where the expected columns stand among those that are there; None where they are the same in the same order.
+
+    Examples
+    --------
+    >>> order_of(["b", "a"], ["a", "b"], "the file")
+    array([1, 0])
+    """
+    if names == expected:
+        return None
+    places = {name: j for j, name in enumerate(names)}
+    lacking = [name for name in expected if name not in places]
+    if lacking:
+        shown = ", ".join(map(repr, lacking[:20])) + (", …" if len(lacking) > 20 else "")
+        raise DataError(f"{where} lacks {len(lacking)} of {len(expected)} columns: {shown}")
+    return np.array([places[name] for name in expected], np.intp)
+
+
 class Columns:
     """What rows know of their columns."""
 
     shape: tuple[int, int]
+    about: str = ""  # what was found out about the source, for people
     column: Any  # all values of one of them
     names: tuple[Any, ...] | None = None
     keys: tuple[Any, ...] | None = None  # of all columns of the source, where some are left out
     _labels: Callable[[], NDArray[Any]] | None = None
     kept: NDArray[np.intp] | None = None  # which rows of a larger source these are
+    renamed: tuple[tuple[str, str], ...] = ()  # names that the source repeats or leaves empty, and what they became
     left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source that are no numbers, and what they are
 
     def some(self, columns: NDArray[np.intp]) -> Self | None:
         """The same rows with some of the columns, where the source need not read the others."""
         return None
+
+    def inherit(self, source: Columns, kept: NDArray[np.intp] | None = None) -> None:
+        """What is known of the source that these rows were chosen from; `kept` says which of its rows they are."""
+        self.keys, self.left_out, self.renamed, self.about = source.keys, source.left_out, source.renamed, source.about
+        self.kept = source.kept if kept is None else kept if source.kept is None else source.kept[kept]
 
     def resolved(self, key: Any) -> Any:
         """The name of a column that may be known by its position in the source, which counts those left out too."""

@@ -52,7 +52,7 @@ class Mapped(Array):
             self._advise("MADV_DONTNEED", 0, self.shape[0])
         return out
 
-    def _blocks(self, start: int, stop: int, step: int, beside: Block | None) -> Iterator[Any]:
+    def _blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:
         at = start
         for block in super()._blocks(start, stop, step, beside):
             size = len(block if beside is None else block[0])

@@ -63,7 +63,14 @@ class Sparse(Entries):
 
     def some(self, columns: NDArray[np.intp]) -> Sparse:
         """Some of the columns."""
-        return Sparse(self._X[:, columns], None if self.names is None else tuple(self.names[j] for j in columns))
+        names = None if self.names is None else tuple(self.names[j] for j in columns)
+        return self._of_these(self._X[:, columns], names)
+
+    def _of_these(self, X: Any, names: tuple[Any, ...] | None, kept: NDArray[np.intp] | None = None) -> Sparse:
+        """A matrix that was made of this one."""
+        made = Sparse(X, names)
+        made.inherit(self, kept)
+        return made
 
     def complete(self) -> Sparse:
         """The rows in which nothing that is stored is missing."""
@@ -74,9 +81,7 @@ class Sparse(Entries):
         if not len(broken):
             return self
         kept = np.delete(np.arange(self.shape[0]), broken)
-        complete = Sparse(self._X[kept], self.names)
-        complete.kept = kept
-        return complete
+        return self._of_these(self._X[kept], self.names, kept)
 
     def filled(self) -> Sparse:
         """The rows with the mean of its column in place of what is missing; entries that are not stored count as 0."""
@@ -90,7 +95,7 @@ class Sparse(Entries):
             empty = int(np.argmin(count))
             raise DataError(f"missing='mean', but column {self.name(empty)} has no value at all; leave it out")
         values = np.where(gaps, (total / count)[places], self._X.data).astype(self.dtype)
-        return Sparse(type(self._X)((values, places, self._X.indptr), shape=self.shape), self.names)
+        return self._of_these(type(self._X)((values, places, self._X.indptr), shape=self.shape), self.names)
 
     def block(self, start: int, stop: int) -> Block:
         return _rows_of(self._X, start, stop)

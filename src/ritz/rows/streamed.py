@@ -70,7 +70,7 @@ class Streamed(Rows):
     def _pieces(self) -> list[tuple[int, int]]:
         return [(int(a), int(b)) for a, b in pairwise(self.edges)]
 
-    def _blocks(self, start: int, stop: int, step: int, beside: Block | None) -> Iterator[Any]:
+    def _blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:
         first = int(np.searchsorted(self.edges, start, side="right")) - 1
         for part in range(first, len(self.edges) - 1):
             at = int(self.edges[part])

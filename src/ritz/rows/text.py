@@ -1,14 +1,8 @@
-"""CSV and its relatives: parsed by pyarrow with all cores, part by part, types fixed beforehand.
-
-Every cell is parsed as a line of its own: the separators of a part are turned into line ends, and one column of numbers
-comes out, row after row. That is quicker than parsing columns, of which every one has a price of its own.
-"""
+"""CSV and its relatives: parsed by pyarrow with all cores, part by part, types fixed beforehand."""
 
 from __future__ import annotations
 
-import re
-import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -17,18 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz import threads
-from ritz.errors import ColumnWarning, DataError
+from ritz.errors import DataError
 from ritz.rows.base import Block
-from ritz.rows.dialect import MISSING, Dialect, detect, fields, is_missing, is_number
-from ritz.rows.lines import PART_BYTES, QUOTE, Lines, Piece, first_lines, quoted
+from ritz.rows.dialect import Dialect, detect, fields, is_missing, is_number
+from ritz.rows.lines import PART_BYTES, Lines, Piece, first_lines
+from ritz.rows.parsing import Ragged, numbers, squeezed, words
 from ritz.rows.streamed import Streamed
-
-ZERO, NEWLINE = b"0"[0], b"\n"[0]
-BLANKS = re.compile(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)")
-RUNS = re.compile(rb'("[^"]*")|[ \t]+')
-UNUSED = "\x1f"  # a character that no cell holds, for columns of cells
-WHOLE = 1 << 30  # bytes that pyarrow may take for one block: all of a part
-SOME = 1 << 18  # for cells: what is parsed stays in cache, and a cell is no longer than that
 
 
 def open_text(path: Path) -> Text:
@@ -70,9 +58,7 @@ class Text(Streamed):
         self._picked = [j for j, key in enumerate(keys) if key not in self.left_out]
         if not self._picked:
             raise DataError(f"no column of {self._path} holds numbers; the text was read as {dialect}")
-        told = [f"{cell!r} is now {name!r}" for cell, name in dialect.renamed if name not in self.left_out]
-        if told:
-            warnings.warn(f"column names repeat or are empty: {', '.join(told[:5])}", ColumnWarning, stacklevel=6)
+        self.renamed = dialect.renamed
         if dialect.names or self.left_out:
             self.names = tuple(keys[j] for j in self._picked)
 
@@ -94,16 +80,17 @@ class Text(Streamed):
         at, end = self.edges[part : part + 2]
         for values in [self._values(self._lines.part(part))] if self._lines.plain else self._ahead():
             at += len(values)
-            if at > end or (self._lines.plain and at < end):  # before anyone works with rows that are not there
-                raise DataError(
-                    f"{self._path} was counted as {end} rows up to here, but parsed as {at}; did it change?"
-                )
+            self._check_count(at, end, self._lines.plain)
             yield from (values[i : i + step] for i in range(0, len(values), step))
 
     def head(self, part: int, count: int) -> Block:
+        return self._values(self._beginning(part, count))[:count]
+
+    def _beginning(self, part: int, count: int) -> Piece:
+        """At least so many rows from the beginning of a part, if it has them."""
         piece = self._lines.part(part) if self._lines.plain else next(self._lines.pieces())
         ends = self._lines.ends(piece.text)[: 2 * count]  # some lines may be blank
-        return self._values(Piece(piece.text[: int(ends[-1]) + 1], piece.line))[:count]
+        return Piece(piece.text[: int(ends[-1]) + 1], piece.line)
 
     def some(self, columns: NDArray[np.intp]) -> Text:
         some = copy(self)
@@ -113,21 +100,40 @@ class Text(Streamed):
         return some
 
     def column(self, key: Any) -> NDArray[Any]:
-        import pyarrow as pa
+        return self.cells([key])[key]
 
+    def cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+        found = self._columns(keys, self._lines.pieces())
+        for values in found.values():
+            self._check_count(len(values), self.shape[0], True)
+        return found
+
+    def peek(self, keys: Iterable[Any], count: int) -> dict[Any, NDArray[Any]]:
+        found = self._columns(keys, iter([self._beginning(0, count)]))
+        return {key: values[:count] for key, values in found.items()}
+
+    def _columns(self, keys: Iterable[Any], pieces: Iterator[Piece]) -> dict[Any, NDArray[Any]]:
+        """Columns, numbers or text, out of some pieces."""
+        places = {key: self._place(key) for key in keys}
+        texts = sorted({j for j in places.values() if self.keys[j] in self.left_out})
+        rest = sorted(set(places.values()) - set(texts))
+
+        def columns(piece: Piece) -> dict[int, NDArray[Any]]:
+            found = dict(zip(texts, self._parsed(words, piece, texts, []), strict=True)) if texts else {}
+            return found | dict(zip(rest, self._parsed(numbers, piece, rest, rest).T, strict=True)) if rest else found
+
+        parts = list(threads.ordered(columns, pieces, self.threads)) if places else []
+        return {key: np.concatenate([part[j] for part in parts]) for key, j in places.items()}
+
+    def _check_count(self, at: int, end: int, complete: bool) -> None:
+        """Rows that were parsed are those that were counted, before anyone works with rows that are not there."""
+        if at > end or (complete and at < end):
+            raise DataError(f"{self._path} was counted as {end} rows up to here, but parsed as {at}; did it change?")
+
+    def _place(self, key: Any) -> int:
+        """Where a column stands in the file, whether it holds numbers or not and whether it was chosen or not."""
         key = self.resolved(key)
-        if key not in self.left_out:
-            return self.some(np.array([self.position(key)])).map(lambda block: block[:, 0].copy())
-        j = self.keys.index(key)
-
-        def cells(piece: Piece) -> NDArray[Any]:
-            try:
-                column = self._table(self._tidy(piece.text), [j], pa.binary()).column(0)
-            except pa.ArrowException as error:
-                raise self._explained(piece, error, []) from error
-            return np.array([_decoded(cell).strip() for cell in column.to_pylist()], object)
-
-        return np.concatenate(list(threads.ordered(cells, self._lines.pieces(), self.threads)))
+        return self.keys.index(key) if key in self.keys else self._picked[self.position(key)]
 
     def _ahead(self) -> Iterator[Block]:
         """All parts in order, while the next ones are being parsed."""
@@ -135,85 +141,22 @@ class Text(Streamed):
 
     def _values(self, piece: Piece) -> Block:
         """The numbers in a text, NaN where they are missing."""
+        return self._parsed(numbers, piece, self._picked, self._picked)
+
+    def _parsed(self, parse: Any, piece: Piece, columns: list[int], certain: list[int]) -> Any:
+        """What `parse` makes of some columns, of which those that are `certain` hold numbers."""
         from pyarrow import ArrowException
 
-        text = self._tidy(piece.text)
         try:
-            values = self._cells(text)
-            return self._columns(text) if values is None else values
-        except (ArrowException, _Ragged) as error:
-            raise self._explained(piece, error, self._picked) from error
+            return parse(self._tidy(piece.text), self.dialect, columns)
+        except (ArrowException, Ragged) as error:
+            raise self._explained(piece, error, certain) from error
 
     def _tidy(self, text: bytes) -> bytes:
         """The text without blank lines, with one separator where there was a run of blanks, and usual line ends."""
         text = self._lines.without_blank(text)
         text = text.replace(b"\r", b"\n") if self.dialect.newline == "\r" else text
-        if self.dialect.runs:
-            text = BLANKS.sub(b"", RUNS.sub(lambda run: run.group(1) or b" ", text))
-        return text
-
-    def _cells(self, text: bytes) -> Block | None:
-        """Every cell as a line of one column; None where quotes hold what separates cells elsewhere."""
-        import pyarrow as pa
-        from pyarrow import csv
-
-        width, dialect = len(self.dialect.numeric), self.dialect
-        codes = np.frombuffer(text, np.uint8)
-        separators, ends = codes == ord(dialect.separator), codes == NEWLINE
-        stops = separators | ends
-        if QUOTE in text and (quoted(codes) & stops).any():
-            return None
-        places = np.flatnonzero(stops)
-        if len(places) % width or not _rectangular(ends[places].reshape(-1, width)):
-            raise _Ragged
-        cells = codes - separators * np.uint8((ord(dialect.separator) - NEWLINE) % 256)
-        if QUOTE in text:
-            cells[codes == QUOTE] = ord(" ")
-        _overwrite(cells, places, [j for j, numeric in enumerate(dialect.numeric) if not numeric], width)
-        read = csv.ReadOptions(use_threads=False, block_size=SOME, column_names=["0"])
-        parse = csv.ParseOptions(quote_char=False, delimiter=UNUSED, ignore_empty_lines=False)
-        convert = self._convert([0], pa.float64())
-        try:
-            column = csv.read_csv(pa.BufferReader(cells), read, parse, convert).column(0)
-        except pa.ArrowInvalid:  # a column that nobody asked for is broken, or a gap is made of blanks
-            _overwrite(cells, places, sorted(set(range(width)) - set(self._picked)), width)
-            trimmed = BLANKS.sub(b"", cells.tobytes())
-            column = csv.read_csv(pa.BufferReader(trimmed), read, parse, convert).column(0)
-        if len(column) != len(places):  # pyarrow takes a carriage return inside a line for its end
-            raise _Ragged
-        values = column.to_numpy(zero_copy_only=False).reshape(-1, width)
-        return values if len(self._picked) == width else values[:, self._picked]
-
-    def _columns(self, text: bytes) -> Block:
-        """The numbers column by column, as pyarrow finds cells."""
-        import pyarrow as pa
-
-        table = self._table(text, self._picked, pa.float64())
-        block = np.empty((table.num_rows, len(self._picked)))
-        for j, column in enumerate(table.columns):
-            block[:, j] = column.to_numpy()
-        return block
-
-    def _table(self, text: bytes, columns: list[int], kind: Any) -> Any:
-        import pyarrow as pa
-        from pyarrow import csv
-
-        names = [str(j) for j in range(len(self.dialect.numeric))]
-        read = csv.ReadOptions(use_threads=False, block_size=WHOLE, column_names=names)
-        parse = csv.ParseOptions(delimiter=self.dialect.separator, newlines_in_values=True)
-        return csv.read_csv(pa.BufferReader(text), read, parse, self._convert(columns, kind))
-
-    def _convert(self, columns: list[int], kind: Any) -> Any:
-        from pyarrow import csv
-
-        names = [str(j) for j in columns]
-        return csv.ConvertOptions(
-            column_types=dict.fromkeys(names, kind),
-            include_columns=names,
-            null_values=list(MISSING),
-            decimal_point=self.dialect.decimal,
-            check_utf8=False,
-        )
+        return squeezed(text) if self.dialect.runs else text
 
     def _explained(self, piece: Piece, error: Exception, columns: list[int]) -> DataError:
         """Where the text first departs from the dialect."""
@@ -236,30 +179,3 @@ class Text(Streamed):
 
     def _name(self, j: int) -> str:
         return repr(self.keys[j])
-
-
-def _decoded(cell: bytes) -> str:
-    """Text that was taken for UTF-8 by the beginning of the file."""
-    try:
-        return cell.decode("utf-8")
-    except UnicodeDecodeError:
-        return cell.decode("cp1252", "replace")
-
-
-class _Ragged(Exception):
-    """A row has more or fewer cells than the table."""
-
-
-def _rectangular(ends: NDArray[np.bool_]) -> bool:
-    """Whether the last cell of every row ends a line, and no other does."""
-    return bool(ends[:, -1].all()) and int(np.count_nonzero(ends)) == len(ends)
-
-
-def _overwrite(cells: NDArray[np.uint8], places: NDArray[np.intp], columns: list[int], width: int) -> None:
-    """Zeros over the text of columns that are to be parsed but not used."""
-    for j in columns:
-        stops = places[j::width]
-        starts = np.concatenate([[-1], places])[j::width][: len(stops)] + 1
-        lengths = stops - starts
-        offsets = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        cells[np.repeat(starts, lengths) + offsets] = ZERO
