@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import ritz
 from helpers import sine
-from ritz import PCA, AccuracyWarning, DataError, merge
+from ritz import PCA, AccuracyWarning, DataError, compare, merge
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((600, 8)) * [9, 7, 5, 3, 2, 1, 0.5, 0.1] + 50.0
@@ -189,7 +189,7 @@ def test_merge_in_any_order():
         (PCA(2, scale=True).fit(X), DataError, "model 1 has scale=True, model 0 has scale=False"),
         (PCA(2, center=False).fit(X), DataError, "center=False"),
         (PCA(2, ddof=0).fit(X), DataError, "ddof=0"),
-        (PCA(2).fit(pd.DataFrame(X, columns=list("abcdefgh"))), DataError, "'a' instead of None"),
+        (PCA(2).fit(pd.DataFrame(X, columns=list("abcdefgh"))), DataError, "only one of model 0 and model 1 knows"),
         (PCA(2), Exception, "not fitted"),
         (PCA(2).fit(RNG.standard_normal((40, 2000))), DataError, "carries no moments"),
         ("PCA", TypeError, "model 1 is a str"),
@@ -265,3 +265,23 @@ def test_constant_columns_of_sparse_batches_are_named():
         pca.partial_fit(sp.csr_array(part))
     with pytest.raises(DataError, match=r"constant \(to rounding\): 0"):
         pca.transform(data)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"svd_solver": "svd"}, {"scale": True}, {"memory_limit": "3MB"}])
+def test_models_of_the_same_columns_in_another_order_merge(parameters):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((90, 600)) * 0.99 ** np.arange(600), columns=[f"c{j}" for j in range(600)])
+    shuffled = X[list(rng.permutation(X.columns))]
+    merged = merge([PCA(3, **parameters).partial_fit(X[:40]), PCA(3, **parameters).partial_fit(shuffled[40:])])
+    straight = merge([PCA(3, **parameters).partial_fit(X[:40]), PCA(3, **parameters).partial_fit(X[40:])])
+    assert list(merged.feature_names_in_) == list(X.columns)
+    assert np.abs(compare(merged, straight)).max() < 1e-6
+    assert np.allclose(merged.explained_variance_, straight.explained_variance_, rtol=1e-10)
+
+
+def test_columns_of_models_are_compared_by_name():
+    X = pd.DataFrame(np.random.default_rng(0).standard_normal((50, 4)) * [4, 3, 2, 1], columns=list("abcd"))
+    model = PCA(2).fit(X)
+    assert compare(model, PCA(2).fit(X[list("dcba")])).max() < 1e-7
+    with pytest.raises(DataError, match="the second model lacks 1 of 4 columns: 'd'"):
+        compare(model, PCA(2).fit(X.rename(columns={"d": "e"})))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg import Array, orthonormalise, svd
+from ritz.rows.named import order_of
 from ritz.spectrum import Spectrum
 from ritz.subspace import Subspace
 
@@ -17,7 +18,8 @@ def compare(a: Any, b: Any) -> Array:
 
     Parameters
     ----------
-    a, b : fitted PCA, Subspace, Spectrum, or (d, k) arrays whose columns span the subspace
+    a, b : fitted PCA, Subspace, Spectrum, or (d, k) arrays whose columns span the subspace; columns that both models
+        know by name may stand in different orders
 
     Examples
     --------
@@ -28,6 +30,10 @@ def compare(a: Any, b: Any) -> Array:
     A, B = _columns(a), _columns(b)
     if len(A) != len(B):
         raise DataError(f"the subspaces live in {len(A)} and {len(B)} dimensions; only equal ones compare")
+    ours, theirs = (getattr(model, "feature_names_in_", None) for model in (a, b))
+    if ours is not None and theirs is not None:
+        order = order_of(list(theirs), list(ours), "the second model")
+        B = B if order is None else B[order]
     if A.shape[1] < B.shape[1]:
         A, B = B, A
     cosines = np.clip(svd(A.T @ B)[1], 0.0, 1.0)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg import Array, column_squares, gamma, triangle, triangle_terms
@@ -107,6 +108,13 @@ class Moments:
         scatter = self.scatter * (ratio**2 if self.scatter.ndim == 1 else np.outer(ratio, ratio))
         R = None if self.triangle is None else self.triangle * ratio
         return replace(self, scatter=scatter, sizes=sizes, unit=unit, triangle=R)
+
+    def reordered(self, order: NDArray[np.intp]) -> Moments:
+        """The same moments of columns in another order."""
+        parts = {name: getattr(self, name)[order] for name in ("shift", "delta", "unit", "sizes")}
+        scatter = self.scatter[order] if self.scatter.ndim == 1 else self.scatter[np.ix_(order, order)]
+        R = None if self.triangle is None else self.triangle[:, order]
+        return replace(self, scatter=scatter, triangle=R, **parts)
 
     def formed(self) -> Moments:
         """The same moments with the whole scatter instead of its triangle."""

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg import UNIT, Array, eigh_descending, gamma, times
@@ -111,6 +112,11 @@ class Sketch:
         turning = 2 * gamma(p + 8) * float(np.sqrt(np.count_nonzero(kept) * size * largest))
         lost = self.lost + delta
         return replace(self, pieces=pieces, lost=lost, rounding=self.rounding + 2 * noise + turning + UNIT * lost)
+
+    def reordered(self, order: NDArray[np.intp]) -> Sketch:
+        """The same of columns in another order."""
+        pieces = tuple(piece[:, order] for piece in self.pieces)
+        return replace(self, moments=self.moments.reordered(order), pieces=pieces)
 
     def _rescaled(self, unit: float) -> Sketch:
         """The same in another unit."""
@@ -211,6 +217,11 @@ class Stream:
         for piece in other.waiting:
             both = both.add(as_rows(piece))
         return both
+
+    def reordered(self, order: NDArray[np.intp]) -> Stream:
+        """The same of columns in another order."""
+        sketch = None if self.sketch is None else self.sketch.reordered(order)
+        return replace(self, sketch=sketch, waiting=tuple(piece[:, order] for piece in self.waiting))
 
     def whole(self) -> Sketch:
         """The sketch of all rows so far, those that wait as they are: it may have more than `room` rows."""

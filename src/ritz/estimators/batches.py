@@ -11,11 +11,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ritz import rank
 from ritz.errors import AccuracyWarning, DataError, NotYetError
 from ritz.estimators.columns import Columns
 from ritz.estimators.fitted import LEARNED, complaints
 from ritz.moments import Moments
 from ritz.rows import as_rows
+from ritz.rows.named import order_of
 from ritz.sketch import Stream
 from ritz.streaming import decompose_stream, taken_in, together
 
@@ -45,7 +47,8 @@ class Batches(Columns):
         Where moments, d×d, would exceed `memory_limit`, a sketch of the rows takes their place from the first batch on
         (Frequent Directions). It lacks at most `certificate_.missing` of the variance in any direction; all bounds of
         the certificate contain that, and the fit warns if it is more than `tol` allows. The sketch keeps as many
-        directions as memory and `n_components` of the first batch decide. scale=True and "mle" need the moments.
+        directions as memory and `n_components` of the first batch decide. scale=True and "mle" need the moments,
+        "auto" the rows themselves.
 
         Examples
         --------
@@ -57,6 +60,7 @@ class Batches(Columns):
         True
         """
         request, fresh = self._request(), "n_features_in_" not in self.__dict__
+        rank.check_at_hand(request.n_components, "partial_fit keeps no rows")
         if not fresh and self._moments is None:
             raise ValueError(
                 "this model kept no moments to add to, because of the solver or the number of columns; start a new one "
@@ -102,7 +106,8 @@ def merge(models: Iterable[PCA]) -> PCA:
 
     Parameters
     ----------
-    models : PCA fitted on rows with the same columns and the same preprocessing; the first one's parameters are kept
+    models : PCA fitted on rows with the same columns, in any order if they have names, and the same preprocessing; the
+        first one's parameters are kept
 
     Examples
     --------
@@ -116,6 +121,7 @@ def merge(models: Iterable[PCA]) -> PCA:
     parts = list(models)
     if not parts:
         raise ValueError("nothing to merge: the list of models is empty")
+    rank.check_at_hand(getattr(parts[0], "n_components", None), "models to merge hold no rows (set_params changes it)")
     found = reduce(together, [_mergeable(model, parts[0], i) for i, model in enumerate(parts)])
     whole: PCA = clone(parts[0])
     whole.__dict__.update({name: parts[0].__dict__[name] for name in COLUMNS if name in parts[0].__dict__})
@@ -132,12 +138,12 @@ def _mergeable(model: Any, first: Any, i: int) -> Moments | Stream:
         raise DataError(f"model {i} carries no moments, because of its solver or its columns; use partial_fit for it")
     if model.n_features_in_ != first.n_features_in_:
         raise DataError(f"model {i} has {model.n_features_in_} columns, model 0 has {first.n_features_in_}")
-    names, expected = (list(part.__dict__.get("feature_names_in_", ())) for part in (model, first))
-    if names != expected:
-        odd = [pair for pair in zip(names or [None], expected or [None], strict=False) if pair[0] != pair[1]]
-        raise DataError(f"the columns of model {i} are not those of model 0: {odd[0][0]!r} instead of {odd[0][1]!r}")
     for parameter in ("center", "scale", "ddof"):
         theirs, ours = getattr(model, parameter), getattr(first, parameter)
         if ours != theirs:
             raise DataError(f"model {i} has {parameter}={theirs!r}, model 0 has {parameter}={ours!r}")
-    return model._moments
+    names, expected = (part.__dict__.get("feature_names_in_") for part in (model, first))
+    if (names is None) != (expected is None):
+        raise DataError(f"only one of model 0 and model {i} knows the names of its columns")
+    order = None if names is None or expected is None else order_of(list(names), list(expected), f"model {i}")
+    return model._moments if order is None else model._moments.reordered(order)

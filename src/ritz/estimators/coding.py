@@ -34,8 +34,8 @@ class Coding(Columns, TransformerMixin):
     def transform(self, X: Any, *, out: Out | None = None) -> Any:
         """Scores y = Uᵀ((x − mean)/scale), one row each; divided by their standard deviations when whitening.
 
-        With `out`, the path of a .npy, .parquet, .csv or .tsv file, or a function that is given one block of scores
-        after another, nothing is returned and memory stays bounded however many rows there are.
+        With `out`, the path of a .npy, .parquet, .arrow, .csv or .tsv file, or a function that is given one block
+        of scores after another, nothing is returned and memory stays bounded however many rows there are.
         An AnnData object keeps the scores in ``obsm["X_pca"]`` too, beside the axes and the certificate.
         """
         if out is None:
@@ -46,14 +46,15 @@ class Coding(Columns, TransformerMixin):
     def _scores_into(self, X: Any, out: Out) -> None:
         rows = self._known(X)
         names = tuple(map(str, self.get_feature_names_out()))
-        deliver(Results(self._codes(rows), rows.shape[0], names, rows.result_dtype), out, _files(X, rows))
+        deliver(Results(self.codes(rows), rows.shape[0], names, rows.result_dtype), out, files_of(X, rows))
 
     def _scores(self, X: Any, rows: Rows) -> Any:
-        Y = stack(self._codes(rows), rows.shape[0])
+        Y = stack(self.codes(rows), rows.shape[0])
         cells.note(self, X, Y)
         return cells.named(self, X, Y)
 
-    def _codes(self, rows: Rows) -> Generator[Array, None, None]:
+    def codes(self, rows: Rows) -> Generator[Array, None, None]:
+        """Scores of rows whose columns are the model's, block by block."""
         codes = self.subspace_.codes(rows)
         if not self.whiten:
             return codes
@@ -64,17 +65,21 @@ class Coding(Columns, TransformerMixin):
         """x̂ = scale ⊙ (U y) + mean from scores y; `out` as in `transform`."""
         check_is_fitted(self)
         rows = as_rows(X)
-        if rows.shape[1] != self.n_components_:
-            raise DataError(f"scores have {rows.shape[1]} columns, the model has {self.n_components_} components")
-        check_finite(rows)
+        known = self.__dict__.get("feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        names = tuple(map(str, known))
+        return _given(lambda: self.rebuilt(rows), rows, names, rows.result_dtype, out, X)
+
+    def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
+        """Rows from scores, block by block."""
+        if scores.shape[1] != self.n_components_:
+            raise DataError(f"scores have {scores.shape[1]} columns, the model has {self.n_components_} components")
+        check_finite(scores)
         undo = self._standard_deviations if self.whiten else np.ones(self.n_components_)
 
         def decode(Y: Block) -> Array:
-            return self.subspace_.decode(np.multiply(dense(Y), undo, dtype=rows.result_dtype))
+            return self.subspace_.decode(np.multiply(dense(Y), undo, dtype=scores.result_dtype))
 
-        known = self.__dict__.get("feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        names = tuple(map(str, known))
-        return _given(lambda: rows.each(decode), rows, names, rows.result_dtype, out, X)
+        return scores.each(decode)
 
     def reconstruction_error(self, X: Any, *, out: Out | None = None) -> Any:
         """Squared distance of every row to the subspace, in preprocessed units; `out` as in `transform`."""
@@ -93,11 +98,11 @@ def _given(
     """Results stacked, or one after another to where they should go."""
     if out is None:
         return stack(compute(), rows.shape[0])
-    deliver(Results(compute(), rows.shape[0], names, dtype), out, _files(source, rows))
+    deliver(Results(compute(), rows.shape[0], names, dtype), out, files_of(source, rows))
     return None
 
 
-def _files(X: Any, rows: Rows) -> list[str]:
+def files_of(X: Any, rows: Rows) -> list[str]:
     """The files that rows are read from, which no result may replace."""
     mapped = getattr(X, "filename", None) if isinstance(X, np.memmap) else None
     return [path for path, *_ in rows.origin[0]] if rows.origin else [str(mapped)] if mapped else []

@@ -14,7 +14,7 @@ import numpy as np
 
 from ritz import __version__
 from ritz.journal import Journal
-from ritz.passes import UNWATCHED, Watch
+from ritz.passes import Watch
 from ritz.progress import Progress
 from ritz.request import Request
 from ritz.rows import Rows
@@ -35,7 +35,7 @@ def watching(
             if journal is not None and journal.found:
                 progress.say(f"resumed after {journal.found}")
         try:
-            yield UNWATCHED if progress is None and journal is None else Watch(progress, journal)
+            yield Watch(progress or rows.watch.progress, journal)
         except ValueError:  # whoever mends the data, or the request, begins anew
             if journal is not None:
                 journal.remove()
