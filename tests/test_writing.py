@@ -13,7 +13,7 @@ from ritz.errors import DataError
 from ritz.threads import pinned
 from ritz.whole import replacing
 
-ENDINGS = (".npy", ".parquet", ".csv", ".tsv")
+ENDINGS = (".npy", ".parquet", ".arrow", ".feather", ".csv", ".tsv")
 
 
 def data(n=5000, d=30):
