@@ -1,1 +1,1 @@
-"""What people look at: text now, plots and reports to come."""
+"""What people look at: text and reports now, plots to come."""

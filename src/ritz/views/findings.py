@@ -1,0 +1,163 @@
+"""What a fitted model knows, gathered once for everything that shows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ritz.certificate import Certificate
+from ritz.errors import DataError
+from ritz.estimators import PCA
+from ritz.linalg import Array
+from ritz.moments import Moments
+from ritz.planner import Plan
+from ritz.views.text import number, shown
+
+WITH_GAMMA = ("poly", "rbf", "sigmoid", "laplacian")  # kernels
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """A fitted model as its readers need it.
+
+    Attributes
+    ----------
+    n_rows : None where only a covariance was given
+    names : of the columns, as they came: `name` makes them harmless
+    values, shares : (k,) variances, or eigenvalues of the kernel matrix, and their parts of the whole
+    share_bounds : (k, 2) what the true shares lie between, where that is known
+    axes : (d, k), None in feature space
+    mean : (d,) where columns were centred
+    spread : (d, 2) what the standard deviations of the columns lie between, or their root mean squares if they were
+        not centred; None where they are not known or of no account
+    parameters : names and values, as text
+    lacking : share of the trace of the kernel matrix that landmarks lack
+    choice : how the number of components was found, where the model carries it
+    """
+
+    kernel: str | None
+    n_rows: int | None
+    n_columns: int
+    names: Sequence[object] | None
+    values: Array
+    shares: Array
+    share_bounds: Array | None
+    axes: Array | None
+    mean: Array | None
+    spread: Array | None
+    center: bool
+    scale: bool
+    whiten: bool
+    certificate: Certificate
+    plan: Plan | None
+    parameters: tuple[tuple[str, str], ...]
+    lacking: float = 0.0
+    choice: Any = None
+
+    @property
+    def k(self) -> int:
+        """Components."""
+        return len(self.values)
+
+    @property
+    def errors(self) -> Array:
+        """How far each value may be from the true one, by the certificate; infinite where nothing is known."""
+        with np.errstate(invalid="ignore"):
+            distance = np.abs(self.certificate.value_bounds - self.values[:, None]).max(axis=1)
+        return np.nan_to_num(distance, nan=np.inf, posinf=np.inf)
+
+    @property
+    def groups(self) -> tuple[tuple[int, int], ...]:
+        """Ranges of components that cannot be told apart, and have variance at all."""
+        rank = self.certificate.rank
+        cut = ((start, min(end, rank)) for start, end in self.certificate.groups)
+        return tuple((start, end) for start, end in cut if end - start > 1)
+
+    @property
+    def out_of_range(self) -> bool:
+        """Whether values left the range of float64, upwards or downwards, where their shares did not."""
+        return not np.isfinite(self.values[0]) or (not self.values[0] and bool(self.shares[0] > 0))
+
+    def name(self, j: int) -> str:
+        """A column by its name, or by its position as scikit-learn writes it."""
+        return f"x{j}" if self.names is None else shown(self.names[j])
+
+
+def findings(model: Any) -> Findings:
+    """What a PCA or a KernelPCA has found."""
+    from ritz.estimators.kernel_pca import KernelPCA
+
+    if not isinstance(model, PCA | KernelPCA):
+        raise TypeError(f"a report shows a ritz.PCA or a ritz.KernelPCA, not a {type(model).__name__!r}")
+    check_is_fitted(model)
+    certificate: Certificate = model.certificate_
+    if not len(certificate.values):
+        raise DataError("the model has no component: all rows are alike to it, and there is nothing to show")
+    common: dict[str, Any] = {
+        "n_columns": int(model.n_features_in_),
+        "names": getattr(model, "feature_names_in_", None),
+        "shares": np.asarray(model.explained_variance_ratio_, np.float64),
+        "certificate": certificate,
+        "plan": getattr(model, "plan_", None),
+        "parameters": tuple((name, _written(value)) for name, value in sorted(model.get_params(deep=False).items())),
+    }
+    return Findings(**common, **(_straight(model) if isinstance(model, PCA) else _curved(model)))
+
+
+def _straight(pca: PCA) -> dict[str, Any]:
+    subspace = pca.subspace_
+    return {
+        "kernel": None,
+        "n_rows": subspace.n_rows,
+        "values": subspace.variances,
+        "share_bounds": None,
+        "axes": subspace.axes,
+        "mean": subspace.mean,
+        "spread": None if pca.scale else _spread(pca),
+        "center": bool(pca.center),
+        "scale": bool(pca.scale),
+        "whiten": bool(pca.whiten),
+        "choice": getattr(pca, "rank_choice_", None),
+    }
+
+
+def _curved(model: Any) -> dict[str, Any]:
+    return {
+        "kernel": _kernel(model),
+        "n_rows": len(model.eigenvectors_),
+        "values": model.certificate_.values,
+        "lacking": float(model.trace_error_),
+        "share_bounds": model.explained_variance_ratio_bounds_,
+        **dict.fromkeys(("axes", "mean", "spread")),
+        "center": True,
+        **dict.fromkeys(("scale", "whiten"), False),
+    }
+
+
+def _kernel(model: Any) -> str:
+    """The kernel, and its bandwidth where it has one."""
+    name = _written(model.kernel).strip("'")
+    return f"{name} with gamma {number(float(model.gamma_), 4)}" if name in WITH_GAMMA else name
+
+
+def _spread(pca: PCA) -> Array:  # (d, 2)
+    """Standard deviations of the columns: from the moments, or between Σ u²λ and that plus all that is left out."""
+    subspace, found = pca.subspace_, pca._moments
+    if isinstance(found, Moments):
+        deviation = np.sqrt(found.diagonal / (found.count - pca.ddof)) * found.unit
+        return np.column_stack([deviation, deviation])
+    with np.errstate(over="ignore", invalid="ignore"):
+        inside = subspace.axes**2 @ subspace.variances
+        return np.sqrt(np.column_stack([inside, inside + subspace.left_out]))
+
+
+def _written(value: Any) -> str:
+    """A parameter as text that is the same in every run: functions by name, objects without their address."""
+    if callable(value) and hasattr(value, "__name__"):
+        return shown(value.__name__)
+    return shown(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value)))

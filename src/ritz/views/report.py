@@ -1,0 +1,243 @@
+"""The report: a fitted model as one page of HTML that needs nothing else, runs no script and trusts no name."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+import ritz
+from ritz.errors import DataError
+from ritz.estimators import PCA
+from ritz.estimators.coding import files_of
+from ritz.linalg import Array
+from ritz.rows import Rows, as_rows
+from ritz.rows.base import Block
+from ritz.views import charts, pictures, words
+from ritz.views.explained import explained
+from ritz.views.findings import Findings, findings
+from ritz.views.labels import classified
+from ritz.views.scatter import Scores, scores_chart
+from ritz.views.text import angle, between, bound, count, figure, number, percent, shown, span
+from ritz.whole import replacing
+from ritz.writing import check_target
+
+MOST_ROWS = 50  # of the table of components
+MOST_PICTURES = 12
+MOST_CHARTS = 3  # of weights
+LONGEST_TITLE, LONGEST_FACT = 120, 400  # characters
+
+
+def report(
+    model: Any,
+    path: str | os.PathLike[str] = "report.html",
+    X: Any = None,
+    *,
+    labels: Any = None,
+    image: tuple[int, int] | None = None,
+    title: str | None = None,
+) -> Path:
+    """Write a report of a fitted PCA or KernelPCA as one HTML file, and return its path.
+
+    It holds the components with their errors, charts, what the components are made of, and the certificate explained.
+    The page is whole by itself, loads nothing and runs no script.
+
+    Parameters
+    ----------
+    path : of the file; it is written whole or not at all
+    X : rows whose scores are shown, as `transform` takes them; without it there is no chart of scores
+    labels : one for every row of X, to colour the scores by; those of ``ritz.read(…, label=…)`` are known
+    image : (height, width), if the columns are the pixels of pictures; components are then shown as such
+    title : of the page
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = report(ritz.PCA(2).fit(X), f"{folder}/iris.html", X, labels=y).read_text(encoding="utf-8")
+    >>> "150 rows of 4 columns were decomposed into 2 components" in page
+    True
+    """
+    path = Path(path)
+    if title is None:
+        title = "Principal components" + (f" of {Path(X).name}" if isinstance(X, str | os.PathLike) else "")
+    if isinstance(X, str | os.PathLike):
+        X = as_rows(X)
+    check_target(path, () if X is None else files_of(X, as_rows(X)))
+    scores = None if X is None else first_scores(model, X)
+    if labels is None and isinstance(X, Rows):
+        labels = X.labels
+    page = render(model, title=title, scores=scores, labels=labels, image=image)
+    with replacing(path) as new:
+        new.write_text(page, encoding="utf-8")
+    return path
+
+
+def first_scores(model: Any, X: Any) -> Array:  # (n, 1 or 2)
+    """The scores that a chart needs: blocks of all of them are let go as soon as they are computed."""
+    findings(model)  # models that have no report, and models without a fit, are told apart from bad data
+    if not isinstance(model, PCA):
+        return np.asarray(model.transform(X))[:, :2]
+    parts: list[Array] = []
+
+    def keep(block: Block) -> None:
+        parts.append(np.array(block[:, :2]))
+
+    model.transform(X, out=keep)
+    return np.concatenate(parts)
+
+
+def render(
+    model: Any,
+    *,
+    title: str,
+    scores: Array | None = None,
+    labels: Any = None,
+    facts: Iterable[tuple[str, str]] = (),
+    image: tuple[int, int] | None = None,
+) -> str:
+    """The page, as text.
+
+    Parameters
+    ----------
+    scores : (n, 1 or more), of which the first two columns are drawn
+    labels : (n,) of anything; None, NaN and empty text are missing
+    facts : terms and descriptions: of the data, and of how it was read
+    image : (height, width), if the columns are the pixels of pictures
+    """
+    found = findings(model)
+    style = _style()
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            title=shown(title, LONGEST_TITLE),
+            style=Markup(style),  # our own file, and the only text that is not escaped
+            style_hash=b64encode(sha256(style.encode("utf-8")).digest()).decode("ascii"),
+            version=ritz.__version__,
+            found=found,
+            **_overview(found, image is not None),
+            rows=_table(found),
+            scree=_scree(found),
+            scores=_scores(found, scores, labels),
+            pictures=_pictures(found, image),
+            weights=() if image is not None else _weights(found),
+            explained=explained(found),
+            certificate=str(found.certificate),
+            facts=[(shown(term), shown(text, LONGEST_FACT)) for term, text in facts],
+            plan=_plan(found),
+        )
+    )
+
+
+def _overview(found: Findings, pixels: bool) -> dict[str, Any]:
+    """The page in sentences."""
+    return {
+        "summary": words.summary(found),
+        "chosen": words.chosen(found),
+        "composition": [] if pixels else words.composition(found),
+        "verdict": words.verdict(found),
+        "warnings": words.warnings(found, pixels),
+    }
+
+
+def _table(found: Findings) -> list[dict[str, str]]:
+    """A line for every component: what it holds and how sure that is."""
+    certificate, sampling = found.certificate, found.certificate.sampling_errors
+    together, errors = np.minimum(np.cumsum(found.shares), 1.0), found.errors
+    groups = {i: span(start, end) for start, end in found.groups for i in range(start, end)}
+    return [
+        {
+            "number": str(i + 1),
+            "exact": repr(float(found.values[i])),
+            "value": figure(float(found.values[i]), float(errors[i])),
+            "share": percent(float(found.shares[i])),
+            "between": "" if found.share_bounds is None else between(*map(float, found.share_bounds[i])),
+            "together": percent(float(together[i])),
+            "numerical": bound(float(errors[i])),
+            "sampling": "" if sampling is None else number(float(sampling[i]), 2, full=True),
+            "angle": angle(float(certificate.angle_bounds[i])),
+            "group": groups.get(i, ""),
+        }
+        for i in range(min(found.k, MOST_ROWS))
+    ]
+
+
+def _scree(found: Findings) -> list[charts.Chart]:
+    """The variances as bars and summed up; a single one needs no chart."""
+    return ([charts.scree(found)] if found.k > 1 or found.choice is not None else []) + (
+        [charts.together(found)] if found.k > 1 else []
+    )
+
+
+def _scores(found: Findings, scores: Any, labels: Any) -> Scores | None:
+    """The chart of scores, once they are known to be some, and to have as many labels."""
+    if scores is None:
+        if labels is not None:
+            raise DataError("labels colour the scores, and there are none; pass the rows too")
+        return None
+    scores = np.asarray(scores)
+    if scores.ndim != 2 or not scores.shape[0] or not scores.shape[1]:
+        raise DataError(f"scores have the shape {scores.shape}; rows and at least one component are needed")
+    return scores_chart(scores[:, : found.k], classified(labels, len(scores)), found.shares)
+
+
+def _pictures(found: Findings, image: Any) -> list[pictures.Picture]:
+    """The mean and the first axes, as pictures."""
+    if image is None:
+        return []
+    if found.axes is None:
+        raise DataError("image= shows axes as pictures, and kernel PCA has its axes in feature space; leave it out")
+    shape = pictures.checked(image, found.n_columns)
+    mean = [] if found.mean is None or not found.mean.any() else [pictures.grey(found.mean, shape, "mean")]
+    return mean + [
+        pictures.diverging(found.axes[:, i], shape, words.caption(found, i)) for i in range(min(found.k, MOST_PICTURES))
+    ]
+
+
+def _weights(found: Findings) -> list[dict[str, Any]]:
+    """The first axes as bars."""
+    if found.axes is None:
+        return []
+    return [
+        {"chart": charts.weights(found, found.axes[:, i], i), "caption": words.caption(found, i)}
+        for i in range(min(found.k, MOST_CHARTS))
+    ]
+
+
+def _plan(found: Findings) -> Sequence[tuple[str, str]]:
+    """How it was computed."""
+    plan = found.plan
+    if plan is None:
+        return ()
+    return (
+        ("Solver", str(plan).splitlines()[0]),
+        ("Why", plan.why),
+        ("Walks over the data", count(found.certificate.passes)),
+    )
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("ritz.views"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _style() -> str:
+    return (Path(__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")

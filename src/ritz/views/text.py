@@ -1,0 +1,152 @@
+"""Text that people read: numbers with the digits they deserve, and names from the data made harmless."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+
+from ritz.harmless import visible
+
+LONGEST = 60  # characters of a name or a label
+PLAIN = (1e-4, 1e7)  # sizes that are written without a power of ten
+DIGITS = 6  # at most
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def shown(value: object, most: int = LONGEST) -> str:
+    """Text from the data as one short line: what would be invisible, or turn the text around, is spelled out.
+
+    Examples
+    --------
+    >>> shown("\\x1b[31mred\\n")
+    '⟨U+001B⟩[31mred⟨U+000A⟩'
+    >>> shown("a\\u202eb")
+    'a⟨U+202E⟩b'
+    """
+    text = str(value)
+    if not text.strip():
+        return "(empty)"
+    return shortened(visible(text[: most + 1]), most)
+
+
+def shortened(text: str, most: int) -> str:
+    """At most so many characters, wide ones counting twice, the last being … if any are missing."""
+    widths = [1 + (unicodedata.east_asian_width(character) in "WF") for character in text]
+    if sum(widths) <= most:
+        return text
+    room = int(np.searchsorted(np.cumsum(widths), most - 1, side="right"))
+    return text[:room] + "…"
+
+
+def number(value: float, digits: int = DIGITS, full: bool = False) -> str:
+    """So many significant digits; zeros at their end only if `full`.
+
+    Examples
+    --------
+    >>> number(0.25), number(0.25, 4, full=True), number(-3e-13, 1), number(123456789.0, 3)
+    ('0.25', '0.2500', '−3×10⁻¹³', '1.23×10⁸')
+    """
+    if not math.isfinite(value):
+        return "unknown" if math.isnan(value) else "∞" if value > 0 else "−∞"
+    mantissa, power = f"{value:.{digits - 1}e}".split("e")
+    rounded, exponent = float(f"{mantissa}e{power}"), int(power)
+    if rounded == 0 or PLAIN[0] <= abs(rounded) < PLAIN[1]:
+        text = "0" if rounded == 0 else f"{rounded:,.{max(0, digits - 1 - exponent)}f}"
+        return _trimmed(text, full)
+    times = {"1": "", "−1": "−"}.get(text := _trimmed(mantissa, full), f"{text}×")
+    return f"{times}10{str(exponent).translate(SUPERSCRIPTS)}"
+
+
+def _trimmed(text: str, full: bool) -> str:
+    text = text.replace("-", "−")
+    return text.rstrip("0").rstrip(".") if "." in text and not full else text
+
+
+def figure(value: float, error: float) -> str:
+    """A value with no digit beyond its error, and six at most.
+
+    Examples
+    --------
+    >>> figure(179.006930, 2e-11), figure(179.006930, 0.03), figure(179.006930, 3.0)
+    ('179.007', '179.01', '179')
+    """
+    if not (math.isfinite(value) and value and math.isfinite(error) and error > 0):
+        return number(value)
+    places = math.floor(math.log10(abs(value))) - math.floor(math.log10(error))
+    return number(value, min(max(places + 1, 1), DIGITS), full=True)
+
+
+def bound(value: float, digits: int = 2) -> str:
+    """An upper bound, rounded upwards so that it stays one.
+
+    Examples
+    --------
+    >>> bound(2.31e-13), bound(0.0), bound(float("inf"))
+    ('2.4×10⁻¹³', '0', 'unknown')
+    """
+    if not math.isfinite(value):
+        return "unknown"
+    text = f"{value:.{digits - 1}e}"
+    if float(text) < value:
+        step = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+        text = f"{float(text) + step:.{digits - 1}e}"
+    return number(float(text), digits, full=True)
+
+
+def percent(share: float) -> str:
+    """A share with one decimal, or as many as keep it from looking like nothing or like everything.
+
+    Examples
+    --------
+    >>> percent(0.1489), percent(0.99996), percent(0.00002), percent(1.0)
+    ('14.9%', '99.996%', '0.002%', '100%')
+    """
+    if not math.isfinite(share):
+        return "unknown"
+    if share <= 0 or share >= 1 - 1e-9:
+        return "0%" if share <= 0 else "100%"
+    digits = next((i for i in range(1, 9) if 0 < round(100 * share, i) < 100), 9)
+    return f"{100 * share:.{digits}f}%"
+
+
+def between(low: float, high: float) -> str:
+    """Two shares that something lies between, rounded outwards, as finely as they are apart but four decimals at most.
+
+    Examples
+    --------
+    >>> between(0.2181, 0.2539), between(0.2, 0.2)
+    ('21.8% to 25.4%', '20.0000% to 20.0000%')
+    """
+    apart = 100 * (high - low)
+    digits = 4 if apart <= 0 else min(max(math.ceil(-math.log10(apart)), 1), 4)
+    unit = 10.0**digits
+    low, high = math.floor(round(100 * low * unit, 6)) / unit, math.ceil(round(100 * high * unit, 6)) / unit
+    return f"{low:.{digits}f}% to {high:.{digits}f}%"
+
+
+def angle(sine: float) -> str:
+    """The angle of a sine, in degrees, as an upper bound. Their sign would look like one more digit of a power."""
+    return "undetermined" if sine >= 1 else bound(math.degrees(math.asin(sine)))
+
+
+def count(n: int) -> str:
+    """Thousands set apart."""
+    return f"{n:,}"
+
+
+def counted(n: int, thing: str) -> str:
+    """1 row, 2 rows."""
+    return f"{count(n)} {thing}" + ("" if n == 1 else "s")
+
+
+def listed(parts: Sequence[str]) -> str:
+    """a, b and c."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def span(start: int, end: int) -> str:
+    """Components of a half-open range, counted from 1: 2–4."""
+    return f"{start + 1}–{end}" if end - start > 1 else str(end)
