@@ -9,6 +9,7 @@
     python -m benchmarks sources                                  sparse matrices, memory maps, files of 4 GB
     python -m benchmarks kernel --limit 1200                      kernel PCA beside scikit-learn's, up to 100,000 rows
     python -m benchmarks usps --data usps.mat --peer scikit-learn a published table: kernel PCA of digits, classified
+    python -m benchmarks commands --gigabytes 1                   the command line: its start, and a CSV of 1 GB
     python -m benchmarks overhead                                 what the certificate and the import cost
 
 Every contender runs in a process of its own. Times are the best of several fits; read the ratios, not the seconds.
@@ -21,7 +22,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import kernel, overhead, peers, planner, report, scaling, sources, usps
+from benchmarks import commands, kernel, overhead, peers, planner, report, scaling, sources, usps
 from benchmarks.cases import CASES, Case
 from benchmarks.contenders import RITZ
 from benchmarks.harness import Settings
@@ -32,7 +33,7 @@ def arguments() -> argparse.Namespace:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    tasks = ["peers", "scaling", "planner", "sources", "kernel", "usps", "overhead"]
+    tasks = ["peers", "scaling", "planner", "sources", "kernel", "usps", "commands", "overhead"]
     add("what", nargs="?", choices=tasks, default="peers")
     add("--shape", metavar="RxC", help="a single case of synthetic data: rows x columns, such as 200000x100")
     add("--data", type=Path, metavar="PATH", help="a single case of real data")
@@ -73,6 +74,8 @@ def main() -> None:
         kernel.run(kernel.QUICK if asked.quick else kernel.CASES, asked.only, settings, asked.out)
     elif asked.what == "usps":
         usps.run(asked.data, asked.peer, asked.quick, asked.out)
+    elif asked.what == "commands":
+        commands.run(asked.gigabytes, settings.repeat)
     elif asked.what == "overhead":
         overhead.run(single(asked) or CASES[:3], asked.repeat)
     else:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 import scipy.io
@@ -120,6 +121,7 @@ SOURCES = {
     "Parquet": file("x.parquet", lambda path: pq.write_table(TABLE, path)),
     "Parquet in row groups": file("x.parquet", lambda path: pq.write_table(TABLE, path, row_group_size=101)),
     "Parquet of vectors": file("x.parquet", lambda path: pq.write_table(pa.table({"v": list(X)}), path)),
+    "Arrow": file("x.arrow", lambda path: feather.write_feather(TABLE, str(path), chunksize=101)),
     "folder of Parquet": file("parts", parts),
     "CSV": file("x.csv", lambda path: as_text(path, ",")),
     "TSV, gzip": file("x.tsv.gz", lambda path: as_text(path, "\t", gzip.open)),

@@ -2,8 +2,11 @@
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
+import subprocess
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -17,10 +20,10 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 class Checker(doctest.OutputChecker):
-    """Errors at the level of rounding, such as 1.5e-13, differ between BLAS libraries: only their form is compared."""
+    """Times, and errors at the level of rounding such as 1.5e-13, differ by machine: only their form is compared."""
 
     def check_output(self, want, got, flags):
-        blurred = [re.sub(r"\b\d\.\de-(0[5-9]|[1-9]\d)", "#", text) for text in (want, got)]
+        blurred = [re.sub(r"\b\d(\.\d+)?e-(0[5-9]|[1-9]\d)|\b\d+\.\d\d s\b", "#", text) for text in (want, got)]
         return super().check_output(*blurred, flags)
 
 
@@ -45,6 +48,26 @@ def test_page(page):
         SOURCES[:] = sources
         SOLVERS.clear()
         SOLVERS.update(solvers)
+    assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_transcript(page, tmp_path):
+    """What stands after a `$` in a console block is typed, in one folder per page, and what follows is what is seen."""
+    environment = {**os.environ, "PATH": f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}", "COLUMNS": "120"}
+    checker, failures = Checker(), []
+    for block in re.findall(r"^```console\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
+        for command, want in re.findall(r"^\$ (.*?)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+            done = subprocess.run(
+                ["bash", "-c", f"exec 2>&1; {command}"],
+                cwd=tmp_path,
+                env=environment,
+                stdout=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+            if not checker.check_output(want, done.stdout, FLAGS):
+                failures.append(f"$ {command}\nexpected:\n{want}\ngot:\n{done.stdout}")
     assert not failures, "\n".join(failures)
 
 

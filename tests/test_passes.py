@@ -181,7 +181,8 @@ def test_a_full_disk_costs_the_checkpoint_but_not_the_fit(tmp_path, monkeypatch,
 
 
 def test_progress_is_shown_when_asked_for(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "QUIET", 0.0)
+    monkeypatch.setattr(progress, "FIRST", 0.0)
+    monkeypatch.setattr(progress, "NEXT", 0.0)
     X = data(30_000, 40)
     PCA(2).fit(X)
     assert capsys.readouterr() == ("", "")

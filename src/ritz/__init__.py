@@ -9,13 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ritz import solvers
+    from ritz import datasets, solvers
     from ritz.comparison import compare
     from ritz.eigenpairs import eigen
     from ritz.estimators import PCA, merge
     from ritz.estimators.kernel_pca import KernelPCA
+    from ritz.estimators.loading import load
     from ritz.planner import plan
     from ritz.rows import read
+    from ritz.views.report import report
 
 __version__ = "0.1.0"
 
@@ -23,10 +25,12 @@ _HOMES = {
     "PCA": "ritz.estimators",
     "KernelPCA": "ritz.estimators.kernel_pca",
     "merge": "ritz.estimators",
+    "load": "ritz.estimators.loading",
     "eigen": "ritz.eigenpairs",
     "plan": "ritz.planner",
     "read": "ritz.rows",
     "compare": "ritz.comparison",
+    "report": "ritz.views.report",
     "AccuracyWarning": "ritz.errors",
     "ColumnWarning": "ritz.errors",
     "DataError": "ritz.errors",
@@ -34,10 +38,7 @@ _HOMES = {
 
 _ABSENT = {
     "CompressedSensing": "use sklearn.linear_model.orthogonal_mp",
-    "load": "use pickle or joblib between trusted programs",
-    "report": "print(pca.certificate_)",
     "plot": "plot pca.explained_variance_ and pca.transform(X) with matplotlib",
-    "datasets": "use sklearn.datasets",
 }
 
 __all__ = [
@@ -48,17 +49,20 @@ __all__ = [
     "KernelPCA",
     "__version__",
     "compare",
+    "datasets",
     "eigen",
+    "load",
     "merge",
     "plan",
     "read",
+    "report",
     "solvers",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "solvers":
-        return import_module("ritz.solvers")
+    if name in ("datasets", "solvers"):
+        return import_module(f"ritz.{name}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name in _ABSENT:

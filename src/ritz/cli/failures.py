@@ -1,0 +1,75 @@
+"""Exit codes, and errors as one line in the words of the command line."""
+
+from __future__ import annotations
+
+import re
+from typing import IO, Any
+
+import click
+
+from ritz.harmless import visible
+
+OK, FAILED, USAGE, BAD_DATA, INACCURATE, INTERRUPTED = 0, 1, 2, 3, 4, 130
+# The first that fits; whatever else is raised is a mistake of ours and keeps its traceback.
+CODES: list[tuple[type[Exception], int]] = [
+    (FileNotFoundError, USAGE),
+    (OSError, FAILED),
+    (ImportError, FAILED),
+    (MemoryError, FAILED),
+    (ValueError, BAD_DATA),
+]
+# What the library advises, as options of a command.
+WORDING = [
+    (r"; drop or impute those rows first", "; --missing drop leaves such rows out, --missing mean fills the gaps"),
+    (r"; read it with missing='drop' or missing='mean'", "; --missing drop or --missing mean deal with them"),
+    (r"pass columns= without it, or mark", "leave it out with --drop, or mark"),
+    (r"; drop them or use scale=False", "; leave them out with --drop-constant, or do without --scale"),
+    (r"scale=True, but", "--scale, but"),
+    (r"missing='(\w+)'", r"--missing \1"),
+    (r"n_components='?(\w+|0\.\d+)'?", r"-k \1"),
+    (r"svd_solver='(\w+)'", r"--solver \1"),
+    (r"memory_limit=", "--memory "),
+    (r"memory_limit", "--memory"),
+    (r"\btol=", "--tol "),
+    (r"min\(n_samples, n_features\)=", "the smaller of rows and columns, "),
+    (r"^Input X contains", "the data contains"),
+    (r"; see certificate_", ""),
+]
+
+
+class Failure(click.ClickException):
+    """An error that ends the command with a code of its own."""
+
+    def __init__(self, message: str, code: int = FAILED) -> None:
+        super().__init__(in_one_line(message))
+        self.exit_code = code  # type: ignore[misc]
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(f"ritz: {self.message}", file=file, err=file is None)
+
+
+def failure(error: Exception) -> Failure | None:
+    """An error as a failure with its code; None for one that nobody foresaw."""
+    code = next((code for kind, code in CODES if isinstance(error, kind)), None)
+    if code is None or (isinstance(error, ImportError) and "pip install" not in str(error)):
+        return None
+    text = str(error) or "there is not enough memory" * isinstance(error, MemoryError)
+    return Failure(in_options(text), code)
+
+
+def in_options(text: str) -> str:
+    """A message of the library in the words of the command line.
+
+    Examples
+    --------
+    >>> in_options("n_components=9 must be between 1 and min(n_samples, n_features)=4")
+    '-k 9 must be between 1 and the smaller of rows and columns, 4'
+    """
+    for pattern, words in WORDING:
+        text = re.sub(pattern, words, text)
+    return text
+
+
+def in_one_line(text: str) -> str:
+    """A message without line ends, and without anything that a terminal would obey."""
+    return visible(" ".join(text.split()))

@@ -1,0 +1,111 @@
+"""Options that several commands share, and what may be given to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import click
+
+SOLVERS = ("auto", "covariance", "gram", "svd", "krylov", "orthogonal", "power")
+
+
+class Components(click.ParamType):
+    """How many: a number, a share of the variance, or a rule."""
+
+    name = "K|SHARE|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | float | str:
+        if value in ("auto", "mle") or isinstance(value, int):
+            return value
+        try:
+            number = float(value) if re.search("[.eE]", value) else int(value)
+        except ValueError:
+            number = 0
+        if not (number >= 1 if isinstance(number, int) else 0 < number < 1):
+            self.fail(f"{value!r} is neither a number of components (1, 2, …), a share (0.95), nor auto", param, ctx)
+        return number
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        return [click.shell_completion.CompletionItem(word) for word in ("auto", "0.95") if word.startswith(incomplete)]
+
+
+class Picture(click.ParamType):
+    """Height and width of pictures whose pixels are the columns."""
+
+    name = "HxW"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        match = re.fullmatch(r"(\d+)[x×](\d+)", value)
+        if not match or 0 in (size := tuple(map(int, match.groups()))):
+            self.fail(f"{value!r} is no height and width of a picture, such as 28x28", param, ctx)
+        return size[0], size[1]
+
+
+class Size(click.ParamType):
+    """Bytes, such as 2GB."""
+
+    name = "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from ritz.memory import parse_bytes
+
+        try:
+            return parse_bytes(value)
+        except ValueError:
+            self.fail(f"{value!r} is no amount of memory, such as 512MB or 2GiB", param, ctx)
+
+
+FILE = click.Path(allow_dash=True)
+OUT = click.Path(allow_dash=True)
+MODEL = click.Path()
+
+components = click.option(
+    "-k",
+    "--components",
+    type=Components(),
+    default=None,
+    help="How many components: a number, a share of the variance such as 0.95, or auto, which keeps those that stand "
+    "above noise.  [default: 10, or as many as there are]",
+)
+scale = click.option(
+    "--scale", is_flag=True, help="Divide every column by its standard deviation, as columns in different units need."
+)
+label = click.option(
+    "--label", metavar="COL", help="A column that is not decomposed but kept beside the scores, and colours the report."
+)
+drop = click.option("--drop", multiple=True, metavar="COL", help="Leave this column out. May be given several times.")
+keep = click.option(
+    "--keep", multiple=True, metavar="COL", help="Take this column in although it looks like row numbers."
+)
+transpose = click.option("--transpose", is_flag=True, help="Samples are the columns of the file, as in gene tables.")
+missing = click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "mean"]),
+    default="error",
+    show_default=True,
+    help="Cells without a value: refuse them, drop their rows, or put the mean of the column there.",
+)
+memory = click.option("--memory", type=Size(), help="The most memory to use, such as 2GB.")
+image = click.option("--image", type=Picture(), help="Columns are the pixels of pictures: show components as pictures.")
+force = click.option("--force", is_flag=True, help="Replace files that exist.")
+json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
+quiet = click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors alone.")
+to = click.option(
+    "--to",
+    type=click.Choice(["csv", "tsv", "arrow", "parquet"]),
+    help="Format of what goes to standard output.  [default: arrow into a pipe, csv on a terminal]",
+)
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Several options as one decorator, in this order."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+
+
+reading = together(label, drop, keep, transpose, missing)
+speaking = together(json, quiet)
