@@ -233,16 +233,10 @@ class Rows(Columns, ABC):
 
     def column(self, key: Any) -> NDArray[Any]:
         """All values of one column, by its name or position; a table may hold others than numbers."""
+        if (known := self.resolved(key)) in self.others:
+            return self.others[known](None)
         j = self.position(key)
         return self.map(lambda block: np.asarray(dense(block[:, [j]])[:, 0]))
-
-    def cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
-        """Several columns as `column` gives them, in as few readings as the source allows."""
-        return {key: self.column(key) for key in keys}
-
-    def peek(self, keys: Iterable[Any], count: int) -> dict[Any, NDArray[Any]]:
-        """About so many values from the beginning of several columns, without reading all where that can be avoided."""
-        return {key: values[:count] for key, values in self.cells(keys).items()}
 
     def watched(self, watch: Watch) -> Self:
         """The same rows, with someone who sees every pass."""

@@ -17,6 +17,8 @@ from ritz.rows.sparse import Sparse
 class Chosen(Rows):
     """Columns, and rows where not all are kept, of another source. Only blocks are copied."""
 
+    filled: int = 0  # missing values that were replaced
+
     def __init__(
         self,
         base: Rows,
@@ -24,7 +26,7 @@ class Chosen(Rows):
         kept: NDArray[np.intp] | None = None,
         fill: NDArray[np.floating] | None = None,
     ) -> None:
-        self._base, self._columns, self._kept, self._fill = base, columns, kept, fill
+        self._base, self._columns, self._kept, self.fill = base, columns, kept, fill
         self.shape = (base.shape[0] if kept is None else len(kept), len(columns))
         self.dtype, self.in_memory = base.dtype, base.in_memory
         self.inherit(base, kept)
@@ -94,10 +96,10 @@ class Chosen(Rows):
 
     def _finish(self, block: Block) -> Block:
         block = block[:, self._columns]
-        if self._fill is None:
+        if self.fill is None:
             return block
         gaps = np.isnan(block)
-        return np.where(gaps, self._fill.astype(block.dtype), block) if gaps.any() else block
+        return np.where(gaps, self.fill.astype(block.dtype), block) if gaps.any() else block
 
 
 def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], missing: str) -> Rows:
@@ -105,8 +107,8 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
     if missing not in ("error", "drop", "mean"):
         raise ValueError(f"missing={missing!r} must be 'error', 'drop' or 'mean'")
     rows = rows if missing == "error" else rows.with_gaps()
-    picked = list(range(rows.shape[1])) if columns is None else [rows.position(column) for column in columns]
-    left_out = {rows.position(column) for column in without}
+    picked = list(range(rows.shape[1])) if columns is None else rows.positions(columns)
+    left_out = set(rows.positions(without))
     places = np.array([j for j in picked if j not in left_out], np.intp)
     if not len(places):
         raise DataError("no column is left to decompose")
@@ -138,7 +140,9 @@ def _filled(rows: Rows) -> Rows:
     if not count.all():
         empty = int(np.argmin(count))
         raise DataError(f"missing='mean', but column {rows.name(empty)} has no value at all; leave it out")
-    return Chosen(rows, np.arange(rows.shape[1]), fill=total / count)
+    filled = Chosen(rows, np.arange(rows.shape[1]), fill=total / count)
+    filled.filled = int(rows.shape[0] * rows.shape[1] - count.sum())
+    return filled
 
 
 def _present(block: Block) -> NDArray[np.bool_]:

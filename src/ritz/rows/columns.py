@@ -22,17 +22,18 @@ def select(rows: Rows, columns: Iterable[Any] | None, label: Any, missing: str) 
     if isinstance(label, list | tuple):
         raise TypeError(f"label={label!r} must name one column, which is kept aside; leave others out with columns=")
     label = None if label is None else rows.resolved(label)
-    _announce_names(rows)
+    announce_names(rows)
     if columns is None:
         _announce(rows, label)
-    without = [] if label is None or label in rows.left_out else [label]
+    without = [] if label is None or rows.is_aside(label) else [label]
     chosen = choose(rows, columns, without, missing)
     return chosen if label is None else chosen.labelled(rows, label)
 
 
-def _announce_names(rows: Rows) -> None:
+def announce_names(rows: Rows) -> None:
     """Warn of columns that are called otherwise than in the file."""
-    told = [f"{found!r} is now {name!r}" for found, name in rows.renamed if name not in rows.left_out]
+    there = set(rows.names or ())
+    told = [f"{found!r} is now {name!r}" for found, name in rows.renamed if name in there]
     if told:
         warnings.warn(f"column names repeat or are empty: {', '.join(told[:5])}", ColumnWarning, stacklevel=5)
 

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.memory import check_fits
-from ritz.rows.array import Array
 from ritz.rows.base import Rows
 from ritz.rows.columns import select
 
-TEXTS = {".csv", ".tsv", ".tab", ".txt", ".dat"}
+TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat")
 # What opens a file, by the end of its name; modules are imported only when reached.
 FORMATS = {
     ".npy": "ritz.rows.npy:open_npy",
     ".npz": "ritz.rows.npy:open_npz",
     ".parquet": "ritz.rows.parquet:open_parquet",
     ".pq": "ritz.rows.parquet:open_parquet",
-    **dict.fromkeys((".arrow", ".feather", ".ipc"), "ritz.rows.arrow:open_arrow"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), "ritz.rows.arrow:open_arrow"),
     **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.hdf5:open_hdf5"),
     ".zarr": "ritz.rows.stored:open_zarr",
     ".mtx": "ritz.rows.market:open_market",
     **dict.fromkeys(TEXTS, "ritz.rows.text:open_text"),
 }
-PACKED = {".gz": {*TEXTS, ".mtx"}, ".zst": TEXTS, ".bz2": TEXTS}  # what may be compressed how
+PACKED = {".gz": (*TEXTS, ".mtx"), ".zst": TEXTS, ".bz2": TEXTS}  # what may be compressed how
+NAME = "name"  # what the names of rows are called that were columns of the file
 FOLDERS = {".parquet", ".pq", ".zarr"}  # formats that may be a folder
 ADVICE = {
     **dict.fromkeys(PACKED, "unpack it first; only text is read while it is unpacked"),
@@ -55,8 +57,10 @@ def read(
         column; .h5, .h5ad and .zarr with one matrix; .mtx, or a folder as 10x pipelines write it, turned to cells by
         genes
     columns : names or positions of the columns to use; by default all that hold numbers, the others with a warning
-    label : a column that is kept aside, numbers or text; its values are the ``labels`` of the rows
-    transpose : whether the samples are the columns of the file; text is then taken for the names of the columns
+    label : a column that is kept aside, numbers or text, of an .h5ad also one of ``obs``; its values are the ``labels``
+        of the rows
+    transpose : whether the samples are the columns of the file; text is then taken for the names of the columns, and
+        what the file calls its columns are the ``row_names``
     missing : "error", "drop" the rows with missing values, or put the "mean" of a column there; what a sparse file does
         not store is zero, not missing
 
@@ -80,7 +84,8 @@ def opened(path: str | PathLike[str], transpose: bool = False) -> Rows:
     """A file as it is, before anything is chosen from it: all columns that hold numbers, and no word about the others.
 
     What the others are stands in ``left_out``, the names of all of them in ``keys``, and how the file was understood
-    in ``about``. `select` chooses from these rows as `read` does.
+    in ``about``. What stands beside a matrix, such as ``obs`` of an .h5ad, is in ``others``, and what the rows are
+    called in ``row_names``. `select` chooses from these rows as `read` does.
     """
     from ritz.rows import as_rows
 
@@ -105,19 +110,33 @@ def _listed(columns: Any) -> list[Any]:
 
 
 def _turned(source: Any) -> Any:
-    """Columns as rows. What can only be read by rows is read into memory, if it fits."""
-    if hasattr(source, "T"):
+    """Columns as rows, with their names. What can only be read by rows is read into memory, if it fits."""
+    from ritz.rows import as_rows
+
+    if not isinstance(source, Rows):
         return source.T
-    n, d = source.shape
-    check_fits(source.dtype.itemsize * n * d, f"{n} rows of {d} numbers, to be transposed,")
-    turned = Array(source.map(lambda block: block.copy()).T, _names_of_rows(source))
-    turned.about = source.about
+    turned = as_rows(source.T if hasattr(source, "T") else _whole(source).T)
+    turned.names, turned.about = _names_of_rows(source), source.about
+    turned.renamed = tuple(pair for pair in source.renamed if pair[1] not in source.left_out)
+    names = source.names or ()
+    if names and all(isinstance(name, str) for name in names):  # numbers are positions, which name nothing
+        turned.put_beside([], (NAME, partial(_first, names)))
     return turned
 
 
+def _whole(rows: Rows) -> NDArray[Any]:
+    n, d = rows.shape
+    check_fits(rows.dtype.itemsize * n * d, f"{n} rows of {d} numbers, to be transposed,")
+    return rows.map(lambda block: block.copy())
+
+
+def _first(names: tuple[str, ...], count: int | None) -> NDArray[Any]:
+    return np.array(names[:count], object)
+
+
 def _names_of_rows(rows: Rows) -> tuple[str, ...] | None:
-    """The first column of text, if it tells the rows apart: what a table of genes by samples calls its genes."""
-    text = next((key for key, what in rows.left_out.items() if what in ("text", "string")), None)
+    """What the source calls its rows, or its first column of text, if that tells them apart: genes in gene tables."""
+    text = next((key for key, what in rows.left_out.items() if what in ("text", "string")), rows.named_by)
     if text is None:
         return None
     names = tuple(map(str, rows.column(text)))

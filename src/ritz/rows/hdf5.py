@@ -1,9 +1,7 @@
-"""HDF5 files with one matrix, and their dialect h5ad: X, dense or sparse, with the names of its variables."""
+"""HDF5 files with one matrix, and their dialect h5ad: X, dense or sparse, with its variables and its observations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +10,12 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.memory import check_fits
+from ritz.rows.annotations import Annotation, as_text, column_of, columns_of, damage, index_of
+from ritz.rows.base import Rows
 from ritz.rows.sparse import Sparse, stored_values
 from ritz.rows.stored import Stored, is_matrix, only
+
+CELL, NAMELESS = "cell", ("_index", "index")  # what the names of the rows are called where nobody named them
 
 
 def open_hdf5(path: Path) -> Any:
@@ -22,11 +24,11 @@ def open_hdf5(path: Path) -> Any:
         import h5py
     except ImportError as error:
         raise ImportError("reading HDF5 needs h5py: pip install 'ritz[hdf5]'") from error
-    with _damage(path, "is no whole HDF5 file"):
+    with damage(path, "is no whole HDF5 file"):
         file = h5py.File(path, "r")
     rows = None
     try:
-        with _damage(path, "is damaged"):
+        with damage(path, "is damaged"):
             rows = _matrix(file, path)
     finally:
         if not isinstance(rows, Stored):  # all others have been read, or cannot be
@@ -42,17 +44,6 @@ def _matrix(file: Any, path: Path) -> Any:
     return Stored(_written(only(found, path), path), str(path))
 
 
-@contextmanager
-def _damage(path: Path, what: str) -> Iterator[None]:
-    """Whatever the library says of bytes that make no sense, as an error in the data."""
-    try:
-        yield
-    except DataError:
-        raise
-    except Exception as error:  # h5py has errors of many kinds for them
-        raise DataError(f"{path} {what}: {error}") from error
-
-
 def _written(dataset: Any, path: Path) -> Any:
     """A dataset, unless nothing was ever stored in it: its shape may then be anything, and all its values a filling."""
     if dataset.size and not (dataset.id.get_storage_size() or dataset.is_virtual):
@@ -66,9 +57,9 @@ def _open_h5ad(file: Any, path: Path) -> Any:
         raise DataError(f"{path} has no X, where an h5ad file keeps its matrix{_instead(file)}")
     if hasattr(X, "keys"):
         matrix = _sparse(X, path)
-        return Sparse(matrix, _names(file, matrix.shape[1], path))
+        return _annotated(Sparse(matrix, _names(file, matrix.shape[1], path)), file, path)
     if X.shape is not None and len(X.shape) == 2:
-        return Stored(_written(X, path), f"X of {path}", _names(file, X.shape[1], path))
+        return _annotated(Stored(_written(X, path), f"X of {path}", _names(file, X.shape[1], path)), file, path)
     raise DataError(f"X of {path} has the shape {X.shape}; a matrix has rows and columns, so write it as one")
 
 
@@ -86,7 +77,7 @@ def _sparse(group: Any, path: Path) -> Any:
     """A sparse matrix, whose entries are read at once: they are what a sparse matrix is."""
     import scipy.sparse
 
-    kind = _text(group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", "csr")))[:3]
+    kind = as_text(group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", "csr")))[:3]
     shape = np.asarray(group.attrs.get("shape", group.attrs.get("h5sparse_shape", ())))
     if kind not in ("csr", "csc") or shape.shape != (2,) or shape.dtype.kind not in "iu":
         raise DataError(f"X of {path} is a group, but no sparse matrix with its format and its shape")
@@ -116,35 +107,19 @@ def _parts(group: Any, steps: int, path: Path) -> list[NDArray[Any]]:
 def _names(file: Any, d: int, path: Path) -> tuple[str, ...] | None:
     """The names of the variables, where the file keeps them: as an index of the table `var`, or in its first field."""
     var = file.get("var")
-    index = var.get(var.attrs.get("_index", "_index")) if hasattr(var, "keys") else var
+    index = index_of(var)
     if index is None:
         return None
-    names = _labels(index)
+    names = column_of(var, index)
     if len(names) != d:
         raise DataError(f"{path} names {len(names)} variables, but X has {d} columns")
-    return tuple(str(j) if name is None else _text(name) for j, name in enumerate(names))
+    return tuple(str(j) if name is None else str(name) for j, name in enumerate(names))
 
 
-def _labels(column: Any) -> list[Any]:
-    """The entries of a column, however it is stored; None where one is missing."""
-    if not hasattr(column, "keys"):
-        values = _whole(column)
-        fields = values.dtype.names
-        return list(values[("index" if "index" in fields else fields[0])] if fields else values)
-    if "categories" in column:
-        categories = _labels(column["categories"])
-        return [categories[code] if code >= 0 else None for code in _whole(column["codes"])]
-    pairs = zip(_whole(column["values"]), _whole(column["mask"]), strict=True)
-    return [None if missing else value for value, missing in pairs]
-
-
-def _whole(dataset: Any) -> NDArray[Any]:
-    """A list, read at once."""
-    check_fits(dataset.size * dataset.dtype.itemsize, f"{dataset.name} of {dataset.file.filename}")
-    if len(dataset.shape) != 1:
-        raise DataError(f"{dataset.name} of {dataset.file.filename} has the shape {dataset.shape}, but must be a list")
-    return np.asarray(dataset[...])
-
-
-def _text(name: Any) -> str:
-    return name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
+def _annotated(rows: Rows, file: Any, path: Path) -> Rows:
+    """The rows with the table `obs` beside them, of which nothing is read yet."""
+    obs, n = file.get("obs"), rows.shape[0]
+    index = index_of(obs)
+    names = None if index is None else (CELL if index in NAMELESS else index, Annotation(path, index, n))
+    rows.put_beside([(name, Annotation(path, name, n)) for name in columns_of(obs)], names)
+    return rows

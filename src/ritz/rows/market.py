@@ -7,8 +7,12 @@ import gzip
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.memory import allowed, check_fits, format_bytes
@@ -18,6 +22,7 @@ from ritz.rows.sparse import Sparse
 
 MATRIX = ("matrix.mtx", "matrix.mtx.gz")
 GENES = ("features.tsv.gz", "features.tsv", "genes.tsv", "genes.tsv.gz")
+BARCODES = ("barcodes.tsv.gz", "barcodes.tsv")
 SHORTEST = {"array": 2, "coordinate": 4}  # characters of an entry: "1\n", and "1 1\n" where only places are given
 DEFLATE = 1032  # bytes that one compressed byte can stand for at most
 LINE = 1 << 20  # characters of a line; the parser holds a whole one, so an endless one would take all memory
@@ -102,24 +107,51 @@ def is_10x(folder: Path) -> bool:
 
 
 def open_10x(folder: Path) -> Rows:
-    """Cells by genes, named after the genes."""
+    """Cells by genes, named after the genes, with the barcodes of the cells beside them."""
     matrix = next(folder / name for name in MATRIX if (folder / name).exists())
     counts = open_market(matrix)
-    genes = next((folder / name for name in GENES if (folder / name).exists()), None)
+    genes, barcodes = _there(folder, GENES), _there(folder, BARCODES)
     names = None if genes is None else _names(genes)
     if names is not None and len(names) != counts.shape[0]:
         raise DataError(f"{genes} names {len(names)} genes, {matrix} has {counts.shape[0]} rows")
-    return Sparse(counts.T, names) if Sparse.opens(counts) else Array(counts.T, names)
+    rows: Rows = Sparse(counts.T, names) if Sparse.opens(counts) else Array(counts.T, names)
+    if barcodes is not None:
+        rows.put_beside([], ("barcode", Barcodes(barcodes, rows.shape[0])))
+    return rows
+
+
+@dataclass(frozen=True)
+class Barcodes:
+    """The names of the cells, one in every line of a file, read when they are asked for."""
+
+    path: Path
+    n: int  # rows of the matrix
+
+    def __call__(self, count: int | None = None) -> NDArray[Any]:
+        found = [row[0] for row in _table(self.path, "barcodes")]
+        if len(found) != self.n:
+            raise DataError(f"{self.path} names {len(found)} cells, but the matrix beside it has {self.n}")
+        return np.array(found[:count], object)
+
+
+def _there(folder: Path, names: tuple[str, ...]) -> Path | None:
+    """The first of several files that exists."""
+    return next((folder / name for name in names if (folder / name).exists()), None)
 
 
 def _names(path: Path) -> tuple[str, ...]:
     """The symbols of the genes, which stand in the second column where there is one; where they repeat, the first."""
+    rows = _table(path, "genes")
+    symbols = tuple(row[min(1, len(row) - 1)] for row in rows)
+    return symbols if len(set(symbols)) == len(symbols) else tuple(row[0] for row in rows)
+
+
+def _table(path: Path, what: str) -> list[list[str]]:
+    """The cells of all lines."""
     try:
         with _text(path) as text, io.TextIOWrapper(io.BufferedReader(text), "utf-8", newline="") as file:
-            rows = [row for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row]
+            return [row for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row]
     except DataError:
         raise
     except Exception as error:  # gzip, the encoding and the table have errors of their own
-        raise DataError(f"{path} is no whole list of genes: {error}") from error
-    symbols = tuple(row[min(1, len(row) - 1)] for row in rows)
-    return symbols if len(set(symbols)) == len(symbols) else tuple(row[0] for row in rows)
+        raise DataError(f"{path} is no whole list of {what}: {error}") from error

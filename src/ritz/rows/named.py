@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
 from types import MappingProxyType
 from typing import Any, Self
@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
+from ritz.rows.dialect import told_apart
+
+Beside = Callable[[int | None], NDArray[Any]]  # reads the first so many values of a column, or all of them
 
 
 def order_of(names: list[Any], expected: list[Any], where: str) -> NDArray[np.intp] | None:
@@ -43,6 +46,8 @@ class Columns:
     kept: NDArray[np.intp] | None = None  # which rows of a larger source these are
     renamed: tuple[tuple[str, str], ...] = ()  # names that the source repeats or leaves empty, and what they became
     left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source that are no numbers, and what they are
+    others: Mapping[Any, Beside] = MappingProxyType({})  # columns that the source keeps outside of its matrix
+    named_by: Any = None  # the one of them that holds the names of the rows
 
     def some(self, columns: NDArray[np.intp]) -> Self | None:
         """The same rows with some of the columns, where the source need not read the others."""
@@ -51,7 +56,43 @@ class Columns:
     def inherit(self, source: Columns, kept: NDArray[np.intp] | None = None) -> None:
         """What is known of the source that these rows were chosen from; `kept` says which of its rows they are."""
         self.keys, self.left_out, self.renamed, self.about = source.keys, source.left_out, source.renamed, source.about
+        self.others, self.named_by = source.others, source.named_by
         self.kept = source.kept if kept is None else kept if source.kept is None else source.kept[kept]
+
+    def put_beside(self, columns: Iterable[tuple[str, Beside]], names: tuple[str, Beside] | None = None) -> None:
+        """Columns that stand beside the matrix, and one with the names of the rows.
+
+        Where a column of the matrix has such a name already, theirs gets a number: the matrix is asked first.
+        """
+        pairs = [*columns, *([] if names is None else [names])]
+        told = told_apart([*dict.fromkeys(map(str, self.names or ())), *(key for key, _ in pairs)])
+        keys = told[len(told) - len(pairs) :]
+        self.others = dict(zip(keys, (read for _, read in pairs), strict=True))
+        self.named_by = None if names is None else keys[-1]
+
+    def cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+        """Several columns as `column` gives them, in as few readings as the source allows."""
+        return {key: self.column(key) for key in keys}
+
+    def written(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+        """Several columns as the source has them: cells of a text keep their zeros and all of their digits."""
+        return self.cells(keys)
+
+    def peek(self, keys: Iterable[Any], count: int) -> dict[Any, NDArray[Any]]:
+        """About so many values of several columns, from some places, without reading all where that can be avoided."""
+        keys = list(keys)
+        found = {key: self.others[key](count) for key in keys if key in self.others}
+        found |= self.cells(key for key in keys if key not in found)
+        return {key: found[key][:count] for key in keys}
+
+    @property
+    def row_names(self) -> NDArray[Any] | None:
+        """Names of all rows of the source, as `kept` counts them, where it knows them; read when they are asked for."""
+        return None if self.named_by is None else self.others[self.named_by](None)
+
+    def is_aside(self, key: Any) -> bool:
+        """Whether a column is known, but none of those that are decomposed."""
+        return key in self.left_out or key in self.others
 
     def resolved(self, key: Any) -> Any:
         """The name of a column that may be known by its position in the source, which counts those left out too."""
@@ -62,6 +103,11 @@ class Columns:
             return key
         return known[key]
 
+    def positions(self, keys: Iterable[Any]) -> list[int]:
+        """Where columns stand; many of them, without looking through all names for each."""
+        places = {name: j for j, name in reversed(list(enumerate(self.names or ())))}
+        return [places[key] if isinstance(key, str) and key in places else self.position(key) for key in keys]
+
     def position(self, key: Any) -> int:
         """Where a column stands, by its name or its position."""
         names, key = list(self.names or ()), self.resolved(key)
@@ -69,6 +115,8 @@ class Columns:
             return names.index(key)
         if key in self.left_out:
             raise DataError(f"column {key!r} holds no numbers ({self.left_out[key]})")
+        if key in self.others:
+            raise DataError(f"column {key!r} stands beside the matrix and is not decomposed; pass it as label=")
         if isinstance(key, int | np.integer) and not isinstance(key, bool) and -self.shape[1] <= key < self.shape[1]:
             return int(key) % self.shape[1]
         known = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
@@ -76,7 +124,7 @@ class Columns:
 
     def labelled(self, source: Columns, key: Any) -> Self:
         """The same rows, with a column of the source they come from as labels, read when it is asked for."""
-        if key not in source.left_out:
+        if not source.is_aside(key):
             source.position(key)
         labelled = copy(self)
         labelled._labels = lambda: source.column(key)

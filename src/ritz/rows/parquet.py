@@ -63,9 +63,13 @@ class Parquet(Table):
         import pyarrow as pa
 
         def beginning(names: list[str]) -> Any:
-            some = copy(self)
+            some, batches, rows = copy(self), list[Any](), 0
             some._picked = tuple(names)
-            return pa.Table.from_batches([next(some._batches(0, count))]).select(names)
+            for part in dict.fromkeys((*self.some_parts, *range(len(self.edges) - 1))):
+                if rows < count:
+                    batches.append(next(some._batches(part, count)))
+                    rows += batches[-1].num_rows
+            return pa.Table.from_batches(batches).select(names)
 
         return self._found(keys, beginning)
 
@@ -93,11 +97,15 @@ def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     found = (file for file in path.rglob("*") if file.suffix.lower() in (".parquet", ".pq") and file.is_file())
-    hidden = ("_", ".")  # as in _temporary, _metadata, .part.parquet.crc
-    files = sorted(file for file in found if not any(p.startswith(hidden) for p in file.relative_to(path).parts))
+    files = sorted(file for file in found if not any(map(_is_hidden, file.relative_to(path).parts)))
     if not files:
         raise DataError(f"there is no .parquet or .pq file in the folder {str(path)!r}")
     return files
+
+
+def _is_hidden(name: str) -> bool:
+    """As _temporary, _metadata, .part.parquet.crc are, and the results of `ritz fit`, whose scores are no rows."""
+    return name.startswith(("_", ".")) or name.endswith("-ritz")
 
 
 def _metadata(file: Path) -> Any:

@@ -61,6 +61,10 @@ class Sparse(Entries):
         scipy_sparse = sys.modules.get("scipy.sparse")  # nothing is sparse in a program that never imported it
         return scipy_sparse is not None and bool(scipy_sparse.issparse(source))
 
+    @property
+    def T(self) -> Any:
+        return self._X.T
+
     def some(self, columns: NDArray[np.intp]) -> Sparse:
         """Some of the columns."""
         names = None if self.names is None else tuple(self.names[j] for j in columns)
@@ -83,19 +87,28 @@ class Sparse(Entries):
         kept = np.delete(np.arange(self.shape[0]), broken)
         return self._of_these(self._X[kept], self.names, kept)
 
-    def filled(self) -> Sparse:
-        """The rows with the mean of its column in place of what is missing; entries that are not stored count as 0."""
+    def filled(self, fill: NDArray[np.floating] | None = None) -> Sparse:
+        """The rows with `fill`, or the mean of its column, in place of what is missing.
+
+        Entries that are not stored count as 0.
+        """
         gaps = np.isnan(self._X.data)
         if not gaps.any():
             return self
+        places = self._X.indices
+        fill = self._means(gaps) if fill is None else fill
+        values = np.where(gaps, fill[places], self._X.data).astype(self.dtype)
+        return self._of_these(type(self._X)((values, places, self._X.indptr), shape=self.shape), self.names)
+
+    def _means(self, gaps: NDArray[np.bool_]) -> NDArray[np.floating]:
+        """Of the columns, without what is missing."""
         places, d = self._X.indices, self.shape[1]
         total = np.bincount(places, np.where(gaps, 0.0, self._X.data), d)
         count = self.shape[0] - np.bincount(places[gaps], minlength=d)
         if not count.all():
             empty = int(np.argmin(count))
             raise DataError(f"missing='mean', but column {self.name(empty)} has no value at all; leave it out")
-        values = np.where(gaps, (total / count)[places], self._X.data).astype(self.dtype)
-        return self._of_these(type(self._X)((values, places, self._X.indptr), shape=self.shape), self.names)
+        return total / count
 
     def block(self, start: int, stop: int) -> Block:
         return _rows_of(self._X, start, stop)

@@ -108,14 +108,20 @@ class Text(Streamed):
             self._check_count(len(values), self.shape[0], True)
         return found
 
-    def peek(self, keys: Iterable[Any], count: int) -> dict[Any, NDArray[Any]]:
-        found = self._columns(keys, iter([self._beginning(0, count)]))
-        return {key: values[:count] for key, values in found.items()}
+    def written(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+        found = self._columns(keys, self._lines.pieces(), as_text=True)
+        for values in found.values():
+            self._check_count(len(values), self.shape[0], True)
+        return found
 
-    def _columns(self, keys: Iterable[Any], pieces: Iterator[Piece]) -> dict[Any, NDArray[Any]]:
+    def peek(self, keys: Iterable[Any], count: int) -> dict[Any, NDArray[Any]]:
+        parts = self.some_parts if self._lines.plain else [0]  # tables are often sorted by what tells their rows apart
+        return self._columns(keys, (self._beginning(part, count) for part in parts))
+
+    def _columns(self, keys: Iterable[Any], pieces: Iterator[Piece], as_text: bool = False) -> dict[Any, NDArray[Any]]:
         """Columns, numbers or text, out of some pieces."""
         places = {key: self._place(key) for key in keys}
-        texts = sorted({j for j in places.values() if self.keys[j] in self.left_out})
+        texts = sorted({j for j in places.values() if as_text or self.keys[j] in self.left_out})
         rest = sorted(set(places.values()) - set(texts))
 
         def columns(piece: Piece) -> dict[int, NDArray[Any]]:
