@@ -99,3 +99,27 @@ def test_a_choice_reads_like_a_table():
         ["3", "1", "2", "not", "above"],
         ["4", "0.5", "2", "not", "above"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "listed"),
+    [
+        (60, 40, "1 2 3 … 39 40 41 42"),
+        (60, 60, "1 2 3 … 59 60"),
+        (60, 59, "1 2 3 … 58 59 60"),
+        (60, 7, "1 2 3 … 6 7 8 9"),
+        (60, 6, "1 2 3 4 5 6 7 8"),
+        (8, 5, "1 2 3 4 5 6 7"),
+        (1, 1, "1"),
+    ],
+)
+def test_a_choice_of_many_lists_the_first_and_those_around_the_cut(m, k, listed):
+    values = np.arange(m, 0, -1.0)
+    choice = rank.Choice("a rule", 0, 19, 0.95, values, np.full(m, m - k + 0.5), k)
+    assert choice.above == k
+    rows = [line.split() for line in str(choice).splitlines()[3:]]
+    assert " ".join(row[0] for row in rows) == listed
+    for place, *row in rows:
+        if place != "…":
+            i = int(place)
+            assert row == [f"{values[i - 1]:g}", f"{m - k + 0.5:g}", *(["above"] if i <= k else ["not", "above"])]

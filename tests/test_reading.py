@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from page_helpers import parsed
-from ritz.views.text import between, bound, figure, number, percent, shortened, shown
+from ritz.views.text import between, bound, figure, number, ordinal, percent, shortened, shown
 
 positive = st.floats(min_value=1e-300, max_value=1e300)
 
@@ -63,3 +63,22 @@ def test_names_are_short_and_cannot_act(text):
 def test_wide_letters_count_twice(text, most):
     width = sum(1 + (unicodedata.east_asian_width(character) in "WF") for character in shortened(text, most))
     assert width <= max(most, 1)
+
+
+@pytest.mark.parametrize(
+    ("ending", "numbers"),
+    [
+        ("st", (1, 21, 101, 1021)),
+        ("nd", (2, 32, 8192, 1022)),
+        ("rd", (3, 23, 103)),
+        ("th", (4, 10, 11, 12, 13, 16, 64, 111, 112, 1013, 1024, 4096)),
+    ],
+)
+def test_ordinals(ending, numbers):
+    for i in numbers:
+        assert ordinal(i) == f"{i:,}{ending}"
+
+
+@given(st.floats(1e-30, 1e-6))
+def test_tiny_shares_keep_two_digits(share):
+    assert parsed(percent(share)) == pytest.approx(share, rel=0.051)

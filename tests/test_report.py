@@ -18,6 +18,7 @@ import ritz
 from page_helpers import Page, boxes, faults, parsed, points
 from ritz import PCA, DataError, KernelPCA, report, solvers
 from ritz.views.report import render
+from ritz.views.sampling import First, exhausted
 
 RNG = np.random.default_rng(0)
 WINE = load_wine()
@@ -25,6 +26,7 @@ X, KIND = WINE.data, WINE.target
 TABLE = pd.DataFrame(X, columns=WINE.feature_names)
 TIED = np.vstack([np.eye(6), -np.eye(6)]) * 3.0
 SLOW = RNG.standard_normal((300, 40)) / np.sqrt(np.arange(1, 41))
+SCALE = "scale them (scale=True, or --scale on the command line)"
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "\x1b[31mred", "a\u202eb\x00\ufffe\ud800"]
 
 pytestmark = pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")
@@ -118,16 +120,17 @@ def test_words_say_what_the_model_knows():
     deviations = X.std(axis=0, ddof=1)
     ratio = deviations.max() / deviations.min()
     assert f"proline varies {float(f'{ratio:.1e}'):,.0f} times as much as nonflavanoid_phenols" in text
-    assert "fit with scale=True" not in page_of(PCA(3, scale=True).fit(TABLE)).text
-    assert "fit with scale=True" not in page_of(PCA(2).fit(X[:, [0, 2]] * [1, 4])).text
-    assert "fit with scale=True" not in page_of(PCA(2).fit(X), image=(13, 1)).text
+    assert SCALE in text
+    assert SCALE not in page_of(PCA(3, scale=True).fit(TABLE)).text
+    assert SCALE not in page_of(PCA(2).fit(X[:, [0, 2]] * [1, 4])).text
+    assert SCALE not in page_of(PCA(2).fit(X), image=(13, 1)).text
 
 
 def test_scales_are_compared_without_moments_too():
     """From axes and variances alone only bounds are known, which must not exceed the truth."""
     model = PCA.from_covariance(np.cov(X.T), n_components=3)
     assert "x12 varies at least" in page_of(model).text
-    assert "fit with scale=True" not in page_of(PCA.from_covariance(np.eye(5), n_components=2)).text
+    assert SCALE not in page_of(PCA.from_covariance(np.eye(5), n_components=2)).text
 
 
 def test_components_are_described_by_their_largest_weights():
@@ -169,6 +172,16 @@ def test_the_choice_of_components_is_drawn_and_told(above, said):
     assert marks["null"].count("L") == 7
     bars, line = boxes(marks["bar"]), [float(p.split(" ")[1]) for p in marks["null"][1:].split("L")]
     assert (bars[0][1] < line[0]) == (above > 0)  # upwards is to smaller numbers
+
+
+def test_passes_of_the_plan_and_of_the_fit_are_told_apart():
+    plain, auto = PCA(2).fit(X), PCA("auto").fit(X)
+    assert (plain.plan_.passes, auto.plan_.passes) == (1, 3)
+    assert plain.certificate_.passes == auto.certificate_.passes == 1
+    assert "Passes over the data 1 Software" in page_of(plain).text
+    text = page_of(auto).text
+    assert "Plan svd: 3 passes" in text
+    assert "Passes over the data 1 for the components; those of the plan include what the comparison with 19" in text
 
 
 def test_bars_are_as_high_as_variances():
@@ -476,3 +489,46 @@ def test_a_browser_takes_the_page_without_complaint(tmp_path):
     altered.write_text(path.read_text(encoding="utf-8").replace("margin: 0 auto", "margin: 1px auto"), encoding="utf-8")
     _, complaints = console(altered)
     assert any("Content Security Policy" in line for line in complaints)
+
+
+def few(most):
+    """What remembers so few scores that a test can have more."""
+
+    class Few(First):
+        def __init__(self):
+            super().__init__(most)
+
+    return Few
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("labelled", [False, True])
+def test_of_very_many_rows_it_is_told_which_are_counted(monkeypatch, tmp_path, k, labelled):
+    monkeypatch.setattr("ritz.views.report.First", few(25_000))
+    rows = RNG.standard_normal((90_001, 2)) * [2.0, 1.0]
+    kind = np.array(["l", "r"])[(np.arange(90_001) % 8 == 4).astype(int)] if labelled else None
+    page = Page(report(PCA(k).fit(rows), tmp_path / "page.html", rows, labels=kind).read_text(encoding="utf-8"))
+    assert faults(page) == []
+    assert "Every 4th row at its place" in page.text
+    where = ", here and in the legend" if labelled else ""
+    assert f"There are 90,001 rows, of which every 4th is counted{where}." in page.text
+    assert "scores shown every 4th row of 90,001" in page.text
+    assert page.drawing("scores")[1].text.startswith("90,001 rows, of which every 4th is counted: ")
+    assert ("90,001 rows are too many to be drawn one by one" in page.text) == (k == 2)
+    assert not {"22,501", "22501"} & set(page.text.split())
+    if labelled:  # rows 0, 4, 8, … of which every second is of the other kind
+        assert [entry.strip() for entry in legend(page)] == ["l (11,251", "r (11,250"]
+
+
+def test_lost_scores_of_very_many_rows_are_those_counted():
+    scores = RNG.standard_normal((1000, 2))
+    scores[[0, 4, 5]] = np.inf
+    text = page_of(PCA(2).fit(X), scores=exhausted(few(300)(), [scores[:30], scores[30:]])).text
+    assert "There are 1,000 rows, of which every 4th is counted." in text
+    assert "2 rows of those counted beyond float64 are not drawn." in text
+
+
+def test_rows_that_are_all_remembered_are_all_counted():
+    first = exhausted(First(), [PCA(2).fit_transform(X)])
+    assert page_of(PCA(2).fit(X), scores=first).source == page_of(PCA(2).fit(X), scores=first.scores).source
+    assert "is counted" not in page_of(PCA(2).fit(X), scores=first).text

@@ -8,7 +8,7 @@ import numpy as np
 
 from ritz import costs, flip_plans, planner, rank
 from ritz.decomposition import decompose, held
-from ritz.flip_plans import FLIPS, GUESS, Route
+from ritz.flip_plans import COPIES, FLIPS, GUESS, Route
 from ritz.linalg import Array, squared
 from ritz.moments import moments
 from ritz.preprocessing import Preprocessing
@@ -39,7 +39,8 @@ def decompose_counted(rows: Rows, request: Request) -> Decomposition:
 
 
 def _found(choice: Choice) -> str:
-    return f"{choice.above} component{'s' if choice.above != 1 else ''} stood above noise"
+    above = f"{choice.above} component{'s' if choice.above != 1 else ''}" if choice.above else "no component"
+    return f"{above} stood above the noise of {COPIES}"
 
 
 def chosen(rows: Rows, request: Request, route: Route) -> Choice:

@@ -13,6 +13,7 @@ from ritz.rows import Rows
 from ritz.signflips import STRIP, Flipped, product_dtype
 
 FLIPS = 19  # copies: what exceeds all of them is a test at 5 %
+COPIES = f"{FLIPS} copies of the rows with random signs"
 GUESS = 16  # components that an iteration starts with, until one is not above noise
 ROOM = 1 << 30  # bytes for matrices of rows in memory, which may as well be walked again
 
@@ -34,16 +35,6 @@ class Route:
     at_once: int
     block_bytes: int
     threads: int
-
-    @property
-    def why(self) -> str:
-        """What is done, and what it takes, in words."""
-        how = {
-            "scatter": f"{FLIPS} copies with random signs, {self.at_once} scatter matrices per pass",
-            "gram": f"{FLIPS} copies with random signs, by the inner products of their rows",
-            "krylov": f"{FLIPS} copies with random signs, each by iteration",
-        }[self.kind]
-        return f"{how}, {self.cost.passes} of the passes and {self.cost.operations:.1e} of the operations"
 
 
 def route(rows: Rows, limit: int) -> Route:

@@ -84,11 +84,12 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
     if asked != "auto":
         return choose(rows, asked, limit)
     k = min(flip_plans.GUESS, *rows.shape)
-    return counted(choose(rows, k, limit), flip_plans.route(rows, limit), f"about {k} components, as a guess")
+    how = f"how many components, here taken to be {k}, will be decided by {flip_plans.COPIES}"
+    return counted(choose(rows, k, limit), flip_plans.route(rows, limit), how)
 
 
-def counted(plan: Plan, route: Route, found: str) -> Plan:
-    """A plan with what it takes to find the number of components beside it."""
+def counted(plan: Plan, route: Route, how: str) -> Plan:
+    """A plan with what it takes to find the number of components beside it, and how that is done in words."""
     more = route.cost
     known = plan.passes is not None and plan.operations is not None
     return replace(
@@ -97,7 +98,7 @@ def counted(plan: Plan, route: Route, found: str) -> Plan:
         operations=plan.operations + more.operations if known else plan.operations,  # type: ignore[operator]
         memory=max(plan.memory, more.memory),
         seconds=plan.seconds + more.seconds,
-        why=f"{plan.why}; {found}: {route.why}",
+        why=f"{plan.why}; {how}",
     )
 
 

@@ -11,6 +11,7 @@ from scipy.special import gammaln
 from ritz.linalg import Array
 
 QUANTILE = 0.95  # of what chance reaches, that a component must exceed
+FIRST, AROUND = 3, 2  # components of a choice that are listed: the first ones, and those before and behind the cut
 
 
 def checked(asked: object, n: int, d: int) -> int | float | str | None:
@@ -128,15 +129,19 @@ class Choice:
         return parallel(self.values, self.null[None])
 
     def __str__(self) -> str:
-        lines = [
-            f"{i + 1:9d}  {self.values[i]:11.5g}  {self.null[i]:11.5g}  {'above' if i < self.above else 'not above'}"
-            for i in range(min(len(self.values), self.k + 2))
-        ]
+        end, resumed = min(len(self.values), self.k + AROUND), self.k - AROUND
+        lines = [self._line(i) for i in range(end)]
+        if resumed > FIRST + 1:  # dots that stand for one line save none
+            lines[FIRST:resumed] = [f"{'…':>9}"]
         kept = f"{self.k} component{'s' if self.k > 1 else ''} kept, {self.above} above noise: {self.rule}"
         what = f"null: the {self.quantile:g} quantile of the largest variance in {self.flips} copies of the rows with"
         return "\n".join(
             [kept, f"{what} random signs (seed {self.seed})", "component     variance         null", *lines]
         )
+
+    def _line(self, i: int) -> str:
+        compared = "above" if i < self.above else "not above"
+        return f"{i + 1:9d}  {self.values[i]:11.5g}  {self.null[i]:11.5g}  {compared}"
 
 
 def gavish_donoho(singular_values: Array, n: int, d: int, noise: float | None = None) -> int:

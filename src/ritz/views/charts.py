@@ -5,45 +5,26 @@ Colours and widths belong to the style sheet: a mark only says what kind it is.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ritz.linalg import Array
+from ritz.views.axes import GAP, LEFT, WIDTH, Axis, left_of, level, upright
 from ritz.views.findings import Findings
-from ritz.views.text import number, percent, shortened
+from ritz.views.lettering import fitted, length
+from ritz.views.text import number, percent
 
-WIDTH, HEIGHT = 480, 300
-LEFT, RIGHT, TOP, BOTTOM = 62, 14, 30, 44  # margins
+HEIGHT = 306
+TOP, BOTTOM = 30, 50  # margins
 MOST_BARS = 60  # components in a scree chart
 MOST_WEIGHTS = 20  # columns in a chart of weights
 EDGE = 8  # the margin above charts whose vertical axis has no label
 ROW = 21  # height of a horizontal bar, with what is between two
-GUTTER = 158  # for the names of columns
-NAME = 20  # characters that fit there
-TICKS = 6  # at most
-TINY = 1e-290  # extents that are none, of anything
-FINEST = 1e-12  # the same, beside the numbers themselves
+NAME = 13.0  # pixels: the size of the names of columns, at most
+LONGEST = 180  # pixels that such a name may take
 FULL = 0.72  # of the room of a bar, which it fills
-
-
-@dataclass(frozen=True)
-class Axis:
-    """Values from low to high, drawn from start to end, with ticks (place, text)."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-    ticks: tuple[tuple[float, str], ...]
-    label: str = ""
-
-    def at(self, values: ArrayLike) -> Array:
-        """Where values stand."""
-        span = self.high / 2 - self.low / 2  # halves: the difference of large numbers may overflow
-        return self.start + (np.asarray(values) / 2 - self.low / 2) / span * (self.end - self.start)
 
 
 @dataclass(frozen=True)
@@ -87,41 +68,20 @@ class Chart:
         return self.height - BOTTOM
 
 
-def axis(low: float, high: float, start: float, end: float, label: str = "", share: bool = False) -> Axis:
-    """An axis with round ticks; a range without extent gets some."""
-    if not high / 2 - low / 2 > max(TINY, FINEST * max(abs(low), abs(high))):
-        reach = abs(low) / 2 if abs(low) > TINY else 1.0
-        low, high = low - reach, high + reach
-    step = _round_step(high / TICKS - low / TICKS)
-    places = step * np.arange(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
-    digits = 1 + max(0, math.ceil(math.log10(max(abs(low), abs(high)) / step)))
-    texts = [f"{100 * place:g}%" if share else number(float(place), digits) for place in places]
-    bare = Axis(low, high, start, end, (), label)
-    return replace(bare, ticks=tuple(zip(np.round(bare.at(places), 1).tolist(), texts, strict=True)))
-
-
-def _round_step(rough: float) -> float:
-    """The next larger of 1, 2 or 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(rough))
-    return next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= rough * (1 - 1e-9))
-
-
 def scree(found: Findings) -> Chart:
     """The variance of every component, and what noise alone reaches."""
     values, kept, word = _scree_values(found)
     null = _null(found, len(values))
     top = float(max(values.max(), null.max(initial=0.0)))
-    x = axis(0.5, len(values) + 0.5, LEFT, WIDTH - RIGHT, "component")
-    y = axis(0.0, top or 1.0, HEIGHT - BOTTOM, TOP, word, share=word.startswith("share"))
+    y = upright(0.0, top or 1.0, HEIGHT - BOTTOM, TOP, word, share=word.startswith("share"))
+    x = _numbered(len(values), left_of(y), "component")
     marks = [Mark("bar", bars(x, y, np.arange(1, kept + 1), values[:kept]))]
     if kept < len(values):
         marks.append(Mark("bar faint", bars(x, y, np.arange(kept + 1, len(values) + 1), values[kept:])))
     if len(null):
         marks.append(Mark("null", line(x.at(np.arange(1, len(null) + 1)), y.at(null)), "what noise alone reaches"))
     listed = "; ".join(f"{i + 1}: {number(value, 4)}" for i, value in enumerate(values[:10]))
-    return Chart(
-        "scree", f"{word.capitalize()} of each component", listed, WIDTH, HEIGHT, tuple(marks), whole_ticks(x), y
-    )
+    return Chart("scree", f"{word.capitalize()} of each component", listed, WIDTH, HEIGHT, tuple(marks), x, y)
 
 
 def _scree_values(found: Findings) -> tuple[Array, int, str]:
@@ -146,36 +106,36 @@ def _null(found: Findings, most: int) -> Array:
 def together(found: Findings) -> Chart:
     """How much the first components keep together."""
     shares = np.minimum(np.cumsum(found.shares), 1.0)[:MOST_BARS]
-    x = axis(0.5, len(shares) + 0.5, LEFT, WIDTH - RIGHT, "components kept")
-    y = axis(0.0, 1.0, HEIGHT - BOTTOM, TOP, "share of the variance", share=True)
+    y = upright(0.0, 1.0, HEIGHT - BOTTOM, TOP, "share of the variance", share=True)
+    x = _numbered(len(shares), left_of(y), "components kept")
     places, heights = x.at(np.arange(1, len(shares) + 1)), y.at(shares)
     marks = (Mark("line", line(places, heights)), Mark("dots", dots(places, heights)))
     listed = "; ".join(f"{i + 1}: {percent(share)}" for i, share in enumerate(shares[:10]))
-    return Chart("together", "Variance kept together", listed, WIDTH, HEIGHT, marks, whole_ticks(x), y)
+    return Chart("together", "Variance kept together", listed, WIDTH, HEIGHT, marks, x, y)
 
 
 def weights(found: Findings, entries: Array, component: int) -> Chart:
     """The columns with the largest weights in one axis, given its entries."""
     order = np.argsort(-np.abs(entries), kind="stable")[:MOST_WEIGHTS]
-    chosen = entries[order]
+    chosen, names = entries[order], [found.name(int(j)) for j in order]
     height = EDGE + ROW * len(chosen) + BOTTOM
-    x = axis(min(0.0, float(chosen.min())), max(0.0, float(chosen.max())), GUTTER, WIDTH - RIGHT, "weight")
+    start = max(LEFT, min(LONGEST, max(length(name, NAME) for name in names)) + GAP)
+    x = level(min(0.0, float(chosen.min())), max(0.0, float(chosen.max())), round(start, 1), "weight")
     zero = float(x.at(0.0))
     marks, labels = [], []
-    for i, (j, value) in enumerate(zip(order, chosen, strict=True)):
+    for i, (name, value) in enumerate(zip(names, chosen, strict=True)):
         top, end = EDGE + ROW * i, float(x.at(value))
-        name = found.name(int(j))
         kind, text = ("bar" if value >= 0 else "bar below"), f"{name}: {number(float(value), 3)}"
         marks.append(Mark(kind, box(min(zero, end), top + ROW * (1 - FULL) / 2, abs(end - zero), ROW * FULL), text))
-        labels.append(Label(GUTTER - 8, top + ROW / 2, shortened(name, NAME), "name", name))
+        labels.append(Label(round(x.start - 8, 1), top + ROW / 2, fitted(name, LONGEST, NAME), "name", name))
     listed = "; ".join(mark.title for mark in marks[:5])
     title = f"Weights of the columns in component {component + 1}"
     return Chart(f"weights{component}", title, listed, WIDTH, height, tuple(marks), x, None, tuple(labels), EDGE)
 
 
-def whole_ticks(x: Axis) -> Axis:
-    """The same axis with ticks at whole numbers alone."""
-    return replace(x, ticks=tuple((place, text) for place, text in x.ticks if "." not in text and text != "0"))
+def _numbered(count: int, start: float, label: str) -> Axis:
+    """A horizontal axis for things that are numbered from 1, with ticks at whole numbers alone."""
+    return level(0.5, count + 0.5, start, label).only(lambda value, _: value >= 1 and value == round(value))
 
 
 def bars(x: Axis, y: Axis, centres: ArrayLike, heights: Array) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-HEAD = ("", "variance", "share", "together", "± numerical", "± sampling", "axis off by", "  mostly")
+HEAD = ("", "variance", "share", "together", "± numerical", "± sampling", "axis off by", "mostly")
 MOSTLY = 3  # columns that stand for an axis
 LEAST = 0.5  # of the largest entry of an axis, below which another one says little
 LETTERS = 18  # of the name of a column
@@ -30,7 +30,7 @@ def component_rows(pca: Any, most: int) -> list[tuple[str, ...]]:
                 f"{numerical:.0e}",
                 "" if sampling is None else f"{sampling[i]:.2g}",
                 "undetermined" if sine >= 1 else f"{np.degrees(np.arcsin(sine)):.0e}°",
-                f"  {made_of(pca, i)}",
+                made_of(pca, i),
             )
         )
     return rows

@@ -20,13 +20,13 @@ from ritz.estimators import PCA
 from ritz.estimators.coding import files_of
 from ritz.linalg import Array
 from ritz.rows import Rows, as_rows
-from ritz.rows.base import Block
 from ritz.views import charts, pictures, words
 from ritz.views.explained import explained
 from ritz.views.findings import Findings, findings
 from ritz.views.labels import classified
+from ritz.views.sampling import First, exhausted
 from ritz.views.scatter import Scores, scores_chart
-from ritz.views.text import angle, between, bound, count, figure, number, percent, shown, span
+from ritz.views.text import angle, between, bound, figure, number, percent, shown, span
 from ritz.whole import replacing
 from ritz.writing import check_target
 
@@ -74,34 +74,31 @@ def report(
     if isinstance(X, str | os.PathLike):
         X = as_rows(X)
     check_target(path, () if X is None else files_of(X, as_rows(X)))
-    scores = None if X is None else first_scores(model, X)
+    first = None if X is None else first_scores(model, X)
     if labels is None and isinstance(X, Rows):
         labels = X.labels
-    page = render(model, title=title, scores=scores, labels=labels, image=image)
+    labels, facts = (labels, ()) if first is None else (first.of(labels), first.facts)
+    page = render(model, title=title, scores=first, labels=labels, facts=facts, image=image)
     with replacing(path) as new:
         new.write_text(page, encoding="utf-8")
     return path
 
 
-def first_scores(model: Any, X: Any) -> Array:  # (n, 1 or 2)
+def first_scores(model: Any, X: Any) -> First:
     """The scores that a chart needs: blocks of all of them are let go as soon as they are computed."""
     findings(model)  # models that have no report, and models without a fit, are told apart from bad data
+    first = First()
     if not isinstance(model, PCA):
-        return np.asarray(model.transform(X))[:, :2]
-    parts: list[Array] = []
-
-    def keep(block: Block) -> None:
-        parts.append(np.array(block[:, :2]))
-
-    model.transform(X, out=keep)
-    return np.concatenate(parts)
+        return exhausted(first, [np.asarray(model.transform(X))])
+    model.transform(X, out=lambda block: exhausted(first, [block]))
+    return first
 
 
 def render(
     model: Any,
     *,
     title: str,
-    scores: Array | None = None,
+    scores: Array | First | None = None,
     labels: Any = None,
     facts: Iterable[tuple[str, str]] = (),
     image: tuple[int, int] | None = None,
@@ -110,8 +107,9 @@ def render(
 
     Parameters
     ----------
-    scores : (n, 1 or more), of which the first two columns are drawn
-    labels : (n,) of anything; None, NaN and empty text are missing
+    scores : (n, 1 or more), of which the first two columns are drawn; or what is remembered of so many rows that
+        only every 2nd, 4th, … is
+    labels : (n,) of anything, for the rows whose scores these are; None, NaN and empty text are missing
     facts : terms and descriptions: of the data, and of how it was read
     image : (height, width), if the columns are the pixels of pictures
     """
@@ -186,10 +184,11 @@ def _scores(found: Findings, scores: Any, labels: Any) -> Scores | None:
         if labels is not None:
             raise DataError("labels colour the scores, and there are none; pass the rows too")
         return None
-    scores = np.asarray(scores)
+    step, rows = (scores.step, scores.rows) if isinstance(scores, First) else (1, None)
+    scores = np.asarray(scores.scores if isinstance(scores, First) else scores)
     if scores.ndim != 2 or not scores.shape[0] or not scores.shape[1]:
         raise DataError(f"scores have the shape {scores.shape}; rows and at least one component are needed")
-    return scores_chart(scores[:, : found.k], classified(labels, len(scores)), found.shares)
+    return scores_chart(scores[:, : found.k], classified(labels, len(scores)), found.shares, step, rows)
 
 
 def _pictures(found: Findings, image: Any) -> list[pictures.Picture]:
@@ -216,15 +215,11 @@ def _weights(found: Findings) -> list[dict[str, Any]]:
 
 
 def _plan(found: Findings) -> Sequence[tuple[str, str]]:
-    """How it was computed."""
+    """What was expected of the computation, and what it took."""
     plan = found.plan
     if plan is None:
         return ()
-    return (
-        ("Solver", str(plan).splitlines()[0]),
-        ("Why", plan.why),
-        ("Walks over the data", count(found.certificate.passes)),
-    )
+    return (("Plan", str(plan).splitlines()[0]), ("Why", plan.why), ("Passes over the data", words.passes(found)))
 
 
 @cache

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz.linalg import Array
-from ritz.views.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axis, Chart, Label, Mark, axis, box, dots
+from ritz.views.axes import WIDTH, Axis, extended, left_of, level, upright
+from ritz.views.charts import BOTTOM, HEIGHT, TOP, Chart, Mark, box, dots
 from ritz.views.labels import Classes
-from ritz.views.text import count, counted, number, percent
+from ritz.views.placing import written
+from ritz.views.text import count, counted, number, ordinal, percent
 
 MOST_POINTS = 20_000
 MARGIN = 0.04  # of the range, around the points
@@ -18,45 +20,70 @@ TALLEST, FLATTEST = 1.1, 0.45  # height over width between which units of both a
 CELL = 6.0  # pixels of a cell of a density
 LEVELS = 4  # of its darkness
 BARS = 40
-SHORT = 12  # characters of a name that is written into the chart
 LIGHT, DENSE = 300, 3_000  # points from which on they are drawn smaller
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The chart of scores, what its marks mean, and what is to be said of it."""
+    """The chart of scores, what its marks mean, and what is to be said before and below it."""
 
     chart: Chart
     classes: Classes
+    lead: str
     notes: tuple[str, ...]
 
 
-def scores_chart(scores: Array, classes: Classes, shares: Array) -> Scores:
-    """The first two columns of the scores; one alone as a histogram."""
+def scores_chart(scores: Array, classes: Classes, shares: Array, step: int = 1, rows: int | None = None) -> Scores:
+    """The first two columns of the scores; one alone as a histogram.
+
+    Parameters
+    ----------
+    step : 1 where the scores are those of all rows, 2 where they are those of every 2nd, …
+    rows : how many there are in all, if not as many as scores
+    """
     finite = np.isfinite(scores[:, :2]).all(axis=1)
-    notes = [] if finite.all() else [f"{counted(int((~finite).sum()), 'row')} beyond float64 are not drawn."]
     points, codes = scores[finite][:, :2].astype(np.float64), classes.codes[finite]
+    rows = len(scores) if rows is None else rows
     names = [f"component {i + 1} ({percent(float(share))})" for i, share in enumerate(shares[: points.shape[1]])]
-    if points.shape[1] == 1 or not len(points):
-        chart = _histogram(points[:, 0], codes, classes, names[0])
-        return Scores(chart, classes, tuple(notes))
-    x, y, height, alike = _frame(points, names)
-    notes.append("Both axes have the same unit." if alike else "Each axis has its own unit.")
-    at = np.column_stack([x.at(points[:, 0]), y.at(points[:, 1])])
-    if len(points) > MOST_POINTS:
-        marks = _density(at, codes, classes)
-        many = f"{count(len(points))} rows are too many to be drawn one by one: cells show how many there are"
-        which = ", and which label most of them have." if _several(classes) else "."
-        notes.append(f"{many}, stronger colour for more{which}")
-    else:
-        marks = _points(at, codes, classes)
-    labels = _written(at, codes, classes)
-    chart = Chart("scores", "Scores on the first two components", _told(points), WIDTH, height, marks, x, y, labels)
-    return Scores(chart, classes, tuple(notes))
+    flat = points.shape[1] == 1 or not len(points)
+    chart, said = (_histogram if flat else _plane)(points, codes, classes, names)
+    which = f"{ordinal(step)} row" if step > 1 else "row"
+    where = "first component" if flat else "first two components"
+    lead = f"Every {which} at its place along the {where}: rows that are alike lie close together."
+    of_all = counted(rows, "row") + (f", of which every {ordinal(step)} is counted" if step > 1 else "")
+    notes = [f"There are {of_all}{', here and in the legend' * _several(classes)}."] if step > 1 else []
+    notes += _beyond(len(scores) - len(points), step) + said
+    if not flat and len(points) > MOST_POINTS:
+        notes.append(_crowd(rows, classes))
+    return Scores(replace(chart, description=f"{of_all}: {chart.description}"), classes, lead, tuple(notes))
+
+
+def _beyond(lost: int, step: int) -> list[str]:
+    """What is said of scores that are not finite."""
+    of_those = " of those counted" if step > 1 else ""
+    verb = "is" if lost == 1 else "are"
+    return [f"{counted(lost, 'row')}{of_those} beyond float64 {verb} not drawn."] if lost else []
+
+
+def _crowd(rows: int, classes: Classes) -> str:
+    """What is said of points that became cells."""
+    which = ", and which label most of them have" if _several(classes) else ""
+    many = f"{count(rows)} rows are too many to be drawn one by one"
+    return f"{many}: cells show how many there are, stronger colour for more{which}."
 
 
 def _several(classes: Classes) -> bool:
     return len(classes.names) > 1
+
+
+def _plane(points: Array, codes: NDArray[np.intp], classes: Classes, names: list[str]) -> tuple[Chart, list[str]]:
+    """Points, or cells that count them, with the names of the classes; and what is to be said of the axes."""
+    x, y, height, alike = _frame(points, names)
+    at = np.column_stack([x.at(points[:, 0]), y.at(points[:, 1])])
+    marks = (_density if len(points) > MOST_POINTS else _points)(at, codes, classes)
+    title, told = "Scores on the first two components", _ranges(points)
+    chart = Chart("scores", title, told, WIDTH, height, marks, x, y, written(at, codes, classes, x, y))
+    return chart, ["Both axes have the same unit." if alike else "Each axis has its own unit."]
 
 
 def _frame(points: Array, names: list[str]) -> tuple[Axis, Axis, float, bool]:
@@ -64,21 +91,19 @@ def _frame(points: Array, names: list[str]) -> tuple[Axis, Axis, float, bool]:
     low, high = points.min(axis=0), points.max(axis=0)
     reach = high / 2 - low / 2
     low, high = low - MARGIN * reach, high + MARGIN * reach
-    width = WIDTH - LEFT - RIGHT
+    y = upright(float(low[1]), float(high[1]), 1.0, 0.0, names[1])  # its texts decide how much room there is
+    x = level(float(low[0]), float(high[0]), left_of(y), names[0])
     ratio = float(reach[1] / reach[0]) if reach[0] > 0 else np.inf
     alike = FLATTEST <= ratio <= TALLEST
-    tall = width * (ratio if alike else 0.7)
-    height = round(tall + TOP + BOTTOM, 1)
-    x = axis(float(low[0]), float(high[0]), LEFT, WIDTH - RIGHT, names[0])
-    return x, axis(float(low[1]), float(high[1]), height - BOTTOM, TOP, names[1]), height, alike
+    height = round((x.end - x.start) * (ratio if alike else 0.7) + TOP + BOTTOM, 1)
+    return x, replace(y, start=height - BOTTOM, end=float(TOP)), height, alike
 
 
-def _told(points: Array) -> str:
-    parts = [
+def _ranges(points: Array) -> str:
+    return ", ".join(
         f"component {i + 1} from {number(float(column.min()), 3)} to {number(float(column.max()), 3)}"
         for i, column in enumerate(points.T)
-    ]
-    return f"{counted(len(points), 'row')}: {', '.join(parts)}"
+    )
 
 
 def _points(at: Array, codes: NDArray[np.intp], classes: Classes) -> tuple[Mark, ...]:
@@ -94,22 +119,6 @@ def _points(at: Array, codes: NDArray[np.intp], classes: Classes) -> tuple[Mark,
 
 def _title(classes: Classes, i: int) -> str:
     return f"{classes.names[i]}: {counted(classes.counts[i], 'row')}" if _several(classes) else ""
-
-
-def _written(at: Array, codes: NDArray[np.intp], classes: Classes) -> tuple[Label, ...]:
-    """Short names of classes in the middle of their points."""
-    if not _several(classes) or classes.scale:
-        return ()
-    return tuple(
-        Label(*_middle(at[codes == i]), text=name, kind="class")
-        for i, (name, kind) in enumerate(zip(classes.names, classes.kinds, strict=True))
-        if len(name) <= SHORT and kind.startswith("c") and (codes == i).any()
-    )
-
-
-def _middle(at: Array) -> tuple[float, float]:
-    x, y = np.median(at, axis=0).round(1)
-    return float(x), float(y)
 
 
 def _density(at: Array, codes: NDArray[np.intp], classes: Classes) -> tuple[Mark, ...]:
@@ -131,18 +140,20 @@ def _density(at: Array, codes: NDArray[np.intp], classes: Classes) -> tuple[Mark
     return tuple(marks)
 
 
-def _histogram(values: Array, codes: NDArray[np.intp], classes: Classes, name: str) -> Chart:
-    """How many rows have which score, the classes one on top of the other."""
+def _histogram(points: Array, codes: NDArray[np.intp], classes: Classes, names: list[str]) -> tuple[Chart, list[str]]:
+    """How many rows have which first score, the classes one on top of the other; nothing is to be said of the axes."""
+    values = points[:, 0]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
-    x = axis(low, high, LEFT, WIDTH - RIGHT, name)
     steps = min(BARS, max(5, int(np.sqrt(len(values)))))
-    edges = np.linspace(x.low / 2, x.high / 2, steps + 1) * 2
+    left, right = extended(low, high)
+    edges = np.linspace(left / 2, right / 2, steps + 1) * 2
     cell = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, steps - 1)
     table = np.zeros((len(classes.names) + 1, steps))
     for i in range(len(classes.names)):
         table[i + 1] = np.bincount(cell[codes == i], minlength=steps)
     stacked = table.cumsum(axis=0)
-    y = axis(0.0, float(stacked.max()) or 1.0, HEIGHT - BOTTOM, TOP, "rows")
+    y = upright(0.0, float(stacked.max()) or 1.0, HEIGHT - BOTTOM, TOP, "rows")
+    x = level(low, high, left_of(y), names[0])
     marks = []
     for i, kind in enumerate(classes.kinds):
         bottom, top, sides = y.at(stacked[i]), y.at(stacked[i + 1]), x.at(edges)
@@ -150,5 +161,5 @@ def _histogram(values: Array, codes: NDArray[np.intp], classes: Classes, name: s
             box(sides[j], top[j], sides[j + 1] - sides[j], bottom[j] - top[j]) for j in range(steps) if table[i + 1, j]
         )
         marks.append(Mark(f"cell {kind}", path, _title(classes, i)))
-    told = f"{counted(len(values), 'row')}, scores from {number(low, 3)} to {number(high, 3)}"
-    return Chart("scores", "Scores on the first component", told, WIDTH, HEIGHT, tuple(marks), x, y)
+    told = f"scores from {number(low, 3)} to {number(high, 3)}"
+    return Chart("scores", "Scores on the first component", told, WIDTH, HEIGHT, tuple(marks), x, y), []

@@ -101,13 +101,15 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> percent(0.1489), percent(0.99996), percent(0.00002), percent(1.0)
-    ('14.9%', '99.996%', '0.002%', '100%')
+    >>> percent(0.1489), percent(0.99996), percent(0.00002), percent(4.4e-12), percent(1.0)
+    ('14.9%', '99.996%', '0.002%', '4.4×10⁻¹⁰%', '100%')
     """
     if not math.isfinite(share):
         return "unknown"
     if share <= 0 or share >= 1 - 1e-9:
         return "0%" if share <= 0 else "100%"
+    if 100 * share < PLAIN[0]:
+        return f"{number(100 * share, 2)}%"
     digits = next((i for i in range(1, 9) if 0 < round(100 * share, i) < 100), 9)
     return f"{100 * share:.{digits}f}%"
 
@@ -135,6 +137,18 @@ def angle(sine: float) -> str:
 def count(n: int) -> str:
     """Thousands set apart."""
     return f"{n:,}"
+
+
+def ordinal(n: int) -> str:
+    """1st, 2nd, 3rd, 4th.
+
+    Examples
+    --------
+    >>> ordinal(2), ordinal(4), ordinal(12), ordinal(8192)
+    ('2nd', '4th', '12th', '8,192nd')
+    """
+    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return count(n) + ending
 
 
 def counted(n: int, thing: str) -> str:

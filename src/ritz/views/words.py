@@ -73,6 +73,15 @@ def chosen(found: Findings) -> str:
     )
 
 
+def passes(found: Findings) -> str:
+    """How often the data was walked for the components. A plan expects that, and counts what chose their number too."""
+    made = count(found.certificate.passes)
+    if found.choice is None:
+        return made
+    copies = f"{count(int(found.choice.flips))} copies of the rows with random signs"
+    return f"{made} for the components; those of the plan include what the comparison with {copies} takes"
+
+
 def composition(found: Findings) -> list[str]:
     """The columns that the first components are made of; of those that are not determined, that they are not."""
     if found.axes is None:
@@ -170,5 +179,6 @@ def _unlike(found: Findings) -> str:
     compared = f"varies {size} much" if found.center else f"is {size} large"
     return (
         f"Columns have different scales: {found.name(int(large))} {compared} as {found.name(int(small))}. Large "
-        "columns lead the first components whatever they mean. If columns are in different units, fit with scale=True."
+        "columns lead the first components whatever they mean. If columns are in different units, scale them "
+        "(scale=True, or --scale on the command line)."
     )
