@@ -12,7 +12,7 @@ from ritz.linalg import LARGE
 from ritz.memory import format_bytes
 from ritz.moments import Moments, moments
 from ritz.operators import Covariance, Gram, Operator
-from ritz.passes import UNWATCHED
+from ritz.passes import Watch
 from ritz.planner import Plan
 from ritz.request import Decomposition, Request, check_count
 from ritz.rows import Rows
@@ -63,8 +63,9 @@ def _held(rows: Rows, plan: Plan, limit: int) -> Rows:
 
 
 def held(rows: Rows) -> Rows:
-    """The same rows, in memory."""
-    array = Array(rows.watched(UNWATCHED).map(lambda block: block.copy()), rows.names)
+    """The same rows, in memory. The journal has no room for them."""
+    array = Array(rows.watched(Watch(rows.watch.progress)).map(lambda block: block.copy()), rows.names)
+    array.origin = rows.origin
     return array.watched(rows.watch)
 
 

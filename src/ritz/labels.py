@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,32 @@ def as_column(values: NDArray[Any]) -> Any:
         return _as_text(values)
     kinds = (pa.types.is_primitive, pa.types.is_string, pa.types.is_null)
     return column if any(is_kind(column.type) for is_kind in kinds) else _as_text(values)
+
+
+def numbers_in_words(values: NDArray[Any]) -> NDArray[Any]:
+    """Words that are numbers, as numbers, if all of them would be written as they are; else as words: 007 is not 7.
+
+    Examples
+    --------
+    >>> numbers_in_words(np.array(["1", "20"], object)), numbers_in_words(np.array(["01", "2"], object))
+    (array([ 1, 20]), array(['01', '2'], dtype=object))
+    >>> numbers_in_words(np.array(["1.5", "0.1"], object))
+    array([1.5, 0.1])
+    """
+    import pyarrow as pa
+
+    if values.dtype.kind != "O":
+        return values
+    try:
+        words = pa.array(values, pa.string())
+    except pa.ArrowException:
+        return values
+    for kind in (pa.int64(), pa.float64()):
+        with suppress(pa.ArrowException):
+            numbers = words.cast(kind)
+            if not words.null_count and numbers.cast(pa.string()).equals(words):
+                return numbers.to_numpy()
+    return values
 
 
 def harmless(column: Any) -> Any:

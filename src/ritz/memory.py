@@ -51,15 +51,6 @@ def physical() -> int:
         return 8 << 30
 
 
-def available() -> int:
-    """Bytes of memory that are free, as far as the system tells; else half of all."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            return next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
-    except (OSError, StopIteration, ValueError):
-        return physical() // 2
-
-
 def allowed() -> int:
     """Bytes that may be read from one file at once."""
     return int(SHARE * physical())

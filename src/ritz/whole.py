@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -22,14 +23,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     'whole'
     """
     path = Path(os.path.realpath(path))
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    new = Path(name)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise FileExistsError(f"{str(path)!r} is no file, so that none can take its place")
+    new = path.parent / f".{path.name}.{secrets.token_hex(8)}"
+    # With the rights of any new file: those of `tempfile` are for their owner alone.
+    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
         yield new
         with new.open("rb") as file:
             os.fsync(file.fileno())
-        _with_usual_rights(new, path)
+        if path.exists():
+            new.chmod(path.stat().st_mode & 0o777)
         os.replace(new, path)
         _sync_folder(path.parent)
     except BaseException:
@@ -50,12 +54,17 @@ def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
         with replacing(target) as new:
             yield new
     except OSError as error:
+        if error.errno is None:
+            raise
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
 @contextmanager
-def staged(folder: str | os.PathLike[str]) -> Iterator[Path]:
+def staged(folder: str | os.PathLike[str], force: bool = False, instead_of: Iterable[str] = ()) -> Iterator[Path]:
     """A folder for new files, which come into `folder` together when all went well; it is made if need be.
+
+    A file that has come to be there meanwhile is replaced by `force` alone. What is replaced, is so file by file, and
+    what the new files are there `instead_of` is gone then.
 
     Examples
     --------
@@ -66,14 +75,19 @@ def staged(folder: str | os.PathLike[str]) -> Iterator[Path]:
     'whole'
     """
     try:
-        with _stage(Path(os.path.realpath(folder))) as stage:
+        with _stage(Path(os.path.realpath(folder)), force) as stage:
             yield stage
+            new = {file.name for file in stage.iterdir()}
+        for name in set(instead_of) - new:
+            (Path(folder) / name).unlink(missing_ok=True)
     except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), str(folder)) from error
+        if error.errno is None or isinstance(error, FileExistsError):
+            raise
+        raise OSError(error.errno, error.strerror, str(folder)) from error
 
 
 @contextmanager
-def _stage(folder: Path) -> Iterator[Path]:
+def _stage(folder: Path, force: bool) -> Iterator[Path]:
     # Inside a folder that is there already: it may be on a disk of its own, which nothing can be moved to.
     beside = folder if folder.is_dir() else folder.parent
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=beside) as place:
@@ -81,7 +95,13 @@ def _stage(folder: Path) -> Iterator[Path]:
         stage.mkdir()
         yield stage
         if folder.is_dir():
-            for file in sorted(stage.iterdir()):
+            files = sorted(stage.iterdir())
+            there = [file.name for file in files if os.path.lexists(folder / file.name)]
+            if there and not force:
+                raise FileExistsError(
+                    f"{str(folder / there[0])!r} has come to be there meanwhile; nothing was replaced"
+                )
+            for file in files:
                 os.replace(file, folder / file.name)
             _sync_folder(folder)
         else:
@@ -99,13 +119,3 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def _with_usual_rights(new: Path, old: Path) -> None:
-    """The rights of the file that is replaced, or those of any new file: temporary ones are for their owner alone."""
-    if old.exists():
-        new.chmod(old.stat().st_mode & 0o777)
-        return
-    mask = os.umask(0)
-    os.umask(mask)
-    new.chmod(0o666 & ~mask)

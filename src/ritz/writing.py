@@ -21,7 +21,7 @@ from ritz.errors import DataError
 from ritz.labels import as_column, harmless, harmless_names
 from ritz.rows.base import Block
 from ritz.rows.dialect import told_apart
-from ritz.whole import replacing
+from ritz.whole import writing
 
 Out = str | os.PathLike[str] | Callable[[Block], object]
 # Written at a time: fewer calls than block by block, and enough row groups for all cores of a reader.
@@ -61,7 +61,7 @@ def deliver(results: Results, out: Out, sources: Iterable[str] = ()) -> None:
             return
         path = Path(out)
         write = _writer(path, sources)
-        with replacing(path) as new:
+        with writing(path) as new:
             write(results, new)
 
 
@@ -181,9 +181,10 @@ def _write_csv(results: Results, sink: Path | _Sink, separator: str = ",") -> No
     with sink.open("wb") if isinstance(sink, Path) else nullcontext(sink) as stream:
         head = pa.BufferOutputStream()
         csv.write_csv(schema.empty_table(), head, csv.WriteOptions(delimiter=separator))
-        stream.write(head.getvalue())
         with closing(threads.ordered(lines, tables, threads.pinned.budget())) as texts:
-            for text in texts:
+            first = next(texts, b"")  # whoever reads a pipe should not take a header for a table when there is an error
+            stream.write(head.getvalue())
+            for text in chain([first], texts):
                 stream.write(text)
 
 
