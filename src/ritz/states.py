@@ -20,6 +20,7 @@ from ritz.solvers import SVD, Covariance, Gram, Krylov, LowRank, Orthogonal, Pow
 from ritz.subspace import Subspace
 
 RESULTS = "float64 float32"  # dtypes of results
+QUANTITIES = ("variance", "eigenvalue")
 CLAIMS = ("proved", "probability", "not excluded")
 AGREE = 1e-6  # relative difference of numbers that say the same
 
@@ -133,6 +134,7 @@ def _check_subspace(subspace: Subspace) -> None:
 def _check_certificate(certificate: Certificate) -> None:
     k = len(certificate.values)
     require(certificate.completeness in CLAIMS, f"completeness in {CLAIMS}")
+    require(certificate.quantity in QUANTITIES, f"a quantity in {QUANTITIES}")
     edges = [edge for group in certificate.groups for edge in group]
     tiled = edges[::2] == [0, *edges[1:-1:2]] and edges[-1:] == [k] if edges else k == 0
     require(tiled and all(s < e for s, e in certificate.groups), f"groups that tile the {k} components")
@@ -160,7 +162,7 @@ def _check_moments(found: Moments) -> None:
     require(found.count >= 1 and len(found.unit) >= 1, "at least one row and one column")
     require((found.unit > 0).all() and (found.sizes >= 0).all(), "units > 0 and sizes >= 0")
     require((found.diagonal >= 0).all(), "a diagonal of the scatter >= 0")
-    require(found.rounding >= 0 and found.audit >= 0, "errors >= 0")
+    require(0 <= found.rounding <= 1 and found.audit >= 0, "errors >= 0, those of rounding relative")
     if found.triangle is not None:
         require(found.scatter.ndim == 1, "a diagonal alone beside a triangle")
     elif found.scatter.ndim == 2:
