@@ -1,16 +1,27 @@
 """The commands, on files as people have them."""
 
 import json
+import os
+import time
 
+import anndata as ad
+import click
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+import scipy.io
+import scipy.sparse as sp
 
 from cli_helpers import answer, run, wine, write_wine
-from ritz import PCA, load
-from ritz.cli import main
+from model_helpers import with_tree
+from ritz import PCA, KernelPCA, load
+from ritz.cli import inputs, main
+from ritz.cli.failures import in_options
+from ritz.cli.options import Components
+from ritz.views.sampling import First
 
 
 @pytest.fixture
@@ -86,6 +97,74 @@ def test_a_folder_of_embeddings(tmp_path):
     assert scores["id"][299].as_py() == "doc299"
     expected = PCA(5).fit_transform(X)
     assert np.allclose(scores["PC1"].to_numpy(), expected[:, 0], atol=1e-5)
+
+
+def write_cells(path, form, names):
+    """Counts of five genes, of cells that are known by name, type and how many reads they have."""
+    counts = np.random.default_rng(len(names)).poisson(2.0, (len(names), 5)).astype(np.float32)
+    kinds = ["T cell", "B cell", None]
+    obs = {"reads": counts.sum(axis=1), "cell_type": pd.Categorical([kinds[i % 3] for i in range(len(names))])}
+    genes = pd.DataFrame(index=[f"G{j}" for j in range(5)])
+    ad.AnnData(form(counts), pd.DataFrame(obs, index=names), genes).write_h5ad(path)
+    return counts
+
+
+@pytest.mark.parametrize("form", [np.array, sp.csr_matrix, sp.csc_matrix])
+@pytest.mark.parametrize("label", [["--label", "cell_type"], []], ids=["asked for", "found"])
+def test_cells_keep_their_names_and_types(tmp_path, form, label):
+    names = [f"AAAC-{i}" for i in range(60)]
+    counts = write_cells(tmp_path / "a.h5ad", form, names)
+    told = answer("fit", tmp_path / "a.h5ad", "-k", 2, *label)
+    assert (told["columns"], told["label"], told["warnings"]) == (5, "cell_type", [])
+    assert told["left_out"] == {"cell": "identifies rows", "cell_type": "label"}
+    scores = pq.read_table(tmp_path / "a-ritz" / "scores.parquet")
+    assert scores.column_names == ["cell", "cell_type", "PC1", "PC2"]
+    assert scores["cell"].to_pylist() == names
+    assert scores["cell_type"].to_pylist() == ["T cell", "B cell", None] * 20
+    model = PCA(2).fit(counts)
+    assert np.allclose(scores["PC1"].to_numpy(), model.transform(counts)[:, 0], atol=1e-4)
+    assert "B cell" in (tmp_path / "a-ritz" / "report.html").read_text()
+    others = [f"TTTG-{i}" for i in range(9)]
+    new = write_cells(tmp_path / "b.h5ad", form, others)
+    run("transform", tmp_path / "a-ritz" / "model.safetensors", tmp_path / "b.h5ad", "-o", tmp_path / "b.parquet")
+    scores = pq.read_table(tmp_path / "b.parquet")
+    assert scores.column_names == ["cell", "cell_type", "PC1", "PC2"]
+    assert scores["cell"].to_pylist() == others
+    assert scores["cell_type"].to_pylist() == ["T cell", "B cell", None] * 3
+    assert np.allclose(scores["PC2"].to_numpy(), model.transform(new)[:, 1], atol=1e-4)
+
+
+def test_numbers_beside_a_matrix_are_labels_only_when_asked_for(tmp_path):
+    counts = write_cells(tmp_path / "a.h5ad", np.array, [f"c{i}" for i in range(40)])
+    told = answer("fit", tmp_path / "a.h5ad", "-k", 2, "--label", "reads")
+    assert told["left_out"] == {"cell": "identifies rows", "reads": "label"}
+    scores = pq.read_table(tmp_path / "a-ritz" / "scores.parquet")
+    assert scores["reads"].to_pylist() == counts.sum(axis=1).tolist()
+    dropped = answer("fit", tmp_path / "a.h5ad", "-k", 2, "--drop", "cell_type", "--drop", "cell", "--force")
+    assert dropped["label"] is None
+    assert dropped["left_out"] == {"cell_type": "asked for", "cell": "asked for"}
+    assert pq.read_table(tmp_path / "a-ritz" / "scores.parquet").column_names == ["PC1", "PC2"]
+    refused = run("fit", tmp_path / "a.h5ad", "--label", "nobody", "--force", code=3).stderr
+    assert "there is no column 'nobody'; there are 8: 'reads', 'cell_type', 'cell', 'G0'" in refused
+    assert "cell (identifies rows)" in run("info", tmp_path / "a.h5ad").output
+
+
+def test_samples_that_were_columns_keep_their_names(tmp_path):
+    rng = np.random.default_rng(0)
+    for name, samples in (("old", [f"S{i:03}" for i in range(30)]), ("new", ["N1", "N2"])):
+        lines = ["\t".join([f"gene{j}", *map(repr, rng.standard_normal(len(samples)).tolist())]) for j in range(6)]
+        (tmp_path / f"{name}.tsv").write_text("\n".join(["\t".join(["gene", *samples]), *lines]))
+    told = answer("fit", tmp_path / "old.tsv", "--transpose", "-k", 2)
+    assert (told["rows"], told["columns"], told["left_out"]) == (30, 6, {"name": "identifies rows"})
+    scores = pyarrow.csv.read_csv(tmp_path / "old-ritz" / "scores.csv")
+    assert scores.column_names == ["name", "PC1", "PC2"]
+    assert scores["name"].to_pylist() == [f"S{i:03}" for i in range(30)]
+    model = tmp_path / "old-ritz" / "model.safetensors"
+    run("transform", model, tmp_path / "new.tsv", "-o", tmp_path / "scores.csv")
+    scores = pyarrow.csv.read_csv(tmp_path / "scores.csv")
+    assert scores["name"].to_pylist() == ["N1", "N2"]
+    X = np.loadtxt(tmp_path / "new.tsv", skiprows=1, usecols=(1, 2)).T
+    assert np.allclose(scores["PC1"].to_numpy(), load(model).transform(X)[:, 0], atol=1e-12)
 
 
 def test_json_of_a_fit(wines):
@@ -341,3 +420,358 @@ def test_json_of_an_error(wines):
     told = json.loads(run("fit", wines, "-k", 99, "--json", code=3).stdout)
     assert told["exit_code"] == 3
     assert "99" in told["error"]
+
+
+def test_integers_with_gaps(tmp_path):
+    table = pa.table({"a": pa.array([1, None, 3, 7]), "b": pa.array([2, 4, 4, 1]), "c": [0.5, 1.5, 0.0, 2.0]})
+    pq.write_table(table, tmp_path / "x.parquet")
+    assert answer("info", tmp_path / "x.parquet")["missing"] == 1
+    assert answer("fit", tmp_path / "x.parquet", "--missing", "drop")["rows"] == 3
+    told = answer("fit", tmp_path / "x.parquet", "--missing", "mean", "--force")
+    assert told["rows"] == 4
+    assert told["facts"]["cells filled"].startswith("1,")
+
+
+@pytest.mark.parametrize("label", ["zip", "serial"])
+def test_labels_and_identifiers_keep_every_digit(tmp_path, label):
+    path = tmp_path / "x.csv"
+    path.write_text("zip,serial,x,y\n00012,9007199254740993,1,2\n00013,9007199254740995,2,1\n00014,7,5,9\n")
+    run("fit", path, "--label", label, "-q")
+    written = (tmp_path / "x-ritz" / "scores.csv").read_text().splitlines()[1:]
+    cells = [line.split(",")[0].strip('"') for line in written]
+    assert cells == {"zip": ["00012", "00013", "00014"], "serial": ["9007199254740993", "9007199254740995", "7"]}[label]
+
+
+def test_info_reads_no_column_to_its_end(tmp_path, monkeypatch):
+    from ritz.rows.text import Text
+
+    path = write_wine(tmp_path / "wine.csv")
+    monkeypatch.setattr(Text, "cells", lambda *_: pytest.fail("all cells were read"))
+    monkeypatch.setattr(Text, "written", lambda *_: pytest.fail("all cells were read"))
+    assert answer("info", path)["label"] == "kind"
+
+
+def test_many_columns_take_no_longer_than_they_must(tmp_path):
+    names = [f"c{j}" for j in range(20_000)]
+    X = np.random.default_rng(0).integers(0, 9, (6, 20_000))
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join([",".join(names), *(",".join(map(str, row)) for row in X)]))
+    begun = time.monotonic()
+    run("fit", path, "-k", 2, "-q")
+    run("transform", tmp_path / "wide-ritz" / "model.safetensors", path, "-o", tmp_path / "s.csv", "-q")
+    assert time.monotonic() - begun < 20  # looking for every name among all of them takes minutes
+
+
+@pytest.mark.parametrize(
+    "notes", [{"label": ["a"]}, {"image": 5}, {"image": [1]}, {"image": ["a", "b"]}, {"missing": 1}, {"fill": [1.0]}]
+)
+def test_notes_that_no_fit_wrote_are_bad_data(tmp_path, wines, notes):
+    PCA(2).fit(wine()[0]).save(tmp_path / "m.safetensors", notes=notes)
+    for command in ("transform", "report"):
+        said = run(command, tmp_path / "m.safetensors", wines, "-o", tmp_path / "out.csv", code=3).stderr
+        assert "notes" in said
+        assert said.count("\n") == 1
+
+
+def test_kernel_models_do_not_merge(tmp_path):
+    path = tmp_path / "k.safetensors"
+    KernelPCA(2, kernel="rbf").fit(wine()[0]).save(path)
+    assert "only PCA models merge" in run("merge", path, path, "-o", tmp_path / "m", code=3).stderr
+    assert "kernel" in run("compare", path, path, code=3).stderr
+    assert "KernelPCA" in run("info", path).output
+
+
+def test_sparse_files_without_their_constant_columns(tmp_path):
+    X = sp.random(60, 12, 0.3, random_state=0, format="csc").tolil()
+    X[:, 4] = 0
+    scipy.io.mmwrite(tmp_path / "x.mtx", X.tocoo())
+    told = answer("fit", tmp_path / "x.mtx", "--drop-constant", "-k", 2)
+    assert told["columns"] == 11
+
+
+def test_wrong_usage_in_json(wines):
+    told = json.loads(run("fit", wines, "-k", "many", "--json", code=2).stdout)
+    assert told["exit_code"] == 2
+    run("fit", wines)
+    assert json.loads(run("fit", wines, "--json", code=1).stdout)["exit_code"] == 1
+
+
+def test_json_and_data_do_not_share_an_output(wines, model):
+    assert "-o" in run("transform", model, wines, "--json", code=2).stderr
+    told = answer("transform", model, wines, "-o", wines.parent / "scores.npy")
+    assert told["rows"] == 178
+    assert "bottle" in told["warnings"][0]
+
+
+def test_names_that_repeat_are_told_apart_with_a_warning(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,a,,b\n1,2,3,5\n3,1,4,9\n2,2,8,1\n4,1,1,1\n")
+    for command in ("info", "fit"):
+        assert "'a' is now 'a_2'" in answer(command, path)["warnings"][0]
+
+
+def test_the_report_treats_gaps_as_the_fit_did(tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text("a,b\n1,2\n3,NA\n5,6\n7,9\n")
+    run("fit", path, "--missing", "mean", "-q")
+    run("report", tmp_path / "gaps-ritz" / "model.safetensors", path, "--force")
+    run("report", tmp_path / "gaps-ritz" / "model.safetensors", path, "--missing", "error", "--force", code=3)
+
+
+@pytest.mark.parametrize("options", [[], ["--no-center"], ["--scale"], ["--no-center", "--scale"]])
+def test_gaps_are_filled_for_new_rows_as_for_the_fit(tmp_path, options):
+    path = tmp_path / "gaps.csv"
+    path.write_text("a,b,c\n1,2,50\n3,NA,60\n5,6,70\n7,9,51\n")
+    run("fit", path, "--missing", "mean", "-q", *options)
+    run("transform", tmp_path / "gaps-ritz" / "model.safetensors", path, "-o", tmp_path / "s.csv", "-q")
+    first, second = (pyarrow.csv.read_csv(file) for file in (tmp_path / "s.csv", tmp_path / "gaps-ritz" / "scores.csv"))
+    assert np.allclose(first["PC1"].to_numpy(), second["PC1"].to_numpy(), rtol=1e-12)
+
+
+def test_a_column_without_any_value_is_left_out(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,none\n1,2,\n3,4,\n5,7,\n")
+    assert answer("fit", path)["left_out"] == {"none": "no value at all"}
+
+
+def test_results_of_another_format_do_not_stay_beside_new_ones(tmp_path, wines):
+    np.save(tmp_path / "x.npy", wine()[0])
+    run("fit", wines, "-o", tmp_path / "out")
+    run("fit", tmp_path / "x.npy", "-o", tmp_path / "out", "--force")
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
+        "model.safetensors",
+        "report.html",
+        "scores.parquet",
+    ]
+
+
+def test_a_result_that_appears_meanwhile_is_not_replaced(wines, monkeypatch):
+    folder = wines.parent / "wine-ritz"
+    fit = PCA.fit
+
+    def slow(self, *args, **kwargs):
+        folder.mkdir()
+        (folder / "model.safetensors").write_text("precious")
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(PCA, "fit", slow)
+    assert "meanwhile" in run("fit", wines, code=1).stderr
+    assert [file.name for file in folder.iterdir()] == ["model.safetensors"]
+    assert (folder / "model.safetensors").read_text() == "precious"
+
+
+def test_what_to_type_next_can_be_typed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_wine(tmp_path / "a b;c.csv")
+    assert "ritz fit 'a b;c.csv' --scale" in run("info", "a b;c.csv").output
+    assert "ritz transform 'a b;c-ritz/model.safetensors'" in run("fit", "a b;c.csv").output
+    (tmp_path / "x.csv").write_text("a,b,c\n1,5,2000\n2,5,1000\n4,5,9000\n3,,4000\n")
+    said = run("info", "x.csv", "-k", "auto", "--drop", "a", "--missing", "drop").output
+    assert "ritz fit x.csv -k auto" in said
+    assert "--drop a" in said
+    assert "--missing drop" in said
+
+
+def test_a_folder_is_fitted_from_inside(tmp_path, monkeypatch):
+    inside = tmp_path / "parts"
+    inside.mkdir()
+    pq.write_table(
+        pa.table(dict(zip("abc", np.random.default_rng(0).standard_normal((3, 50)), strict=True))), inside / "p.parquet"
+    )
+    monkeypatch.chdir(inside)
+    assert answer("fit", ".")["input"] == "parts"
+    assert (tmp_path / "parts-ritz" / "model.safetensors").exists()
+    assert [file.name for file in inside.iterdir()] == ["p.parquet"]
+
+
+def test_models_of_a_rule_merge(tmp_path, wines):
+    lines = wines.read_text().splitlines(keepends=True)
+    for name, part in (("a", lines[1::2]), ("b", lines[2::2])):
+        (tmp_path / f"{name}.csv").write_text(lines[0] + "".join(part))
+        run("fit", tmp_path / f"{name}.csv", "-k", "auto", "--scale", "-q")
+    models = [tmp_path / f"{name}-ritz" / "model.safetensors" for name in "ab"]
+    assert answer("merge", *models, "-o", tmp_path / "all.safetensors")["rows"] == 178
+
+
+def test_a_seed_is_reported_as_it_was_given(wines):
+    assert answer("fit", wines, "-k", "auto", "--seed", 7)["choice"]["seed"] == 7
+
+
+def test_messages_speak_of_options_but_not_in_names(tmp_path):
+    assert "/tol=1.csv'" in run("fit", tmp_path / "tol=1.csv", code=2).stderr
+    assert in_options("accuracy tol=1e-06 was not reached: 2e-3 was; see certificate_") == (
+        "accuracy --tol 1e-06 was not reached: 2e-3 was"
+    )
+
+
+@pytest.mark.parametrize(("given", "meant"), [("95%", 0.95), ("0.5", 0.5), ("7", 7), ("auto", "auto")])
+def test_components(given, meant):
+    assert Components().convert(given, None, None) == meant
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "0.0", "1.0", "1e3", "nan", "inf", "0%", "100%", "", "many", "2.5"])
+def test_what_is_no_number_of_components(given):
+    with pytest.raises(click.BadParameter):
+        Components().convert(given, None, None)
+
+
+def test_results_never_go_into_the_folder_that_is_read(tmp_path, model):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    X, names, _ = wine()
+    pq.write_table(pa.table(dict(zip(names, X.T, strict=True))), folder / "p.parquet")
+    for out in (folder, folder / "inside"):
+        assert "lies in it" in run("fit", folder, "-o", out, code=2).stderr
+    assert "--force" in run("transform", model, folder, "-o", folder / "s.parquet", code=1).stderr
+    run("fit", folder / "p.parquet", "-q")  # its results are no part of the folder
+    assert answer("info", folder)["rows"] == 178
+
+
+def test_columns_of_lists_and_structs_are_left_out(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pa.table({"s": [{"a": 1}] * 9, "l": [["x"]] * 9, "x": rng.standard_normal(9), "y": rng.standard_normal(9)})
+    pq.write_table(table, tmp_path / "x.parquet")
+    assert answer("fit", tmp_path / "x.parquet")["columns"] == 2
+
+
+def test_labels_are_seen_in_sorted_tables_and_small_row_groups(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{a},{'first' if i < 3000 else 'second'}" for i, a in enumerate(rng.standard_normal(6000))]
+    (tmp_path / "x.csv").write_text("\n".join(["a,kind", *lines]))
+    assert answer("info", tmp_path / "x.csv")["label"] == "kind"
+    table = pa.table({"id": [f"r{i}" for i in range(30)], "x": rng.standard_normal(30), "y": rng.standard_normal(30)})
+    pq.write_table(table, tmp_path / "x.parquet", row_group_size=1)
+    run("fit", tmp_path / "x.parquet", "-q")
+    assert pq.read_table(tmp_path / "x-ritz" / "scores.parquet").column_names[0] == "id"
+
+
+def test_devices_and_pipes_are_not_replaced(tmp_path, wines, model):
+    os.mkfifo(tmp_path / "fifo.csv")
+    (tmp_path / "link.csv").symlink_to(os.devnull)
+    for name in ("fifo.csv", "link.csv"):
+        run("transform", model, wines, "-o", tmp_path / name, "--force", code=2)
+        run("merge", model, model, "-o", tmp_path / name, "--force", code=2)
+    assert not os.path.isfile(os.devnull)
+
+
+def test_infinity_gets_advice_that_helps(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n1,2\n3,inf\n5,6\n")
+    for missing in ("error", "drop", "mean"):
+        assert "replace or remove" in run("fit", path, "--missing", missing, code=3).stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--memory", "9" * 5000],
+        ["--image", f"{'9' * 5000}x1"],
+        ["--tol", "nan"],
+        ["--tol", "1"],
+        ["--seed", "-1"],
+        ["--checkpoint", "wine.csv"],
+    ],
+)
+def test_options_out_of_range_are_wrong_usage(options, wines, monkeypatch):
+    monkeypatch.chdir(wines.parent)
+    run("fit", "wine.csv", *options, code=2)
+
+
+def test_a_label_of_another_script(tmp_path, wines):
+    assert "there is no column '²'; there are 15" in run("fit", wines, "--label", "²", code=3).stderr
+
+
+@pytest.mark.parametrize("change", [{"quantity": ""}, {"rounding": 1e308}])
+def test_numbers_that_no_fit_gives_are_refused(tmp_path, change):
+    path = tmp_path / "m.safetensors"
+    PCA(2).fit(wine()[0]).save(path)
+    part = "certificate" if "quantity" in change else "moments"
+    with_tree(path, lambda tree: tree[part].update(change))
+    for command in (["report", path], ["merge", path, path, "-o", tmp_path / "x"], ["info", path]):
+        assert run(*command, code=3).stderr.count("\n") == 1
+
+
+def test_constant_columns_of_files_that_are_not_held(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    lines = [f"t{i % 3},{a:.6f},5,{b:.6f},7,{c:.6f}" for i, (a, b, c) in enumerate(rng.standard_normal((400, 3)))]
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join(["word,a,five,b,seven,c", *lines]))
+    held = answer("fit", path, "--drop-constant")
+    monkeypatch.setattr(inputs, "_worth_holding", lambda *_: False)
+    read = answer("fit", path, "--drop-constant", "-o", tmp_path / "other")
+    assert held["left_out"] == read["left_out"] == {"word": "label", "five": "constant", "seven": "constant"}
+    first, second = (load(told["files"]["model"]) for told in (held, read))
+    assert list(second.feature_names_in_) == ["a", "b", "c"]
+    assert np.allclose(first.explained_variance_, second.explained_variance_)
+
+
+def test_reports_of_very_many_rows_say_which_are_counted(tmp_path, wines, monkeypatch):
+    class Few(First):
+        def __init__(self):
+            super().__init__(50)
+
+    monkeypatch.setattr("ritz.cli.analysis.First", Few)
+    monkeypatch.setattr("ritz.cli.models.First", Few)
+    run("fit", wines, "-o", tmp_path / "out")
+    run("report", tmp_path / "out" / "model.safetensors", wines, "-o", tmp_path / "page.html")
+    for page in (tmp_path / "out" / "report.html", tmp_path / "page.html"):
+        text = page.read_text(encoding="utf-8")
+        assert "There are 178 rows, of which every 4th is counted" in text
+        assert "every 4th row of 178" in text
+
+
+def test_gaps_of_sparse_files_are_filled_for_new_rows_too(tmp_path):
+    X = sp.random(60, 12, 0.3, random_state=0, format="csr")
+    X.data[5] = np.nan
+    sp.save_npz(tmp_path / "x.npz", X)
+    run("fit", tmp_path / "x.npz", "--missing", "mean", "-k", 2, "-q")
+    run("transform", tmp_path / "x-ritz" / "model.safetensors", tmp_path / "x.npz", "-o", tmp_path / "s.parquet", "-q")
+    first, second = (pq.read_table(path) for path in (tmp_path / "s.parquet", tmp_path / "x-ritz" / "scores.parquet"))
+    assert np.allclose(first["PC1"].to_numpy(), second["PC1"].to_numpy())
+
+
+@pytest.mark.parametrize("options", [["--drop-constant"], ["--drop", "0"], ["--drop", "1", "--drop-constant"]])
+def test_columns_without_names_are_known_by_their_places(tmp_path, options):
+    X = np.random.default_rng(0).standard_normal((30, 6))
+    X[:, 3] = 5
+    np.save(tmp_path / "x.npy", X)
+    run("fit", tmp_path / "x.npy", *options, "-k", 2, "-q")
+    run("transform", tmp_path / "x-ritz" / "model.safetensors", tmp_path / "x.npy", "-o", tmp_path / "s.parquet", "-q")
+    first, second = (pq.read_table(path) for path in (tmp_path / "s.parquet", tmp_path / "x-ritz" / "scores.parquet"))
+    assert np.allclose(first["PC2"].to_numpy(), second["PC2"].to_numpy())
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_identifiers_of_few_rows_are_carried_along(tmp_path, rows):
+    path = tmp_path / "x.csv"
+    lines = [f"{i:04},{a:.5f},{b:.5f}" for i, (a, b) in enumerate(np.random.default_rng(0).standard_normal((40, 2)))]
+    path.write_text("\n".join(["id,a,b", *lines]))
+    run("fit", path, "-q")
+    few = tmp_path / "few.csv"
+    few.write_text("\n".join(["id,a,b", *lines[7 : 7 + rows]]))
+    run("transform", tmp_path / "x-ritz" / "model.safetensors", few, "-o", tmp_path / "s.csv", "-q")
+    assert (tmp_path / "s.csv").read_text().splitlines()[1].startswith('"0007",')
+
+
+def test_a_dash_is_a_pipe_or_refused(tmp_path, model, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("report", model, "-o", "-").stdout.rstrip().endswith("</html>")
+    run("merge", model, model, "-o", "-", code=2)
+    assert not (tmp_path / "-").exists()
+
+
+def test_merged_models_fill_gaps_as_all_rows_would(tmp_path):
+    rng = np.random.default_rng(0)
+    for name, count in (("a", 30), ("b", 60)):
+        lines = [f"{x:.5f},{y:.5f}" for x, y in 5 + rng.standard_normal((count, 2))]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["x,y", ",2.5", *lines]))
+        run("fit", tmp_path / f"{name}.csv", "--missing", "mean", "--no-center", "-q")
+    models = [tmp_path / f"{name}-ritz" / "model.safetensors" for name in "ab"]
+    for pair in (models, models[::-1]):
+        run("merge", *pair, "-o", tmp_path / "m.safetensors", "--force", "-q")
+        fills = [load(path).notes_["fill"][0] for path in (*models, tmp_path / "m.safetensors")]
+        assert fills[2] == pytest.approx((31 * fills[0] + 61 * fills[1]) / 92)
+
+
+def test_what_was_typed_cannot_command_the_terminal(wines):
+    assert "\x1b" not in run("fit", wines, "\x1b[5mextra", code=2).stderr

@@ -215,7 +215,6 @@ def deadly(f):
     return call
 for name in ("fsync", "replace", "rename", "mkdir", "chmod"):
     setattr(os, name, deadly(getattr(os, name)))
-ritz.whole.tempfile.mkstemp = deadly(ritz.whole.tempfile.mkstemp)
 from ritz.cli import main
 main(sys.argv[1:])
 """
@@ -325,3 +324,54 @@ def test_two_writers_and_a_reader(tmp_path):
     assert load(model).n_components_ in (3, 4)
     for writer in writers:
         writer.stderr.close()
+
+
+# ------------------------------------------------------------------ streams that are not there
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_stop_nothing(tmp_path, closed):
+    write_wine(tmp_path / "wine.csv")
+    line = f"{' '.join(COMMAND)} fit wine.csv -k 2 {closed}"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
+    assert load(tmp_path / "wine-ritz" / "model.safetensors").n_components_ == 2
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["fit", "--help"], ["--version"], ["info", "wine.csv"]])
+def test_whatever_is_cut_off_is_no_failure(tmp_path, arguments):
+    write_wine(tmp_path / "wine.csv")
+    line = f"{' '.join([*COMMAND, *arguments])} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_no_room_for_help_is_one_line():
+    done = subprocess.run(["bash", "-c", f"{' '.join(COMMAND)} --help > /dev/full"], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert os.strerror(errno.ENOSPC).encode() in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_being_told_to_end_leaves_nothing_behind(large, tmp_path):
+    out = tmp_path / "here" / "out"
+    out.parent.mkdir()
+    for wait in (2.0, 2.6, 3.2):
+        process = subprocess.Popen([*COMMAND, "fit", str(large), "-k", "200", "-o", str(out), "-q", "--force"])
+        time.sleep(wait)
+        process.terminate()
+        assert process.wait(60) in (0, 128 + signal.SIGTERM, -signal.SIGTERM)
+        assert [name for name in os.listdir(out.parent) if name != "out"] == []
+
+
+def test_labels_cannot_command_the_terminal(tmp_path):
+    names, rng = ["\x1b[2Jx", "\x1b]0;owned\x07", "\u202e"], np.random.default_rng(0)
+    table = {"\x1b[31mwho": names * 4, "a": rng.standard_normal(12), "b": rng.standard_normal(12)}
+    pq.write_table(pa.table(table), tmp_path / "x.parquet")
+    program("fit", tmp_path / "x.parquet", "-k", 1, "--label", "\x1b[31mwho")
+    model = tmp_path / "x-ritz" / "model.safetensors"
+    code, shown = in_terminal("transform", model, tmp_path / "x.parquet", "-q", environment={"NO_COLOR": "1"})
+    assert code == 0
+    assert "PC1" in shown
+    assert not set("\x1b\x07\u202e") & set(shown)

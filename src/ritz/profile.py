@@ -58,7 +58,12 @@ class Profile:
     @property
     def constant(self) -> list[str]:
         """Columns that do not vary in what was looked at."""
-        return [self.names[j] for j in np.flatnonzero(self.deviations == 0)]
+        return [self.names[j] for j in np.flatnonzero((self.deviations == 0) & (self.missing < self.looked_at))]
+
+    @property
+    def empty(self) -> list[str]:
+        """Columns without any value in what was looked at."""
+        return [self.names[j] for j in np.flatnonzero(self.missing == self.looked_at)]
 
     @property
     def spread(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from contextlib import suppress
 from typing import Any
@@ -13,38 +14,74 @@ from ritz import __version__
 from ritz.cli import commands
 from ritz.cli.failures import INTERRUPTED, OK, Failure, failure
 from ritz.cli.screen import Screen
+from ritz.harmless import visible
 
 
 class Program(click.Group):
     """A group of commands whose failures are one line and an exit code, and to whom a closed pipe is none."""
 
-    def invoke(self, ctx: click.Context) -> Any:
-        screen = ctx.obj = Screen()
+    def main(self, args: Any = None, *others: Any, **extra: Any) -> Any:
         _forgiving()
+        with suppress(ValueError):  # signals are for the first thread alone
+            signal.signal(signal.SIGTERM, _terminated)
+        words = list(sys.argv[1:] if args is None else args)
+        extra.setdefault("obj", Screen(as_json="--json" in words))  # usage is wrong before any command is asked
+        return super().main(words, *others, **extra)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **extra)
+        except BrokenPipeError:  # help, too, may be cut off
+            _silenced()
+            raise click.exceptions.Exit(OK) from None
+        except OSError as error:
+            raise Failure(str(error)) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        screen: Screen = ctx.obj
         try:
             code = super().invoke(ctx)
             sys.stdout.flush()
             ctx.exit(code or OK)
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _silenced()
             ctx.exit(OK)
         except KeyboardInterrupt:
-            Failure("interrupted; no file was left half written", INTERRUPTED).show()
-            ctx.exit(INTERRUPTED)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            stopped: click.ClickException = Failure("interrupted; no file was left half written", INTERRUPTED)
+        except click.UsageError as error:  # may repeat what was typed
+            stopped = click.UsageError("\n".join(map(visible, error.format_message().split("\n"))), error.ctx)
+        except click.ClickException as error:
+            stopped = error
+        except click.exceptions.Exit:
             raise
         except Exception as error:
-            if (stopped := failure(error)) is None:
+            found = failure(error)
+            if found is None:
                 raise
-            screen.emit(error=stopped.message, exit_code=stopped.exit_code)
-            raise stopped from error
+            stopped = found
+        screen.emit(error=stopped.format_message(), exit_code=stopped.exit_code, warnings=screen.warned)
+        raise stopped
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)  # in the order in which people need them
 
 
+def _terminated(number: int, frame: Any) -> None:
+    """End in good order: what was begun is cleaned up."""
+    raise SystemExit(128 + number)
+
+
+def _silenced() -> None:
+    """Whatever is still to be said has no reader."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _forgiving() -> None:
-    """Terminals that lack a letter show a question mark, and the command goes on."""
+    """Terminals that lack a letter show a question mark, streams that are closed swallow everything."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 (for as long as the program runs)
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError, OSError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]

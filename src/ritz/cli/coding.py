@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ritz.cli.inputs import Reading, Table, chosen, located, tidy
-from ritz.cli.outputs import scores as results_of
-from ritz.cli.outputs import send
+from ritz.cli.failures import USAGE, Failure
+from ritz.cli.inputs import Input, Reading, chosen, located, without_gaps
+from ritz.cli.notes import Notes, notes_of
+from ritz.cli.outputs import PIPE, check_destination, scores_of, send
 from ritz.cli.screen import Screen
 from ritz.errors import DataError
 from ritz.estimators.loading import load
 from ritz.harmless import visible
+from ritz.labels import numbers_in_words
 from ritz.passes import Watch
 from ritz.progress import Progress
 from ritz.rows import Rows
 from ritz.rows.chosen import Chosen, choose
 from ritz.rows.files import opened
 from ritz.rows.named import order_of
+from ritz.rows.sparse import Sparse
 from ritz.writing import Results
 
 
@@ -34,82 +35,98 @@ def encode(
     to: str | None,
     label: str | None,
     missing: str | None,
+    transpose: bool | None,
     force: bool,
 ) -> int:
     """Scores of the rows of a file."""
+    _check_speech(screen, out)
     pca = load(model)
-    read = pca.notes_.get("reading", {})
-    reading = Reading(label or pca.notes_.get("label"), transpose=bool(read.get("transpose")))
     with Progress(screen.quiet) as progress, located(file) as path, screen.hearing():
-        table = for_model(pca, path, file, reading, asked=label is not None)
-        rows, beside = _complete(table, missing or read.get("missing", "error"), pca)
-        results = results_of(pca, rows.watched(Watch(progress)), beside)
-        where = send(results, out, to, [path, Path(model)], force)
-    _say(screen, where, out, rows.shape[0], results.names)
+        check_destination(out, to, [path, Path(model)], force)
+        found = for_model(pca, path, file, label, missing, transpose)
+        beside = {} if out is not None and out.endswith(".npy") else found.beside()
+        results = scores_of(pca, found.rows.watched(Watch(progress)), beside)
+        where = send(results, out, to)
+    if found.carried and not beside:
+        screen.warn(f"{', '.join(map(str, found.carried))} not written: .npy holds nothing but numbers")
+    _say(screen, where, out, found.rows.shape[0], results.names)
     return 0
 
 
-def for_model(pca: Any, path: Path, name: str, reading: Reading, asked: bool = True) -> Table:
-    """A file with the columns that a model knows, in its order."""
-    raw = opened(path, reading.transpose)
-    there = {*(raw.keys or raw.names or ()), *raw.left_out}
-    if not asked and reading.label not in there:
-        reading = replace(reading, label=None)  # the label of the fit need not be there
-    known = getattr(pca, "feature_names_in_", None)
-    if known is None or raw.names is None:
-        table, d = chosen(raw, path, name, reading), pca.n_features_in_
-        if table.rows.shape[1] != d:
+def for_model(pca: Any, path: Path, name: str, label: str | None, missing: str | None, transpose: bool | None) -> Input:
+    """A file with the columns that a model knows, in its order, read as the one of the fit was, or as told."""
+    notes = notes_of(pca)
+    transpose = notes.transpose if transpose is None else transpose
+    raw, columns = opened(path, transpose), getattr(pca, "feature_names_in_", None)
+    there = dict.fromkeys((*(raw.keys or raw.names or ()), *raw.left_out, *raw.others))
+    reading = Reading(label or (notes.label if notes.label in there else None), identifier=notes.identifier)
+    if columns is None or raw.names is None:
+        found, d = chosen(raw, path, name, reading), pca.n_features_in_
+        if notes.columns is not None and found.rows.shape[1] > d:
+            found = replace(found, rows=choose(raw, notes.columns, [], "error"))
+        if found.rows.shape[1] != d:
             raise DataError(
-                f"{table.name} has {table.rows.shape[1]} columns of numbers, but the model was learned from {d}"
+                f"{found.name} has {found.rows.shape[1]} columns of numbers, but the model was learned from {d}"
             )
-        return table
-    columns = [str(column) for column in known]
-    order_of(list(there), columns, path.name)
-    table = chosen(raw, path, name, replace(reading, keep=tuple(columns)))
-    return replace(table, rows=choose(raw, columns, [], "error"))
+    else:
+        columns = list(map(str, columns))
+        order_of(list(there), columns, path.name)
+        found = chosen(raw, path, name, replace(reading, keep=tuple(columns)))
+        found = replace(found, rows=choose(raw, columns, [], "error"))
+    return without_gaps(found, _complete(found.rows, missing or notes.missing, pca, notes))
 
 
-def _complete(table: Table, missing: str, pca: Any) -> tuple[Rows, Mapping[str, NDArray[Any]]]:
-    """Rows without gaps: refused later, dropped, or filled with what the model takes for the middle."""
-    rows = table.rows
+def _complete(rows: Rows, missing: str, pca: Any, notes: Notes) -> Rows:
+    """Rows without gaps: refused later, dropped, or filled as they were for the fit."""
     if missing == "mean" and hasattr(pca, "mean_"):
-        return Chosen(rows.with_gaps(), np.arange(rows.shape[1]), fill=pca.mean_), table.beside
-    rows = choose(rows, None, [], missing)
-    if rows.kept is None:
-        return rows, table.beside
-    return rows, {key: values[rows.kept] for key, values in table.beside.items()}
+        fill = pca.mean_ if notes.fill is None else np.array(notes.fill)
+        if isinstance(rows, Sparse):
+            return rows.filled(fill)
+        return Chosen(rows.with_gaps(), np.arange(rows.shape[1]), fill=fill)
+    return choose(rows, None, [], missing)
 
 
 def decode(screen: Screen, model: str, scores: str, out: str | None, to: str | None, force: bool) -> int:
     """Rows from scores."""
+    _check_speech(screen, out)
     pca = load(model)
-    k, known = pca._n_features_out, getattr(pca, "feature_names_in_", None)
-    wanted = [f"PC{i + 1}" for i in range(k)]
+    known = getattr(pca, "feature_names_in_", None)
+    names = tuple(map(str, known)) if known is not None else tuple(f"x{j}" for j in range(pca.n_features_in_))
     with Progress(screen.quiet) as progress, located(scores) as path, screen.hearing():
+        check_destination(out, to, [path, Path(model)], force)
         raw = opened(path)
-        named = raw.names is not None and any(name in raw.names for name in wanted)
-        lacking = [name for name in wanted if name not in (raw.names or ())] if named else []
-        if lacking:
-            raise DataError(f"{path.name} lacks {len(lacking)} of the {k} components: {', '.join(lacking[:20])}")
-        rows = choose(raw, wanted, [], "error") if named else raw
-        if rows.shape[1] != k:
-            raise DataError(f"{path.name} has {rows.shape[1]} columns of numbers, but the model has {k} components")
-        known_keys = raw.keys or (*(raw.names or ()), *raw.left_out)
-        others = [key for key in known_keys if key not in wanted] if named else []
-        beside = {str(key): tidy(values) for key, values in raw.cells(others).items()}
-        names = tuple(map(str, known)) if known is not None else tuple(f"x{j}" for j in range(pca.n_features_in_))
+        rows, others = _components(raw, len(pca.certificate_.values), path.name)
+        others = [] if out is not None and out.endswith(".npy") else others
+        beside = {str(key): numbers_in_words(values) for key, values in raw.written(others).items()}
         blocks = pca.rebuilt(rows.watched(Watch(progress)))
-        results = Results(blocks, rows.shape[0], names, rows.result_dtype, beside)
-        where = send(results, out, to, [path, Path(model)], force)
+        where = send(Results(blocks, rows.shape[0], names, rows.result_dtype, beside), out, to)
     _say(screen, where, out, rows.shape[0], names)
     return 0
 
 
+def _components(raw: Rows, k: int, name: str) -> tuple[Rows, list[Any]]:
+    """The columns PC1, PC2, …, and the others; where none is called so, all columns of numbers."""
+    wanted = [f"PC{i + 1}" for i in range(k)]
+    there = dict.fromkeys(raw.keys or (*(raw.names or ()), *raw.left_out))
+    if any(column in there for column in wanted):
+        order_of(list(there), wanted, name)
+        missing = set(there) - set(wanted)
+        return choose(raw, wanted, [], "error"), [key for key in there if key in missing]
+    if raw.shape[1] != k:
+        raise DataError(f"{name} has {raw.shape[1]} columns of numbers, but the model has {k} components")
+    return raw, []
+
+
+def _check_speech(screen: Screen, out: str | None) -> None:
+    if screen.as_json and out in (None, PIPE):
+        raise Failure("--json needs -o: standard output holds either the data or what is said about it", USAGE)
+
+
 def _say(screen: Screen, where: str, out: str | None, n: int, names: tuple[str, ...]) -> None:
     """Where they went; not among the data that goes to standard output."""
-    text = f"{n} rows, {names[0]} to {names[-1]}," if len(names) > 1 else f"{n} rows, {names[0]},"
-    if out in (None, "-"):
-        screen.tell(f"{text} to {where}")
+    text = f"{n} row{'s' * (n != 1)}, {names[0]}{f' to {names[-1]}' * (len(names) > 1)},"
+    if out in (None, PIPE):
+        screen.tell(f"{visible(text)} to {where}")
         return
-    screen.say(f"{text} written to {visible(where)}")
+    screen.say(f"{visible(text)} written to {visible(where)}")
     screen.emit(file=where, rows=n, columns=list(names), warnings=screen.warned, exit_code=0)

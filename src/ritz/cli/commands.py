@@ -84,7 +84,7 @@ def info(ctx: click.Context, as_json: bool, **given: Any) -> int:
 )
 @click.option(
     "--tol",
-    type=click.FloatRange(0),
+    type=options.Tolerance(),
     default=1e-6,
     show_default=True,
     help="Relative accuracy of every component; 0 for the best the arithmetic allows.",
@@ -95,7 +95,9 @@ def info(ctx: click.Context, as_json: bool, **given: Any) -> int:
 @click.option("-o", "--out", metavar="DIR", help="Folder for the results.  [default: NAME-ritz next to FILE]")
 @click.option("--open", "opens", is_flag=True, help="Open the report in a browser.")
 @options.memory
-@click.option("--seed", type=click.IntRange(0), help="Of the random starts and sign flips.  [default: a fixed one]")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), help="Of the random starts and sign flips.  [default: a fixed one]"
+)
 @click.option("--checkpoint", metavar="FILE", help="Keep progress there; the same command goes on after an interrupt.")
 @options.force
 @options.speaking
@@ -130,11 +132,8 @@ def fit(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
 @click.option("-o", "--out", type=options.OUT, help="File for the scores: .csv, .tsv, .parquet, .arrow or .npy.")
 @options.to
 @options.label
-@click.option(
-    "--missing",
-    type=click.Choice(["error", "drop", "mean"]),
-    help="Cells without a value; mean is that of the model.  [default: as the model was fitted]",
-)
+@options.missing_as_fitted
+@options.transpose_as_fitted
 @options.force
 @options.speaking
 @click.pass_context
@@ -142,8 +141,9 @@ def transform(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> i
     """Write the scores of the rows of FILE on the components of MODEL.
 
     Columns are found by the names that the model knows: their order does not matter, others are ignored, and
-    missing ones are an error that lists them. Rows are streamed, so FILE may be larger than memory. Without
-    -o the scores go to standard output: as Arrow into a pipe, as CSV on a terminal.
+    missing ones are an error that lists them. Numbers are streamed, so FILE may be larger than memory;
+    identifiers and labels are held there. Without -o the scores go to standard output: as Arrow into a pipe,
+    as CSV on a terminal.
 
     \b
     Examples:
@@ -184,6 +184,8 @@ def inverse(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int
 @click.argument("file", type=options.FILE, required=False)
 @click.option("-o", "--out", type=options.OUT, help="The page to write.  [default: report.html next to MODEL]")
 @options.label
+@options.missing_as_fitted
+@options.transpose_as_fitted
 @options.image
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
 @options.force

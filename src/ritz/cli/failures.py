@@ -13,6 +13,7 @@ OK, FAILED, USAGE, BAD_DATA, INACCURATE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 # The first that fits; whatever else is raised is a mistake of ours and keeps its traceback.
 CODES: list[tuple[type[Exception], int]] = [
     (FileNotFoundError, USAGE),
+    (IsADirectoryError, USAGE),
     (OSError, FAILED),
     (ImportError, FAILED),
     (MemoryError, FAILED),
@@ -20,7 +21,8 @@ CODES: list[tuple[type[Exception], int]] = [
 ]
 # What the library advises, as options of a command.
 WORDING = [
-    (r"; drop or impute those rows first", "; --missing drop leaves such rows out, --missing mean fills the gaps"),
+    (r"(\d NaN, .*); drop or impute.*", r"\1; --missing drop leaves such rows out, --missing mean fills the gaps"),
+    (r"; drop or impute those rows first", "; replace or remove such cells"),
     (r"; read it with missing='drop' or missing='mean'", "; --missing drop or --missing mean deal with them"),
     (r"pass columns= without it, or mark", "leave it out with --drop, or mark"),
     (r"; drop them or use scale=False", "; leave them out with --drop-constant, or do without --scale"),
@@ -30,10 +32,13 @@ WORDING = [
     (r"svd_solver='(\w+)'", r"--solver \1"),
     (r"memory_limit=", "--memory "),
     (r"memory_limit", "--memory"),
-    (r"\btol=", "--tol "),
+    (r"\btol=(?=[\d.])", "--tol "),
+    (r"; fit with fit_inverse_transform=True", ": its model was fitted without them"),
     (r"min\(n_samples, n_features\)=", "the smaller of rows and columns, "),
     (r"^Input X contains", "the data contains"),
     (r"; see certificate_", ""),
+    (r"; see rank_choice_", ""),
+    (r", or pass pandas.read_excel\(path\)", ""),
 ]
 
 
@@ -54,7 +59,9 @@ def failure(error: Exception) -> Failure | None:
     if code is None or (isinstance(error, ImportError) and "pip install" not in str(error)):
         return None
     text = str(error) or "there is not enough memory" * isinstance(error, MemoryError)
-    return Failure(in_options(text), code)
+    if isinstance(error, FileNotFoundError) and error.filename is not None:
+        text = f"there is no file {str(error.filename)!r}"
+    return Failure(in_options(text) if code == BAD_DATA else text, code)
 
 
 def in_options(text: str) -> str:

@@ -8,26 +8,35 @@ from typing import Any
 
 import numpy as np
 
-from ritz.cli.inputs import PIPE, Reading, Table, chosen, is_text, located, size_of, title
-from ritz.cli.outputs import folder_for
+from ritz.cli.failures import USAGE, Failure
+from ritz.cli.inputs import PIPE, Input, Reading, bytes_of, chosen, located, title
+from ritz.cli.notes import Notes, notes_of
+from ritz.cli.outputs import FILES, folder_for, same
 from ritz.cli.screen import Screen
 from ritz.harmless import visible
+from ritz.memory import format_bytes
 from ritz.rows.files import opened
 
 
 def fit_file(screen: Screen, file: str, out: str | None, opens: bool, force: bool, **given: Any) -> int:
     """Read a file, fit it, write a folder; the exit code."""
+    folder = folder_for(out, file, FILES, force)
+    kept = given["checkpoint"]
+    if kept is not None and file != PIPE and same(Path(kept), Path(file)):
+        raise Failure(f"--checkpoint {kept!r} is the file that is read; name another one", USAGE)
+    names = ("label", "drop", "keep", "transpose", "missing", "drop_constant")
+    reading = Reading(**{name: given.pop(name) for name in names})
     if file != PIPE and Path(file).exists():
-        screen.tell(f"reading {visible(title(file, Path(file)))} ({size_of(Path(file))}) …")
-    with located(file) as path:
-        names = {name: given.pop(name) for name in ("label", "drop", "keep", "transpose", "missing", "drop_constant")}
-        reading = Reading(**names)
-        from ritz.cli.analysis import Asked, analyse, file_names
+        screen.tell(f"reading {visible(title(file, Path(file)))} ({format_bytes(bytes_of(Path(file)))}) …")
+    from ritz.cli.analysis import Asked, analyse  # takes a second, in which the user should have been told something
 
-        folder = folder_for(out, file, path, file_names(is_text(path)), force)
+    with located(file) as path:
         with screen.hearing():
-            table = chosen(opened(path, reading.transpose), path, file, reading)
-        code = analyse(table, reading, Asked(**given), folder, screen, {})
+            found = chosen(opened(path, reading.transpose), path, file, reading)
+        asked = Asked(**given)
+        named = None if found.identifier is None else str(found.identifier)
+        notes = Notes(found.label, named, transpose=reading.transpose, missing=reading.missing, image=asked.image)
+        code = analyse(found, reading, asked, folder, screen, notes, force)
     if opens:
         show(folder / "report.html")
     return code
@@ -42,14 +51,15 @@ def demonstrate(
     screen: Screen, which: str, components: int | float | str | None, out: str | None, opens: bool, force: bool
 ) -> int:
     """The same with data that comes along."""
-    from ritz.cli.analysis import Asked, analyse, file_names
+    from ritz.cli.analysis import Asked, analyse
 
-    table, suited = DEMOS[which]()
-    asked = Asked(**suited, components=components)
     folder = Path(out or f"{which}-ritz")
-    again = _is_demo(folder / "model.safetensors")
-    folder = folder_for(str(folder), which, folder, file_names(text=False), force or again)
-    code = analyse(table, Reading(), asked, folder, screen, {"demo": which})
+    force = force or _is_demo(folder / "model.safetensors")
+    folder = folder_for(str(folder), which, FILES, force)
+    found, suited = DEMOS[which]()
+    asked = Asked(**suited, components=components)
+    notes = Notes(found.label, image=asked.image, demo=which)
+    code = analyse(found, Reading(), asked, folder, screen, notes, force)
     if opens:
         show(folder / "report.html")
     return code
@@ -60,40 +70,40 @@ def _is_demo(model: Path) -> bool:
     from ritz.estimators.loading import load
 
     try:
-        return "demo" in load(model).notes_
+        return notes_of(load(model)).demo is not None
     except (OSError, ValueError):
         return False
 
 
-def _digits() -> tuple[Table, dict[str, Any]]:
+def _digits() -> tuple[Input, dict[str, Any]]:
     from sklearn.datasets import load_digits
 
     digits = load_digits()
     names = tuple(f"row {i} column {j}" for i in range(8) for j in range(8))
-    return _table("handwritten digits", digits.data, names, "digit", digits.target), {"image": (8, 8)}
+    return _input("handwritten digits", digits.data, names, "digit", digits.target), {"image": (8, 8)}
 
 
-def _wine() -> tuple[Table, dict[str, Any]]:
+def _wine() -> tuple[Input, dict[str, Any]]:
     from sklearn.datasets import load_wine
 
     wine = load_wine()
     kinds = np.array([f"cultivar {kind + 1}" for kind in wine.target], object)
-    return _table("wines", wine.data, tuple(wine.feature_names), "cultivar", kinds), {"scale": True}
+    return _input("wines", wine.data, tuple(wine.feature_names), "cultivar", kinds), {"scale": True}
 
 
-def _rotation() -> tuple[Table, dict[str, Any]]:
+def _rotation() -> tuple[Input, dict[str, Any]]:
     from ritz.datasets import rotating_object
 
     views, size = 360, 64
     pictures = rotating_object(views, size)
     names = tuple(f"row {i} column {j}" for i in range(size) for j in range(size))
-    return _table("a toy that turns", pictures, names, "degrees", np.arange(views)), {"image": (size, size)}
+    return _input("a toy that turns", pictures, names, "degrees", np.arange(views)), {"image": (size, size)}
 
 
-def _table(name: str, X: Any, names: tuple[str, ...], label: str, labels: Any) -> Table:
+def _input(name: str, X: Any, names: tuple[str, ...], label: str, labels: Any) -> Input:
     from ritz.rows.array import Array
 
-    return Table(name, Array(X, names), {label: labels}, label, {label: "label"})
+    return Input(name, Array(X, names), given={label: labels}, label=label, left_out={label: "label"})
 
 
 DEMOS = {"digits": _digits, "wine": _wine, "rotation": _rotation}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,20 +15,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
-from ritz.memory import available, format_bytes
+from ritz.cli.screen import Screen
+from ritz.decomposition import held
+from ritz.errors import ColumnWarning, DataError
+from ritz.harmless import visible
+from ritz.labels import numbers_in_words
+from ritz.linalg import Array
+from ritz.memory import format_bytes, physical
+from ritz.profile import Profile
 from ritz.rows import Rows
-from ritz.rows.array import Array
-from ritz.rows.chosen import choose
-from ritz.rows.columns import row_numbers
+from ritz.rows.base import dense
+from ritz.rows.chosen import Chosen, choose
+from ritz.rows.columns import announce_names, row_numbers
 from ritz.rows.files import TEXTS, suffix_of
 
 PIPE = "-"
-HELD = 0.3  # of the free memory, that numbers from a file may take to be parsed only once
-PEEKED = 1000  # cells of a column that tell what it is
+HELD = 0.25  # of the memory, that numbers from a file may take to be parsed only once
+PEEKED = 10_000  # cells of a column that tell what it is
 CLASSES = 20  # kinds of labels that tell rows apart at a glance
-ROW_NUMBERS = "row numbers; --keep takes it in"
 LONGEST = 80  # letters of an identifier or a label; longer ones are texts
+DEFAULT = 10  # components, unless there are fewer
+APART = 10.0  # times that deviations of columns may differ before one decides about the first component
+SHOWN = 10  # columns that are left out, on the screen
+ROW_NUMBERS = "row numbers; --keep takes it in"
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,7 @@ class Reading:
     """How the user wants a file to be read."""
 
     label: str | None = None
+    identifier: str | None = None  # of the fit; it need not be there
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     transpose: bool = False
@@ -42,24 +54,29 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Table:
+class Input:
     """Rows, and what a command says and writes beside them.
 
     Attributes
     ----------
-    name : of the file, for people
+    name, size : of the file, for people
     rows : the numbers
-    beside : columns that are carried along, whole
+    source : the file as it was opened, None where the data came along with the program
+    identifier : the column that names the rows
+    carried : columns of the source that stand beside the scores
+    given : the same, where they came along
     label : which of them tells the rows apart in the report
     left_out : columns that are not decomposed, and why
     facts : what was found out about the file, a term and a description each
     text : whether it is text, so that scores should be too
-    size : of the file, in words
     """
 
     name: str
     rows: Rows
-    beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    source: Rows | None = None
+    identifier: Any = None
+    carried: tuple[Any, ...] = ()
+    given: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     label: str | None = None
     left_out: Mapping[Any, str] = field(default_factory=dict)
     facts: tuple[tuple[str, str], ...] = ()
@@ -68,6 +85,15 @@ class Table:
 
     def __str__(self) -> str:
         return f"{self.name} ({self.size})" if self.size else self.name
+
+    def beside(self) -> dict[str, NDArray[Any]]:
+        """The columns that are carried along, of the rows that are kept: read when they are asked for, then whole."""
+        found = dict(self.given)
+        if self.source is not None and self.carried:
+            cells = self.source.written(self.carried)
+            found |= {str(key): numbers_in_words(values) for key, values in cells.items()}
+        kept = self.rows.kept
+        return found if kept is None else {key: values[kept] for key, values in found.items()}
 
 
 @contextmanager
@@ -89,13 +115,13 @@ def located(name: str) -> Iterator[Path]:
 
 def title(name: str, path: Path) -> str:
     """How people call the input."""
-    return "standard input" if name == PIPE else path.name
+    return "standard input" if name == PIPE else path.name or path.resolve().name
 
 
-def size_of(path: Path) -> str:
-    """Its size, in words."""
+def bytes_of(path: Path) -> int:
+    """The size of a file, or of all in a folder."""
     files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
-    return format_bytes(sum(file.stat().st_size for file in files))
+    return sum(file.stat().st_size for file in files)
 
 
 def is_text(path: Path) -> bool:
@@ -103,78 +129,93 @@ def is_text(path: Path) -> bool:
     return suffix_of(path) in TEXTS
 
 
-def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Table:
+def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     """The columns of a file that are decomposed, those that are carried along, and those that are left out."""
-    label = None if reading.label is None else known_column(raw, reading.label)
-    dropped = {known_column(raw, key): "asked for" for key in reading.drop}
-    kept = {known_column(raw, key) for key in reading.keep}
-    texts = [key for key in raw.left_out if key not in dropped]
-    peeked = {key: np.asarray(values) for key, values in raw.peek(texts, PEEKED).items()}
-    numbered = [key for j in row_numbers(raw) if (key := name_of(raw, j)) not in kept | {label} | set(dropped)]
-    identifier = _identifier(peeked, numbered, label)
+    if raw.names is None:
+        raw = copy(raw)
+        raw.names = tuple(range(raw.shape[1]))  # places that stay what they are when others are left out
+    label = next(iter(known_columns(raw, [] if reading.label is None else [reading.label])), None)
+    dropped = dict.fromkeys(known_columns(raw, reading.drop), "asked for")
+    spared = {*known_columns(raw, reading.keep), *dropped, label}
+    peeked = raw.peek([key for key in raw.left_out if key not in dropped], PEEKED)
+    peeked |= {} if label is not None else _annotations(raw, dropped)
+    numbered = [key for j in row_numbers(raw.with_gaps()) if (key := name_of(raw, j)) not in spared]
+    identifier = _identifier(peeked, numbered, label) if raw.named_by in (None, *dropped) else raw.named_by
+    if reading.identifier in {*(raw.keys or raw.names or ()), *raw.left_out, *raw.others} - spared:
+        identifier = reading.identifier
     label = label if label is not None else _label(peeked, identifier)
-    left_out = dict(raw.left_out) | dict.fromkeys(numbered, ROW_NUMBERS) | dropped
-    rows = choose(raw, None, [key for key in (*numbered, *dropped, label) if _is_numeric(raw, key)], "error")
-    beside = [key for key in dict.fromkeys((identifier, label)) if key is not None]
-    roles = ((identifier, "identifies rows" if identifier not in numbered else ROW_NUMBERS), (label, "label"))
-    left_out.update({key: role for key, role in roles if key is not None})
-    facts = (("read as", raw.about),) if raw.about else ()
-    table = Table(title(name, path), rows, size=size_of(path), left_out=left_out, text=is_text(path), facts=facts)
-    cells = {str(key): tidy(values) for key, values in raw.cells(beside).items()}
-    return replace(table, beside=cells, label=None if label is None else str(label))
+    roles = {identifier: "identifies rows", label: "label", **dict.fromkeys(numbered, ROW_NUMBERS), **dropped}
+    roles.pop(None, None)
+    rows = choose(raw, None, [key for key in roles if not raw.is_aside(key)], "error")
+    announce_names(rows)
+    return Input(
+        title(name, path),
+        rows,
+        raw,
+        identifier,
+        tuple(dict.fromkeys(key for key in (identifier, label) if key is not None)),
+        label=None if label is None else str(label),
+        left_out={**raw.left_out, **roles},
+        facts=(("read as", raw.about),) if raw.about else (),
+        text=is_text(path),
+        size=format_bytes(bytes_of(path)),
+    )
 
 
-def completed(table: Table, reading: Reading, limit: int | None = None) -> Table:
-    """The table with its numbers in memory where they fit, gaps dealt with, and constant columns left out if asked."""
-    watch, rows = table.rows.watch, held(table.rows, limit)
-    if reading.drop_constant:
-        constant = constant_columns(rows)
-        names = {name_of(rows, j): "constant" for j in constant}
-        rows = choose(rows, None, list(map(int, constant)), "error") if len(constant) else rows
-        table = replace(table, left_out={**table.left_out, **names})
-    rows = choose(rows, None, [], reading.missing)
-    gone = table.rows.shape[0] - rows.shape[0]
+def completed(found: Input, reading: Reading, limit: int | None = None) -> Input:
+    """The input with its numbers in memory where they fit, gaps dealt with, and constant columns left out if asked."""
+    rows = found.rows if reading.missing == "error" else found.rows.with_gaps()
+    rows = held(rows) if _worth_holding(rows, limit) else rows
+    if reading.drop_constant or Profile.of(rows.with_gaps()).empty:
+        low, high = extremes(rows.with_gaps())
+        words = dict.fromkeys(_names(rows, low > high), "no value at all")
+        words |= dict.fromkeys(_names(rows, low == high), "constant") if reading.drop_constant else {}
+        found = replace(found, left_out={**found.left_out, **words})
+        rows = choose(rows, None, list(words), "error")
+    return without_gaps(found, choose(rows, None, [], reading.missing))
+
+
+def without_gaps(found: Input, rows: Rows) -> Input:
+    """The input with the rows that are left, and a word about those that are not."""
+    gone, facts = found.rows.shape[0] - rows.shape[0], found.facts
     if gone:
-        said = ("rows left out", f"{gone} of {table.rows.shape[0]}, for want of a value")
-        beside = {key: values[rows.kept] for key, values in table.beside.items()}
-        table = replace(table, beside=beside, facts=(*table.facts, said))
-    return replace(table, rows=rows.watched(watch))
+        facts = (*facts, ("rows left out", f"{gone} of {found.rows.shape[0]}, for want of a value"))
+    if isinstance(rows, Chosen) and rows.filled:
+        facts = (*facts, ("cells filled", f"{rows.filled}, with the mean of their column"))
+    return replace(found, rows=rows.watched(found.rows.watch), facts=facts)
 
 
-def held(rows: Rows, limit: int | None = None) -> Rows:
-    """The same rows in memory, where they fit: to parse them again costs more than all else."""
-    n, d = rows.shape
-    most = HELD * available() if limit is None else limit / 2
-    if rows.in_memory or rows.dtype.itemsize * n * d > most:
-        return rows
-    array = Array(rows.map(np.array), rows.names)
-    array.origin = rows.origin
-    return array
+def _worth_holding(rows: Rows, limit: int | None) -> bool:
+    """Whether rows should be read into memory: to parse them again costs more than all else."""
+    most = HELD * physical() if limit is None else limit / 2
+    return not rows.in_memory and rows.dtype.itemsize * rows.shape[0] * rows.shape[1] <= most
 
 
-def constant_columns(rows: Rows) -> NDArray[np.intp]:
-    """Columns whose values are all the same; gaps aside."""
+def extremes(rows: Rows) -> tuple[Array, Array]:
+    """The least and the largest value of every column, gaps aside; of one without values, the least is above."""
 
     def ends(blocks: Iterable[Any]) -> Any:
-        with np.errstate(invalid="ignore"):
-            return np.array([(np.fmin.reduce(block), np.fmax.reduce(block)) for block in blocks])
+        low, high = np.full(rows.shape[1], np.inf), np.full(rows.shape[1], -np.inf)
+        for block in map(dense, blocks):
+            low, high = np.fmin(low, np.fmin.reduce(block)), np.fmax(high, np.fmax.reduce(block))
+        return low, high
 
-    def both(a: Any, b: Any) -> Any:
-        return np.concatenate([a, b])
-
-    found = rows.reduce(ends, both)
-    return np.flatnonzero(np.fmin.reduce(found[:, 0]) == np.fmax.reduce(found[:, 1]))
+    return rows.reduce(ends, lambda a, b: (np.fmin(a[0], b[0]), np.fmax(a[1], b[1])))
 
 
-def known_column(rows: Rows, key: str) -> Any:
-    """A column as the source calls it; one without a name is known by its position."""
-    names = list(rows.keys or rows.names or ()) + list(rows.left_out)
-    if key in names:
-        return key
-    if key.isdigit() and (int(key) in names or (not names and int(key) < rows.shape[1])):
-        return int(key)
-    shown = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
-    raise DataError(f"there is no column {key!r}; there are {len(names) or rows.shape[1]}" + f": {shown}" * bool(names))
+def known_columns(rows: Rows, asked: Iterable[str]) -> list[Any]:
+    """Columns as the source calls them; those without a name are known by their position."""
+    names = dict.fromkeys((*rows.others, *(rows.keys or rows.names or range(rows.shape[1])), *rows.left_out))
+    found = [key if key in names else int(key) if key.isdecimal() else key for key in asked]
+    unknown = next((key for key, name in zip(asked, found, strict=True) if name not in names), None)
+    if unknown is not None:
+        shown = ", ".join(map(repr, list(names)[:8])) + (", …" if len(names) > 8 else "")
+        raise DataError(f"there is no column {unknown!r}; there are {len(names)}: {shown}")
+    return found
+
+
+def _names(rows: Rows, which: NDArray[np.bool_]) -> list[Any]:
+    return [name_of(rows, int(j)) for j in np.flatnonzero(which)]
 
 
 def name_of(rows: Rows, j: int) -> Any:
@@ -182,16 +223,30 @@ def name_of(rows: Rows, j: int) -> Any:
     return j if rows.names is None else rows.names[j]
 
 
-def tidy(values: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers that were read as others, as what they are."""
-    if values.dtype.kind == "f" and np.isfinite(values).all() and (np.abs(values) < 2**53).all():
-        whole = values.astype(np.int64)
-        return whole if (whole == values).all() else values
-    return values
+def say_what_it_is(found: Input, screen: Screen) -> None:
+    """How it was read, and which columns are not decomposed."""
+    for term, text in found.facts:
+        screen.say(f"  {term}: {visible(text)}")
+    for key, why in list(found.left_out.items())[:SHOWN]:
+        screen.say(f"  not decomposed: {visible(key)} ({visible(why)})")
+    if len(found.left_out) > SHOWN:
+        screen.say(f"  … and {len(found.left_out) - SHOWN} more columns")
 
 
-def _is_numeric(rows: Rows, key: Any) -> bool:
-    return key is not None and key not in rows.left_out
+def default_count(asked: int | float | str | None, rows: Rows) -> int | float | str:
+    """How many components: as asked, or a number that a person can take in."""
+    n, d = rows.shape
+    return max(1, min(DEFAULT, n - 1, d)) if asked is None else asked
+
+
+def scale_advice(profile: Profile) -> str:
+    """A warning where a few columns decide about everything."""
+    if profile.spread <= APART:
+        return ""
+    return (
+        f"column {profile.widest} varies {profile.times} as much as {profile.narrowest}, so it decides about the first "
+        "components; --scale gives every column the same weight"
+    )
 
 
 def _identifier(peeked: Mapping[Any, NDArray[Any]], numbered: list[Any], label: Any) -> Any:
@@ -202,14 +257,27 @@ def _identifier(peeked: Mapping[Any, NDArray[Any]], numbered: list[Any], label: 
     return numbered[0] if numbered else None
 
 
+def _annotations(raw: Rows, dropped: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+    """The beginnings of the columns of words beside a matrix: their numbers are measurements more often than kinds."""
+    found: dict[Any, NDArray[Any]] = {}
+    for key in raw.others:
+        if key not in (*dropped, raw.named_by):
+            try:
+                values = raw.peek([key], PEEKED)[key]
+            except DataError as error:  # nobody asked for it
+                warnings.warn(f"column {key!r} cannot be a label: {error}", ColumnWarning, stacklevel=2)
+                continue
+            found |= {key: values} if all(isinstance(value, str | None) for value in values) else {}
+    return found
+
+
 def _label(peeked: Mapping[Any, NDArray[Any]], identifier: Any) -> Any:
     """The first column of few short texts, each of which stands in several rows."""
     for key, values in peeked.items():
-        kinds = len(set(values.tolist()))
-        if key != identifier and _short(values) and 2 <= kinds <= min(CLASSES, len(values) // 2):
+        if key != identifier and _short(values) and 2 <= len(set(values.tolist())) <= min(CLASSES, len(values) // 2):
             return key
     return None
 
 
 def _short(values: NDArray[Any]) -> bool:
-    return all(np.ndim(value) == 0 and len(str(value)) <= LONGEST for value in values)
+    return all(not isinstance(value, list | dict | np.ndarray) and len(str(value)) <= LONGEST for value in values)

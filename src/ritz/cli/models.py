@@ -5,19 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 
-from ritz.cli.analysis import First, one_line, show_components
+from ritz.cli.analysis import one_line, show_components
+from ritz.cli.coding import for_model
 from ritz.cli.failures import INACCURATE, OK, USAGE, Failure
+from ritz.cli.fitting import show
+from ritz.cli.inputs import PIPE, located
+from ritz.cli.notes import notes_of, together
 from ritz.cli.outputs import may_write
 from ritz.cli.screen import Screen
 from ritz.comparison import compare
 from ritz.errors import DataError
-from ritz.estimators import merge
+from ritz.estimators import PCA, merge
 from ritz.estimators.loading import load
 from ritz.harmless import visible
+from ritz.passes import Watch
+from ritz.progress import Progress
 from ritz.views.report import render
-from ritz.whole import replacing
+from ritz.views.sampling import First, exhausted
+from ritz.whole import writing
 
 
 def write_report(
@@ -26,51 +34,39 @@ def write_report(
     file: str | None,
     out: str | None,
     label: str | None,
+    missing: str | None,
+    transpose: bool | None,
     image: tuple[int, int] | None,
     opens: bool,
     force: bool,
 ) -> int:
     """A page about a model, and about the rows of a file if there is one."""
-    from ritz.cli.fitting import show
-
-    pca = load(model)
     path = Path(out) if out is not None else Path(model).parent / "report.html"
-    may_write(path, [Path(model)], force)
-    notes, given = pca.notes_, {}
+    if out != PIPE:
+        may_write(path, [Path(model), *([] if file in (None, PIPE) else [Path(str(file))])], force)
+    elif screen.as_json or opens:
+        raise Failure("--json and --open need a file for the page; give one with -o", USAGE)
+    pca = load(model)
+    image, about = image or notes_of(pca).image, Path(model).absolute().parent.name
+    given: dict[str, Any] = {}
     if file is not None:
-        with screen.hearing():
-            given = _scores(pca, file, label, screen)
-    size = image or notes.get("image")
-    page = render(
-        pca,
-        title=f"Principal components of {given.pop('name', Path(model).parent.name)}",
-        **given,
-        image=None if size is None else (int(size[0]), int(size[1])),
-    )
-    with replacing(path) as new:
+        with Progress(screen.quiet) as progress, located(file) as source, screen.hearing():
+            found = for_model(pca, source, file, label, missing, transpose)
+            first = exhausted(First(), pca.codes(found.rows.watched(Watch(progress))))
+            labels = None if found.label is None else first.of(found.beside()[found.label])
+            given = {"scores": first, "labels": labels, "facts": (*found.facts, *first.facts)}
+        about = found.name
+    page = render(pca, title=f"Principal components of {about}", image=image, **given)
+    if out == PIPE:
+        click.echo(page)
+        return OK
+    with writing(path) as new:
         new.write_text(page, encoding="utf-8")
     screen.say(f"report written to {visible(path)}")
     screen.emit(file=str(path), warnings=screen.warned, exit_code=OK)
     if opens:
         show(path)
     return OK
-
-
-def _scores(pca: Any, file: str, label: str | None, screen: Screen) -> dict[str, Any]:
-    """Scores, labels and facts of a file."""
-    from ritz.cli.coding import for_model
-    from ritz.cli.inputs import Reading, located
-    from ritz.passes import Watch
-    from ritz.progress import Progress
-
-    reading = Reading(label or pca.notes_.get("label"), transpose=bool(pca.notes_.get("reading", {}).get("transpose")))
-    with Progress(screen.quiet) as progress, located(file) as path:
-        table = for_model(pca, path, file, reading, asked=label is not None)
-        first = First()
-        for _ in first.seen(pca.codes(table.rows.watched(Watch(progress)))):
-            pass
-    labels = None if table.label is None else table.beside[table.label]
-    return {"name": table.name, "scores": first.scores, "labels": labels, "facts": table.facts}
 
 
 def merge_models(screen: Screen, parts: tuple[str, ...], out: str, force: bool) -> int:
@@ -80,9 +76,14 @@ def merge_models(screen: Screen, parts: tuple[str, ...], out: str, force: bool) 
     path = Path(out)
     may_write(path, [Path(part) for part in parts], force)
     models = [load(part) for part in parts]
+    other = next((i for i, model in enumerate(models) if not isinstance(model, PCA)), None)
+    if other is not None:
+        raise DataError(f"{parts[other]!r} is a {type(models[other]).__name__} model; only PCA models merge")
+    for model in models:
+        model.set_params(n_components=model.n_components_)  # a rule that needs the rows cannot be followed again
     with screen.hearing():
         whole = merge(models)
-        whole.save(path, notes=models[0].notes_)
+        whole.save(path, notes=together(models).kept())
     certificate = whole.certificate_
     screen.say(f"{len(parts)} models of {whole.n_samples_seen_} rows in all", "bold")
     show_components(whole, screen)

@@ -21,7 +21,7 @@ class Components(click.ParamType):
         if value in ("auto", "mle") or isinstance(value, int):
             return value
         try:
-            number = float(value) if re.search("[.eE]", value) else int(value)
+            number = float(value[:-1]) / 100 if value.endswith("%") else float(value) if "." in value else int(value)
         except ValueError:
             number = 0
         if not (number >= 1 if isinstance(number, int) else 0 < number < 1):
@@ -40,7 +40,7 @@ class Picture(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
         if isinstance(value, tuple):
             return value
-        match = re.fullmatch(r"(\d+)[x×](\d+)", value)
+        match = re.fullmatch(r"(\d{1,6})[x×](\d{1,6})", value)
         if not match or 0 in (size := tuple(map(int, match.groups()))):
             self.fail(f"{value!r} is no height and width of a picture, such as 28x28", param, ctx)
         return size[0], size[1]
@@ -56,8 +56,23 @@ class Size(click.ParamType):
 
         try:
             return parse_bytes(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             self.fail(f"{value!r} is no amount of memory, such as 512MB or 2GiB", param, ctx)
+
+
+class Tolerance(click.ParamType):
+    """A relative accuracy."""
+
+    name = "TOL"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number < 1:
+            self.fail(f"{value!r} is no relative accuracy: a number from 0 to below 1, such as 1e-6", param, ctx)
+        return number
 
 
 FILE = click.Path(allow_dash=True)
@@ -69,18 +84,23 @@ components = click.option(
     "--components",
     type=Components(),
     default=None,
-    help="How many components: a number, a share of the variance such as 0.95, or auto, which keeps those that stand "
-    "above noise.  [default: 10, or as many as there are]",
+    help="How many components: a number, a share of the variance such as 0.95 or 95%, auto, which keeps those that "
+    "stand above noise, or mle (Minka's choice).  [default: 10, or as many as there are]",
 )
 scale = click.option(
     "--scale", is_flag=True, help="Divide every column by its standard deviation, as columns in different units need."
 )
 label = click.option(
-    "--label", metavar="COL", help="A column that is not decomposed but kept beside the scores, and colours the report."
+    "--label",
+    metavar="COL",
+    help="A column that is kept beside the scores; it is not decomposed, and colours a report.",
 )
 drop = click.option("--drop", multiple=True, metavar="COL", help="Leave this column out. May be given several times.")
 keep = click.option(
-    "--keep", multiple=True, metavar="COL", help="Take this column in although it looks like row numbers."
+    "--keep",
+    multiple=True,
+    metavar="COL",
+    help="Take this column in although it looks like row numbers. May be given several times.",
 )
 transpose = click.option("--transpose", is_flag=True, help="Samples are the columns of the file, as in gene tables.")
 missing = click.option(
@@ -90,7 +110,23 @@ missing = click.option(
     show_default=True,
     help="Cells without a value: refuse them, drop their rows, or put the mean of the column there.",
 )
+missing_as_fitted = click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "mean"]),
+    help="Cells without a value; mean is that of the model.  [default: as the model was fitted]",
+)
+transpose_as_fitted = click.option(
+    "--transpose/--no-transpose",
+    default=None,
+    help="Whether samples are the columns of the file.  [default: as the model was fitted]",
+)
 memory = click.option("--memory", type=Size(), help="The most memory to use, such as 2GB.")
+seed = click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    metavar="N",
+    help="Of the random starts and sign flips.  [default: a fixed one]",
+)
 image = click.option("--image", type=Picture(), help="Columns are the pixels of pictures: show components as pictures.")
 force = click.option("--force", is_flag=True, help="Replace files that exist.")
 json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")

@@ -6,41 +6,56 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ritz.cli.failures import FAILED, USAGE, Failure
 from ritz.cli.inputs import PIPE
 from ritz.cli.screen import in_terminal
+from ritz.harmless import visible
 from ritz.writing import FORMATS, Results, deliver, pour
+
+# Whatever a fit may leave in a folder.
+FILES = ("model.safetensors", "scores.csv", "scores.parquet", "report.html")
 
 
 def may_write(path: Path, sources: Iterable[Path], force: bool) -> None:
     """Refuse what would replace a file, or write elsewhere than it seems to, unless that is asked for."""
+    if str(path) == PIPE:
+        raise Failure("a model does not go to standard output; give the name of a file", USAGE)
     if path.is_dir():
         raise Failure(f"{str(path)!r} is a folder; give the name of a file", USAGE)
     if not path.parent.is_dir():
         raise Failure(f"there is no folder {str(path.parent)!r} to write into", USAGE)
+    if path.exists() and not path.is_file():
+        raise Failure(f"{str(path)!r} is no file that could be replaced; give another name", USAGE)
+    if not os.access(path.parent, os.W_OK):
+        raise Failure(f"{str(path.parent)!r} cannot be written to; give another place with -o")
     if force:
         return
     _check_place(path)
-    if any(_same(path, source) for source in sources):
+    if any(same(path, source) for source in sources):
         raise Failure(f"{str(path)!r} is the file that is read; --force replaces it")
     if path.exists():
         raise Failure(f"{str(path)!r} exists; --force replaces it")
 
 
-def folder_for(asked: str | None, source: str, path: Path, names: Iterable[str], force: bool) -> Path:
+def folder_for(asked: str | None, source: str, names: Iterable[str], force: bool) -> Path:
     """The folder of a fit's files, next to the input unless another one is asked for; none of them may exist yet."""
-    folder = Path(asked) if asked is not None else _beside(source, path)
+    folder = Path(asked) if asked is not None else _beside(source)
     if folder.exists() and not folder.is_dir():
         raise Failure(f"{str(folder)!r} is a file; -o names the folder that results go into", USAGE)
     if not folder.parent.is_dir():
         raise Failure(f"there is no folder {str(folder.parent)!r} to make {folder.name!r} in", USAGE)
-    if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
-        raise Failure(f"{str(folder.parent)!r} cannot be written to; give another folder with -o", FAILED)
+    place = folder if folder.exists() else folder.parent
+    if not os.access(place, os.W_OK):
+        raise Failure(f"{str(place)!r} cannot be written to; give another folder with -o", FAILED)
+    if source != PIPE and Path(source).is_dir() and same(folder, Path(source)):
+        raise Failure(f"{str(folder)!r} is the folder that is read, or lies in it; give another one with -o", USAGE)
     if not force:
         _check_place(folder, asked is not None)
         there = [name for name in names if os.path.lexists(folder / name)]
@@ -49,11 +64,15 @@ def folder_for(asked: str | None, source: str, path: Path, names: Iterable[str],
     return folder
 
 
-def _beside(source: str, path: Path) -> Path:
-    name = "stdin" if source == PIPE else path.absolute().name
+def _beside(source: str) -> Path:
+    """NAME-ritz, where NAME is the input without what tells its format."""
+    if source == PIPE:
+        return Path("stdin-ritz")
+    path = Path(source) if Path(source).name not in ("", "..") else Path(source).resolve()
+    name = path.name
     while Path(name).suffix and len(Path(name).suffix) <= 8 and not path.is_dir():  # x.csv.gz
         name = Path(name).stem
-    return (Path() if source == PIPE else path.parent) / f"{name}-ritz"
+    return path.parent / f"{name}-ritz"
 
 
 def _check_place(path: Path, given: bool = True) -> None:
@@ -63,32 +82,52 @@ def _check_place(path: Path, given: bool = True) -> None:
         raise Failure(f"{str(path)!r} is a link to {os.path.realpath(path)!r}; --force writes there")
 
 
-def _same(a: Path, b: Path) -> bool:
+def same(a: Path, b: Path) -> bool:
+    """Whether two paths lead to the same file, or the first into the second."""
+    if Path(os.path.realpath(b)) in Path(os.path.realpath(a)).parents:
+        return True
     with suppress(OSError):
-        return os.path.samefile(a, b) or Path(os.path.realpath(b)) in Path(os.path.realpath(a)).parents
+        return os.path.samefile(a, b)
     return False
 
 
-def send(results: Results, out: str | None, to: str | None, sources: Iterable[Path], force: bool) -> str:
-    """Results into a file by the end of its name, or to standard output; returns where they went, in words."""
+def check_destination(out: str | None, to: str | None, sources: Iterable[Path], force: bool) -> None:
+    """Whether results may go there: asked before anything is read."""
     if out is None or out == PIPE:
-        if to == "parquet" and in_terminal():
-            raise Failure("a terminal cannot show Parquet; write it to a file with -o", USAGE)
-        kind = to or ("csv" if in_terminal() else "arrow")
-        sys.stdout.flush()
-        pour(results, sys.stdout.buffer, kind)
-        sys.stdout.buffer.flush()
-        return f"standard output, as {kind}"
-    path = Path(out)
-    if path.suffix.lower() not in FORMATS:
-        raise Failure(f"cannot write {path.name!r} by the end of its name; known: {', '.join(FORMATS)}", USAGE)
-    may_write(path, sources, force)
-    deliver(results, path)
-    return str(path)
+        if (to == "parquet" or to == "arrow") and in_terminal():
+            raise Failure(f"a terminal cannot show {to}; write it to a file with -o, or use --to csv", USAGE)
+        return
+    if to is not None:
+        raise Failure("--to is the format of standard output; the end of the name given with -o tells its own", USAGE)
+    if Path(out).suffix.lower() not in FORMATS:
+        raise Failure(f"cannot write {Path(out).name!r} by the end of its name; known: {', '.join(FORMATS)}", USAGE)
+    may_write(Path(out), sources, force)
 
 
-def scores(model: Any, rows: Any, beside: Mapping[str, NDArray[Any]]) -> Results:
+def send(results: Results, out: str | None, to: str | None) -> str:
+    """Results into a file by the end of its name, or to standard output; returns where they went, in words."""
+    if out is not None and out != PIPE:
+        deliver(results, out)
+        return out
+    kind = to or ("csv" if in_terminal() else "arrow")
+    sys.stdout.flush()
+    pour(_shown(results) if in_terminal() else results, sys.stdout.buffer, kind)
+    return f"standard output, as {kind}"
+
+
+def _shown(results: Results) -> Results:
+    """The same with nothing in it that a terminal would obey."""
+    beside = {visible(name): _harmless(values) for name, values in results.beside.items()}
+    return replace(results, names=tuple(map(visible, results.names)), beside=beside)
+
+
+def _harmless(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind != "O":
+        return values
+    return np.array([None if value is None else visible(value) for value in values], object)
+
+
+def scores_of(model: Any, rows: Any, beside: Mapping[str, NDArray[Any]]) -> Results:
     """Scores under the names PC1, PC2, …"""
-    blocks = model.codes(rows)
-    k = model._n_features_out
-    return Results(blocks, rows.shape[0], tuple(f"PC{i + 1}" for i in range(k)), rows.result_dtype, beside)
+    names = tuple(f"PC{i + 1}" for i in range(len(model.certificate_.values)))
+    return Results(model.codes(rows), rows.shape[0], names, rows.result_dtype, beside)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shlex
+import shutil
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -16,6 +19,7 @@ import click
 from ritz.harmless import visible
 
 WIDE = 200  # letters of a line where nobody looks
+FEWEST = 8  # letters that are worth a column
 
 
 @dataclass
@@ -47,22 +51,19 @@ class Screen:
         """Columns under their names; those in `left` begin where the name does, the others end there."""
         if self.as_json or self.quiet:
             return
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
+        from rich.cells import cell_len, set_cell_size
 
-        table = Table(box=None, pad_edge=False)
-        for j, name in enumerate(head):
-            table.add_column(name, justify="left" if j in left else "right", no_wrap=True, overflow="ellipsis")
-        for row in rows:
-            table.add_row(*(Text(visible(cell)) for cell in row))
-        console = Console(highlight=False, markup=False, emoji=False)
-        if not console.is_terminal:
-            console.width = WIDE
-        with console.capture() as shown:
-            console.print(table)
-        for line in shown.get().rstrip("\n").split("\n"):
-            self.say(line.rstrip())
+        # Numbers are never shortened: where there is no room, words at the end of a line are, or left out.
+        cells = [list(head), *([visible(cell) for cell in row] for row in rows)]
+        widths = [max(cell_len(row[j]) for row in cells) for j in range(len(head))]
+        room = shutil.get_terminal_size().columns if in_terminal() else WIDE
+        for i, row in enumerate(cells):
+            numbers = [" " * (widths[j] - cell_len(cell)) + cell for j, cell in enumerate(row) if j not in left]
+            line = "  ".join([*numbers, *(row[j] for j in left if j < len(row))]).rstrip()
+            least = sum(map(len, numbers)) + 2 * len(numbers) - 2
+            if cell_len(line) > room:
+                line = set_cell_size(line, room - 1).rstrip() + "…" if room > least + FEWEST else "  ".join(numbers)
+            self.say(line, "" if i else "bold")
 
     def emit(self, **facts: Any) -> None:
         """The result for machines."""
@@ -74,12 +75,15 @@ class Screen:
         """Warnings of the library are the command's."""
         from ritz.cli.failures import in_options
 
-        with warnings.catch_warnings(record=True) as heard:
-            warnings.simplefilter("always")
-            warnings.filterwarnings("ignore", category=DeprecationWarning)
-            yield
-        for warning in heard:
-            self.warn(in_options(str(warning.message)))
+        heard: list[warnings.WarningMessage] = []
+        try:
+            with warnings.catch_warnings(record=True) as heard:
+                warnings.simplefilter("always")
+                warnings.filterwarnings("ignore", category=DeprecationWarning)
+                yield
+        finally:
+            for warning in heard:
+                self.warn(in_options(str(warning.message)))
 
 
 def as_json(value: Any) -> Any:
@@ -95,6 +99,12 @@ def as_json(value: Any) -> Any:
     return value if isinstance(value, str | int | bool | None) else str(value)
 
 
+def typed(path: Any) -> str:
+    """A path as it is typed into a shell."""
+    text = str(path)
+    return visible(shlex.quote(f"./{text}" if text.startswith("-") else text))
+
+
 STYLES: dict[str, dict[str, Any]] = {
     "bold": {"bold": True},
     "dim": {"dim": True},
@@ -106,8 +116,6 @@ STYLES: dict[str, dict[str, Any]] = {
 
 def _colours() -> bool | None:
     """None leaves it to whether a terminal looks; NO_COLOR (no-color.org) has the last word."""
-    import os
-
     return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
 
 

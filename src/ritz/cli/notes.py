@@ -1,0 +1,75 @@
+"""What a fit writes into its model for later commands: how the file was read, and what its columns are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ritz.errors import DataError
+
+WAYS = ("error", "drop", "mean")
+
+
+@dataclass(frozen=True)
+class Notes:
+    """How another file is read in the same way. A model made elsewhere has none, and these are the defaults."""
+
+    label: str | None = None
+    identifier: str | None = None
+    columns: tuple[int, ...] | None = None  # that were decomposed, where they have no names and some were left out
+    transpose: bool = False
+    missing: str = "error"
+    image: tuple[int, int] | None = None
+    fill: tuple[float, ...] | None = None  # what stands for missing values, where it is not the mean of the model
+    demo: str | None = None
+
+    def kept(self) -> dict[str, Any]:
+        """For `save`."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def notes_of(model: Any) -> Notes:
+    """The notes in a model; whoever wrote the file may have put anything there."""
+    found = {name: model.notes_[name] for name in Notes.__dataclass_fields__ if name in model.notes_}
+    image = found.get("image")
+    fits = (
+        all(isinstance(found.get(name, ""), str) for name in ("label", "identifier", "demo"))
+        and _are_places(found.get("columns", []))
+        and isinstance(found.get("transpose", False), bool)
+        and found.get("missing", "error") in WAYS
+        and (image is None or _is_size(image))
+        and _is_fill(found.get("fill", [0.0] * model.n_features_in_), model.n_features_in_)
+    )
+    if not fits:
+        raise DataError(f"the notes in the model are not those of a fit: {str(found)[:200]}")
+    parts: dict[str, Any] = {name: tuple(part) if isinstance(part, list) else part for name, part in found.items()}
+    return Notes(**parts)
+
+
+def together(models: Sequence[Any]) -> Notes:
+    """The notes of a model made of several: what all of them say, and gaps filled as in all of their rows."""
+    all_notes = [notes_of(model) for model in models]
+    first, counts = all_notes[0], np.array([float(model.n_samples_seen_) for model in models])
+    same = {
+        name: getattr(first, name)
+        for name in ("label", "identifier", "columns", "transpose", "missing", "image")
+        if all(getattr(notes, name) == getattr(first, name) for notes in all_notes)
+    }
+    fills = [notes.fill for notes in all_notes]
+    whole = None if None in fills else tuple((counts @ np.array(fills) / counts.sum()).tolist())
+    return Notes(**same, fill=whole)
+
+
+def _are_places(columns: Any) -> bool:
+    return isinstance(columns, list) and all(type(part) is int and part >= 0 for part in columns)
+
+
+def _is_fill(fill: Any, d: int) -> bool:
+    return isinstance(fill, list) and len(fill) == d and all(isinstance(part, float) for part in fill)
+
+
+def _is_size(image: Any) -> bool:
+    return isinstance(image, list) and len(image) == 2 and all(type(part) is int and part > 0 for part in image)
