@@ -140,6 +140,9 @@ def test_numbers_beside_a_matrix_are_labels_only_when_asked_for(tmp_path):
     assert told["left_out"] == {"cell": "identifies rows", "reads": "label"}
     scores = pq.read_table(tmp_path / "a-ritz" / "scores.parquet")
     assert scores["reads"].to_pylist() == counts.sum(axis=1).tolist()
+    model = tmp_path / "a-ritz" / "model.safetensors"
+    run("transform", model, tmp_path / "a.h5ad", "-o", tmp_path / "scores.csv")
+    assert pyarrow.csv.read_csv(tmp_path / "scores.csv")["reads"].to_pylist() == counts.sum(axis=1).tolist()
     dropped = answer("fit", tmp_path / "a.h5ad", "-k", 2, "--drop", "cell_type", "--drop", "cell", "--force")
     assert dropped["label"] is None
     assert dropped["left_out"] == {"cell_type": "asked for", "cell": "asked for"}

@@ -147,7 +147,7 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     roles = {identifier: "identifies rows", label: "label", **dict.fromkeys(numbered, ROW_NUMBERS), **dropped}
     roles.pop(None, None)
     rows = choose(raw, None, [key for key in roles if not raw.is_aside(key)], "error")
-    announce_names(rows)
+    announce_names(raw, roles)
     return Input(
         title(name, path),
         rows,

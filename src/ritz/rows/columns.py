@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,10 @@ def select(rows: Rows, columns: Iterable[Any] | None, label: Any, missing: str) 
     return chosen if label is None else chosen.labelled(rows, label)
 
 
-def announce_names(rows: Rows) -> None:
-    """Warn of columns that are called otherwise than in the file."""
-    there = set(rows.names or ())
-    told = [f"{found!r} is now {name!r}" for found, name in rows.renamed if name in there]
+def announce_names(rows: Rows, aside: Container[Any] = ()) -> None:
+    """Warn of columns that are called otherwise than in the file, but for those that nobody decomposes."""
+    renamed = [pair for pair in rows.renamed if pair[1] not in rows.left_out and pair[1] not in aside]
+    told = [f"{found!r} is now {name!r}" for found, name in renamed]
     if told:
         warnings.warn(f"column names repeat or are empty: {', '.join(told[:5])}", ColumnWarning, stacklevel=5)
 
