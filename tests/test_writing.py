@@ -158,3 +158,10 @@ def test_what_is_written_without_names_is_read_as_it_was(tmp_path):
     model.inverse_transform(model.transform(X), out=tmp_path / "x.csv")
     rows = read(tmp_path / "x.csv")
     assert (rows.shape, rows.names) == ((50, 4), ("x0", "x1", "x2", "x3"))
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(FileExistsError, match="no file"), replacing(tmp_path / "fifo"):
+        pass
+    assert os.listdir(tmp_path) == ["fifo"]
