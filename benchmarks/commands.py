@@ -38,32 +38,37 @@ def run(gigabytes: float, repeat: int) -> None:
     program = str(Path(sysconfig.get_path("scripts")) / "ritz")
     help_, numpy = best([program, "--help"], 2 * repeat), best([sys.executable, "-c", "import numpy"], 2 * repeat)
     print(f"ritz --help: {help_:.3f} s, {help_ / numpy:.2f}× python -c 'import numpy' ({numpy:.3f} s)")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "numbers.csv"
-        rows = write_csv(path, gigabytes)
-        print(f"{path.stat().st_size / 1e9:.2f} GB of CSV, {rows} × {COLUMNS}")
-        fits, bares = [], []
-        for _ in range(repeat):
-            parsed, fitted = map(float, output([sys.executable, "-c", BARE, str(path)]).split())
-            bares.append((parsed + fitted, parsed, fitted))
-            fits.append(timed_fit(program, path))
-        seconds, parsed, fitted = min(bares)
-        total, spoke, memory = min(fits)
-        print(f"pyarrow's parse {parsed:.2f} s + PCA(10).fit {fitted:.2f} s = {seconds:.2f} s")
-        print(
-            f"ritz fit -k 10: {total:.2f} s = {total / seconds:.2f}×, first word after {spoke:.2f} s, "
-            f"peak memory {memory / 1e9:.2f} GB"
-        )
+    for words, mean, spread in (("of many lengths", 0.0, 100.0), ("all of one length", 5.0, 1.0)):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "numbers.csv"
+            rows = write_csv(path, gigabytes, mean, spread)
+            print(f"\n{path.stat().st_size / 1e9:.2f} GB of CSV, {rows} × {COLUMNS} numbers {words}")
+            _compare(program, path, repeat)
 
 
-def write_csv(path: Path, gigabytes: float) -> int:
-    """Numbers of six digits under a header; returns how many rows."""
+def _compare(program: str, path: Path, repeat: int) -> None:
+    fits, bares = [], []
+    for _ in range(repeat):
+        parsed, fitted = map(float, output([sys.executable, "-c", BARE, str(path)]).split())
+        bares.append((parsed + fitted, parsed, fitted))
+        fits.append(timed_fit(program, path))
+    seconds, parsed, fitted = min(bares)
+    total, spoke, memory = min(fits)
+    print(f"pyarrow's parse {parsed:.2f} s + PCA(10).fit {fitted:.2f} s = {seconds:.2f} s")
+    print(
+        f"ritz fit -k 10: {total:.2f} s = {total / seconds:.2f}×, first word after {spoke:.2f} s, "
+        f"peak memory {memory / 1e9:.2f} GB"
+    )
+
+
+def write_csv(path: Path, gigabytes: float, mean: float, spread: float) -> int:
+    """Numbers with six decimals under a header; returns how many rows."""
     rng, rows = np.random.default_rng(0), 0
-    spread = 1.05 ** -np.arange(COLUMNS)
+    scales = spread * 1.05 ** -np.arange(COLUMNS)
     with path.open("w") as file:
         file.write(",".join(f"x{j}" for j in range(COLUMNS)) + "\n")
         while file.tell() < gigabytes * 1e9:
-            block = 5 + rng.standard_normal((BLOCK, COLUMNS)) * spread
+            block = mean + rng.standard_normal((BLOCK, COLUMNS)) * scales
             file.write("\n".join(",".join(f"{value:.6f}" for value in row) for row in block.tolist()) + "\n")
             rows += BLOCK
     return rows
