@@ -153,20 +153,23 @@ def large(tmp_path_factory):
     return path
 
 
+SLOWLY = ("-k", 20, "--solver", "svd")  # a pass of some seconds, so that there is time to press a key
+
+
 class CtrlC:
-    """Pressed once, when more than half of the rows have been seen."""
+    """Pressed once, when some thousand rows have been seen."""
 
     pressed = False
 
     def __call__(self, process, shown):
-        if not self.pressed and re.search(rb"[23]\d{4}/40000", shown):
+        if not self.pressed and re.search(rb"[1-9]\d{4}/40000", shown):
             self.pressed = True
             os.kill(process.pid, signal.SIGINT)
 
 
 def test_ctrl_c_ends_with_130_and_leaves_nothing_half(large, tmp_path):
     out = tmp_path / "out"
-    code, shown = in_terminal("fit", large, "-o", out, "-k", 20, keys=CtrlC())
+    code, shown = in_terminal("fit", large, "-o", out, *SLOWLY, keys=CtrlC())
     assert code == 130, shown
     assert "interrupted" in shown
     assert "Traceback" not in shown
@@ -175,11 +178,14 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing_half(large, tmp_path):
 
 def test_an_interrupted_fit_goes_on_from_its_checkpoint(large, tmp_path):
     check, out = tmp_path / "check", tmp_path / "out"
-    arguments = ["fit", large, "-o", out, "-k", 30, "--checkpoint", check]
-    code, shown = in_terminal(*arguments, keys=CtrlC())
+    arguments = ["fit", large, "-o", out, *SLOWLY, "--checkpoint", check]
+    for _ in range(6):  # a quick machine may be past the pass that is kept before the key is pressed
+        code, shown = in_terminal(*arguments, "--force", keys=CtrlC())
+        if check.exists():
+            break
+    assert check.exists(), shown
     assert code == 130, shown
-    assert check.exists()
-    done = program(*arguments, "--json")
+    done = program(*arguments, "--force", "--json")
     assert json.loads(done.stdout)["exit_code"] == 0
     assert not check.exists()
 
