@@ -14,7 +14,7 @@ from ritz.certificate import Certificate
 from ritz.cli.failures import INACCURATE, OK
 from ritz.cli.inputs import Input, Reading, completed, default_count, say_what_it_is, scale_advice
 from ritz.cli.notes import Notes
-from ritz.cli.outputs import FILES, scores_of
+from ritz.cli.outputs import FILES, file_names, scores_of
 from ritz.cli.screen import Screen, typed
 from ritz.errors import DataError
 from ritz.estimators import PCA
@@ -32,7 +32,6 @@ from ritz.views.text import counted
 from ritz.whole import replacing, staged
 from ritz.writing import deliver
 
-MODEL, REPORT = "model.safetensors", "report.html"
 SHOWN = 10  # components on the screen
 
 
@@ -49,11 +48,6 @@ class Asked:
     memory: int | None = None
     image: tuple[int, int] | None = None
     checkpoint: str | None = None
-
-
-def file_names(text: bool) -> tuple[str, str, str]:
-    """Model, scores and report."""
-    return MODEL, "scores.csv" if text else "scores.parquet", REPORT
 
 
 def analyse(

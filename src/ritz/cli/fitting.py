@@ -11,7 +11,7 @@ import numpy as np
 from ritz.cli.failures import USAGE, Failure
 from ritz.cli.inputs import PIPE, Input, Reading, bytes_of, chosen, located, title
 from ritz.cli.notes import Notes, notes_of
-from ritz.cli.outputs import FILES, folder_for, same
+from ritz.cli.outputs import FILES, MODEL, REPORT, folder_for, same
 from ritz.cli.screen import Screen
 from ritz.harmless import visible
 from ritz.memory import format_bytes
@@ -38,7 +38,7 @@ def fit_file(screen: Screen, file: str, out: str | None, opens: bool, force: boo
         notes = Notes(found.label, named, transpose=reading.transpose, missing=reading.missing, image=asked.image)
         code = analyse(found, reading, asked, folder, screen, notes, force)
     if opens:
-        show(folder / "report.html")
+        show(folder / REPORT)
     return code
 
 
@@ -54,14 +54,14 @@ def demonstrate(
     from ritz.cli.analysis import Asked, analyse
 
     folder = Path(out or f"{which}-ritz")
-    force = force or _is_demo(folder / "model.safetensors")
+    force = force or _is_demo(folder / MODEL)
     folder = folder_for(str(folder), which, FILES, force)
     found, suited = DEMOS[which]()
     asked = Asked(**suited, components=components)
     notes = Notes(found.label, image=asked.image, demo=which)
     code = analyse(found, Reading(), asked, folder, screen, notes, force)
     if opens:
-        show(folder / "report.html")
+        show(folder / REPORT)
     return code
 
 

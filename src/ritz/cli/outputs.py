@@ -19,8 +19,14 @@ from ritz.cli.screen import in_terminal
 from ritz.harmless import visible
 from ritz.writing import FORMATS, Results, deliver, pour
 
-# Whatever a fit may leave in a folder.
-FILES = ("model.safetensors", "scores.csv", "scores.parquet", "report.html")
+MODEL, REPORT = "model.safetensors", "report.html"
+SCORES = {True: "scores.csv", False: "scores.parquet"}  # by whether the input is text
+FILES = (MODEL, *SCORES.values(), REPORT)  # whatever a fit may leave in a folder
+
+
+def file_names(text: bool) -> tuple[str, str, str]:
+    """Model, scores and report of a fit."""
+    return MODEL, SCORES[text], REPORT
 
 
 def may_write(path: Path, sources: Iterable[Path], force: bool) -> None:
