@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ritz.comparison import compare
     from ritz.eigenpairs import eigen
     from ritz.estimators import PCA, merge
+    from ritz.estimators.compressed_sensing import CompressedSensing
     from ritz.estimators.kernel_pca import KernelPCA
     from ritz.estimators.loading import load
     from ritz.planner import plan
@@ -24,6 +25,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "PCA": "ritz.estimators",
     "KernelPCA": "ritz.estimators.kernel_pca",
+    "CompressedSensing": "ritz.estimators.compressed_sensing",
     "merge": "ritz.estimators",
     "load": "ritz.estimators.loading",
     "eigen": "ritz.eigenpairs",
@@ -37,7 +39,6 @@ _HOMES = {
 }
 
 _ABSENT = {
-    "CompressedSensing": "use sklearn.linear_model.orthogonal_mp",
     "plot": "plot pca.explained_variance_ and pca.transform(X) with matplotlib",
 }
 
@@ -45,6 +46,7 @@ __all__ = [
     "PCA",
     "AccuracyWarning",
     "ColumnWarning",
+    "CompressedSensing",
     "DataError",
     "KernelPCA",
     "__version__",

@@ -1,0 +1,63 @@
+"""The bases that signals may be sparse in: by name, as a matrix, or as its products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from ritz.errors import DataError
+from ritz.sensing.cosines import Cosines
+from ritz.sensing.maps import Map, Matrix, Operator
+from ritz.sensing.wavelets import Wavelets, pywavelets
+
+SHAPE = "columns are the basis vectors: signal = basis @ coefficients"
+
+
+def chosen_basis(asked: Any, signal_shape: tuple[int, ...]) -> Map:
+    """The map Ψ from coefficients to signals of this shape."""
+    if not isinstance(asked, str):
+        basis = as_map(asked, "basis")
+        length = int(np.prod(signal_shape))
+        if basis.shape[0] != length:
+            raise DataError(f"basis has shape {basis.shape}, but signals have {length} entries (n_features); {SHAPE}")
+        return basis
+    if asked == "dct":
+        return Cosines(signal_shape)
+    pywt = pywavelets(f"basis={asked!r} is not 'dct', and any other name")
+    known = pywt.wavelist(kind="discrete")
+    if asked not in known:
+        raise ValueError(
+            f"basis={asked!r} is not known; the known ones are dct, {', '.join(known)}; or pass a matrix or a "
+            "LinearOperator"
+        )
+    return Wavelets(asked, signal_shape)
+
+
+def as_map(given: Any, name: str) -> Map:
+    """A matrix, sparse or dense, or a LinearOperator, checked as far as one can see it."""
+    if scipy.sparse.issparse(given):
+        _check_numbers(given.data, name)
+        return Operator(given.tocsr())
+    if hasattr(given, "matmat") and hasattr(given, "shape"):
+        if np.dtype(given.dtype or float).kind == "c":
+            raise DataError(f"{name} is complex; it must be real")
+        return Operator(given)
+    try:
+        entries = np.asarray(given)
+    except ValueError as error:
+        raise DataError(f"{name} is not a matrix: {error}") from None
+    if entries.ndim != 2 or not entries.size or entries.dtype.kind not in "biuf":
+        raise DataError(
+            f"{name} must be a matrix of real numbers or a LinearOperator, found an array of {entries.dtype} with "
+            f"shape {entries.shape}"
+        )
+    entries = entries.astype(np.float64)
+    _check_numbers(entries, name)
+    return Matrix(entries)
+
+
+def _check_numbers(entries: Any, name: str) -> None:
+    if np.dtype(entries.dtype).kind not in "biuf" or not np.isfinite(entries).all():
+        raise DataError(f"{name} holds NaN, infinity or complex numbers; it must be finite and real")

@@ -1,0 +1,161 @@
+"""The certificate of a recovery: what was found, how far from optimal it may be, and whether there was any hope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.linalg import Array
+from ritz.sensing.dictionary import Coherence
+from ritz.sensing.threshold import determined, needed
+
+SHOWN = 12  # signals in the table
+HOLDS = 1 - 1e-9  # below 1, by more than rounding
+
+
+@dataclass(frozen=True, eq=False)
+class RecoveryCertificate:
+    """What can be said of signals recovered from measurements y = Ac, b of them.
+
+    Attributes
+    ----------
+    solver, tol, noise : as they were asked for
+    n_measurements, n_coefficients : m and p of A
+    coherence : of measurements and basis, √N·max|⟨φ_i, ψ_j⟩| for lengths 1, between 1 (best) and √N; where
+        `coherence_exact` is False, that of a random sample, which is at most the true one
+    mutual_coherence : max|⟨a_i, a_j⟩| of columns of A of length 1, likewise
+    guaranteed : any signal with so many coefficients is recovered, whatever they are (0: unknown)
+    support_size : (b,) coefficients other than 0
+    sparsity : (b,) the fewest of them that hold all but 0.1 % of the energy
+    residual : (b,) ‖y − Aĉ‖/‖y‖ of what is returned
+    duality_gap : (b,) relative. Where `penalty` is 0, no c with Ac = Aĉ has an l1 norm below 1 − gap times that of ĉ.
+        Elsewhere, the lasso's objective ½‖Ac − y‖² + λ‖c‖₁ was within that share of its least value, before least
+        squares on the support put the coefficients right; λ is the penalty, for y of length 1
+    exact_recovery : (b,) max ‖A_S⁺ a_j‖₁ of matching pursuit (Tropp 2004): below 1, it recovers every signal with this
+        support; values of at least 1 may be lower bounds; NaN where it was not computed
+    converged : (b,) whether the solver reached tol, the noise, or the sparsity asked for
+    hopeless : (b,) whether there are too few measurements for the sparsity found: it is more than half of them, or the
+        measurements are not explained and minimising the l1 norm could not have done it
+    iterations : (b,)
+    """
+
+    solver: str
+    tol: float
+    noise: float
+    n_measurements: int
+    n_coefficients: int
+    coherence: float
+    mutual_coherence: float
+    coherence_exact: bool
+    guaranteed: int
+    support_size: NDArray[np.intp]
+    sparsity: NDArray[np.intp]
+    residual: Array
+    duality_gap: Array
+    penalty: Array
+    exact_recovery: Array
+    converged: NDArray[np.bool_]
+    hopeless: NDArray[np.bool_]
+    iterations: NDArray[np.intp]
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether every signal was recovered as asked, with measurements enough."""
+        return bool(self.converged.all() and not self.hopeless.any())
+
+    @property
+    def determined(self) -> int:
+        """The most coefficients that so many Gaussian measurements determine, by minimising the l1 norm."""
+        return determined(self.n_measurements, self.n_coefficients)
+
+    @property
+    def needed(self) -> int:
+        """The measurements that the sparsity found calls for, by the same rule."""
+        return int(np.ceil(needed(int(self.sparsity.max(initial=0)), self.n_coefficients)))
+
+    @property
+    def exact_recovery_holds(self) -> NDArray[np.bool_]:
+        """(b,) whether Tropp's condition is known to hold."""
+        return np.nan_to_num(self.exact_recovery, nan=np.inf) < HOLDS
+
+    def __str__(self) -> str:
+        return "\n".join([self.verdict, *self._table(), *self.remarks])
+
+    @property
+    def verdict(self) -> str:
+        """Whether all went well, in one line."""
+        b, m, p = len(self.converged), self.n_measurements, self.n_coefficients
+        if not b:
+            return f"{m} measurements of {p} coefficients; no signal recovered yet"
+        signals = f"{b} signal{'s' * (b > 1)} of {p} coefficients from {m} measurements by {self.solver}"
+        if self.hopeless.any():
+            return f"NOT recovered, too few measurements for {self.hopeless.sum()} of {b}: {signals}"
+        if not self.converged.all():
+            return f"NOT as accurate as asked for {(~self.converged).sum()} of {b}: {signals}"
+        return f"recovered as asked: {signals}, residual at most {self.residual.max():.1e}"
+
+    def _table(self) -> list[str]:
+        b = len(self.converged)
+        if not b:
+            return []
+        lines = [f"{'signal':>6} {'nonzeros':>9} {'sparsity':>9} {'residual':>9} {'gap':>8} {'of':<14} exact recovery"]
+        for i in range(min(b, SHOWN)):
+            of = "least l1 norm" if self.penalty[i] == 0 else f"lasso {self.penalty[i]:.1e}"
+            lines.append(
+                f"{i + 1:>6} {self.support_size[i]:>9} {self.sparsity[i]:>9} {self.residual[i]:>9.1e} "
+                f"{self.duality_gap[i]:>8.1e} {of:<14} {self._condition(i)}"
+            )
+        if b > SHOWN:
+            lines.append(f"     … and {b - SHOWN} more")
+        return lines
+
+    def _condition(self, i: int) -> str:
+        value = self.exact_recovery[i]
+        if np.isnan(value):
+            return "unknown"
+        return f"holds: {value:.2f} < 1" if self.exact_recovery_holds[i] else "not guaranteed"
+
+    @property
+    def remarks(self) -> list[str]:
+        """Measurements and coherence, a line each."""
+        m, p = self.n_measurements, self.n_coefficients
+        first = f"measurements: {m} determine up to {self.determined} of {p} coefficients (l1 norm, Gaussian)"
+        if self.hopeless.any():
+            first += f"; the {int(self.sparsity.max())} found would need about {self.needed}"
+        least = "" if self.coherence_exact else "at least "
+        second = (
+            f"coherence: {least}{self.coherence:.3g} of measurements and basis (best 1), "
+            f"{least}{self.mutual_coherence:.2g} between columns"
+        )
+        if self.guaranteed:
+            second += f"; up to {min(self.guaranteed, p)} coefficients are recovered whatever they are"
+        return [first, second]
+
+
+def of_nothing(
+    solver: str, tol: float, noise: float, shape: tuple[int, int], coherence: Coherence
+) -> RecoveryCertificate:
+    """The certificate of measurements that no signal was recovered from yet."""
+    reals, counts, truths = np.zeros(0), np.zeros(0, np.intp), np.zeros(0, bool)
+    return RecoveryCertificate(
+        solver=solver,
+        tol=tol,
+        noise=noise,
+        n_measurements=shape[0],
+        n_coefficients=shape[1],
+        coherence=coherence.measured,
+        mutual_coherence=coherence.mutual,
+        coherence_exact=coherence.exact,
+        guaranteed=coherence.guaranteed,
+        support_size=counts,
+        sparsity=counts,
+        residual=reals,
+        duality_gap=reals,
+        penalty=reals,
+        exact_recovery=reals,
+        converged=truths,
+        hopeless=truths,
+        iterations=counts,
+    )

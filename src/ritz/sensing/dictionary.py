@@ -1,0 +1,148 @@
+"""A = ΦΨ: what the measurements see of every basis vector."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.linalg import Array
+from ritz.sensing.maps import BLOCK, Map, Matrix, Places
+
+HELD = 1 << 26  # entries of A that are held where the measurements are a matrix of that size anyway
+FAST = 1 << 21  # where products take N log N operations, and a matrix pays for its speed alone
+ENOUGH = 1e10  # operations that a number for the reader may take
+SAMPLE = 64  # rows or columns that stand for all where they would take more
+
+
+@dataclass(frozen=True)
+class Coherence:
+    """How alike things are that should be as different as can be.
+
+    Attributes
+    ----------
+    measured : √N·max|⟨φ_i, ψ_j⟩| of measurements and basis vectors of length 1: between 1 and √N; the larger, the more
+        measurements are needed (Candès and Wakin 2008)
+    mutual : max|⟨a_i, a_j⟩| of columns of A of length 1: whatever has fewer than ½(1 + 1/mutual) coefficients is
+        recovered by every solver (Tropp 2004)
+    exact : whether these are maxima over all pairs, or over a random sample, and the true ones at least as large
+    """
+
+    measured: float
+    mutual: float
+    exact: bool
+
+    @property
+    def guaranteed(self) -> int:
+        """The most coefficients that are recovered whatever they are, 0 where that is not known."""
+        if not self.exact:
+            return 0
+        return int(np.ceil(0.5 * (1 + 1 / self.mutual)) - 1) if self.mutual > 0 else 1 << 62
+
+
+class Dictionary(Map):
+    """The product of measurements Φ and a basis Ψ, as a matrix where that is faster."""
+
+    def __init__(self, measurement: Map, basis: Map) -> None:
+        self.measurement, self.basis = measurement, basis
+        self.shape = (measurement.shape[0], basis.shape[1])
+        fits = self.shape[0] * self.shape[1] <= (HELD if isinstance(measurement, Matrix) else FAST)
+        self.held = Matrix(self._gathered()) if fits else None
+
+    def apply(self, X: Array) -> Array:
+        return self.measurement.apply(self.basis.apply(X)) if self.held is None else self.held.apply(X)
+
+    def adjoint(self, Y: Array) -> Array:
+        return self.basis.adjoint(self.measurement.adjoint(Y)) if self.held is None else self.held.adjoint(Y)
+
+    def some_columns(self, which: Places) -> Array:
+        return super().some_columns(which) if self.held is None else self.held.some_columns(which)
+
+    def _gathered(self) -> Array:
+        entries, at = np.empty(self.shape), 0
+        for rows in self.measurement.row_blocks():
+            entries[at : at + len(rows)] = self.basis.adjoint(rows)
+            at += len(rows)
+        return entries
+
+    @cached_property
+    def norm(self) -> float:
+        """An upper bound of ‖A‖."""
+        if self.basis.isometry:
+            return self.measurement.norm
+        return self._product_norm() if self.held is None else self.held.norm
+
+    def _product_norm(self) -> float:
+        return self.measurement.norm * self.basis.norm
+
+    @cached_property
+    def lengths(self) -> Array:
+        """‖a_j‖ of every column, inf for columns of zeros, which nothing is like.
+
+        Random measurements keep the lengths of an orthonormal basis on average; where finding them out would take as
+        many products as there are columns, that has to do.
+        """
+        if self.held is not None:
+            return _nonzero(np.linalg.norm(self.held.entries, axis=0))
+        if self.basis.isometry:
+            return np.ones(self.shape[1])
+        step = max(1, BLOCK // self.shape[1])
+        starts = range(0, self.shape[1], step)
+        parts = [self.some_columns(np.arange(j, min(j + step, self.shape[1]))) for j in starts]
+        return _nonzero(np.concatenate([np.linalg.norm(part, axis=1) for part in parts]))
+
+    def roughly_seen(self, Y: Array) -> NDArray[Any]:  # (b, m) -> (b, p)
+        """|⟨a_j, y⟩|/‖a_j‖, in float32 where A is held: enough to choose by, in half the time."""
+        if self.rough is None:
+            return np.abs(self.adjoint(Y)) / self.lengths
+        seen = Y.astype(np.float32) @ self.rough
+        return np.abs(seen, out=seen)
+
+    @cached_property
+    def rough(self) -> NDArray[np.float32] | None:
+        """A with columns of length 1, where it is held."""
+        return None if self.held is None else (self.held.entries / self.lengths).astype(np.float32)
+
+    @cached_property
+    def coherence(self) -> Coherence:
+        m, p = self.shape
+        exact = self.held is not None and 1.0 * m * p * p <= ENOUGH
+        rng = np.random.default_rng(0)
+        rows = np.arange(m) if exact else rng.choice(m, min(m, SAMPLE), replace=False)
+        columns = np.arange(p) if exact else rng.choice(p, min(p, SAMPLE), replace=False)
+        return Coherence(self._measured(rows), _largest_product(self.some_columns(columns)), exact)
+
+    def _measured(self, which: Places) -> float:
+        """√N·max|⟨φ_i, ψ_j⟩| over some i and all j."""
+        n, largest = self.basis.shape[0], 0.0
+        beside = 1.0 if self.basis.isometry else _column_lengths(self.basis)
+        for some in np.array_split(which, max(1, len(which) * n // BLOCK)):
+            rows = self.measurement.some_rows(some)
+            products = np.abs(self.basis.adjoint(rows))
+            products /= _nonzero(np.linalg.norm(rows, axis=1))[:, None] * beside
+            largest = max(largest, float(products.max()))
+        return float(np.sqrt(n) * largest)
+
+
+def _largest_product(columns: Array) -> float:  # (c, m), a column of A each
+    """max|⟨a_i, a_j⟩| over different i and j, of columns of length 1."""
+    units = columns / _nonzero(np.linalg.norm(columns, axis=1))[:, None]
+    largest = 0.0
+    for start in range(0, len(units), SAMPLE):
+        products = np.abs(units[start : start + SAMPLE] @ units.T)
+        some = np.arange(len(products))
+        products[some, start + some] = 0.0
+        largest = max(largest, float(products.max()))
+    return min(largest, 1.0)
+
+
+def _column_lengths(M: Map) -> Array:
+    return _nonzero(np.sqrt(sum(np.square(rows).sum(axis=0) for rows in M.row_blocks())))
+
+
+def _nonzero(lengths: Array) -> Array:
+    """Lengths to divide by: what has none stays 0."""
+    return np.where(lengths > 0, lengths, np.inf)

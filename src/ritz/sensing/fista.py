@@ -1,0 +1,171 @@
+"""The lasso by accelerated proximal gradients, down a path of penalties, stopped by the duality gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from ritz import threads
+from ritz.linalg import Array
+from ritz.sensing.base import Flags, Found, Goal, kept, lasso_gap, pursuit_gap
+from ritz.sensing.dictionary import Dictionary
+from ritz.sensing.maps import Places
+from ritz.sensing.support import least_squares, signed_dual
+from ritz.sensing.threshold import determined
+
+LOOSE = 1e-3  # relative gap on the way down
+LADDER = (1e-1, 1e-2, 1e-3, 3e-4)  # penalties, as shares of the least one whose answer is 0
+FURTHER = (3e-5, 3e-6)  # for signals so sparse that the measurements may still determine them
+EVERY = 10  # iterations between two looks at the gap, which cost half an iteration
+MOST = 10_000
+GROWTH = 1 / 3  # the support of a signal that is not sparse grows faster than so a power of 1/λ
+FULL = 0.9  # columns, as a share of the measurements, that are still far enough from dependent
+PRUNED = 1e-12  # coefficients so much smaller than the largest are rounding
+
+
+@dataclass(frozen=True)
+class Fista:
+    """min ½‖Ac − y‖² + λ‖c‖₁, then least squares on the support where the measurements determine it.
+
+    Beck and Teboulle's (2009) iteration with the restarts of O'Donoghue and Candès (2015). Noise of standard deviation
+    σ sets λ = σ√(2 log p). Exact measurements call for λ → 0: the penalty goes down in steps, and as soon as least
+    squares on the support explains the measurements and a dual vector proves that no smaller l1 norm does, that is the
+    answer. Where a signal is too rich for that, the answer is that of the last step of the ladder.
+    """
+
+    uses: ClassVar[tuple[str, ...]] = ("norm",)
+
+    def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:
+        run = _Run(A, Y, goal)
+        floor = goal.noise * np.sqrt(2 * np.log(max(A.shape[1], 2)))
+        if floor.any():
+            run.to_noise(floor)
+        else:
+            run.to_zero()
+        return run.found
+
+
+class _Run:
+    """Signals on their way down the ladder; those that have arrived are in `found`."""
+
+    def __init__(self, A: Dictionary, Y: Array, goal: Goal) -> None:
+        self.A, self.goal = A, goal
+        self.few = determined(*A.shape)
+        self.found = Found.nothing(len(Y), A.shape[1])
+        self.alive, self.Y = np.arange(len(Y)), Y
+        self.codes, self.gaps = np.zeros_like(self.found.codes), np.full(len(Y), np.inf)
+        self.before = np.zeros(len(Y), np.intp)
+        self.top = np.abs(A.adjoint(Y)).max(axis=1)
+
+    def to_noise(self, floor: Array) -> None:
+        """Down to the penalty that noise calls for."""
+        for share in LADDER:
+            if (share * self.top > floor).any():
+                self._step(np.maximum(share * self.top, floor), LOOSE)
+        self._step(floor, self.goal.tol)
+        self._finish(np.ones(len(self.alive), bool), self._debiased(), self.gaps, floor)
+
+    def to_zero(self) -> None:
+        """Down until the measurements are explained, or no end of coefficients is in sight."""
+        for last, share in pairwise((1.0, *LADDER, *FURTHER)):
+            self.before = np.count_nonzero(self.codes, axis=1)
+            self._step(share * self.top, LOOSE)
+            self._explain(last / share)
+            if share <= LADDER[-1] and len(self.alive):
+                self._step(share * self.top, self.goal.tol)
+                self._explain(last / share)
+                spent = self.found.iterations[self.alive] >= (self.goal.max_iter or MOST)
+                over = spent | ~self._steady(last / share) | (share == FURTHER[-1])
+                self._finish(over, self._debiased(), self.gaps, share * self.top)
+            if not len(self.alive):
+                return
+
+    def _steady(self, ratio: float) -> Flags:
+        """Whose support hardly grew, now that the penalty is so many times smaller: the others are not sparse."""
+        size = np.count_nonzero(self.codes, axis=1)
+        grown = (self.before > 0) & (size > self.before * ratio**GROWTH)
+        return (size > 0) & (size <= FULL * self.A.shape[0]) & ~grown
+
+    def _explain(self, ratio: float) -> None:
+        """Finish signals that least squares on their support explains, with no smaller l1 norm to be had.
+
+        The support may hold too much, which comes out as 0. The dual vector has the signs of the lasso, and is its
+        residual over λ, to the last digit, once the lasso has settled on its support.
+        """
+        trial = np.flatnonzero(self._steady(ratio))
+        codes, gaps = self.codes.copy(), np.full(len(self.alive), np.inf)
+        if len(trial):
+            fitted = least_squares(self.A, self.Y[trial], codes[trial], codes[trial] != 0)
+            fitted[np.abs(fitted) <= PRUNED * np.abs(fitted).max(axis=1, keepdims=True)] = 0.0
+            near = np.linalg.norm(self.Y[trial] - self.A.apply(fitted), axis=1) <= self.goal.tol
+            trial, fitted = trial[near], fitted[near]
+        if len(trial):
+            gaps[trial] = pursuit_gap(self.A, fitted, signed_dual(self.A, codes[trial]))
+            codes[trial] = fitted
+        self._finish(gaps <= self.goal.tol, codes, gaps, np.zeros(len(gaps)))
+
+    def _step(self, penalties: Array, tol: float) -> None:
+        """The lasso at these penalties, from the last ones."""
+        left = (self.goal.max_iter or MOST) - int(self.found.iterations[self.alive].max(initial=0))
+        self.codes, self.gaps, spent = lasso(self.A, self.Y, penalties, self.codes, tol, left)
+        self.found.iterations[self.alive] += spent
+
+    def _debiased(self) -> Array:
+        """Shrunken coefficients put right by least squares, where they are few enough; more would fit the noise."""
+        codes = self.codes.copy()
+        rows = np.flatnonzero(np.count_nonzero(codes, axis=1) <= self.few)
+        if len(rows):
+            codes[rows] = least_squares(self.A, self.Y[rows], codes[rows], codes[rows] != 0)
+        return codes
+
+    def _finish(self, which: Flags, codes: Array, gaps: Array, penalties: Array) -> None:
+        """Some are done."""
+        places, found = self.alive[which], self.found
+        found.codes[places], found.gaps[places], found.penalties[places] = codes[which], gaps[which], penalties[which]
+        found.converged[places] = gaps[which] <= self.goal.tol
+        self.alive, self.Y, self.codes, self.top, self.gaps, self.before = kept(
+            ~which, self.alive, self.Y, self.codes, self.top, self.gaps, self.before
+        )
+
+
+def lasso(
+    A: Dictionary, Y: Array, penalties: Array, start: Array, tol: float, most: int
+) -> tuple[Array, Array, Places]:
+    """Codes (b, p) of min ½‖Ac − y‖² + λ‖c‖₁, their relative duality gaps and the iterations, from a start."""
+    codes, gaps, spent = start.copy(), np.full(len(Y), np.inf), np.zeros(len(Y), np.intp)
+    step = 1 / A.norm**2
+    places, C, AC = np.arange(len(Y)), start, A.apply(start)
+    Z, AZ, t, weights = C, AC, np.ones((len(Y), 1)), penalties[:, None]
+    for count in range(1, most + 1):
+        threads.check()
+        new = A.adjoint(Y - AZ)
+        new *= step
+        new += Z
+        shrink(new, step * weights)
+        seen = A.apply(new)
+        change = new - C
+        Z = Z - new
+        t[np.einsum("bp,bp->b", Z, change) > 0] = 1.0  # momentum points uphill: begin anew
+        longer = (1 + np.sqrt(1 + 4 * t * t)) / 2
+        ahead = (t - 1) / longer
+        change *= ahead
+        change += new
+        Z, AZ = change, seen + ahead * (seen - AC)
+        C, AC, t = new, seen, longer
+        if count % EVERY and count < most:
+            continue
+        gaps[places] = lasso_gap(A, Y, C, Y - AC, weights[:, 0])
+        over = (gaps[places] <= tol) | (count == most)
+        codes[places[over]], spent[places[over]] = C[over], count
+        places, Y, C, AC, Z, AZ, t, weights = kept(~over, places, Y, C, AC, Z, AZ, t, weights)
+        if not len(places):
+            break
+    return codes, gaps, spent
+
+
+def shrink(C: Array, by: Array) -> None:
+    """Towards 0, in place: max(|c| − by, 0)·sign(c)."""
+    C -= np.clip(C, -by, by)

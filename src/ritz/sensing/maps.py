@@ -1,0 +1,115 @@
+"""Linear maps of many rows at once: from coefficients to signals, from signals to measurements, and both in turn."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.eigenpairs import eigen
+from ritz.errors import AccuracyWarning
+from ritz.linalg import Array
+from ritz.solvers import Power
+
+Places = NDArray[np.intp]
+
+SLACK = 1.5  # on the largest eigenvalue found, where no bound of it is known
+SMALL = 4096  # rows or columns for which an eigenvalue is found with a bound
+POWERS = 50
+BLOCK = 1 << 20  # entries of a block of rows
+
+
+class Map(ABC):
+    """A matrix M known by its products with rows: y = M x, and back z = Mᵀ y."""
+
+    shape: tuple[int, int]
+    isometry: bool = False  # whether MᵀM = I, so that lengths are kept
+
+    @abstractmethod
+    def apply(self, X: Array) -> Array:  # (b, n) -> (b, m), M of shape (m, n)
+        """M x of every row."""
+
+    @abstractmethod
+    def adjoint(self, Y: Array) -> Array:  # (b, m) -> (b, n)
+        """Mᵀ y of every row."""
+
+    def some_rows(self, which: Places) -> Array:
+        """Rows of M."""
+        return self.adjoint(ones_at(which, self.shape[0]))
+
+    def some_columns(self, which: Places) -> Array:
+        """Columns of M, each as a row."""
+        return self.apply(ones_at(which, self.shape[1]))
+
+    def row_blocks(self) -> Iterator[Array]:
+        """All rows of M, some at a time."""
+        step = max(1, BLOCK // max(self.shape))
+        for start in range(0, self.shape[0], step):
+            yield self.some_rows(np.arange(start, min(start + step, self.shape[0])))
+
+    @cached_property
+    def norm(self) -> float:
+        """An upper bound of ‖M‖."""
+        if self.isometry:
+            return 1.0
+        m, n = self.shape
+
+        def square(V: Array) -> Array:  # the smaller one of M Mᵀ and MᵀM
+            return (self.apply(self.adjoint(V.T)) if m <= n else self.adjoint(self.apply(V.T))).T
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AccuracyWarning)  # a few per cent are enough
+            few = "auto" if min(m, n) <= SMALL else Power(max_iter=POWERS)  # which keeps two vectors
+            found = eigen(square, 1, few, tol=1e-2, dim=min(m, n))
+        bound = float(found.certificate.value_bounds[0, 1])
+        return float(np.sqrt(bound if np.isfinite(bound) else SLACK * found.values[0]))
+
+
+class Matrix(Map):
+    """A matrix that is held."""
+
+    def __init__(self, entries: Array) -> None:
+        self.entries = entries
+        self.shape = entries.shape
+
+    def apply(self, X: Array) -> Array:
+        return X @ self.entries.T
+
+    def adjoint(self, Y: Array) -> Array:
+        return Y @ self.entries
+
+    def some_rows(self, which: Places) -> Array:
+        return self.entries[which]
+
+    def some_columns(self, which: Places) -> Array:
+        return self._transposed[which]
+
+    @cached_property
+    def _transposed(self) -> Array:
+        return np.ascontiguousarray(self.entries.T)
+
+
+class Operator(Map):
+    """A scipy LinearOperator, or a sparse matrix."""
+
+    def __init__(self, operator: Any) -> None:
+        self.operator = operator
+        self.shape = (int(operator.shape[0]), int(operator.shape[1]))
+
+    def apply(self, X: Array) -> Array:
+        return np.ascontiguousarray((self.operator @ X.T).T)
+
+    def adjoint(self, Y: Array) -> Array:
+        return np.ascontiguousarray((self.operator.T @ Y.T).T)
+
+
+def ones_at(which: Places, n: int) -> Array:  # (b,) -> (b, n)
+    """Unit vectors, one a row."""
+    units = np.zeros((len(which), n))
+    units[np.arange(len(which)), which] = 1.0
+    return units

@@ -1,0 +1,55 @@
+"""The measurements that signals are seen through: random ones by name, or any matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.linalg import Array
+from ritz.memory import allowed, format_bytes
+from ritz.sensing.bases import as_map
+from ritz.sensing.cosines import SubsampledCosines
+from ritz.sensing.maps import Map, Matrix
+
+
+def _gaussian(m: int, n: int, rng: np.random.Generator) -> Array:
+    return rng.standard_normal((m, n))
+
+
+def _bernoulli(m: int, n: int, rng: np.random.Generator) -> Array:
+    return 2.0 * rng.integers(0, 2, (m, n), dtype=np.int8) - 1.0
+
+
+DENSE: dict[str, Callable[[int, int, np.random.Generator], Array]] = {"gaussian": _gaussian, "bernoulli": _bernoulli}
+
+
+def chosen_measurement(asked: Any, m: int, signal_shape: tuple[int, ...], rng: np.random.Generator) -> Map:
+    """The map Φ from signals to m measurements, scaled so that lengths are kept on average."""
+    n = int(np.prod(signal_shape))
+    if not isinstance(asked, str):
+        measurement = as_map(asked, "measurement")
+        if measurement.shape != (m, n):
+            raise DataError(
+                f"measurement has shape {measurement.shape}, expected {(m, n)}: a row for each of "
+                f"n_measurements={m}, a column for each of the {n} entries of a signal"
+            )
+        return measurement
+    if asked == "subsampled-dct":
+        kept = np.sort(rng.choice(n, m, replace=False))
+        return SubsampledCosines(signal_shape, kept, 2.0 * rng.integers(0, 2, n) - 1.0)
+    if asked not in DENSE:
+        raise ValueError(
+            f"measurement={asked!r} is not known; the known ones are {', '.join(DENSE)}, subsampled-dct; or pass a "
+            "matrix or a LinearOperator"
+        )
+    if 8 * m * n > allowed() // 2:  # the product with the basis takes as much again
+        raise DataError(
+            f"measurement={asked!r} is a matrix of {m} by {n} numbers, which would take {format_bytes(8 * m * n)} of "
+            f"memory, {format_bytes(allowed() // 2)} are allowed here; measurement='subsampled-dct' needs no matrix"
+        )
+    entries = DENSE[asked](m, n, rng)
+    entries /= np.sqrt(m)
+    return Matrix(entries)

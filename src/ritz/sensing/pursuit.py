@@ -1,0 +1,65 @@
+"""Basis pursuit as a linear programme: the reference that faster ways are compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.optimize import linprog
+
+from ritz import threads
+from ritz.errors import DataError
+from ritz.linalg import Array
+from ritz.sensing.base import Found, Goal, pursuit_gap
+from ritz.sensing.dictionary import Dictionary
+
+LONGEST = 2048  # coefficients
+KEPT = 1e-9  # coefficients so much smaller than the largest are the solver's tolerance
+
+
+@dataclass(frozen=True)
+class BasisPursuit:
+    """min ‖c‖₁ over Ac = y: min Σ(u + v) over A(u − v) = y with u, v ≥ 0, one signal after another, by HiGHS."""
+
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:
+        p = A.shape[1]
+        if p > LONGEST:
+            raise DataError(
+                f"solver='basis-pursuit' is for up to {LONGEST} coefficients, and there are {p}; solver='fista' has "
+                "no limit"
+            )
+        if goal.noise.any():
+            raise DataError(
+                "solver='basis-pursuit' takes measurements as exact, and noise says that they are not; use "
+                "solver='fista' or 'omp'"
+            )
+        entries = A.some_columns(np.arange(p)).T
+        found, dual = Found.nothing(len(Y), p), np.empty_like(Y)
+        for i, y in enumerate(Y):
+            threads.check()
+            found.codes[i], dual[i], found.iterations[i] = _programme(entries, y, goal.max_iter)
+        residuals = np.linalg.norm(Y - A.apply(found.codes), axis=1)
+        found.gaps[:] = pursuit_gap(A, found.codes, dual)
+        found.converged[:] = (found.gaps <= goal.tol) & (residuals <= goal.tol)
+        return found
+
+
+def _programme(entries: Array, y: Array, most: int | None) -> tuple[Array, Array, int]:
+    """Coefficients, with the digits that least squares on the support adds, and the dual vector."""
+    p = entries.shape[1]
+    options = {} if most is None else {"maxiter": most}
+    result = linprog(np.ones(2 * p), A_eq=np.hstack([entries, -entries]), b_eq=y, method="highs", options=options)
+    if result.x is None:
+        raise DataError(
+            f"solver='basis-pursuit' found no coefficients that give these measurements exactly ({result.message}); "
+            "for noisy measurements use solver='fista' or 'omp' with noise, else raise max_iter"
+        )
+    codes = result.x[:p] - result.x[p:]
+    support = np.flatnonzero(np.abs(codes) > KEPT * np.abs(codes).max())
+    if 0 < len(support) <= len(y):
+        codes = np.zeros(p)
+        codes[support] = np.linalg.lstsq(entries[:, support], y)[0]
+    return codes, result.eqlin.marginals, int(result.nit)

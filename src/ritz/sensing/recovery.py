@@ -1,0 +1,131 @@
+"""Signals from measurements: batches to all cores, rows to length 1 and back, and what is said of every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.fft
+
+from ritz import threads
+from ritz.linalg import Array
+from ritz.sensing.base import Found, Goal, Solver
+from ritz.sensing.certificate import RecoveryCertificate
+from ritz.sensing.dictionary import Dictionary
+from ritz.sensing.support import least_squares
+from ritz.sensing.threshold import determined
+
+BATCH = 1 << 17  # coefficients of a batch of signals
+MOST = 256  # signals of a batch
+NEGLIGIBLE = 1e-3  # share of the energy of coefficients that are not counted
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What became of a batch of signals, and the columns of the certificate that speak of it."""
+
+    output: Array
+    columns: dict[str, Array]
+
+
+def parts(
+    A: Dictionary, Y: Array, solver: Solver, goal: Goal, output: Callable[[Array], Array]
+) -> Generator[Part, None, None]:
+    """`output` of the coefficients of every batch of measurements, in order.
+
+    Batches do not depend on the number of threads. A single one leaves the cores to BLAS and to the transforms.
+    """
+    for name in solver.uses:
+        getattr(A, name)  # once, before threads ask for it
+    step = min(MOST, max(1, BATCH // max(A.shape)))
+    starts = range(0, len(Y), step)
+
+    def part(start: int) -> Part:
+        batch = slice(start, start + step)
+        found, residuals = recovered(A, Y[batch], solver, goal.of(batch))
+        return Part(output(found.codes), _columns(found, residuals, A.shape, goal.tol))
+
+    if len(starts) == 1:
+        with by_all_cores(blas=A.held is not None):
+            yield part(0)
+    else:
+        with closing(threads.ordered(part, starts, threads.pinned.budget())) as found:
+            yield from found
+
+
+@contextmanager
+def by_all_cores(blas: bool = True) -> Iterator[None]:
+    """All cores for the transforms of one batch; BLAS keeps its own threads where it does the work."""
+    with scipy.fft.set_workers(threads.pinned.budget()):
+        if blas:
+            yield
+        else:
+            with threads.team():
+                yield
+
+
+def recovered(A: Dictionary, Y: Array, solver: Solver, goal: Goal) -> tuple[Found, Array]:
+    """Coefficients of a batch, and their relative residuals. What is 0 comes back as 0."""
+    peak = np.abs(Y).max(axis=1)
+    units = np.where(peak > 0, peak, 1.0)
+    length = np.linalg.norm(Y / units[:, None], axis=1)
+    found, residuals = Found.nothing(len(Y), A.shape[1]), np.zeros(len(Y))
+    rows = np.flatnonzero(length)
+    if len(rows):
+        Z = Y[rows] / units[rows, None] / length[rows, None]
+        some = solver.recover(A, Z, replace(goal.of(rows), noise=goal.noise[rows] / units[rows] / length[rows]))
+        if goal.sparsity is not None:
+            some.codes[:] = _limited(A, Z, some.codes, goal.sparsity)
+        residuals[rows] = np.linalg.norm(Z - A.apply(some.codes), axis=1)
+        some.codes[:] *= (length * units)[rows, None]
+        found.put(rows, some)
+    return found, residuals
+
+
+def _limited(A: Dictionary, Y: Array, codes: Array, most: int) -> Array:
+    """The largest coefficients alone, fitted anew, where there are more."""
+    rows = np.flatnonzero(np.count_nonzero(codes, axis=1) > most)
+    if not len(rows):
+        return codes
+    limited, support = codes.copy(), np.zeros((len(rows), codes.shape[1]), bool)
+    np.put_along_axis(support, np.argsort(-np.abs(codes[rows]), axis=1, kind="stable")[:, :most], True, axis=1)
+    limited[rows] = least_squares(A, Y[rows], codes[rows], support)
+    return limited
+
+
+def _columns(found: Found, residuals: Array, shape: tuple[int, int], tol: float) -> dict[str, Array]:
+    m, p = shape
+    sparsity = _sparsity(found.codes)
+    few = determined(m, p)
+    hopeless = (m < p) & ((sparsity > m / 2) | ((residuals > tol) & (sparsity > few)))
+    return {
+        "support_size": np.count_nonzero(found.codes, axis=1),
+        "sparsity": sparsity,
+        "residual": residuals,
+        "duality_gap": found.gaps,
+        "penalty": found.penalties,
+        "exact_recovery": found.exact_recovery,
+        "converged": found.converged,
+        "hopeless": hopeless,
+        "iterations": found.iterations,
+    }
+
+
+def _sparsity(codes: Array) -> Array:  # (b, p) -> (b,)
+    """How many coefficients hold nearly all of the energy."""
+    largest = np.abs(codes).max(axis=1, initial=0.0)
+    energy = np.sort(np.square(codes / np.where(largest > 0, largest, 1.0)[:, None]), axis=1)  # ascending
+    left_out = np.cumsum(energy, axis=1) <= NEGLIGIBLE * energy.sum(axis=1, keepdims=True)
+    return np.where(largest > 0, energy.shape[1] - left_out.sum(axis=1), 0)
+
+
+def certified(blank: RecoveryCertificate, columns: Iterable[dict[str, Array]]) -> RecoveryCertificate:
+    """The certificate of all batches."""
+    every = list(columns)
+    if not every:
+        return blank
+    known: dict[str, Any] = {name: np.concatenate([part[name] for part in every]) for name in every[0]}
+    return replace(blank, **known)

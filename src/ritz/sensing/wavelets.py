@@ -1,0 +1,113 @@
+"""Wavelets, as PyWavelets has them, of signals and images of any length."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import scipy.fft
+
+from ritz import threads
+from ritz.errors import DataError
+from ritz.linalg import Array
+from ritz.sensing.maps import Map
+
+NEAR = 1e-9  # departure from orthonormality that the digits of tabulated filters have
+LARGE = 1 << 14  # entries that are worth a second thread
+
+
+class Wavelets(Map):
+    """Signals as sums of wavelets: a filter bank that is repeated on its low half, with signals continued periodically.
+
+    A part of odd length passes its last entry on to the next level, so that the transform is orthonormal, where the
+    wavelets are, for every length.
+    """
+
+    def __init__(self, name: str, signal_shape: tuple[int, ...]) -> None:
+        pywt = pywavelets(f"basis={name!r}")
+        wavelet = pywt.Wavelet(name)
+        self.name, self.signal_shape = name, signal_shape
+        self.shape = (int(np.prod(signal_shape)),) * 2
+        self.isometry = wavelet.orthogonal and _orthonormal(np.array(wavelet.rec_lo))
+        self._levels = _levels(signal_shape, wavelet.rec_len)
+        if not self._levels:
+            raise DataError(
+                f"basis={name!r} has {wavelet.rec_len} coefficients, and signal_shape={signal_shape} is shorter; "
+                "choose a shorter wavelet, such as 'haar', or basis='dct'"
+            )
+        # The adjoint of synthesis analyses with the synthesis filters, backwards; only for orthonormal wavelets is that
+        # its inverse.
+        backwards = [filter_[::-1] for filter_ in (wavelet.rec_lo, wavelet.rec_hi, wavelet.dec_lo, wavelet.dec_hi)]
+        self._synthesis, self._analysis = wavelet, pywt.Wavelet("adjoint", filter_bank=backwards)
+
+    def apply(self, X: Array) -> Array:
+        return self._walk(X, self._levels[::-1], partial(_join, self._synthesis))
+
+    def adjoint(self, Y: Array) -> Array:
+        return self._walk(Y, self._levels, partial(_split, self._analysis))
+
+    def _walk(self, X: Array, levels: list[tuple[int, ...]], step: Callable[[Array], None]) -> Array:
+        found = np.array(X, dtype=np.float64).reshape(len(X), *self.signal_shape)
+        for sizes in levels:
+            part = found[(slice(None), *map(slice, sizes))]
+            for axis in range(1, found.ndim):
+                _by_all(step, np.moveaxis(part, axis, -1))
+        return found.reshape(X.shape)
+
+
+def _levels(sizes: tuple[int, ...], length: int) -> list[tuple[int, ...]]:
+    """The sizes of the part that each level splits, as long as the filter fits into it."""
+    levels = []
+    while min(sizes) >= max(2, length):
+        levels.append(sizes)
+        sizes = tuple(-(-size // 2) for size in sizes)
+    return levels
+
+
+def _by_all(step: Callable[[Array], None], lines: Array) -> None:
+    """A step on every line, by as many threads as SciPy's transforms may use here."""
+    workers = scipy.fft.get_workers()
+    if workers > 1 and lines.size >= LARGE:
+        deque(threads.ordered(step, np.array_split(lines, workers, axis=-2), workers), maxlen=0)
+    else:
+        step(lines)
+
+
+def _split(wavelet: Any, X: Array) -> None:
+    """In place, along the last axis: the low half, an odd entry, the high half."""
+    import pywt
+
+    size = X.shape[-1]
+    half = size // 2
+    odd = X[..., 2 * half :].copy()
+    low, high = pywt.dwt(X[..., : 2 * half], wavelet, "periodization")
+    X[..., :half], X[..., half : size - half], X[..., size - half :] = low, odd, high
+
+
+def _join(wavelet: Any, X: Array) -> None:
+    import pywt
+
+    size = X.shape[-1]
+    half = size // 2
+    odd = X[..., half : size - half].copy()
+    X[..., : 2 * half] = pywt.idwt(X[..., :half], X[..., size - half :], wavelet, "periodization")
+    X[..., 2 * half :] = odd
+
+
+def _orthonormal(low: Array) -> bool:
+    """Whether the shifts of a filter by twos are orthonormal."""
+    products = np.correlate(low, low, "full")[len(low) - 1 :: 2]
+    return bool(np.abs(products - np.eye(1, len(products))).max() < NEAR)
+
+
+def pywavelets(what: str) -> ModuleType:
+    """The optional package behind `what`."""
+    try:
+        import pywt
+    except ImportError:
+        raise ImportError(f"{what} needs PyWavelets: pip install 'ritz[sensing]'") from None
+    return pywt
