@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from ritz.errors import AccuracyWarning, DataError
 from ritz.estimators.columns import Columns
 from ritz.estimators.seeds import seed
-from ritz.estimators.sensing_request import asked_of, complaints
+from ritz.estimators.sensing_request import asked_of, check_solver, complaints
 from ritz.linalg import Array
+from ritz.progress import Progress
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
@@ -69,6 +72,8 @@ class CompressedSensing(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Most iterations for a signal. By default what a solver deems enough.
     random_state : int, RandomState or None
         Of the measurements. None is a fixed seed: whoever recovers needs the measurements of whoever measured.
+    verbose : bool
+        Show on stderr how a recovery goes, and its certificate.
 
     Attributes
     ----------
@@ -111,6 +116,7 @@ class CompressedSensing(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
         tol: float = 1e-6,
         max_iter: int | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_measurements = n_measurements
         self.basis = basis
@@ -122,6 +128,7 @@ class CompressedSensing(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> CompressedSensing:
         """Draw the measurements for signals as long as the rows of X. y is ignored."""
@@ -130,6 +137,7 @@ class CompressedSensing(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
         check_finite(rows)
         rng = np.random.default_rng(seed(self.random_state))
         basis = chosen_basis(self.basis, asked.signal_shape)
+        check_solver(asked, basis.shape[1])
         measurement = chosen_measurement(self.measurement, asked.n_measurements, asked.signal_shape, rng)
         dictionary = Dictionary(measurement, basis)
         blank = of_nothing(self.solver, asked.tol, asked.noise, dictionary.shape, dictionary.coherence)
@@ -182,20 +190,37 @@ class CompressedSensing(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _found(self, Y: Array, output: Callable[[Array], Array]) -> tuple[Array, RecoveryCertificate]:
         """What is made of the coefficients of all signals, and their certificate."""
         asked = asked_of(self, self.n_features_in_)
+        check_solver(asked, self.basis_.shape[1])
         goal = Goal(np.full(len(Y), asked.noise), asked.sparsity, asked.tol, asked.max_iter)
         columns: list[dict[str, Array]] = []
-
-        def outputs() -> Iterator[Array]:
-            for part in parts(self._dictionary, Y, SOLVERS[asked.solver], goal, output):
-                columns.append(part.columns)
-                yield part.output
-
-        found = stack(outputs(), len(Y))
+        with Progress() if self.verbose else nullcontext() as progress:
+            found = stack(
+                self._parts(Y, replace(goal, tell=progress and progress.say), output, columns, progress), len(Y)
+            )
         blank = replace(self.certificate_, solver=asked.solver, tol=asked.tol, noise=asked.noise)
         certificate = certified(blank, columns)
+        if self.verbose:
+            print(certificate, file=sys.stderr)
         for message in complaints(certificate):
             warnings.warn(message, AccuracyWarning, stacklevel=3)
         return found, certificate
+
+    def _parts(
+        self,
+        Y: Array,
+        goal: Goal,
+        output: Callable[[Array], Array],
+        columns: list[dict[str, Array]],
+        progress: Progress | None,
+    ) -> Iterator[Array]:
+        """Batch after batch; what is said of each goes to `columns`."""
+        if progress is not None:
+            progress.begin(len(Y), what="signals")
+        for part in parts(self._dictionary, Y, SOLVERS[self.solver], goal, output):
+            columns.append(part.columns)
+            if progress is not None:
+                progress.advance(len(part.output))
+            yield part.output
 
     @property
     def _n_features_out(self) -> int:

@@ -26,6 +26,21 @@ class Asked:
     max_iter: int | None
 
 
+def check_solver(asked: Asked, coefficients: int) -> None:
+    """Whether the solver is one for this."""
+    solver = SOLVERS[asked.solver]
+    if solver.longest is not None and coefficients > solver.longest:
+        raise DataError(
+            f"solver={asked.solver!r} is for up to {solver.longest} coefficients, and there are {coefficients}; "
+            "solver='fista' has no limit"
+        )
+    if asked.noise and not solver.noisy:
+        raise DataError(
+            f"solver={asked.solver!r} takes measurements as exact, and noise={asked.noise:g} says that they are not; "
+            "use solver='fista' or 'omp'"
+        )
+
+
 def asked_of(model: Any, length: int) -> Asked:
     """The parameters of a model for signals of this length."""
     check_tol(model.tol)

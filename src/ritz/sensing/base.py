@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -14,6 +15,8 @@ from ritz.sensing.maps import Places
 
 Flags = NDArray[np.bool_]
 
+ROUNDING = 1e-13  # relative residuals and gaps that are as good as 0
+
 
 @dataclass(frozen=True, eq=False)
 class Goal:
@@ -23,14 +26,20 @@ class Goal:
     ----------
     noise : (b,) standard deviation of every measurement, 0 where they are exact
     sparsity : the most coefficients other than 0, None for as many as it takes
-    tol : relative: of the residual for matching pursuit, of the duality gap and of the residual for the others
+    tol : relative: of the residual for matching pursuit, of the duality gap and of the residual for the others; below
+        1e-13 rounding decides
     max_iter : iterations, None for what the solver deems enough
+    tell : who is told of progress
     """
 
     noise: Array
     sparsity: int | None = None
     tol: float = 1e-6
     max_iter: int | None = None
+    tell: Callable[[str], None] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tol", max(self.tol, ROUNDING))
 
     def level(self, m: int) -> Array:  # (b,)
         """‖y − Ac‖ that m noisy measurements account for, but for a chance of 1/m (Cai and Wang 2011), or tol."""
@@ -38,7 +47,7 @@ class Goal:
 
     def of(self, which: Places | slice) -> Goal:
         """The same for some of the signals."""
-        return Goal(self.noise[which], self.sparsity, self.tol, self.max_iter)
+        return replace(self, noise=self.noise[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +88,8 @@ class Solver(Protocol):
     """A way to find sparse coefficients."""
 
     uses: ClassVar[tuple[str, ...]]  # what it asks of the dictionary that takes time to find out
+    longest: ClassVar[int | None]  # the most coefficients that it is for
+    noisy: ClassVar[bool]  # whether measurements may be noisy
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:  # (b, m) -> (b, p)
         """Sparse c with Ac ≈ y, for every row y of length 1."""

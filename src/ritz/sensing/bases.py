@@ -12,6 +12,7 @@ from ritz.sensing.cosines import Cosines
 from ritz.sensing.maps import Map, Matrix, Operator
 from ritz.sensing.wavelets import Wavelets, pywavelets
 
+ADJOINT = 1e-6  # relative departure from a transpose that operators in float32 may have
 SHAPE = "columns are the basis vectors: signal = basis @ coefficients"
 
 
@@ -41,9 +42,7 @@ def as_map(given: Any, name: str) -> Map:
         _check_numbers(given.data, name)
         return Operator(given.tocsr())
     if hasattr(given, "matmat") and hasattr(given, "shape"):
-        if np.dtype(given.dtype or float).kind == "c":
-            raise DataError(f"{name} is complex; it must be real")
-        return Operator(given)
+        return _checked(Operator(given), name)
     try:
         entries = np.asarray(given)
     except ValueError as error:
@@ -56,6 +55,24 @@ def as_map(given: Any, name: str) -> Map:
     entries = entries.astype(np.float64)
     _check_numbers(entries, name)
     return Matrix(entries)
+
+
+def _checked(operator: Operator, name: str) -> Operator:
+    """A LinearOperator whose transpose is one: ⟨M x, y⟩ = ⟨x, Mᵀ y⟩ for random x and y."""
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal((1, size)) for size in operator.shape[::-1])
+    try:
+        forth, back = operator.apply(x), operator.adjoint(y)
+    except (NotImplementedError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{name} must multiply vectors and, with rmatvec, by its transpose too; it fails: {error}"
+        ) from None
+    _check_numbers(forth, name)
+    _check_numbers(back, name)
+    apart = abs(float(np.vdot(forth, y) - np.vdot(x, back)))
+    if apart > ADJOINT * float(np.linalg.norm(forth) * np.linalg.norm(y) + np.linalg.norm(x) * np.linalg.norm(back)):
+        raise DataError(f"{name} has an rmatvec that is not the transpose of its matvec: ⟨Mx, y⟩ ≠ ⟨x, Mᵀy⟩")
+    return operator
 
 
 def _check_numbers(entries: Any, name: str) -> None:

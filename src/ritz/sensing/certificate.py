@@ -94,19 +94,21 @@ class RecoveryCertificate:
             return f"NOT recovered, too few measurements for {self.hopeless.sum()} of {b}: {signals}"
         if not self.converged.all():
             return f"NOT as accurate as asked for {(~self.converged).sum()} of {b}: {signals}"
-        return f"recovered as asked: {signals}, residual at most {self.residual.max():.1e}"
+        word = "recovered" if self.noise or self.residual.max() <= self.tol else "approximated"
+        return f"{word} as asked: {signals}, residual at most {self.residual.max():.1e}"
 
     def _table(self) -> list[str]:
         b = len(self.converged)
         if not b:
             return []
-        lines = [f"{'signal':>6} {'nonzeros':>9} {'sparsity':>9} {'residual':>9} {'gap':>8} {'of':<14} exact recovery"]
+        known = not np.isnan(self.exact_recovery).all()
+        head = f"{'signal':>6} {'nonzeros':>9} {'sparsity':>9} {'residual':>9} {'gap':>8} {'of':<14}"
+        lines = [head + " exact recovery" if known else head.rstrip()]
         for i in range(min(b, SHOWN)):
             of = "least l1 norm" if self.penalty[i] == 0 else f"lasso {self.penalty[i]:.1e}"
-            lines.append(
-                f"{i + 1:>6} {self.support_size[i]:>9} {self.sparsity[i]:>9} {self.residual[i]:>9.1e} "
-                f"{self.duality_gap[i]:>8.1e} {of:<14} {self._condition(i)}"
-            )
+            line = f"{i + 1:>6} {self.support_size[i]:>9} {self.sparsity[i]:>9} {self.residual[i]:>9.1e} "
+            line += f"{self.duality_gap[i]:>8.1e} {of:<14} {self._condition(i) if known else ''}"
+            lines.append(line.rstrip())
         if b > SHOWN:
             lines.append(f"     … and {b - SHOWN} more")
         return lines
@@ -130,7 +132,8 @@ class RecoveryCertificate:
             f"{least}{self.mutual_coherence:.2g} between columns"
         )
         if self.guaranteed:
-            second += f"; up to {min(self.guaranteed, p)} coefficients are recovered whatever they are"
+            count = min(self.guaranteed, p)
+            second += f"; up to {count} coefficient{'s' * (count > 1)}: recovery guaranteed"
         return [first, second]
 
 

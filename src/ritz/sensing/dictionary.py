@@ -15,7 +15,8 @@ from ritz.sensing.maps import BLOCK, Map, Matrix, Places
 HELD = 1 << 26  # entries of A that are held where the measurements are a matrix of that size anyway
 FAST = 1 << 21  # where products take N log N operations, and a matrix pays for its speed alone
 ENOUGH = 1e10  # operations that a number for the reader may take
-SAMPLE = 64  # rows or columns that stand for all where they would take more
+STRIP = 64  # columns that are compared with all others at once
+SAMPLE = 16  # rows or columns that stand for all where they would take more
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,8 @@ class Dictionary(Map):
             return np.ones(self.shape[1])
         step = max(1, BLOCK // self.shape[1])
         starts = range(0, self.shape[1], step)
-        parts = [self.some_columns(np.arange(j, min(j + step, self.shape[1]))) for j in starts]
-        return _nonzero(np.concatenate([np.linalg.norm(part, axis=1) for part in parts]))
+        blocks = (self.some_columns(np.arange(j, min(j + step, self.shape[1]))) for j in starts)
+        return _nonzero(np.concatenate([np.linalg.norm(block, axis=1) for block in blocks]))
 
     def roughly_seen(self, Y: Array) -> NDArray[Any]:  # (b, m) -> (b, p)
         """|⟨a_j, y⟩|/‖a_j‖, in float32 where A is held: enough to choose by, in half the time."""
@@ -113,7 +114,12 @@ class Dictionary(Map):
         rng = np.random.default_rng(0)
         rows = np.arange(m) if exact else rng.choice(m, min(m, SAMPLE), replace=False)
         columns = np.arange(p) if exact else rng.choice(p, min(p, SAMPLE), replace=False)
-        return Coherence(self._measured(rows), _largest_product(self.some_columns(columns)), exact)
+        return Coherence(self._measured(rows), _largest_product(self._some_columns(columns)), exact)
+
+    def _some_columns(self, which: Places) -> Array:
+        """Columns of A, one a row, some at a time."""
+        few = np.array_split(which, max(1, len(which) * max(self.shape) // BLOCK))
+        return np.concatenate([self.some_columns(part) for part in few])
 
     def _measured(self, which: Places) -> float:
         """√N·max|⟨φ_i, ψ_j⟩| over some i and all j."""
@@ -131,8 +137,8 @@ def _largest_product(columns: Array) -> float:  # (c, m), a column of A each
     """max|⟨a_i, a_j⟩| over different i and j, of columns of length 1."""
     units = columns / _nonzero(np.linalg.norm(columns, axis=1))[:, None]
     largest = 0.0
-    for start in range(0, len(units), SAMPLE):
-        products = np.abs(units[start : start + SAMPLE] @ units.T)
+    for start in range(0, len(units), STRIP):
+        products = np.abs(units[start : start + STRIP] @ units.T)
         some = np.arange(len(products))
         products[some, start + some] = 0.0
         largest = max(largest, float(products.max()))

@@ -37,6 +37,8 @@ class Fista:
     """
 
     uses: ClassVar[tuple[str, ...]] = ("norm",)
+    longest: ClassVar[int | None] = None
+    noisy: ClassVar[bool] = True
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:
         run = _Run(A, Y, goal)
@@ -109,9 +111,15 @@ class _Run:
 
     def _step(self, penalties: Array, tol: float) -> None:
         """The lasso at these penalties, from the last ones."""
-        left = (self.goal.max_iter or MOST) - int(self.found.iterations[self.alive].max(initial=0))
+        left = (self.goal.max_iter or MOST) - self.found.iterations[self.alive]
         self.codes, self.gaps, spent = lasso(self.A, self.Y, penalties, self.codes, tol, left)
         self.found.iterations[self.alive] += spent
+        if self.goal.tell is not None:
+            size, count = int(np.count_nonzero(self.codes, axis=1).max()), len(self.alive)
+            self.goal.tell(
+                f"fista: penalty down to {penalties.min():.1e} for {count} signal{'s' * (count > 1)}: {spent.max()} "
+                f"iterations, relative gap {self.gaps.max():.1e}, up to {size} coefficients"
+            )
 
     def _debiased(self) -> Array:
         """Shrunken coefficients put right by least squares, where they are few enough; more would fit the noise."""
@@ -132,14 +140,22 @@ class _Run:
 
 
 def lasso(
-    A: Dictionary, Y: Array, penalties: Array, start: Array, tol: float, most: int
+    A: Dictionary, Y: Array, penalties: Array, start: Array, tol: float, most: Places
 ) -> tuple[Array, Array, Places]:
     """Codes (b, p) of min ½‖Ac − y‖² + λ‖c‖₁, their relative duality gaps and the iterations, from a start."""
-    codes, gaps, spent = start.copy(), np.full(len(Y), np.inf), np.zeros(len(Y), np.intp)
+    codes, gaps, spent = start.copy(), np.empty(len(Y)), np.zeros(len(Y), np.intp)
     step = 1 / A.norm**2
     places, C, AC = np.arange(len(Y)), start, A.apply(start)
     Z, AZ, t, weights = C, AC, np.ones((len(Y), 1)), penalties[:, None]
-    for count in range(1, most + 1):
+    for count in range(int(most.max()) + 1):
+        last = count >= most
+        if count % EVERY == 0 or last.any():
+            gaps[places] = lasso_gap(A, Y, C, Y - AC, weights[:, 0])
+            over = last | (gaps[places] <= tol)
+            codes[places[over]], spent[places[over]] = C[over], count
+            places, Y, C, AC, Z, AZ, t, weights, most = kept(~over, places, Y, C, AC, Z, AZ, t, weights, most)
+            if not len(places):
+                break
         threads.check()
         new = A.adjoint(Y - AZ)
         new *= step
@@ -155,14 +171,6 @@ def lasso(
         change += new
         Z, AZ = change, seen + ahead * (seen - AC)
         C, AC, t = new, seen, longer
-        if count % EVERY and count < most:
-            continue
-        gaps[places] = lasso_gap(A, Y, C, Y - AC, weights[:, 0])
-        over = (gaps[places] <= tol) | (count == most)
-        codes[places[over]], spent[places[over]] = C[over], count
-        places, Y, C, AC, Z, AZ, t, weights = kept(~over, places, Y, C, AC, Z, AZ, t, weights)
-        if not len(places):
-            break
     return codes, gaps, spent
 
 

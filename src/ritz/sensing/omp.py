@@ -29,6 +29,8 @@ class MatchingPursuit:
     """
 
     uses: ClassVar[tuple[str, ...]] = ("lengths", "rough")
+    longest: ClassVar[int | None] = None
+    noisy: ClassVar[bool] = True
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:
         found = Found.nothing(len(Y), A.shape[1])

@@ -23,19 +23,11 @@ class BasisPursuit:
     """min ‖c‖₁ over Ac = y: min Σ(u + v) over A(u − v) = y with u, v ≥ 0, one signal after another, by HiGHS."""
 
     uses: ClassVar[tuple[str, ...]] = ()
+    longest: ClassVar[int | None] = LONGEST
+    noisy: ClassVar[bool] = False
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:
         p = A.shape[1]
-        if p > LONGEST:
-            raise DataError(
-                f"solver='basis-pursuit' is for up to {LONGEST} coefficients, and there are {p}; solver='fista' has "
-                "no limit"
-            )
-        if goal.noise.any():
-            raise DataError(
-                "solver='basis-pursuit' takes measurements as exact, and noise says that they are not; use "
-                "solver='fista' or 'omp'"
-            )
         entries = A.some_columns(np.arange(p)).T
         found, dual = Found.nothing(len(Y), p), np.empty_like(Y)
         for i, y in enumerate(Y):
