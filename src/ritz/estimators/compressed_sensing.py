@@ -194,9 +194,8 @@ class CompressedSensing(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
         goal = Goal(np.full(len(Y), asked.noise), asked.sparsity, asked.tol, asked.max_iter)
         columns: list[dict[str, Array]] = []
         with Progress() if self.verbose else nullcontext() as progress:
-            found = stack(
-                self._parts(Y, replace(goal, tell=progress and progress.say), output, columns, progress), len(Y)
-            )
+            goal = goal if progress is None else replace(goal, tell=progress.say)
+            found = stack(self._parts(Y, goal, output, columns, progress), len(Y))
         blank = replace(self.certificate_, solver=asked.solver, tol=asked.tol, noise=asked.noise)
         certificate = certified(blank, columns)
         if self.verbose:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.linalg import Array
+from ritz.sensing.base import ROUNDING
 from ritz.sensing.dictionary import Coherence
 from ritz.sensing.threshold import determined, needed
 
@@ -94,7 +95,7 @@ class RecoveryCertificate:
             return f"NOT recovered, too few measurements for {self.hopeless.sum()} of {b}: {signals}"
         if not self.converged.all():
             return f"NOT as accurate as asked for {(~self.converged).sum()} of {b}: {signals}"
-        word = "recovered" if self.noise or self.residual.max() <= self.tol else "approximated"
+        word = "recovered" if self.noise or self.residual.max() <= max(self.tol, ROUNDING) else "approximated"
         return f"{word} as asked: {signals}, residual at most {self.residual.max():.1e}"
 
     def _table(self) -> list[str]:
