@@ -101,23 +101,39 @@ def kept(which: Flags, *parts: Any) -> Any:
 
 
 def pursuit_gap(A: Dictionary, codes: Array, dual: Array) -> Array:  # (b, p), (b, m) -> (b,)
-    """(‖c‖₁ − ⟨ν, Ac⟩)/‖c‖₁ with ν shrunk until ‖Aᵀν‖∞ ≤ 1.
+    """(‖c‖₁ − ⟨ν, Ac⟩)/‖c‖₁ with ν shrunk until ‖Aᵀν‖∞ ≤ 1, rounding included.
 
     No c' with Ac' = Ac has an l1 norm below 1 − gap times that of c: ⟨ν, Ac'⟩ = ⟨Aᵀν, c'⟩ ≤ ‖c'‖₁.
     """
+    seen = A.adjoint(dual)
+    seen /= np.maximum(np.abs(seen).max(axis=1), 1.0)[:, None]
     size = np.abs(codes).sum(axis=1)
-    sight = A.adjoint(dual)
-    reached = np.einsum("bp,bp->b", sight, codes) / np.maximum(np.abs(sight).max(axis=1), 1.0)
-    return np.where(size > 0, np.maximum(size - reached, 0.0) / np.where(size > 0, size, 1.0), 0.0)
+    gap = _slack(codes, seen) / np.where(size > 0, size, 1.0)
+    return np.where(size > 0, gap + _rounding(A) * np.linalg.norm(dual, axis=1), 0.0)
 
 
-def lasso_gap(A: Dictionary, Y: Array, codes: Array, residuals: Array, penalties: Array) -> Array:
-    """The relative duality gap of ½‖Ac − y‖² + λ‖c‖₁ at c, from its residual r = y − Ac.
+def lasso_gap(A: Dictionary, codes: Array, residuals: Array, penalties: Array) -> Array:
+    """The relative duality gap of ½‖Ac − y‖² + λ‖c‖₁ at c, from its residual r = y − Ac, rounding included.
 
-    θ = r, shrunk until ‖Aᵀθ‖∞ ≤ λ, gives the lower bound ½‖y‖² − ½‖y − θ‖².
+    θ = s r with s ≤ 1 so small that ‖Aᵀθ‖∞ ≤ λ gives the lower bound ½‖y‖² − ½‖y − θ‖². The gap is written as
+    ½(1 − s)²‖r‖² + λ‖c‖₁ − ⟨Aᵀθ, c⟩, in which ‖y‖², so much larger than all else, does not appear.
     """
-    largest = np.abs(A.adjoint(residuals)).max(axis=1)
-    theta = residuals * np.minimum(1.0, penalties / np.where(largest > 0, largest, 1.0))[:, None]
-    primal = 0.5 * np.square(residuals).sum(axis=1) + penalties * np.abs(codes).sum(axis=1)
-    dual = 0.5 * np.square(Y).sum(axis=1) - 0.5 * np.square(Y - theta).sum(axis=1)
-    return np.maximum(primal - dual, 0.0) / np.where(primal > 0, primal, 1.0)
+    seen = A.adjoint(residuals)
+    largest = np.abs(seen).max(axis=1)
+    share = np.minimum(1.0, penalties / np.where(largest > 0, largest, 1.0))
+    seen *= (share / penalties)[:, None]
+    square, size = np.square(residuals).sum(axis=1), penalties * np.abs(codes).sum(axis=1)
+    gap = 0.5 * (1 - share) ** 2 * square + penalties * _slack(codes, seen)
+    gap += _rounding(A) * np.sqrt(square) * size / penalties
+    primal = 0.5 * square + size
+    return gap / np.where(primal > 0, primal, 1.0)
+
+
+def _slack(codes: Array, seen: Array) -> Array:
+    """‖c‖₁ − ⟨g, c⟩ for |g_j| ≤ 1."""
+    return np.maximum(np.abs(codes).sum(axis=1) - np.einsum("bp,bp->b", codes, seen), 0.0)
+
+
+def _rounding(A: Dictionary) -> float:
+    """How far ⟨a_j, v⟩ may be off for v of length 1: errors add up like a random walk (Higham and Mary 2019)."""
+    return float(8 * np.finfo(float).eps * np.sqrt(A.shape[0]) * A.longest)

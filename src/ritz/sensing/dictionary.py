@@ -16,6 +16,7 @@ HELD = 1 << 26  # entries of A that are held where the measurements are a matrix
 FAST = 1 << 21  # where products take N log N operations, and a matrix pays for its speed alone
 ENOUGH = 1e10  # operations that a number for the reader may take
 STRIP = 64  # columns that are compared with all others at once
+SAFE = 1 + 1e-9  # a coherence that rounding has made too small must not promise more
 SAMPLE = 16  # rows or columns that stand for all where they would take more
 
 
@@ -41,7 +42,7 @@ class Coherence:
         """The most coefficients that are recovered whatever they are, 0 where that is not known."""
         if not self.exact:
             return 0
-        return int(np.ceil(0.5 * (1 + 1 / self.mutual)) - 1) if self.mutual > 0 else 1 << 62
+        return int(np.ceil(0.5 * (1 + 1 / (self.mutual * SAFE))) - 1) if self.mutual > 0 else 1 << 62
 
 
 class Dictionary(Map):
@@ -94,6 +95,13 @@ class Dictionary(Map):
         starts = range(0, self.shape[1], step)
         blocks = (self.some_columns(np.arange(j, min(j + step, self.shape[1]))) for j in starts)
         return _nonzero(np.concatenate([np.linalg.norm(block, axis=1) for block in blocks]))
+
+    @cached_property
+    def longest(self) -> float:
+        """No column is longer."""
+        if self.held is None:
+            return self.norm
+        return float(np.linalg.norm(self.held.entries, axis=0).max())
 
     def roughly_seen(self, Y: Array) -> NDArray[Any]:  # (b, m) -> (b, p)
         """|⟨a_j, y⟩|/‖a_j‖, in float32 where A is held: enough to choose by, in half the time."""

@@ -60,7 +60,8 @@ class _Run:
         self.alive, self.Y = np.arange(len(Y)), Y
         self.codes, self.gaps = np.zeros_like(self.found.codes), np.full(len(Y), np.inf)
         self.before = np.zeros(len(Y), np.intp)
-        self.top = np.abs(A.adjoint(Y)).max(axis=1)
+        top = np.abs(A.adjoint(Y)).max(axis=1)
+        self.top = np.where(top > 0, top, 1.0)  # what no column is like has the answer 0 for any penalty
 
     def to_noise(self, floor: Array) -> None:
         """Down to the penalty that noise calls for."""
@@ -150,7 +151,7 @@ def lasso(
     for count in range(int(most.max()) + 1):
         last = count >= most
         if count % EVERY == 0 or last.any():
-            gaps[places] = lasso_gap(A, Y, C, Y - AC, weights[:, 0])
+            gaps[places] = lasso_gap(A, C, Y - AC, weights[:, 0])
             over = last | (gaps[places] <= tol)
             codes[places[over]], spent[places[over]] = C[over], count
             places, Y, C, AC, Z, AZ, t, weights, most = kept(~over, places, Y, C, AC, Z, AZ, t, weights, most)

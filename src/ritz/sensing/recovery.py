@@ -20,6 +20,7 @@ from ritz.sensing.threshold import determined
 
 BATCH = 1 << 17  # coefficients of a batch of signals
 MOST = 256  # signals of a batch
+SMALL = 1 << 24  # multiplications that BLAS shares out at a loss
 NEGLIGIBLE = 1e-3  # share of the energy of coefficients that are not counted
 
 
@@ -36,7 +37,8 @@ def parts(
 ) -> Generator[Part, None, None]:
     """`output` of the coefficients of every batch of measurements, in order.
 
-    Batches do not depend on the number of threads. A single one leaves the cores to BLAS and to the transforms.
+    Batches do not depend on the number of threads. A single one leaves the cores to the transforms, and to BLAS where
+    its products are large enough.
     """
     for name in solver.uses:
         getattr(A, name)  # once, before threads ask for it
@@ -49,7 +51,7 @@ def parts(
         return Part(output(found.codes), _columns(found, residuals, A.shape, goal.tol))
 
     if len(starts) == 1:
-        with by_all_cores(blas=A.held is not None):
+        with by_all_cores(blas=A.held is not None and 1.0 * len(Y) * A.shape[0] * A.shape[1] > SMALL):
             yield part(0)
     else:
         with closing(threads.ordered(part, starts, threads.pinned.budget())) as found:
