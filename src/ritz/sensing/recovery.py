@@ -19,7 +19,7 @@ from ritz.sensing.support import least_squares
 from ritz.sensing.threshold import determined
 
 BATCH = 1 << 17  # coefficients of a batch of signals
-MOST = 256  # signals of a batch
+SHARES, LEAST = 8, 16  # batches that there should be at least, but of no fewer signals
 SMALL = 1 << 24  # multiplications that BLAS shares out at a loss
 NEGLIGIBLE = 1e-3  # share of the energy of coefficients that are not counted
 
@@ -42,7 +42,7 @@ def parts(
     """
     for name in solver.uses:
         getattr(A, name)  # once, before threads ask for it
-    step = min(MOST, max(1, BATCH // max(A.shape)))
+    step = max(1, min(BATCH // max(A.shape), max(LEAST, -(-len(Y) // SHARES))))
     starts = range(0, len(Y), step)
 
     def part(start: int) -> Part:
