@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.linalg import Array
-from ritz.sensing.base import ROUNDING
 from ritz.sensing.dictionary import Coherence
 from ritz.sensing.threshold import determined, needed
 
@@ -37,8 +36,10 @@ class RecoveryCertificate:
     exact_recovery : (b,) max ‖A_S⁺ a_j‖₁ of matching pursuit (Tropp 2004): below 1, it recovers every signal with this
         support; values of at least 1 may be lower bounds; NaN where it was not computed
     converged : (b,) whether the solver reached tol, the noise, or the sparsity asked for
-    hopeless : (b,) whether there are too few measurements for the sparsity found: it is more than half of them, or the
-        measurements are not explained and minimising the l1 norm could not have done it
+    explained : (b,) whether the residual is within tol with at most m/2 coefficients, or with m ≥ p: for random
+        measurements there is no second explanation as sparse
+    hopeless : (b,) whether measurements are not explained, and too few for minimising the l1 norm to recover signals of
+        the sparsity found
     iterations : (b,)
     """
 
@@ -58,6 +59,7 @@ class RecoveryCertificate:
     penalty: Array
     exact_recovery: Array
     converged: NDArray[np.bool_]
+    explained: NDArray[np.bool_]
     hopeless: NDArray[np.bool_]
     iterations: NDArray[np.intp]
 
@@ -95,7 +97,7 @@ class RecoveryCertificate:
             return f"NOT recovered, too few measurements for {self.hopeless.sum()} of {b}: {signals}"
         if not self.converged.all():
             return f"NOT as accurate as asked for {(~self.converged).sum()} of {b}: {signals}"
-        word = "recovered" if self.noise or self.residual.max() <= max(self.tol, ROUNDING) else "approximated"
+        word = "recovered" if self.noise or self.explained.all() else "approximated"
         return f"{word} as asked: {signals}, residual at most {self.residual.max():.1e}"
 
     def _table(self) -> list[str]:
@@ -160,6 +162,7 @@ def of_nothing(
         penalty=reals,
         exact_recovery=reals,
         converged=truths,
+        explained=truths,
         hopeless=truths,
         iterations=counts,
     )

@@ -100,18 +100,19 @@ def _limited(A: Dictionary, Y: Array, codes: Array, most: int) -> Array:
 
 def _columns(found: Found, residuals: Array, shape: tuple[int, int], tol: float) -> dict[str, Array]:
     m, p = shape
-    sparsity = _sparsity(found.codes)
-    few = determined(m, p)
-    hopeless = (m < p) & ((sparsity > m / 2) | ((residuals > tol) & (sparsity > few)))
+    support_size, sparsity = np.count_nonzero(found.codes, axis=1), _sparsity(found.codes)
+    # Two explanations by at most m/2 coefficients each would make m columns of A dependent, which random ones are not.
+    explained = (residuals <= tol) & ((2 * support_size <= m) | (m >= p))
     return {
-        "support_size": np.count_nonzero(found.codes, axis=1),
+        "support_size": support_size,
         "sparsity": sparsity,
         "residual": residuals,
         "duality_gap": found.gaps,
         "penalty": found.penalties,
         "exact_recovery": found.exact_recovery,
         "converged": found.converged,
-        "hopeless": hopeless,
+        "explained": explained,
+        "hopeless": ~explained & (sparsity > determined(m, p)),
         "iterations": found.iterations,
     }
 
