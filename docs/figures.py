@@ -1,9 +1,13 @@
-"""The pictures of kernel.md, drawn from what its examples compute: `python docs/figures.py` (needs matplotlib)."""
+"""The pictures of kernel.md and sensing.md, drawn from what their examples compute.
+
+`python docs/figures.py` redraws them all, `python docs/figures.py sensing` those of one page (needs matplotlib).
+"""
 
 from __future__ import annotations
 
 import doctest
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +19,27 @@ INNER, OUTER = "#d55e00", "#0072b2"  # of Okabe and Ito's palette, which colour-
 ANGLES = "twilight_shifted"  # begins and ends with the same colour, as a full turn does
 APART = 5  # steps between the two views whose middle is shown
 FIRST = 22  # the earlier one of them
+WAYS = {  # how sensing.md keeps images: colour and marker of each
+    "PCA": ("PCA: scores", "#d55e00", "^"),
+    "wavelets": ("thresholded wavelets: values,\nplaces not counted", "#0072b2", "s"),
+    "sensing": ("compressed sensing:\nmeasurements", "#009e73", "o"),
+}
+SHOWN = (("PCA", 40), ("wavelets", 50), ("wavelets", 400), ("sensing", 800), ("sensing", 1600), ("sensing", 2400))
 PLANES = ("PCA: twice round, opposite views on top of each other", "Kernel PCA: once round")
 
 
 def main() -> None:
     plt.rcParams.update({"font.size": 9, "axes.titlesize": 10, "axes.spines.top": False, "axes.spines.right": False})
-    names = computed(HERE / "kernel.md")
-    for name, draw in {"rings": curved, "digits": digits, "rotation": rotation}.items():
-        figure = draw(names)
-        figure.savefig(HERE / f"kernel_{name}.png", dpi=110)
-        plt.close(figure)
+    drawings = {
+        "kernel": {"rings": curved, "digits": digits, "rotation": rotation},
+        "sensing": {"errors": errors, "images": images},
+    }
+    for page in sys.argv[1:] or drawings:
+        names = computed(HERE / f"{page}.md")
+        for name, draw in drawings[page].items():
+            figure = draw(names)
+            figure.savefig(HERE / f"{page}_{name}.png", dpi=110)
+            plt.close(figure)
 
 
 def computed(page: Path) -> dict[str, Any]:
@@ -123,6 +138,45 @@ def between(names: dict[str, Any]) -> dict[str, Any]:
         f"true view at {5 * (FIRST + APART / 2)}°": truth,
         f"view at {5 * second}°": views[second],
     }
+
+
+def errors(names: dict[str, Any]) -> Any:
+    """Error against numbers kept per image, for images of the kind PCA knows and of another."""
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
+    for axis, (kind, truth) in zip(axes, names["kinds"].items(), strict=True):
+        for way, (label, colour, marker) in WAYS.items():
+            counts = names["ways"][way][1]
+            off = [names["error"](names["kept"][way, count][kind], truth) for count in counts]
+            axis.plot(counts, off, marker=marker, color=colour, label=label)
+        axis.set(xscale="log", yscale="log", xlabel="numbers kept per image (of 4,096 pixels)", ylim=(0.012, 1))
+        axis.set_xticks([5, 10, 20, 50, 100, 200, 500, 1000, 2500], minor=False)
+        axis.set_yticks([0.02, 0.05, 0.1, 0.2, 0.5, 1], ["0.02", "0.05", "0.1", "0.2", "0.5", "1"])
+        axis.xaxis.set_major_formatter("{x:,.0f}")
+        axis.minorticks_off()
+        axis.grid(alpha=0.3)
+    axes[0].set(title="Views between those that PCA was trained on", ylabel="relative error")
+    axes[1].set_title("The same views upside down")
+    axes[0].legend(loc="lower left", frameon=False)
+    return figure
+
+
+def images(names: dict[str, Any]) -> Any:
+    """One view and one upside down, in every way."""
+    figure, axes = plt.subplots(2, 1 + len(SHOWN), figsize=(9, 3.2), layout="constrained")
+    for line, (kind, truth), i in zip(axes, names["kinds"].items(), (0, 1), strict=True):
+        line[0].set_ylabel({"as known": "a view like\nthose PCA knows"}.get(kind, kind))
+        for axis, shown in zip(line, (None, *SHOWN), strict=True):
+            image = truth if shown is None else names["kept"][shown][kind]
+            picture(axis, image[i], "gray", 1.0)
+            if shown is not None:
+                axis.set_xlabel(f"error {names['error'](image[[i]], truth[[i]]):.2f}")
+    titles = {"PCA": "PCA,\n{} scores", "wavelets": "wavelets,\n{:,} values", "sensing": "sensing, {:,}\nmeasurements"}
+    axes[0, 0].set_title("image,\n4,096 pixels")
+    for axis, (way, count) in zip(axes[0, 1:], SHOWN, strict=True):
+        axis.set_title(titles[way].format(count))
+    for axis in axes[0]:
+        axis.title.set_fontsize(9)
+    return figure
 
 
 def picture(axis: Any, image: Any, colours: str, brightest: float) -> None:
