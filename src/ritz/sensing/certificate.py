@@ -39,7 +39,7 @@ class RecoveryCertificate:
     explained : (b,) whether the residual is within tol with at most m/2 coefficients, or with m ≥ p: for random
         measurements there is no second explanation as sparse
     hopeless : (b,) whether measurements are not explained, and too few for minimising the l1 norm to recover signals of
-        the sparsity found
+        the sparsity found; or explained by so many coefficients that anything would be
     iterations : (b,)
     """
 

@@ -74,23 +74,33 @@ class _Run:
     def to_zero(self) -> None:
         """Down until the measurements are explained, or no end of coefficients is in sight."""
         for last, share in pairwise((1.0, *LADDER, *FURTHER)):
-            self.before = np.count_nonzero(self.codes, axis=1)
+            self.before = self._sizes()
             self._step(share * self.top, LOOSE)
             self._explain(last / share)
-            if share <= LADDER[-1] and len(self.alive):
-                self._step(share * self.top, self.goal.tol)
+            near = self._full() | (share <= LADDER[-1])
+            if near.any():
+                self._step(share * self.top, self.goal.tol, near)
                 self._explain(last / share)
-                spent = self.found.iterations[self.alive] >= (self.goal.max_iter or MOST)
-                over = spent | ~self._steady(last / share) | (share == FURTHER[-1])
+                over = self._full()
+                if share <= LADDER[-1]:
+                    spent = self.found.iterations[self.alive] >= (self.goal.max_iter or MOST)
+                    over |= spent | ~self._steady(last / share) | (share == FURTHER[-1])
                 self._finish(over, self._debiased(), self.gaps, share * self.top)
             if not len(self.alive):
                 return
 
+    def _sizes(self) -> Places:
+        return np.count_nonzero(self.codes, axis=1)
+
+    def _full(self) -> Flags:
+        """Who has about as many coefficients as measurements: nothing is determined, and going down has no end."""
+        return self._sizes() > FULL * self.A.shape[0]
+
     def _steady(self, ratio: float) -> Flags:
         """Whose support hardly grew, now that the penalty is so many times smaller: the others are not sparse."""
-        size = np.count_nonzero(self.codes, axis=1)
-        grown = (self.before > 0) & (size > self.before * ratio**GROWTH)
-        return (size > 0) & (size <= FULL * self.A.shape[0]) & ~grown
+        sizes = self._sizes()
+        grown = (self.before > 0) & (sizes > self.before * ratio**GROWTH)
+        return (sizes > 0) & ~self._full() & ~grown
 
     def _explain(self, ratio: float) -> None:
         """Finish signals that least squares on their support explains, with no smaller l1 norm to be had.
@@ -110,22 +120,25 @@ class _Run:
             codes[trial] = fitted
         self._finish(gaps <= self.goal.tol, codes, gaps, np.zeros(len(gaps)))
 
-    def _step(self, penalties: Array, tol: float) -> None:
-        """The lasso at these penalties, from the last ones."""
-        left = (self.goal.max_iter or MOST) - self.found.iterations[self.alive]
-        self.codes, self.gaps, spent = lasso(self.A, self.Y, penalties, self.codes, tol, left)
-        self.found.iterations[self.alive] += spent
+    def _step(self, penalties: Array, tol: float, which: Flags | slice = slice(None)) -> None:
+        """The lasso of some signals at these penalties, from the last ones."""
+        places = self.alive[which]
+        left = (self.goal.max_iter or MOST) - self.found.iterations[places]
+        self.codes[which], self.gaps[which], spent = lasso(
+            self.A, self.Y[which], penalties[which], self.codes[which], tol, left
+        )
+        self.found.iterations[places] += spent
         if self.goal.tell is not None:
-            size, count = int(np.count_nonzero(self.codes, axis=1).max()), len(self.alive)
+            size, count = int(self._sizes()[which].max()), f"{len(places)} signal{'s' * (len(places) > 1)}"
             self.goal.tell(
-                f"fista: penalty down to {penalties.min():.1e} for {count} signal{'s' * (count > 1)}: {spent.max()} "
-                f"iterations, relative gap {self.gaps.max():.1e}, up to {size} coefficients"
+                f"fista: penalty down to {penalties[which].min():.1e} for {count}: {spent.max()} iterations, relative "
+                f"gap {self.gaps[which].max():.1e}, up to {size} coefficients"
             )
 
     def _debiased(self) -> Array:
         """Shrunken coefficients put right by least squares, where they are few enough; more would fit the noise."""
         codes = self.codes.copy()
-        rows = np.flatnonzero(np.count_nonzero(codes, axis=1) <= self.few)
+        rows = np.flatnonzero(self._sizes() <= self.few)
         if len(rows):
             codes[rows] = least_squares(self.A, self.Y[rows], codes[rows], codes[rows] != 0)
         return codes

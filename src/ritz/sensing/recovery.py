@@ -102,7 +102,9 @@ def _columns(found: Found, residuals: Array, shape: tuple[int, int], tol: float)
     m, p = shape
     support_size, sparsity = np.count_nonzero(found.codes, axis=1), _sparsity(found.codes)
     # Two explanations by at most m/2 coefficients each would make m columns of A dependent, which random ones are not.
-    explained = (residuals <= tol) & ((2 * support_size <= m) | (m >= p))
+    many = (2 * support_size > m) & (m < p)
+    explained = (residuals <= tol) & ~many
+    overfitted = (residuals <= tol) & many
     return {
         "support_size": support_size,
         "sparsity": sparsity,
@@ -112,7 +114,7 @@ def _columns(found: Found, residuals: Array, shape: tuple[int, int], tol: float)
         "exact_recovery": found.exact_recovery,
         "converged": found.converged,
         "explained": explained,
-        "hopeless": ~explained & (sparsity > determined(m, p)),
+        "hopeless": overfitted | (~explained & (sparsity > determined(m, p))),
         "iterations": found.iterations,
     }
 
