@@ -29,6 +29,7 @@ MARKERS = {
     "sklearn": "P",
     "scipy": "X",  # the engines of prince
 }
+PROMISED = {"marker": "o", "ms": 10, "mec": "black", "mew": 1.8, "ls": "none"}
 GIVEN_UP = r"$\rightarrow$"  # an arrow: somewhere to the right of here
 
 
@@ -162,16 +163,17 @@ def transition(results: dict[str, Any], path: Path) -> None:
     limits = axis.get_xlim(), axis.get_ylim()
     axis.plot(*_donoho_tanner(), color="white", lw=4.5)
     axis.plot(*_donoho_tanner(), color="#d95f02", lw=2.5, label="Donoho and Tanner's curve")
-    for point in (point for point in results["checked"] if point["solver"] == "fista"):
+    promised = [point for point in results["checked"] if point["solver"] == "fista"]
+    for point in promised:
         _promise(axis, point)
+    axis.plot([], [], label=f"promised: share of {promised[0]['signals']} signals", **PROMISED, mfc="white")
     axis.set(xlim=limits[0], ylim=limits[1], xticks=measured, yticks=sparse)
     axis.set_xlabel("measurements per entry, m/N", fontsize=12)
     axis.set_ylabel("nonzero coefficients per measurement, s/m", fontsize=12)
     axis.set_title(
-        f"Sparse signals of length {results['length']} from Gaussian measurements, by the least l1 norm", fontsize=12
+        f"Sparse signals of length {results['length']} from Gaussian measurements: least l1 norm, by FISTA", fontsize=12
     )
     axis.legend(loc="upper left", fontsize=11, framealpha=1)
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
@@ -188,7 +190,7 @@ def _donoho_tanner() -> tuple[np.ndarray, np.ndarray]:
 def _promise(axis, point: dict[str, Any]) -> None:
     """A point with the share that was found there; filled where it is as promised."""
     at, face = (point["measured"], point["sparse"]), "white" if point["holds"] else "none"
-    axis.plot(*at, "o", ms=10, mfc=face, mec="black", mew=1.8)
+    axis.plot(*at, mfc=face, **PROMISED)
     box = {"boxstyle": "round,pad=0.25", "fc": "white", "ec": "#555555"}
     text = f"{point['share']:.0%} (asked: {point['asked']})"
     axis.annotate(text, at, (0, 12), textcoords="offset points", ha="center", fontsize=10, bbox=box)

@@ -111,7 +111,7 @@ def _share(length: int, m: int, sparsity: int, signals: int, solver: str) -> flo
 
 def run(extent: Extent) -> dict[str, Any]:
     """Measure the grid and the checked points, and print them as it goes."""
-    print(f"\nper cent of signals of length {N} recovered by the least l1 norm, s coefficients from m measurements")
+    print(f"\nsignals of length {N} recovered by the least l1 norm, s coefficients from m measurements")
     print(f"{extent.signals} signals a cell by fista; right of | the curve of Donoho and Tanner expects failure")
     print(f"{'m/N':>6}{'s/m':>6}" + "".join(f"{rho:8.3f}" for rho in extent.sparse), flush=True)
     grid = []
