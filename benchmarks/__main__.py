@@ -9,6 +9,7 @@
     python -m benchmarks sources                                  sparse matrices, memory maps, files of 4 GB
     python -m benchmarks kernel --limit 1200                      kernel PCA beside scikit-learn's, up to 100,000 rows
     python -m benchmarks usps --data usps.mat --peer scikit-learn a published table: kernel PCA of digits, classified
+    python -m benchmarks sensing --only omp                       compressed sensing: omp, fista, transition, or all
     python -m benchmarks commands --gigabytes 1                   the command line: its start, and a CSV of 1 GB
     python -m benchmarks overhead                                 what the certificate and the import cost
 
@@ -22,7 +23,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import commands, kernel, overhead, peers, planner, report, scaling, sources, usps
+from benchmarks import commands, kernel, overhead, peers, planner, report, scaling, sensing, sources, usps
 from benchmarks.cases import CASES, Case
 from benchmarks.contenders import RITZ
 from benchmarks.harness import Settings
@@ -33,14 +34,14 @@ def arguments() -> argparse.Namespace:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    tasks = ["peers", "scaling", "planner", "sources", "kernel", "usps", "commands", "overhead"]
+    tasks = ["peers", "scaling", "planner", "sources", "kernel", "usps", "sensing", "commands", "overhead"]
     add("what", nargs="?", choices=tasks, default="peers")
     add("--shape", metavar="RxC", help="a single case of synthetic data: rows x columns, such as 200000x100")
     add("--data", type=Path, metavar="PATH", help="a single case of real data")
     add("--transpose", action="store_true", help="the samples in PATH are its columns")
     add("--dtype", default="float64", choices=["float64", "float32"], help="of a single case (float64)")
     add("-k", type=int, default=10, help="components of a single case (10)")
-    add("--only", action="append", default=[], metavar="NAME", help="contenders, sources or kernels named like this")
+    add("--only", action="append", default=[], metavar="NAME", help="contenders, sources, kernels, parts like this")
     add("--repeat", type=int, default=5, metavar="N", help="fits of each contender (5)")
     add("--budget", type=float, default=20.0, metavar="SECONDS", help="no more repeats after this time (20)")
     add("--limit", type=float, default=120.0, metavar="SECONDS", help="a process is given up after this time (120)")
@@ -48,7 +49,7 @@ def arguments() -> argparse.Namespace:
     add("--markdown", nargs="?", const=True, metavar="JSON", help="print the README's table, of JSON if given")
     add("--gigabytes", type=float, default=4.0, help="of every file that sources are read from (4)")
     add("--peer", choices=list(usps.PEERS), default=RITZ, help="whose KernelPCA usps runs with (ritz)")
-    add("--quick", action="store_true", help="small sizes, to see that scaling, planner, kernel and usps work")
+    add("--quick", action="store_true", help="small sizes, to see that scaling, planner, kernel, usps and sensing work")
     return parser.parse_args()
 
 
@@ -74,6 +75,8 @@ def main() -> None:
         kernel.run(kernel.QUICK if asked.quick else kernel.CASES, asked.only, settings, asked.out)
     elif asked.what == "usps":
         usps.run(asked.data, asked.peer, asked.quick, asked.out)
+    elif asked.what == "sensing":
+        sensing.run(asked.quick, asked.data, asked.only, settings, asked.out)
     elif asked.what == "commands":
         commands.run(asked.gigabytes, settings.repeat)
     elif asked.what == "overhead":

@@ -1,4 +1,4 @@
-"""Two pictures: the peers' times beside Ritz's, and how Ritz's time grows."""
+"""Pictures: the peers' times beside Ritz's, how Ritz's time grows, and where sparse signals begin to come back."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ MARKERS = {
     "sklearn": "P",
     "scipy": "X",  # the engines of prince
 }
+PROMISED = {"marker": "o", "ms": 10, "mec": "black", "mew": 1.8, "ls": "none"}
 GIVEN_UP = r"$\rightarrow$"  # an arrow: somewhere to the right of here
 
 
@@ -149,6 +150,50 @@ def _law(axis, name: str, curve: dict[str, Any]) -> None:
     axis.plot(sizes, curve["factor"] * sizes**exponent, color=colour, lw=1, label=label)
     for size, seconds, solver in zip(sizes, curve["seconds"], curve["solvers"], strict=True):
         axis.plot(size, seconds, "o", mec=colour, mfc="white" if solver == "randomized" else colour)
+
+
+def transition(results: dict[str, Any], path: Path) -> None:
+    """The share of signals that come back as a heat map, the curve that theory gives, and the points promised."""
+    plt = _pyplot()
+    measured, sparse = np.array(results["measured"]), np.array(results["sparse"])
+    figure, axis = plt.subplots(figsize=(8, 6), layout="constrained")
+    shares = 100 * np.array(results["shares"]).T  # s/m upwards
+    map_ = axis.pcolormesh(measured, sparse, shares, cmap="cividis", vmin=0, vmax=100, shading="nearest")
+    figure.colorbar(map_, label=f"% of {results['signals']} signals recovered in every cell", pad=0.02)
+    limits = axis.get_xlim(), axis.get_ylim()
+    axis.plot(*_donoho_tanner(), color="white", lw=4.5)
+    axis.plot(*_donoho_tanner(), color="#d95f02", lw=2.5, label="Donoho and Tanner's curve")
+    promised = [point for point in results["checked"] if point["solver"] == "fista"]
+    for point in promised:
+        _promise(axis, point)
+    axis.plot([], [], label=f"promised: share of {promised[0]['signals']} signals", **PROMISED, mfc="white")
+    axis.set(xlim=limits[0], ylim=limits[1], xticks=measured, yticks=sparse)
+    axis.set_xlabel("measurements per entry, m/N", fontsize=12)
+    axis.set_ylabel("nonzero coefficients per measurement, s/m", fontsize=12)
+    axis.set_title(
+        f"Sparse signals of length {results['length']} from Gaussian measurements: least l1 norm, by FISTA", fontsize=12
+    )
+    axis.legend(loc="upper left", fontsize=11, framealpha=1)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def _donoho_tanner() -> tuple[np.ndarray, np.ndarray]:
+    """m/N and s/m along the curve, which does not depend on N but for whole numbers."""
+    from ritz.sensing.threshold import determined
+
+    fine = 40_000
+    m = np.linspace(0.005, 0.995, 199) * fine
+    return m / fine, np.array([determined(round(each), fine) for each in m]) / m
+
+
+def _promise(axis, point: dict[str, Any]) -> None:
+    """A point with the share that was found there; filled where it is as promised."""
+    at, face = (point["measured"], point["sparse"]), "white" if point["holds"] else "none"
+    axis.plot(*at, mfc=face, **PROMISED)
+    box = {"boxstyle": "round,pad=0.25", "fc": "white", "ec": "#555555"}
+    text = f"{point['share']:.0%} (asked: {point['asked']})"
+    axis.annotate(text, at, (0, 12), textcoords="offset points", ha="center", fontsize=10, bbox=box)
 
 
 def _pyplot():

@@ -9,7 +9,9 @@ from benchmarks.cases import prepare
 from benchmarks.kernel import kernel_data, measure_kernel
 from benchmarks.measure import machine, measure
 from benchmarks.overhead import certificate_share
+from benchmarks.sensing import measure_image, measure_pursuit, sensing_image, sensing_signals
 from benchmarks.sources import dense_file, log_normalised, read_and_fit, sparse_counts
+from benchmarks.transition import recovered_shares
 from benchmarks.usps import usps_errors
 
 TASKS = {
@@ -17,6 +19,7 @@ TASKS = {
     for task in (
         *(prepare, measure, machine, certificate_share),
         *(kernel_data, measure_kernel, usps_errors),
+        *(sensing_signals, measure_pursuit, sensing_image, measure_image, recovered_shares),
         *(dense_file, log_normalised, read_and_fit, sparse_counts),
     )
 }
