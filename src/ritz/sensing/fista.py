@@ -22,7 +22,7 @@ FURTHER = (3e-5, 3e-6)  # for signals so sparse that the measurements may still 
 EVERY = 10  # iterations between two looks at the gap, which cost half an iteration
 MOST = 10_000
 GROWTH = 1 / 3  # the support of a signal that is not sparse grows faster than so a power of 1/λ
-FULL = 0.9  # columns, as a share of the measurements, that are still far enough from dependent
+FULL = 0.95  # columns, as a share of the measurements, that are still far enough from dependent
 PRUNED = 1e-12  # coefficients so much smaller than the largest are rounding
 
 
