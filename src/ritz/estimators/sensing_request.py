@@ -111,7 +111,7 @@ def complaints(certificate: RecoveryCertificate) -> list[str]:
             f"{certificate.n_measurements} measurements are hopeless for the sparsity found: "
             f"{certificate.hopeless.sum()} of {b} signals have up to {certificate.sparsity.max()} coefficients, of "
             f"{certificate.n_coefficients}, that count, and those need about {certificate.needed} random measurements; "
-            "measure more, or choose a basis in which the signals are sparser"
+            "measure more, choose a basis in which the signals are sparser, or say how much noise there is"
         )
     short = ~certificate.converged & ~certificate.hopeless
     if short.any():
