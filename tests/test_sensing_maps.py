@@ -314,4 +314,3 @@ def test_columns_of_zeros_are_like_nothing():
     A = Dictionary(as_map(np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 1.0]]), "measurement"), as_map(np.eye(3), "basis"))
     assert A.lengths[1] == np.inf
     np.testing.assert_array_equal(A.roughly_seen(np.ones((1, 2)))[:, 1], 0.0)
-    assert A.coherence.mutual == pytest.approx(2 / np.sqrt(5))
