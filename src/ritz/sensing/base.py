@@ -103,7 +103,8 @@ def pursuit_gap(A: Dictionary, codes: Array, dual: Array) -> Array:  # (b, p), (
 def lasso_gap(A: Dictionary, Y: Array, codes: Array, residuals: Array, penalties: Array) -> Array:
     """The relative duality gap of ½‖Ac − y‖² + λ‖c‖₁ at c, from its residual r = y − Ac.
 
-    θ = r, shrunk until ‖Aᵀθ‖∞ ≤ λ, gives the lower bound ⟨y, θ⟩ − ½‖θ‖²: as ½‖y‖² − ½‖y − θ‖² it would be lost in rounding where λ is small.
+    θ = r, shrunk until ‖Aᵀθ‖∞ ≤ λ, gives the lower bound ⟨y, θ⟩ − ½‖θ‖²; as
+    ½‖y‖² − ½‖y − θ‖² it would be lost in rounding where λ is small.
     """
     largest = np.abs(A.adjoint(residuals)).max(axis=1)
     theta = residuals * np.minimum(1.0, penalties / np.where(largest > 0, largest, 1.0))[:, None]
