@@ -236,6 +236,14 @@ def test_columns_that_repeat_and_columns_of_zeros(solver):
     np.testing.assert_allclose(np.abs(found.codes).sum(axis=1), np.abs(C).sum(axis=1), rtol=1e-10)
 
 
+@pytest.mark.parametrize("solver", ["omp", "fista"])
+def test_measurements_that_see_nothing(solver):
+    found, residuals = found_by(solver, np.zeros((2, 3)), np.ones((2, 2)), max_iter=50)
+    assert (found.codes == 0).all()
+    assert (residuals == 1).all()
+    assert not found.converged.any()
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_as_many_measurements_as_entries(solver):
     rng = np.random.default_rng(12)
