@@ -28,8 +28,8 @@ class Coherence:
     ----------
     measured : √N·max|⟨φ_i, ψ_j⟩| of measurements and basis vectors of length 1: between 1 and √N; the larger, the more
         measurements are needed (Candès and Wakin 2008)
-    mutual : max|⟨a_i, a_j⟩| of columns of A of length 1: whatever has fewer than ½(1 + 1/mutual) coefficients is
-        recovered by every solver (Tropp 2004)
+    mutual : max|⟨a_i, a_j⟩| of columns of A of length 1, or 1 where a column is 0: whatever has fewer than
+        ½(1 + 1/mutual) coefficients is recovered by every solver (Tropp 2004)
     exact : whether these are maxima over all pairs, or over a random sample, and the true ones at least as large
     """
 
@@ -142,8 +142,11 @@ class Dictionary(Map):
 
 
 def _largest_product(columns: Array) -> float:  # (c, m), a column of A each
-    """max|⟨a_i, a_j⟩| over different i and j, of columns of length 1."""
-    units = columns / _nonzero(np.linalg.norm(columns, axis=1))[:, None]
+    """max|⟨a_i, a_j⟩| over different i and j, of columns of length 1; 1 where nothing is seen of one of them."""
+    lengths = np.linalg.norm(columns, axis=1)
+    if not lengths.all():
+        return 1.0
+    units = columns / lengths[:, None]
     largest = 0.0
     for start in range(0, len(units), STRIP):
         products = np.abs(units[start : start + STRIP] @ units.T)

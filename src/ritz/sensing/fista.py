@@ -158,7 +158,7 @@ def lasso(
 ) -> tuple[Array, Array, Places]:
     """Codes (b, p) of min ½‖Ac − y‖² + λ‖c‖₁, their relative duality gaps and the iterations, from a start."""
     codes, gaps, spent = start.copy(), np.empty(len(Y)), np.zeros(len(Y), np.intp)
-    step = 1 / A.norm**2
+    step = 1 / (A.norm**2 or 1.0)  # nothing is seen through a matrix of zeros
     places, C, AC = np.arange(len(Y)), start, A.apply(start)
     Z, AZ, t, weights = C, AC, np.ones((len(Y), 1)), penalties[:, None]
     for count in range(int(most.max()) + 1):

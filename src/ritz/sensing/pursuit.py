@@ -29,10 +29,14 @@ class BasisPursuit:
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:
         p = A.shape[1]
         entries = A.some_columns(np.arange(p)).T
+        unit = float(np.abs(entries).max()) or 1.0  # the tolerances of HiGHS are absolute
+        entries = entries / unit
         found, dual = Found.nothing(len(Y), p), np.empty_like(Y)
         for i, y in enumerate(Y):
             threads.check()
             found.codes[i], dual[i], found.iterations[i] = _programme(entries, y, goal.max_iter)
+        found.codes[:] /= unit
+        dual /= unit
         residuals = np.linalg.norm(Y - A.apply(found.codes), axis=1)
         found.gaps[:] = pursuit_gap(A, found.codes, dual)
         found.converged[:] = (found.gaps <= goal.tol) & (residuals <= goal.tol)

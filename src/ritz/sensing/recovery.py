@@ -12,10 +12,10 @@ import scipy.fft
 
 from ritz import threads
 from ritz.linalg import Array
-from ritz.sensing.base import Found, Goal, Solver
+from ritz.sensing.base import Found, Goal, Solver, pursuit_gap
 from ritz.sensing.certificate import RecoveryCertificate
 from ritz.sensing.dictionary import Dictionary
-from ritz.sensing.support import least_squares
+from ritz.sensing.support import least_squares, signed_dual
 from ritz.sensing.threshold import determined
 
 BATCH = 1 << 17  # coefficients of a batch of signals
@@ -80,22 +80,25 @@ def recovered(A: Dictionary, Y: Array, solver: Solver, goal: Goal) -> tuple[Foun
         Z = Y[rows] / units[rows, None] / length[rows, None]
         some = solver.recover(A, Z, replace(goal.of(rows), noise=goal.noise[rows] / units[rows] / length[rows]))
         if goal.sparsity is not None:
-            some.codes[:] = _limited(A, Z, some.codes, goal.sparsity)
+            _limit(A, Z, some, goal.sparsity)
         residuals[rows] = np.linalg.norm(Z - A.apply(some.codes), axis=1)
         some.codes[:] *= (length * units)[rows, None]
         found.put(rows, some)
     return found, residuals
 
 
-def _limited(A: Dictionary, Y: Array, codes: Array, most: int) -> Array:
-    """The largest coefficients alone, fitted anew, where there are more."""
+def _limit(A: Dictionary, Y: Array, found: Found, most: int) -> None:
+    """The largest coefficients alone, fitted anew, where there are more; what was said of the others is void."""
+    codes = found.codes
     rows = np.flatnonzero(np.count_nonzero(codes, axis=1) > most)
     if not len(rows):
-        return codes
-    limited, support = codes.copy(), np.zeros((len(rows), codes.shape[1]), bool)
+        return
+    support = np.zeros((len(rows), codes.shape[1]), bool)
     np.put_along_axis(support, np.argsort(-np.abs(codes[rows]), axis=1, kind="stable")[:, :most], True, axis=1)
-    limited[rows] = least_squares(A, Y[rows], codes[rows], support)
-    return limited
+    codes[rows] = least_squares(A, Y[rows], codes[rows], support)
+    exact = rows[found.penalties[rows] == 0]
+    if len(exact):
+        found.gaps[exact] = pursuit_gap(A, codes[exact], signed_dual(A, codes[exact]))
 
 
 def _columns(found: Found, residuals: Array, shape: tuple[int, int], tol: float) -> dict[str, Array]:

@@ -36,8 +36,8 @@ class Wavelets(Map):
         self._levels = _levels(signal_shape, wavelet.rec_len)
         if not self._levels:
             raise DataError(
-                f"basis={name!r} has {wavelet.rec_len} coefficients, and signal_shape={signal_shape} is shorter; "
-                "choose a shorter wavelet, such as 'haar', or basis='dct'"
+                f"basis={name!r} has {wavelet.rec_len} coefficients, and signal_shape={signal_shape}, "
+                f"n_features={self.shape[0]}, is shorter; choose basis='dct', or a wavelet that fits ('haar' has 2)"
             )
         # The adjoint of synthesis analyses with the synthesis filters, backwards; only for orthonormal wavelets is that
         # its inverse.
