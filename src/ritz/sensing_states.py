@@ -114,9 +114,11 @@ def _check_signals(known: RecoveryCertificate) -> None:
     sizes, p = known.support_size, known.n_coefficients
     require((known.sparsity >= 0).all() and (known.sparsity <= sizes).all(), "sparsity between 0 and support_size")
     require((sizes <= p).all(), f"at most {p} coefficients in a support")
-    require(not (known.exact_recovery < 0).any(), "exact_recovery >= 0, or unknown")
-    for name in ("residual", "duality_gap", "penalty", "iterations"):
-        require((getattr(known, name) >= 0).all(), f"{name} >= 0")
+    for name in ("residual", "duality_gap", "penalty", "exact_recovery", "iterations"):
+        require(not (getattr(known, name) < 0).any(), f"{name} >= 0")
+    # Numbers that overflow leave no residual, but then nothing was reached either.
+    reached = np.stack([known.residual, known.duality_gap])[:, known.converged]
+    require(np.isfinite(reached).all(), "finite residuals and gaps of signals that converged")
     require(known.n_measurements < p or not known.hopeless.any(), "hope where measurements are as many as coefficients")
 
 
@@ -137,8 +139,8 @@ FORMS: dict[type[Any], Form] = {
     RecoveryCertificate: Form(
         dict.fromkeys(PER_SIGNAL, "b"),
         {**dict.fromkeys(COUNTS, "int64"), **dict.fromkeys(TRUTHS, "bool")},
-        infinite="duality_gap exact_recovery",
-        unknown="exact_recovery",
+        infinite="residual duality_gap exact_recovery",
+        unknown="residual duality_gap exact_recovery",
         check=_check_certificate,
     ),
     Twister: states.FORMS[Twister],
