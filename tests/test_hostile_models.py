@@ -338,6 +338,7 @@ TREES = {
     "measurement that is a certificate": ("sensing", change("measurement", to={"same": "certificate"})),
     "wavelets too long for the signals": ("cosines", change("basis", to="db20")),
     "places without signs": ("cosines", change("measurement", "signs", to=MISSING)),
+    "no parameters": ("sensing", change("parameters", to={})),
     "no measurements asked": ("sensing", change("parameters", "n_measurements", to=0)),
     "more measurements than entries asked": ("sensing", change("parameters", "n_measurements", to=5)),
     "number of measurements is text": ("sensing", change("parameters", "n_measurements", to="many")),

@@ -91,6 +91,9 @@ def _parameters(given: dict[str, Any], kind: Kind, decoder: Decoder) -> dict[str
     unknown = sorted(given.keys() - known.keys())
     if unknown:
         raise DataError(f"expected parameters of {kind.model.__name__}, found {brief(unknown[0])!r}")
+    absent = [name for name, known_as in known.items() if known_as.default is known_as.empty and name not in given]
+    if absent:
+        raise DataError(f"expected the parameter {absent[0]}, found nothing")
     return {
         name: _parameter(name, decoder.decoded(node, kind.parameter, f"parameters.{name}"))
         for name, node in given.items()
