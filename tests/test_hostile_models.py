@@ -495,6 +495,7 @@ TENSORS = {
     "sparsity beyond the support": ("sensing", "certificate.sparsity", put(5)),
     "sparsity negative": ("sensing", "certificate.sparsity", put(-1)),
     "sparsity in fractions": ("sensing", "certificate.sparsity", lambda s: s.astype(np.float64)),
+    "explained without hope": ("sensing", "certificate.explained", np.ones_like),
     "one signal less": ("sensing", "certificate.converged", lambda c: c[1:]),
     "convergence as numbers": ("sensing", "certificate.converged", lambda c: c.astype(np.int64)),
     "truth that is 2": ("sensing", "certificate.hopeless", lambda h: np.full(len(h), 2, np.uint8).view(bool)),

@@ -14,16 +14,11 @@ from ritz.files.container import DTYPES
 from ritz.files.decoding import Form
 from ritz.rows.base import Block
 from ritz.sensing import SOLVERS
-from ritz.sensing.certificate import RecoveryCertificate
+from ritz.sensing.certificate import RecoveryCertificate, of_nothing
 from ritz.sensing.dictionary import Coherence
 from ritz.spectrum import check_tol
 from ritz.states import Twister, require
 
-PER_SIGNAL = (
-    *("support_size", "sparsity", "residual", "duality_gap", "penalty"),
-    *("exact_recovery", "converged", "hopeless", "iterations"),
-)
-COUNTS, TRUTHS = ("support_size", "sparsity", "iterations"), ("converged", "hopeless")
 SLACK = 1 + 1e-6  # on a bound that rounding may pass
 
 
@@ -120,6 +115,7 @@ def _check_signals(known: RecoveryCertificate) -> None:
     reached = np.stack([known.residual, known.duality_gap])[:, known.converged]
     require(np.isfinite(reached).all(), "finite residuals and gaps of signals that converged")
     require(known.n_measurements < p or not known.hopeless.any(), "hope where measurements are as many as coefficients")
+    require(not (known.hopeless & known.explained).any(), "hope where measurements are explained")
 
 
 def check_together(certificate: RecoveryCertificate, n: int, shape: tuple[int, int]) -> None:
@@ -131,14 +127,20 @@ def check_together(certificate: RecoveryCertificate, n: int, shape: tuple[int, i
     require(certificate.coherence <= SLACK * np.sqrt(n), f"coherence of at most the root of {n}")
 
 
-NUMBERS = " ".join(dtype.name for dtype in DTYPES.values())
+def _per_signal() -> dict[str, str]:
+    """What a certificate has for every signal, and in which dtype: all of its arrays."""
+    blank = of_nothing("omp", 0.0, 0.0, (1, 1), Coherence(1.0, 1.0, exact=True))
+    return {name: part.dtype.name for name, part in vars(blank).items() if isinstance(part, np.ndarray)}
+
+
+NUMBERS, PER_SIGNAL = " ".join(dtype.name for dtype in DTYPES.values()), _per_signal()
 FORMS: dict[type[Any], Form] = {
     SensingState: Form(check=_check_sensing),
     MatrixState: Form({"entries": "m n"}, {"entries": NUMBERS}, sparse="entries", check=_check_matrix),
     CosinesState: Form({"kept": "m", "signs": "n"}, {"kept": "int64", "signs": "int8"}, check=_check_cosines),
     RecoveryCertificate: Form(
         dict.fromkeys(PER_SIGNAL, "b"),
-        {**dict.fromkeys(COUNTS, "int64"), **dict.fromkeys(TRUTHS, "bool")},
+        PER_SIGNAL,
         infinite="residual duality_gap exact_recovery",
         unknown="residual duality_gap exact_recovery",
         check=_check_certificate,
