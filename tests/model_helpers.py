@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from ritz.sensing.maps import Map
+
 
 def differences(a, b, at="model") -> list[str]:
     """The paths at which two values differ, in type, dtype, shape or any bit of a number."""
@@ -27,6 +29,9 @@ def differences(a, b, at="model") -> list[str]:
         return _all(at, {"state": (a.get_state(), b.get_state())})
     if isinstance(b, float) and isinstance(a, float | int) and not isinstance(a, bool):
         return [] if a == b or (np.isnan(a) and np.isnan(b)) else [at]
+    if isinstance(a, Map) and type(a) is type(b):
+        ways = {"apply": a.shape[1], "adjoint": a.shape[0]}
+        return _all(at, {way: tuple(getattr(part, way)(np.eye(size)) for part in (a, b)) for way, size in ways.items()})
     if type(a) is not type(b):
         return [f"{at}: {type(a)} is not {type(b)}"]
     if isinstance(a, dict):
@@ -76,7 +81,7 @@ def with_tree(path, change) -> None:
 def with_tensor(path, name, change) -> None:
     """Change the numbers of a tensor in a file, its dtype or its shape, and sign it again."""
     header, _, body = opened(path)
-    kinds = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1"}
+    kinds = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "u1", "I8": "i1", "BOOL": "b1"}
     arrays = {}
     for key, entry in header.items():
         if key != "__metadata__":

@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 
 from helpers import one_thread
 from model_helpers import model_differences, opened, signed, with_tensor, with_tree
-from ritz import PCA, KernelPCA, load, solvers
+from ritz import PCA, CompressedSensing, KernelPCA, load, solvers
 from ritz.errors import DataError
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")]
@@ -22,6 +22,13 @@ assert one_thread  # a fixture
 RNG = np.random.default_rng(0)
 X = 3 + RNG.standard_normal((20, 4)) * [4.0, 3.0, 2.0, 1.0]
 WIDE = RNG.standard_normal((300, 400)) * np.geomspace(10, 0.01, 400)
+
+
+def recovered(model):
+    """A model of compressed sensing that has recovered something."""
+    model.fit(X).inverse_transform(model.transform(X))
+    return model
+
 
 MODELS = {
     "pca": lambda: PCA(2, scale=True).fit(X),
@@ -33,6 +40,13 @@ MODELS = {
     "rbf": lambda: KernelPCA(2, kernel="rbf", gamma=0.1, fit_inverse_transform=True).fit(X),
     "sparse": lambda: KernelPCA(2, kernel="poly").fit(sp.csr_array(np.where(np.abs(X) > 3, X, 0.0))),
     "precomputed": lambda: KernelPCA(2, kernel="precomputed").fit(X @ X.T),
+    "sensing": lambda: recovered(CompressedSensing(3, random_state=7)),
+    "cosines": lambda: recovered(
+        CompressedSensing(3, measurement="subsampled-dct", basis="haar", signal_shape=(2, 2), solver="fista")
+    ),
+    "own matrices": lambda: recovered(
+        CompressedSensing(2, measurement=sp.csr_array(X[:2]), basis=np.eye(4), random_state=np.random.RandomState(0))
+    ),
 }
 
 
@@ -311,6 +325,50 @@ TREES = {
     "sparse of three dimensions": ("sparse", change("rows", "shape", to=[20, 4, 1])),
     "sparse without indices": ("sparse", change("rows", "indices", to=MISSING)),
     "sparse with indices for numbers": ("sparse", change("rows", "indices", "tensor", to="rows.indptr")),
+    "signals of another length": ("sensing", change("signal_shape", to=[5])),
+    "signals of no length": ("sensing", change("signal_shape", to=[])),
+    "signals in three dimensions": ("sensing", change("signal_shape", to=[2, 2, 1])),
+    "signals of negative sizes": ("sensing", change("signal_shape", to=[-2, -2])),
+    "names of other signals": ("sensing", change("columns", to=["a"])),
+    "basis of no such name": ("sensing", change("basis", to="magic")),
+    "basis of a wavelet that is not discrete": ("sensing", change("basis", to="mexh")),
+    "basis that is nowhere": ("sensing", change("basis", to=None)),
+    "measurement that is nowhere": ("sensing", change("measurement", to=None)),
+    "measurement by name": ("sensing", change("measurement", to="gaussian")),
+    "measurement that is a certificate": ("sensing", change("measurement", to={"same": "certificate"})),
+    "wavelets too long for the signals": ("cosines", change("basis", to="db20")),
+    "places without signs": ("cosines", change("measurement", "signs", to=MISSING)),
+    "no parameters": ("sensing", change("parameters", to={})),
+    "no measurements asked": ("sensing", change("parameters", "n_measurements", to=0)),
+    "more measurements than entries asked": ("sensing", change("parameters", "n_measurements", to=5)),
+    "number of measurements is text": ("sensing", change("parameters", "n_measurements", to="many")),
+    "measurement parameter": ("sensing", change("parameters", "measurement", to="magic")),
+    "measurement parameter that is none": ("sensing", change("parameters", "measurement", to=None)),
+    "basis parameter": ("sensing", change("parameters", "basis", to="magic")),
+    "shape parameter": ("sensing", change("parameters", "signal_shape", to=[3])),
+    "sensing solver": ("sensing", change("parameters", "solver", to="krylov")),
+    "sensing tol": ("sensing", change("parameters", "tol", to=1.0)),
+    "sparsity 0": ("sensing", change("parameters", "sparsity", to=0)),
+    "negative noise": ("sensing", change("parameters", "noise", to=-1.0)),
+    "negative iterations": ("sensing", change("parameters", "max_iter", to=-1)),
+    "seed in text": ("sensing", change("parameters", "random_state", to="seven")),
+    "a solver object of PCA": ("sensing", change("parameters", "solver", to={"kind": "Power"})),
+    "fewer measurements than rows of a matrix": ("own matrices", change("parameters", "n_measurements", to=1)),
+    "a matrix of another class": ("own matrices", change("parameters", "measurement", "kind", to="CosinesState")),
+    "a matrix of another shape": ("own matrices", change("parameters", "measurement", "entries", "shape", to=[2, 5])),
+    "certificate of another solver": ("sensing", change("certificate", "solver", to="magic")),
+    "certificate of another tol": ("sensing", change("certificate", "tol", to=2.0)),
+    "certificate of negative noise": ("sensing", change("certificate", "noise", to=-1.0)),
+    "certificate of other measurements": ("sensing", change("certificate", "n_measurements", to=2)),
+    "certificate of other coefficients": ("sensing", change("certificate", "n_coefficients", to=7)),
+    "coherence below 0": ("sensing", change("certificate", "coherence", to=-1.0)),
+    "coherence above the root of n": ("sensing", change("certificate", "coherence", to=2.1)),
+    "coherence NaN": ("sensing", change("certificate", "coherence", to="nan")),
+    "columns more than alike": ("sensing", change("certificate", "mutual_coherence", to=1.5)),
+    "a guarantee without a reason": ("sensing", change("certificate", "guaranteed", to=3)),
+    "a guarantee from a sample": ("sensing", change("certificate", "coherence_exact", to=False)),
+    "exact by a number": ("sensing", change("certificate", "coherence_exact", to=1)),
+    "certificate of a fit": ("sensing", change("certificate", "kind", to="Certificate")),
 }
 
 
@@ -405,6 +463,42 @@ TENSORS = {
     "sparse places below 0": ("sparse", "rows.indices", put(-1)),
     "sparse rows that run backwards": ("sparse", "rows.indptr", put(10**6, 3)),
     "sparse points beyond": ("sparse", "embedding.points.Z.indices", put(99)),
+    "measurement NaN": ("sensing", "measurement.entries", put(np.nan)),
+    "measurement transposed": ("sensing", "measurement.entries", lambda A: A.T),
+    "measurement flattened": ("sensing", "measurement.entries", np.ravel),
+    "measurement of fewer rows": ("sensing", "measurement.entries", lambda A: A[:2]),
+    "measurement of no rows": ("sensing", "measurement.entries", lambda A: A[:0]),
+    "measurement of more rows than columns": ("sensing", "measurement.entries", lambda A: np.vstack([A, A])),
+    "places descending": ("cosines", "measurement.kept", lambda kept: kept[::-1].copy()),
+    "places twice": ("cosines", "measurement.kept", lambda kept: kept[[0, 0, 1]]),
+    "places below 0": ("cosines", "measurement.kept", put(-1)),
+    "places beyond": ("cosines", "measurement.kept", put(4, 2)),
+    "places as fractions": ("cosines", "measurement.kept", lambda kept: kept.astype(np.float64)),
+    "no places": ("cosines", "measurement.kept", lambda kept: kept[:0]),
+    "more places": ("cosines", "measurement.kept", lambda kept: np.arange(4)),
+    "sign 0": ("cosines", "measurement.signs", put(0)),
+    "sign 2": ("cosines", "measurement.signs", put(2)),
+    "signs of another length": ("cosines", "measurement.signs", lambda signs: signs[:3]),
+    "signs as fractions": ("cosines", "measurement.signs", lambda signs: signs.astype(np.float64)),
+    "own measurement NaN": ("own matrices", "parameters.measurement.entries.data", put(np.nan)),
+    "own measurement beyond": ("own matrices", "parameters.measurement.entries.indices", put(9)),
+    "own basis of other rows": ("own matrices", "parameters.basis.entries", lambda B: B[:3]),
+    "own basis infinite": ("own matrices", "parameters.basis.entries", put(np.inf)),
+    "own basis of more columns": ("own matrices", "parameters.basis.entries", lambda B: np.hstack([B, B])),
+    "residual negative": ("sensing", "certificate.residual", put(-1.0)),
+    "residual NaN": ("sensing", "certificate.residual", put(np.nan)),
+    "gap negative": ("sensing", "certificate.duality_gap", put(-1.0)),
+    "penalty negative": ("cosines", "certificate.penalty", put(-1.0)),
+    "exact recovery negative": ("sensing", "certificate.exact_recovery", put(-1.0)),
+    "iterations below 0": ("sensing", "certificate.iterations", put(-1)),
+    "support beyond the coefficients": ("sensing", "certificate.support_size", put(5)),
+    "sparsity beyond the support": ("sensing", "certificate.sparsity", put(5)),
+    "sparsity negative": ("sensing", "certificate.sparsity", put(-1)),
+    "sparsity in fractions": ("sensing", "certificate.sparsity", lambda s: s.astype(np.float64)),
+    "explained without hope": ("sensing", "certificate.explained", np.ones_like),
+    "one signal less": ("sensing", "certificate.converged", lambda c: c[1:]),
+    "convergence as numbers": ("sensing", "certificate.converged", lambda c: c.astype(np.int64)),
+    "truth that is 2": ("sensing", "certificate.hopeless", lambda h: np.full(len(h), 2, np.uint8).view(bool)),
 }
 
 
@@ -495,7 +589,7 @@ def test_anything_anywhere_is_refused_or_harmless(written, name, at, node):
     repr(model)
     if hasattr(model, "certificate_"):
         str(model.certificate_)
-        str(model.plan_)
+        str(getattr(model, "plan_", ""))
         with np.errstate(all="ignore"):
             assert len(model.transform(rows)) == len(rows)
 

@@ -79,8 +79,13 @@ def require(holds: object, what: str) -> None:
 
 
 def check_results(dtype: str, output: str | None, n_features: int, columns: tuple[str, ...] | None) -> None:
-    """What all models have."""
+    """What models that learn have."""
     require(dtype in RESULTS.split(), f"dtype in {RESULTS!r}")
+    check_columns(output, n_features, columns)
+
+
+def check_columns(output: str | None, n_features: int, columns: tuple[str, ...] | None) -> None:
+    """What all models have."""
     require(output in (None, "default", "pandas", "polars"), "output is 'default', 'pandas' or 'polars'")
     require(n_features >= 1, "n_features >= 1")
     require(columns is None or len(columns) == n_features, f"a name for each of {n_features} columns")

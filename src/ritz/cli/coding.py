@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ritz.cli.failures import USAGE, Failure
+from ritz.cli.failures import INACCURATE, OK, USAGE, Failure
 from ritz.cli.inputs import Input, Reading, chosen, located, without_gaps
 from ritz.cli.notes import Notes, notes_of
-from ritz.cli.outputs import PIPE, check_destination, scores_of, send
+from ritz.cli.outputs import PIPE, check_destination, measures, score_names, scores_of, send
 from ritz.cli.screen import Screen
 from ritz.errors import DataError
 from ritz.estimators.loading import load
@@ -50,7 +50,7 @@ def encode(
     if found.carried and not beside:
         screen.warn(f"{', '.join(map(str, found.carried))} not written: .npy holds nothing but numbers")
     _say(screen, where, out, found.rows.shape[0], results.names)
-    return 0
+    return OK
 
 
 def for_model(pca: Any, path: Path, name: str, label: str | None, missing: str | None, transpose: bool | None) -> Input:
@@ -89,31 +89,36 @@ def _complete(rows: Rows, missing: str, pca: Any, notes: Notes) -> Rows:
 def decode(screen: Screen, model: str, scores: str, out: str | None, to: str | None, force: bool) -> int:
     """Rows from scores."""
     _check_speech(screen, out)
-    pca = load(model)
+    pca: Any = load(model)
     known = getattr(pca, "feature_names_in_", None)
     names = tuple(map(str, known)) if known is not None else tuple(f"x{j}" for j in range(pca.n_features_in_))
     with Progress(screen.quiet) as progress, located(scores) as path, screen.hearing():
         check_destination(out, to, [path, Path(model)], force)
         raw = opened(path)
-        rows, others = _components(raw, len(pca.certificate_.values), path.name)
+        rows, others = _components(raw, score_names(pca), path.name)
         others = [] if out is not None and out.endswith(".npy") else others
         beside = {str(key): numbers_in_words(values) for key, values in raw.written(others).items()}
         blocks = pca.rebuilt(rows.watched(Watch(progress)))
         where = send(Results(blocks, rows.shape[0], names, rows.result_dtype, beside), out, to)
-    _say(screen, where, out, rows.shape[0], names)
-    return 0
+    code = OK
+    if measures(pca):  # what was recovered has a certificate of its own
+        screen.tell(visible(pca.certificate_.verdict))
+        code = OK if pca.certificate_.satisfied else INACCURATE
+    _say(screen, where, out, rows.shape[0], names, code)
+    return code
 
 
-def _components(raw: Rows, k: int, name: str) -> tuple[Rows, list[Any]]:
+def _components(raw: Rows, names: tuple[str, ...], name: str) -> tuple[Rows, list[Any]]:
     """The columns PC1, PC2, …, and the others; where none is called so, all columns of numbers."""
-    wanted = [f"PC{i + 1}" for i in range(k)]
+    wanted = list(names)
     there = dict.fromkeys(raw.keys or (*(raw.names or ()), *raw.left_out))
     if any(column in there for column in wanted):
         order_of(list(there), wanted, name)
         missing = set(there) - set(wanted)
         return choose(raw, wanted, [], "error"), [key for key in there if key in missing]
-    if raw.shape[1] != k:
-        raise DataError(f"{name} has {raw.shape[1]} columns of numbers, but the model has {k} components")
+    if raw.shape[1] != len(wanted):
+        what = "components" if wanted[0].startswith("PC") else "measurements"
+        raise DataError(f"{name} has {raw.shape[1]} columns of numbers, but the model has {len(wanted)} {what}")
     return raw, []
 
 
@@ -122,11 +127,11 @@ def _check_speech(screen: Screen, out: str | None) -> None:
         raise Failure("--json needs -o: standard output holds either the data or what is said about it", USAGE)
 
 
-def _say(screen: Screen, where: str, out: str | None, n: int, names: tuple[str, ...]) -> None:
+def _say(screen: Screen, where: str, out: str | None, n: int, names: tuple[str, ...], code: int = OK) -> None:
     """Where they went; not among the data that goes to standard output."""
     text = f"{n} row{'s' * (n != 1)}, {names[0]}{f' to {names[-1]}' * (len(names) > 1)},"
     if out in (None, PIPE):
         screen.tell(f"{visible(text)} to {where}")
         return
     screen.say(f"{visible(text)} written to {visible(where)}")
-    screen.emit(file=where, rows=n, columns=list(names), warnings=screen.warned, exit_code=0)
+    screen.emit(file=where, rows=n, columns=list(names), warnings=screen.warned, exit_code=code)

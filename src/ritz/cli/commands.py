@@ -143,7 +143,7 @@ def transform(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> i
     Columns are found by the names that the model knows: their order does not matter, others are ignored, and
     missing ones are an error that lists them. Numbers are streamed, so FILE may be larger than memory;
     identifiers and labels are held there. Without -o the scores go to standard output: as Arrow into a pipe,
-    as CSV on a terminal.
+    as CSV on a terminal. A CompressedSensing model measures: y1, y2, … stand in the place of scores.
 
     \b
     Examples:
@@ -168,6 +168,8 @@ def inverse(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int
 
     SCORES is what `ritz fit` or `ritz transform` wrote: the columns PC1, PC2, … are used, whatever stands
     beside them is carried along. The rows are the nearest ones in the subspace, in the units of the data.
+    A CompressedSensing model recovers sparse signals from measurements y1, y2, …; exit code 4 says that some
+    were not recovered as asked.
 
     \b
     Examples:

@@ -71,7 +71,7 @@ def _is_demo(model: Path) -> bool:
 
     try:
         return notes_of(load(model)).demo is not None
-    except (OSError, ValueError):
+    except (OSError, ValueError, ImportError):  # a model of wavelets needs PyWavelets, and is none of a demo
         return False
 
 

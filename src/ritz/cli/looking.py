@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ritz.cli.inputs import APART, Input, Reading, bytes_of, chosen, default_count, located, say_what_it_is
+from ritz.cli.outputs import measures
 from ritz.cli.screen import Screen, typed
 from ritz.harmless import visible
 from ritz.memory import format_bytes
@@ -127,23 +128,30 @@ def _look_at_model(path: Path, screen: Screen) -> int:
     from ritz.estimators.cells import plain
     from ritz.estimators.loading import load
 
-    model = load(path)
+    model: Any = load(path)
     names = getattr(model, "feature_names_in_", None)
     screen.say(f"{visible(path.name)}: a model of {model.n_features_in_} columns", "bold")
     shown = re.sub(r"\s+", " ", repr(model))
     screen.say(f"  {visible(shown)}")
-    for line in str(model.plan_).splitlines():
+    for line in str(getattr(model, "plan_", "")).splitlines():
         screen.say(f"  {visible(line)}")
     screen.say(f"\n{model.certificate_}")
+    size = {"measurements": model.n_measurements_} if measures(model) else {"variances": model.certificate_.values}
     screen.emit(
         input=path.name,
         model=type(model).__name__,
         columns=model.n_features_in_,
         names=None if names is None else list(names),
-        parameters=model.get_params(),
-        variances=model.certificate_.values,
+        parameters={key: _in_words(value) for key, value in model.get_params().items()},
+        **size,
         certificate=plain(model.certificate_),
         notes=model.notes_,
         exit_code=0,
     )
     return 0
+
+
+def _in_words(value: Any) -> Any:
+    """A parameter, or the size of one that is a matrix."""
+    shape: tuple[int, ...] = getattr(value, "shape", ())
+    return f"a matrix of {shape[0]} by {shape[1]} numbers" if len(shape) == 2 else value

@@ -19,6 +19,8 @@ from ritz.cli.screen import Screen
 from ritz.comparison import compare
 from ritz.errors import DataError
 from ritz.estimators import PCA, merge
+from ritz.estimators.compressed_sensing import CompressedSensing
+from ritz.estimators.kernel_pca import KernelPCA
 from ritz.estimators.loading import load
 from ritz.harmless import visible
 from ritz.passes import Watch
@@ -46,7 +48,7 @@ def write_report(
         may_write(path, [Path(model), *([] if file in (None, PIPE) else [Path(str(file))])], force)
     elif screen.as_json or opens:
         raise Failure("--json and --open need a file for the page; give one with -o", USAGE)
-    pca = load(model)
+    pca = _of_components(model)
     image, about = image or notes_of(pca).image, Path(model).absolute().parent.name
     given: dict[str, Any] = {}
     if file is not None:
@@ -67,6 +69,17 @@ def write_report(
     if opens:
         show(path)
     return OK
+
+
+def _of_components(path: str) -> PCA | KernelPCA:
+    """A model that has components, which is what the commands here are about."""
+    model = load(path)
+    if isinstance(model, CompressedSensing):
+        raise DataError(
+            f"{path!r} is a CompressedSensing model, which has no components; ritz info shows it, ritz transform "
+            "measures and ritz inverse recovers"
+        )
+    return model
 
 
 def merge_models(screen: Screen, parts: tuple[str, ...], out: str, force: bool) -> int:
@@ -102,7 +115,7 @@ def merge_models(screen: Screen, parts: tuple[str, ...], out: str, force: bool) 
 
 def compare_models(screen: Screen, a: str, b: str) -> int:
     """Principal angles."""
-    first, second = load(a), load(b)
+    first, second = _of_components(a), _of_components(b)
     if not all(hasattr(model, "subspace_") for model in (first, second)):
         raise DataError("only PCA models have subspaces of the columns to compare; one of these is a kernel model")
     angles = np.degrees(compare(first, second))
@@ -130,7 +143,7 @@ def export_model(screen: Screen, model: str, out: str, force: bool) -> int:
     if path.suffix.lower() != ".onnx":
         raise Failure(f"{out!r} does not end in .onnx, the only format that models are exported to", USAGE)
     may_write(path, [Path(model)], force)
-    export_onnx(load(model), path)
+    export_onnx(_of_components(model), path)
     screen.say(f"model written to {visible(path)}")
     screen.emit(file=str(path), exit_code=OK)
     return OK

@@ -16,6 +16,7 @@ from ritz.certificate import Certificate
 from ritz.errors import DataError
 from ritz.linalg import Array
 from ritz.rows.anndata import is_anndata
+from ritz.sensing.certificate import RecoveryCertificate
 
 
 def check(X: Any) -> None:
@@ -44,10 +45,12 @@ def note(pca: Any, X: Any, scores: Array | None = None) -> None:
     X.uns["pca"] = summary
 
 
-def plain(certificate: Certificate) -> dict[str, Any]:
+def plain(certificate: Certificate | RecoveryCertificate) -> dict[str, Any]:
     """A certificate as arrays, numbers and text; what is None is left out, since not every file can say that."""
     parts = {field.name: getattr(certificate, field.name) for field in fields(certificate)}
-    parts |= {"groups": np.array(certificate.groups), "verdict": certificate.verdict}
+    parts["verdict"] = certificate.verdict
+    if isinstance(certificate, Certificate):
+        parts["groups"] = np.array(certificate.groups)
     return {name: _plain(value) for name, value in parts.items() if value is not None}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,8 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ritz.errors import AccuracyWarning, DataError
 from ritz.estimators.columns import Columns
+from ritz.estimators.saving import Saving
 from ritz.estimators.seeds import seed
 from ritz.estimators.sensing_request import asked_of, check_solver, complaints
+from ritz.estimators.sensing_saving import kept_parameters, sensing_state
+from ritz.files.decoding import Form
 from ritz.linalg import Array
 from ritz.progress import Progress
 from ritz.rows import Rows, as_rows
@@ -29,6 +32,7 @@ from ritz.sensing.certificate import RecoveryCertificate, of_nothing
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.measurements import chosen_measurement
 from ritz.sensing.recovery import by_all_cores, certified, parts
+from ritz.sensing_states import FORMS, SensingState
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +44,7 @@ class Recovery:
     certificate: RecoveryCertificate
 
 
-class CompressedSensing(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Few random measurements y = Φx of signals x = Ψc that are sparse in a known basis, and the way back.
 
     `transform` measures, `inverse_transform` recovers. There is nothing to learn from the rows of a fit but how long
@@ -145,6 +149,7 @@ class CompressedSensing(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.n_measurements_, self.signal_shape_ = asked.n_measurements, asked.signal_shape
         self.measurement_, self.basis_, self._dictionary = measurement, basis, dictionary
         self.certificate_, self.n_iter_ = blank, 1
+        self.__dict__.pop("notes_", None)  # they were about another fit
         return self
 
     def transform(self, X: Any) -> Any:
@@ -153,12 +158,21 @@ class CompressedSensing(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
         check_finite(rows)
         return _mapped(rows, self.measurement_.apply, rows.result_dtype)
 
+    def codes(self, rows: Rows) -> Generator[Array, None, None]:
+        """Measurements of rows whose columns are the model's, block by block."""
+        check_finite(rows)
+        return rows.each(_of_block(self.measurement_.apply, rows.result_dtype))
+
     def inverse_transform(self, X: Any) -> Any:
         """Signals from measurements: x = Ψc with a sparse c that explains them. `certificate_` then speaks of these."""
         Y, dtype = self._measured(X)
         signals, certificate = self._found(Y, lambda codes: self.basis_.apply(codes).astype(dtype, copy=False))
         self.certificate_, self.n_iter_ = certificate, int(certificate.iterations.max())
         return signals
+
+    def rebuilt(self, measured: Rows) -> Generator[Array, None, None]:
+        """The same as a single block."""
+        yield self.inverse_transform(measured)
 
     def recover(self, X: Any) -> Recovery:
         """Coefficients, signals and certificate behind measurements; the model stays as it is."""
@@ -225,6 +239,12 @@ class CompressedSensing(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _n_features_out(self) -> int:
         return self.n_measurements_
 
+    def _made_of(self) -> tuple[SensingState, dict[type[Any], Form]]:
+        return sensing_state(self), FORMS
+
+    def _given(self) -> dict[str, Any]:
+        return kept_parameters(self)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -234,9 +254,14 @@ class CompressedSensing(Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
 def _mapped(rows: Rows, f: Callable[[Array], Array], dtype: Any) -> Array:
     """f of all rows, in float64, then in that type."""
+    with by_all_cores():
+        return np.array(rows.map(_of_block(f, dtype)), copy=None)
+
+
+def _of_block(f: Callable[[Array], Array], dtype: Any) -> Callable[[Block], Array]:
+    """The same of a block."""
 
     def mapped(block: Block) -> Array:
         return np.asarray(f(dense(block).astype(np.float64, copy=False)), dtype=dtype)
 
-    with by_all_cores():
-        return np.array(rows.map(mapped), copy=None)
+    return mapped

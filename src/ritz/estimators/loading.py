@@ -4,27 +4,48 @@ from __future__ import annotations
 
 import inspect
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
+from ritz import kernel_states, sensing_states, states
 from ritz.errors import DataError
+from ritz.estimators.compressed_sensing import CompressedSensing
 from ritz.estimators.fitted import of_subspace
 from ritz.estimators.kernel_fitted import way_back
 from ritz.estimators.kernel_pca import KernelPCA
 from ritz.estimators.kernel_request import chosen_kernel, requested
 from ritz.estimators.pca import PCA
+from ritz.estimators.sensing_saving import check_parameters, restored
 from ritz.files.container import Stored, brief, parsed, read
-from ritz.files.decoding import Decoder
-from ritz.kernel_states import FORMS, KernelState
-from ritz.states import Parameter, PCAState, Twister
+from ritz.files.decoding import Decoder, Form
+from ritz.kernel_states import KernelState
+from ritz.sensing_states import MatrixState, SensingState
+from ritz.states import PCAState, Twister
 
 LONGEST = 300  # letters of a message about what is in a file
-STATES: dict[str, tuple[type[Any], type[Any]]] = {"PCA": (PCA, PCAState), "KernelPCA": (KernelPCA, KernelState)}
+Model = PCA | KernelPCA | CompressedSensing
+State = PCAState | KernelState | SensingState
 
 
-def load(path: str | PathLike[str]) -> PCA | KernelPCA:
+class Kind(NamedTuple):
+    """A model, its state, what may appear in it, and what its parameters may be."""
+
+    model: type[Any]
+    state: type[Any]
+    forms: dict[type[Any], Form]
+    parameter: Any
+
+
+KINDS = {
+    "PCA": Kind(PCA, PCAState, states.FORMS, states.Parameter),
+    "KernelPCA": Kind(KernelPCA, KernelState, kernel_states.FORMS, states.Parameter),
+    "CompressedSensing": Kind(CompressedSensing, SensingState, sensing_states.FORMS, sensing_states.Parameter),
+}
+
+
+def load(path: str | PathLike[str]) -> Model:
     """The model that `save` wrote into a file. It transforms to the last bit as it did before.
 
     Nothing in the file is run, and everything is checked: a file that is damaged, or made to deceive, is an error.
@@ -47,31 +68,35 @@ def load(path: str | PathLike[str]) -> PCA | KernelPCA:
         raise DataError(f"cannot load {str(path)!r}: {brief(error, LONGEST)}") from None
 
 
-def _model(stored: Stored) -> PCA | KernelPCA:
-    if stored.kind not in STATES:
-        raise DataError(f"expected a model of kind {' or '.join(STATES)}, found {brief(stored.kind)!r}")
-    kind, form = STATES[stored.kind]
-    decoder, tree = Decoder(FORMS, stored.tensors), stored.tree
+def _model(stored: Stored) -> Model:
+    if stored.kind not in KINDS:
+        raise DataError(f"expected a model of kind {' or '.join(KINDS)}, found {brief(stored.kind)!r}")
+    kind = KINDS[stored.kind]
+    decoder, tree = Decoder(kind.forms, stored.tensors), stored.tree
     if not isinstance(tree, dict):
         raise DataError(f"expected a table in the metadata model, found {brief(tree)}")
     notes, given = tree.pop("notes", {}), tree.pop("parameters", {})
     if not isinstance(notes, dict) or not isinstance(given, dict):
         raise DataError("expected tables of notes and parameters, found something else")
-    model = kind(**_parameters(given, kind, decoder))
-    state = decoder.decoded(tree, form)
+    model: Model = kind.model(**_parameters(given, kind, decoder))
+    state = decoder.decoded(tree, kind.state)
     decoder.check_all_used()
     _restore(model, state)
     model.notes_ = notes
     return model
 
 
-def _parameters(given: dict[str, Any], kind: type[Any], decoder: Decoder) -> dict[str, Any]:
-    known = inspect.signature(kind).parameters
+def _parameters(given: dict[str, Any], kind: Kind, decoder: Decoder) -> dict[str, Any]:
+    known = inspect.signature(kind.model).parameters
     unknown = sorted(given.keys() - known.keys())
     if unknown:
-        raise DataError(f"expected parameters of {kind.__name__}, found {brief(unknown[0])!r}")
+        raise DataError(f"expected parameters of {kind.model.__name__}, found {brief(unknown[0])!r}")
+    absent = [name for name, known_as in known.items() if known_as.default is known_as.empty and name not in given]
+    if absent:
+        raise DataError(f"expected the parameter {absent[0]}, found nothing")
     return {
-        name: _parameter(name, decoder.decoded(node, Parameter, f"parameters.{name}")) for name, node in given.items()
+        name: _parameter(name, decoder.decoded(node, kind.parameter, f"parameters.{name}"))
+        for name, node in given.items()
     }
 
 
@@ -80,15 +105,17 @@ def _parameter(name: str, value: Any) -> Any:
         generator = np.random.RandomState()
         generator.set_state(("MT19937", value.key, value.position, value.has_gauss, value.gauss))
         return generator
+    if isinstance(value, MatrixState):
+        return value.entries
     if name == "kernel_params" and isinstance(value, str):
         return parsed(value, "kernel_params")
     return value
 
 
-def _restore(model: Any, state: PCAState | KernelState) -> None:
+def _restore(model: Any, state: State) -> None:
     """Everything a fit would have left on the model."""
     try:
-        _check_parameters(clone(model), state)  # a copy, because that draws from random_state
+        _check_parameters(model, state)
     except ValueError as error:
         raise DataError(f"expected parameters that {type(model).__name__} takes, found that {error}") from None
     model.n_features_in_ = state.n_features
@@ -96,16 +123,29 @@ def _restore(model: Any, state: PCAState | KernelState) -> None:
         model.feature_names_in_ = np.array(state.columns, dtype=object)
     if state.output is not None:
         model.set_output(transform=state.output)
-    model.__dict__.update(_pca(state) if isinstance(state, PCAState) else _kernel_pca(state))
+    model.__dict__.update(_learned(model, state))
 
 
-def _check_parameters(model: Any, state: PCAState | KernelState) -> None:
-    """By the rules of a fit."""
-    if isinstance(state, PCAState):
-        model._request()
+def _check_parameters(model: Any, state: State) -> None:
+    """By the rules of a fit; on a copy, where that draws from random_state."""
+    if isinstance(state, SensingState):
+        check_parameters(model, state.n_features)
+    elif isinstance(state, PCAState):
+        clone(model)._request()
     else:
-        requested(model, len(state.eigenvectors))
+        requested(clone(model), len(state.eigenvectors))
         chosen_kernel(model, state.gamma)
+
+
+def _learned(model: Any, state: State) -> dict[str, Any]:
+    if isinstance(state, PCAState):
+        return _pca(state)
+    if isinstance(state, KernelState):
+        return _kernel_pca(state)
+    try:
+        return restored(model, state)
+    except ValueError as error:
+        raise DataError(f"expected parts that fit together, found that {error}") from None
 
 
 def _pca(state: PCAState) -> dict[str, Any]:

@@ -54,13 +54,17 @@ class Saving:
         state, forms = self._made_of()
         encoder = Encoder(forms)
         kept = _checked(self.__dict__.get("notes_", {}) if notes is None else notes)
-        given = {name: _parameter(name, value) for name, value in self.get_params(deep=False).items()}
+        given = {name: _parameter(name, value) for name, value in self._given().items()}
         tree = {
             "parameters": {name: encoder.encoded(value, f"parameters.{name}") for name, value in given.items()},
             "notes": kept,
             **encoder.encoded(state),
         }
         write(path, Stored(_kind(self), tree, encoder.tensors), __version__)
+
+    def _given(self) -> dict[str, Any]:
+        """The parameters."""
+        return dict(self.get_params(deep=False))
 
 
 def _kind(model: Any) -> str:

@@ -218,5 +218,7 @@ def _tensors(data: bytes) -> Tensors:
             array = np.frombuffer(part["data"], dtype).reshape(shape) if part["data"] else np.empty(shape, dtype)
         except ValueError as error:  # more dimensions, or longer ones, than NumPy has
             raise DataError(f"expected an array, found {brief(error)} in tensor {brief(name)!r}") from None
+        if dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:  # which is neither true nor false
+            raise DataError(f"expected 0 or 1 for true or false, found another byte in tensor {brief(name)!r}")
         tensors[name] = array.astype(dtype.newbyteorder("="), copy=False)
     return tensors
