@@ -7,6 +7,7 @@ import pytest
 from sklearn.linear_model import Lasso, orthogonal_mp
 
 from helpers import one_thread, random_orthonormal  # noqa: F401
+from ritz import CompressedSensing
 from ritz.errors import DataError
 from ritz.sensing import SOLVERS, dictionary, omp
 from ritz.sensing.bases import chosen_basis
@@ -100,7 +101,7 @@ def test_the_lasso_is_that_of_scikit_learn(m, p, penalty):
     A = gaussian(m, p, rng)
     Y = sparse_codes(3, p, 4, rng, spread=1.0) @ A.T + 0.05 * rng.standard_normal((3, m))
     Y /= np.linalg.norm(Y, axis=1)[:, None]
-    codes, gaps, _ = lasso(seen_by(A), Y, np.full(3, penalty), np.zeros((3, p)), 1e-9, 50_000)
+    codes, gaps, _ = lasso(seen_by(A), Y, np.full(3, penalty), np.zeros((3, p)), 1e-9, np.full(3, 50_000))
     assert (gaps <= 1e-9).all()
     for y, c, gap in zip(Y, codes, gaps, strict=True):
         best = Lasso(penalty / m, fit_intercept=False, tol=1e-14, max_iter=100_000).fit(A, y).coef_
@@ -112,9 +113,9 @@ def test_the_lasso_is_that_of_scikit_learn(m, p, penalty):
 def test_the_lasso_solves_every_signal_at_its_own_penalty():
     rng = np.random.default_rng(4)
     A, Y, penalties = gaussian(20, 50, rng), rng.standard_normal((6, 20)), np.geomspace(1e-2, 3.0, 6)
-    together = lasso(seen_by(A), Y, penalties, np.zeros((6, 50)), 1e-8, 20_000)
+    together = lasso(seen_by(A), Y, penalties, np.zeros((6, 50)), 1e-8, np.full(6, 20_000))
     for i in range(6):
-        alone = lasso(seen_by(A), Y[i : i + 1], penalties[i : i + 1], np.zeros((1, 50)), 1e-8, 20_000)
+        alone = lasso(seen_by(A), Y[i : i + 1], penalties[i : i + 1], np.zeros((1, 50)), 1e-8, np.full(1, 20_000))
         np.testing.assert_allclose(together[0][i], alone[0][0], atol=1e-6)
         assert together[2][i] == alone[2][0]
 
@@ -240,7 +241,7 @@ def test_columns_that_repeat_and_columns_of_zeros(solver):
 def test_measurements_that_see_nothing(solver):
     found, residuals = found_by(solver, np.zeros((2, 3)), np.ones((2, 2)), max_iter=50)
     assert (found.codes == 0).all()
-    assert (residuals == 1).all()
+    np.testing.assert_allclose(residuals, 1)
     assert not found.converged.any()
 
 
@@ -250,7 +251,7 @@ def test_as_many_measurements_as_entries(solver):
     A, C = random_orthonormal(24, 24, rng), rng.standard_normal((3, 24))
     found, residuals = found_by(solver, A, C @ A.T)
     assert residuals.max() < 1e-2
-    np.testing.assert_allclose(found.codes, C, atol=1e-8 if solver != "fista" else 2e-2)
+    np.testing.assert_allclose(found.codes, C, atol=1e-8 if solver != "fista" else 1e-4)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -298,11 +299,10 @@ def test_a_solver_that_is_cut_short_says_so():
 
 
 def test_the_linear_programme_names_its_limits():
-    rng = np.random.default_rng(16)
     with pytest.raises(DataError, match="up to 2048 coefficients, and there are 2049"):
-        found_by("basis-pursuit", gaussian(3, 2049, rng), np.ones((1, 3)))
-    with pytest.raises(DataError, match="takes measurements as exact, and noise says"):
-        found_by("basis-pursuit", gaussian(3, 9, rng), np.ones((1, 3)), noise=0.1)
+        CompressedSensing(3, solver="basis-pursuit").fit(np.ones((1, 2049)))
+    with pytest.raises(DataError, match=r"takes measurements as exact, and noise=0.1 says"):
+        CompressedSensing(3, solver="basis-pursuit", noise=0.1).fit(np.ones((1, 9)))
 
 
 def test_least_squares_and_signs_on_supports_of_any_size():
@@ -324,7 +324,7 @@ def test_least_squares_and_signs_on_supports_of_any_size():
 def test_batches_are_put_together_in_order(solver, monkeypatch):
     rng = np.random.default_rng(18)
     A, C = gaussian(20, 40, rng), sparse_codes(23, 40, 2, rng, spread=1.0)
-    monkeypatch.setattr("ritz.sensing.recovery.MOST", 4)
+    monkeypatch.setattr("ritz.sensing.recovery.LEAST", 4)
     done = list(parts(seen_by(A), C @ A.T, SOLVERS[solver], goal(23), lambda codes: codes))
     assert [len(part.output) for part in done] == [4, 4, 4, 4, 4, 3]
     np.testing.assert_allclose(np.vstack([part.output for part in done]), C, atol=1e-10)

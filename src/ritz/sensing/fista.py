@@ -69,7 +69,8 @@ class _Run:
             if (share * self.top > floor).any():
                 self._step(np.maximum(share * self.top, floor), LOOSE)
         self._step(floor, self.goal.tol)
-        self._finish(np.ones(len(self.alive), bool), self._debiased(), self.gaps, floor)
+        every = np.ones(len(self.alive), bool)
+        self._finish(every, self._debiased(every), self.gaps, floor)
 
     def to_zero(self) -> None:
         """Down until the measurements are explained, or no end of coefficients is in sight."""
@@ -85,7 +86,7 @@ class _Run:
                 if share <= LADDER[-1]:
                     spent = self.found.iterations[self.alive] >= (self.goal.max_iter or MOST)
                     over |= spent | ~self._steady(last / share) | (share == FURTHER[-1])
-                self._finish(over, self._debiased(), self.gaps, share * self.top)
+                self._finish(over, self._debiased(over), self.gaps, share * self.top, share == FURTHER[-1])
             if not len(self.alive):
                 return
 
@@ -94,13 +95,17 @@ class _Run:
 
     def _full(self) -> Flags:
         """Who has about as many coefficients as measurements: nothing is determined, and going down has no end."""
-        return self._sizes() > FULL * self.A.shape[0]
+        m, p = self.A.shape
+        return (self._sizes() > FULL * m) & (m < p)
 
     def _steady(self, ratio: float) -> Flags:
-        """Whose support hardly grew, now that the penalty is so many times smaller: the others are not sparse."""
-        sizes = self._sizes()
-        grown = (self.before > 0) & (sizes > self.before * ratio**GROWTH)
-        return (sizes > 0) & ~self._full() & ~grown
+        """Whose support hardly grew, now that the penalty is so many times smaller: the others are not sparse.
+
+        As many measurements as coefficients determine all of them, sparse or not.
+        """
+        m, p = self.A.shape
+        grown = (self.before > 0) & (self._sizes() > self.before * ratio**GROWTH) & (m < p)
+        return ~self._full() & ~grown
 
     def _explain(self, ratio: float) -> None:
         """Finish signals that least squares on their support explains, with no smaller l1 norm to be had.
@@ -108,7 +113,7 @@ class _Run:
         The support may hold too much, which comes out as 0. The dual vector has the signs of the lasso, and is its
         residual over λ, to the last digit, once the lasso has settled on its support.
         """
-        trial = np.flatnonzero(self._steady(ratio))
+        trial = np.flatnonzero(self._steady(ratio) & (self._sizes() > 0))
         codes, gaps = self.codes.copy(), np.full(len(self.alive), np.inf)
         if len(trial):
             fitted = least_squares(self.A, self.Y[trial], codes[trial], codes[trial] != 0)
@@ -135,19 +140,22 @@ class _Run:
                 f"gap {self.gaps[which].max():.1e}, up to {size} coefficients"
             )
 
-    def _debiased(self) -> Array:
+    def _debiased(self, which: Flags) -> Array:
         """Shrunken coefficients put right by least squares, where they are few enough; more would fit the noise."""
         codes = self.codes.copy()
-        rows = np.flatnonzero(self._sizes() <= self.few)
+        rows = np.flatnonzero(which & (self._sizes() <= self.few))
         if len(rows):
             codes[rows] = least_squares(self.A, self.Y[rows], codes[rows], codes[rows] != 0)
         return codes
 
-    def _finish(self, which: Flags, codes: Array, gaps: Array, penalties: Array) -> None:
-        """Some are done."""
+    def _finish(self, which: Flags, codes: Array, gaps: Array, penalties: Array, explaining: bool = False) -> None:
+        """Some are done, converged by their gap, or else by explaining the measurements too."""
         places, found = self.alive[which], self.found
         found.codes[places], found.gaps[places], found.penalties[places] = codes[which], gaps[which], penalties[which]
         found.converged[places] = gaps[which] <= self.goal.tol
+        if explaining and len(places):
+            residuals = np.linalg.norm(self.Y[which] - self.A.apply(codes[which]), axis=1)
+            found.converged[places] &= residuals <= self.goal.tol
         self.alive, self.Y, self.codes, self.top, self.gaps, self.before = kept(
             ~which, self.alive, self.Y, self.codes, self.top, self.gaps, self.before
         )
