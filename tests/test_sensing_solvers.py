@@ -237,6 +237,36 @@ def test_columns_that_repeat_and_columns_of_zeros(solver):
     np.testing.assert_allclose(np.abs(found.codes).sum(axis=1), np.abs(C).sum(axis=1), rtol=1e-10)
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e-8, 1e8, 1e160, 1e300])
+def test_measurements_in_any_unit(solver, size):
+    rng = np.random.default_rng(13)
+    B, C = rng.standard_normal((30, 60)), sparse_codes(3, 60, 2, rng)
+    plain = CompressedSensing(30, basis=np.eye(60), measurement=B, solver=solver).fit(C)
+    model = CompressedSensing(30, basis=np.eye(60), measurement=size * B, solver=solver).fit(C)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(C)), C, atol=1e-9)
+    assert model.certificate_.coherence == pytest.approx(plain.certificate_.coherence)
+    assert model.certificate_.mutual_coherence == pytest.approx(plain.certificate_.mutual_coherence)
+    assert model.certificate_.residual.max() < 1e-9
+
+
+@pytest.mark.parametrize("size", [1, 100, 1e12])
+def test_noise_is_in_the_units_of_the_measurements(size):
+    rng = np.random.default_rng(14)
+    B, C = size * rng.standard_normal((40, 80)), sparse_codes(4, 80, 3, rng)
+    noise = 0.05 * size
+    for solver in ("omp", "fista"):
+        model = CompressedSensing(40, basis=np.eye(80), measurement=B, solver=solver, noise=noise).fit(C)
+        back = model.inverse_transform(model.transform(C) + noise * rng.standard_normal((4, 40)))
+        assert np.abs(back - C).max() < 0.05
+        assert model.certificate_.support_size.max() < 10
+
+
+def test_a_product_beyond_the_range_of_numbers_is_refused():
+    with pytest.raises(DataError, match="beyond the range of float64; scale one of them"):
+        CompressedSensing(4, basis=1e200 * np.eye(8), measurement=np.full((4, 8), 1e200)).fit(np.ones((1, 8)))
+
+
 @pytest.mark.parametrize("solver", ["omp", "fista"])
 def test_measurements_that_see_nothing(solver):
     found, residuals = found_by(solver, np.zeros((2, 3)), np.ones((2, 2)), max_iter=50)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ritz.errors import DataError
 from ritz.linalg import Array
 from ritz.sensing.maps import BLOCK, Map, Matrix, Places
 
@@ -16,6 +17,7 @@ HELD = 1 << 26  # entries of A that are held where the measurements are a matrix
 FAST = 1 << 21  # where products take N log N operations, and a matrix pays for its speed alone
 ENOUGH = 1e10  # operations that a number for the reader may take
 STRIP = 64  # columns that are compared with all others at once
+FAR = 1e6  # from 1: entries whose squares and products need no care
 SAFE = 1 + 1e-9  # a coherence that rounding has made too small must not promise more
 SAMPLE = 16  # rows or columns that stand for all where they would take more
 
@@ -46,22 +48,42 @@ class Coherence:
 
 
 class Dictionary(Map):
-    """The product of measurements Φ and a basis Ψ, as a matrix where that is faster."""
+    """The product of measurements Φ and a basis Ψ over `unit`, as a matrix where that is faster.
+
+    The unit is 1, but for entries so large or small that their squares would leave the range of float64.
+    """
 
     def __init__(self, measurement: Map, basis: Map) -> None:
         self.measurement, self.basis = measurement, basis
         self.shape = (measurement.shape[0], basis.shape[1])
         fits = self.shape[0] * self.shape[1] <= (HELD if isinstance(measurement, Matrix) else FAST)
-        self.held = Matrix(self._gathered()) if fits else None
+        self.unit, self.held = 1.0, None
+        with np.errstate(over="ignore", invalid="ignore"):  # which is found out next
+            some = self._gathered() if fits else self._sampled()
+        self.unit = _unit(some)
+        some /= self.unit
+        self.held = Matrix(some) if fits else None
+        square = np.square(some).sum() / (self.shape[1] if fits else len(some))
+        self.typical = float(np.sqrt(square)) or 1.0  # length of a column, in the mean of squares
 
     def apply(self, X: Array) -> Array:
-        return self.measurement.apply(self.basis.apply(X)) if self.held is None else self.held.apply(X)
+        if self.held is not None:
+            return self.held.apply(X)
+        seen = self.measurement.apply(self.basis.apply(X))
+        return seen if self.unit == 1 else seen / self.unit
 
     def adjoint(self, Y: Array) -> Array:
-        return self.basis.adjoint(self.measurement.adjoint(Y)) if self.held is None else self.held.adjoint(Y)
+        if self.held is not None:
+            return self.held.adjoint(Y)
+        return self.basis.adjoint(self.measurement.adjoint(Y if self.unit == 1 else Y / self.unit))
 
     def some_columns(self, which: Places) -> Array:
         return super().some_columns(which) if self.held is None else self.held.some_columns(which)
+
+    def _sampled(self) -> Array:
+        """A few columns, one a row."""
+        p = self.shape[1]
+        return self._some_columns(np.random.default_rng(0).choice(p, min(p, SAMPLE), replace=False))
 
     def _gathered(self) -> Array:
         entries, at = np.empty(self.shape), 0
@@ -73,12 +95,9 @@ class Dictionary(Map):
     @cached_property
     def norm(self) -> float:
         """An upper bound of ‖A‖."""
-        if self.basis.isometry:
-            return self.measurement.norm
-        return self._product_norm() if self.held is None else self.held.norm
-
-    def _product_norm(self) -> float:
-        return self.measurement.norm * self.basis.norm
+        if self.held is not None and not self.basis.isometry:
+            return self.held.norm
+        return self.measurement.norm / self.unit * self.basis.norm
 
     @cached_property
     def lengths(self) -> Array:
@@ -90,7 +109,7 @@ class Dictionary(Map):
         if self.held is not None:
             return _nonzero(np.linalg.norm(self.held.entries, axis=0))
         if self.basis.isometry:
-            return np.ones(self.shape[1])
+            return np.full(self.shape[1], self.typical)
         step = max(1, BLOCK // self.shape[1])
         starts = range(0, self.shape[1], step)
         blocks = (self.some_columns(np.arange(j, min(j + step, self.shape[1]))) for j in starts)
@@ -121,8 +140,8 @@ class Dictionary(Map):
         exact = self.held is not None and 1.0 * m * p * p <= ENOUGH
         rng = np.random.default_rng(0)
         rows = np.arange(m) if exact else rng.choice(m, min(m, SAMPLE), replace=False)
-        columns = np.arange(p) if exact else rng.choice(p, min(p, SAMPLE), replace=False)
-        return Coherence(self._measured(rows), _largest_product(self._some_columns(columns)), exact)
+        columns = self._some_columns(np.arange(p)) if exact else self._sampled()
+        return Coherence(self._measured(rows), _largest_product(columns), exact)
 
     def _some_columns(self, which: Places) -> Array:
         """Columns of A, one a row, some at a time."""
@@ -132,10 +151,11 @@ class Dictionary(Map):
     def _measured(self, which: Places) -> float:
         """√N·max|⟨φ_i, ψ_j⟩| over some i and all j."""
         n, largest = self.basis.shape[0], 0.0
-        beside = 1.0 if self.basis.isometry else _column_lengths(self.basis)
+        beside, unit = (1.0, 1.0) if self.basis.isometry else _column_lengths(self.basis)
         for some in np.array_split(which, max(1, len(which) * n // BLOCK)):
             rows = self.measurement.some_rows(some)
-            products = np.abs(self.basis.adjoint(rows))
+            rows = rows / _nonzero(np.abs(rows).max(axis=1))[:, None]
+            products = np.abs(self.basis.adjoint(rows)) / unit
             products /= _nonzero(np.linalg.norm(rows, axis=1))[:, None] * beside
             largest = max(largest, float(products.max()))
         return float(np.sqrt(n) * largest)
@@ -156,8 +176,18 @@ def _largest_product(columns: Array) -> float:  # (c, m), a column of A each
     return min(largest, 1.0)
 
 
-def _column_lengths(M: Map) -> Array:
-    return _nonzero(np.sqrt(sum(np.square(rows).sum(axis=0) for rows in M.row_blocks())))
+def _column_lengths(M: Map) -> tuple[Array, float]:
+    """Lengths of columns, and the unit they are in."""
+    unit = max(_unit(rows) for rows in M.row_blocks())
+    return _nonzero(np.sqrt(sum(np.square(rows / unit).sum(axis=0) for rows in M.row_blocks()))), unit
+
+
+def _unit(entries: Array) -> float:
+    """A power of two as large as the largest entry, where that is far from 1."""
+    peak = float(np.abs(entries).max())
+    if not np.isfinite(peak):
+        raise DataError("measurement and basis multiply to numbers beyond the range of float64; scale one of them")
+    return 1.0 if not peak or 1 / FAR < peak < FAR else float(np.ldexp(1.0, int(np.frexp(peak)[1])))
 
 
 def _nonzero(lengths: Array) -> Array:

@@ -31,9 +31,9 @@ class Fista:
     """min ½‖Ac − y‖² + λ‖c‖₁, then least squares on the support where the measurements determine it.
 
     Beck and Teboulle's (2009) iteration with the restarts of O'Donoghue and Candès (2015). Noise of standard deviation
-    σ sets λ = σ√(2 log p). Exact measurements call for λ → 0: the penalty goes down in steps, and as soon as least
-    squares on the support explains the measurements and a dual vector proves that no smaller l1 norm does, that is the
-    answer. Where a signal is too rich for that, the answer is that of the last step of the ladder.
+    σ sets λ = σ√(2 log p), times the length of a column. Exact measurements call for λ → 0: the penalty goes down in
+    steps, and as soon as least squares on the support explains the measurements and a dual vector proves that no
+    smaller l1 norm does, that is the answer. Where a signal is too rich for that, the answer is that of the last step.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("norm",)
@@ -42,7 +42,7 @@ class Fista:
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:
         run = _Run(A, Y, goal)
-        floor = goal.noise * np.sqrt(2 * np.log(max(A.shape[1], 2)))
+        floor = goal.noise * np.sqrt(2 * np.log(max(A.shape[1], 2))) * A.typical
         if floor.any():
             run.to_noise(floor)
         else:

@@ -82,7 +82,7 @@ def recovered(A: Dictionary, Y: Array, solver: Solver, goal: Goal) -> tuple[Foun
         if goal.sparsity is not None:
             _limit(A, Z, some, goal.sparsity)
         residuals[rows] = np.linalg.norm(Z - A.apply(some.codes), axis=1)
-        some.codes[:] *= (length * units)[rows, None]
+        some.codes[:] *= (length * (units / A.unit))[rows, None]
         found.put(rows, some)
     return found, residuals
 
