@@ -53,7 +53,7 @@ def exact_recovery(A, S):
     return np.abs(np.linalg.pinv(units[:, S]) @ units[:, others]).sum(axis=0).max(initial=0.0)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.sampled_from(KINDS),
     st.sampled_from(list(SOLVERS)),
@@ -106,7 +106,7 @@ def test_the_gap_of_an_answer_that_was_cut_to_size_is_its_own(solver):
             assert penalty > 0 or least_l1(A, A @ c) >= (1 - gap - ROUNDING) * np.abs(c).sum()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     st.sampled_from(KINDS),
     st.integers(2, 15),
