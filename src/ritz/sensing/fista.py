@@ -30,10 +30,11 @@ PRUNED = 1e-12  # coefficients so much smaller than the largest are rounding
 class Fista:
     """min ½‖Ac − y‖² + λ‖c‖₁, then least squares on the support where the measurements determine it.
 
-    Beck and Teboulle's (2009) iteration with the restarts of O'Donoghue and Candès (2015). Noise of standard deviation
-    σ sets λ = σ√(2 log p), times the length of a column. Exact measurements call for λ → 0: the penalty goes down in
-    steps, and as soon as least squares on the support explains the measurements and a dual vector proves that no
-    smaller l1 norm does, that is the answer. Where a signal is too rich for that, the answer is that of the last step.
+    Beck and Teboulle's (2009) iteration with the restarts of O'Donoghue and Candès (2015). Exact measurements call for
+    λ → 0: the penalty goes down in steps, and as soon as least squares on the support explains the measurements, up to
+    the noise, and a dual vector proves that no smaller l1 norm does, that is the answer. Else the steps end where noise
+    of standard deviation σ hides the rest, at λ = σ√(2 log p) times the length of a column, or where a signal turns out
+    to be too rich to be recovered exactly.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("norm",)
@@ -42,11 +43,10 @@ class Fista:
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:
         run = _Run(A, Y, goal)
-        floor = goal.noise * np.sqrt(2 * np.log(max(A.shape[1], 2))) * A.typical
-        if floor.any():
-            run.to_noise(floor)
-        else:
-            run.to_zero()
+        for last, share in pairwise((1.0, *LADDER, *FURTHER)):
+            run.down(last, share)
+            if not len(run.alive):
+                break
         return run.found
 
 
@@ -62,33 +62,31 @@ class _Run:
         self.before = np.zeros(len(Y), np.intp)
         top = np.abs(A.adjoint(Y)).max(axis=1)
         self.top = np.where(top > 0, top, 1.0)  # what no column is like has the answer 0 for any penalty
+        self.floor = goal.noise * np.sqrt(2 * np.log(max(A.shape[1], 2))) * A.typical
+        self.level = goal.level(A.shape[0])
 
-    def to_noise(self, floor: Array) -> None:
-        """Down to the penalty that noise calls for."""
-        for share in LADDER:
-            if (share * self.top > floor).any():
-                self._step(np.maximum(share * self.top, floor), LOOSE)
-        self._step(floor, self.goal.tol)
-        every = np.ones(len(self.alive), bool)
-        self._finish(every, self._debiased(every), self.gaps, floor)
+    def down(self, last: float, share: float) -> None:
+        """A step, and who ends there: explained, or with no end of coefficients in sight, or at the floor of noise."""
+        ratio, low, lowest = last / share, share <= LADDER[-1], share == FURTHER[-1]
+        self.before = self._sizes()
+        self._step(share, LOOSE)
+        self._explain(ratio)
+        near = self._full() | self._at_floor(share) | low
+        if not near.any():
+            return
+        self._step(share, self.goal.tol, near)
+        self._explain(ratio)
+        over = self._full() | self._at_floor(share)
+        if low:
+            spent = self.found.iterations[self.alive] >= (self.goal.max_iter or MOST)
+            over |= spent | ~self._steady(ratio) | lowest
+        self._finish(over, self._debiased(over), self.gaps, self._penalties(share), explaining=lowest)
 
-    def to_zero(self) -> None:
-        """Down until the measurements are explained, or no end of coefficients is in sight."""
-        for last, share in pairwise((1.0, *LADDER, *FURTHER)):
-            self.before = self._sizes()
-            self._step(share * self.top, LOOSE)
-            self._explain(last / share)
-            near = self._full() | (share <= LADDER[-1])
-            if near.any():
-                self._step(share * self.top, self.goal.tol, near)
-                self._explain(last / share)
-                over = self._full()
-                if share <= LADDER[-1]:
-                    spent = self.found.iterations[self.alive] >= (self.goal.max_iter or MOST)
-                    over |= spent | ~self._steady(last / share) | (share == FURTHER[-1])
-                self._finish(over, self._debiased(over), self.gaps, share * self.top, share == FURTHER[-1])
-            if not len(self.alive):
-                return
+    def _penalties(self, share: float) -> Array:
+        return np.maximum(share * self.top, self.floor)
+
+    def _at_floor(self, share: float) -> Flags:
+        return share * self.top <= self.floor
 
     def _sizes(self) -> Places:
         return np.count_nonzero(self.codes, axis=1)
@@ -118,16 +116,16 @@ class _Run:
         if len(trial):
             fitted = least_squares(self.A, self.Y[trial], codes[trial], codes[trial] != 0)
             fitted[np.abs(fitted) <= PRUNED * np.abs(fitted).max(axis=1, keepdims=True)] = 0.0
-            near = np.linalg.norm(self.Y[trial] - self.A.apply(fitted), axis=1) <= self.goal.tol
+            near = np.linalg.norm(self.Y[trial] - self.A.apply(fitted), axis=1) <= self.level[trial]
             trial, fitted = trial[near], fitted[near]
         if len(trial):
             gaps[trial] = pursuit_gap(self.A, fitted, signed_dual(self.A, codes[trial]))
             codes[trial] = fitted
         self._finish(gaps <= self.goal.tol, codes, gaps, np.zeros(len(gaps)))
 
-    def _step(self, penalties: Array, tol: float, which: Flags | slice = slice(None)) -> None:
-        """The lasso of some signals at these penalties, from the last ones."""
-        places = self.alive[which]
+    def _step(self, share: float, tol: float, which: Flags | slice = slice(None)) -> None:
+        """The lasso of some signals at the penalties of a step, from the last ones."""
+        places, penalties = self.alive[which], self._penalties(share)
         left = (self.goal.max_iter or MOST) - self.found.iterations[places]
         self.codes[which], self.gaps[which], spent = lasso(
             self.A, self.Y[which], penalties[which], self.codes[which], tol, left
@@ -155,9 +153,9 @@ class _Run:
         found.converged[places] = gaps[which] <= self.goal.tol
         if explaining and len(places):
             residuals = np.linalg.norm(self.Y[which] - self.A.apply(codes[which]), axis=1)
-            found.converged[places] &= residuals <= self.goal.tol
-        self.alive, self.Y, self.codes, self.top, self.gaps, self.before = kept(
-            ~which, self.alive, self.Y, self.codes, self.top, self.gaps, self.before
+            found.converged[places] &= residuals <= self.level[which]
+        self.alive, self.Y, self.codes, self.gaps, self.before, self.top, self.floor, self.level = kept(
+            ~which, self.alive, self.Y, self.codes, self.gaps, self.before, self.top, self.floor, self.level
         )
 
 

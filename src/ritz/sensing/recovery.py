@@ -48,7 +48,7 @@ def parts(
     def part(start: int) -> Part:
         batch = slice(start, start + step)
         found, residuals = recovered(A, Y[batch], solver, goal.of(batch))
-        return Part(output(found.codes), _columns(found, residuals, A.shape, goal.tol))
+        return Part(output(found.codes), _columns(found, residuals, A.shape, goal))
 
     if len(starts) == 1:
         with by_all_cores(blas=A.held is not None and 1.0 * len(Y) * A.shape[0] * A.shape[1] > SMALL):
@@ -101,13 +101,13 @@ def _limit(A: Dictionary, Y: Array, found: Found, most: int) -> None:
         found.gaps[exact] = pursuit_gap(A, codes[exact], signed_dual(A, codes[exact]))
 
 
-def _columns(found: Found, residuals: Array, shape: tuple[int, int], tol: float) -> dict[str, Array]:
+def _columns(found: Found, residuals: Array, shape: tuple[int, int], goal: Goal) -> dict[str, Array]:
     m, p = shape
     support_size, sparsity = np.count_nonzero(found.codes, axis=1), _sparsity(found.codes)
     # Two explanations by at most m/2 coefficients each would make m columns of A dependent, which random ones are not.
     many = (2 * support_size > m) & (m < p)
-    explained = (residuals <= tol) & ~many
-    overfitted = (residuals <= tol) & many
+    explained = (residuals <= goal.tol) & ~many
+    overfitted = (residuals <= goal.tol) & many
     return {
         "support_size": support_size,
         "sparsity": sparsity,
@@ -117,7 +117,8 @@ def _columns(found: Found, residuals: Array, shape: tuple[int, int], tol: float)
         "exact_recovery": found.exact_recovery,
         "converged": found.converged,
         "explained": explained,
-        "hopeless": overfitted | (~explained & (sparsity > determined(m, p))),
+        "hopeless": (overfitted | (~explained & (sparsity > determined(m, p))))
+        & (found.converged | (goal.max_iter is None)),
         "iterations": found.iterations,
     }
 

@@ -9,6 +9,7 @@ from ritz.sensing.base import Flags
 from ritz.sensing.dictionary import Dictionary
 
 ENOUGH = 1e-14  # of the residual, relative, in squares
+FLAT = 1e-20  # curvature, of columns of length 1, that is rounding: the columns are dependent
 MOST = 300  # iterations; well-conditioned supports take a tenth
 ROUNDS = 2  # the second one takes away what rounding has left
 
@@ -35,11 +36,11 @@ def solved(A: Dictionary, rhs: Array, support: Flags) -> Array:
     """A_SᵀA_S w = rhs for every row, by conjugate gradients."""
     found, residual, direction = np.zeros_like(rhs), rhs.copy(), rhs.copy()
     size = np.square(residual).sum(axis=1)
-    enough = ENOUGH * size
+    enough, flat = ENOUGH * size, FLAT * A.typical**2
     for _ in range(MOST):
         seen = A.apply(direction)
         curvature = np.square(seen).sum(axis=1)
-        going = (size > enough) & (curvature > 0)
+        going = (size > enough) & (curvature > flat * np.square(direction).sum(axis=1))
         if not going.any():
             break
         step = np.where(going, size / np.where(going, curvature, 1.0), 0.0)[:, None]
