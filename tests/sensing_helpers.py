@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 from ritz.sensing.base import Goal
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.maps import Matrix
+from ritz.sensing.recovery import recovered
 
 
 def gaussian(m: int, p: int, rng) -> np.ndarray:
@@ -43,3 +44,9 @@ def least_l1(A: np.ndarray, y: np.ndarray) -> float:
 
 def lasso_objective(A: np.ndarray, y: np.ndarray, c: np.ndarray, penalty: float) -> float:
     return float(0.5 * np.sum((A @ c - y) ** 2) + penalty * np.abs(c).sum())
+
+
+def recovered_by(A: Dictionary, Y, solver, asked):
+    """Coefficients and what is known of them, and the relative residuals."""
+    outcome = recovered(A, Y, solver, asked)
+    return outcome.found, outcome.residuals

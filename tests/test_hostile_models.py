@@ -44,6 +44,7 @@ MODELS = {
     "cosines": lambda: recovered(
         CompressedSensing(3, measurement="subsampled-dct", basis="haar", signal_shape=(2, 2), solver="fista")
     ),
+    "explained": lambda: recovered(CompressedSensing(3, basis=np.linalg.svd(X)[2].T[:, :3], solver="fista")),
     "own matrices": lambda: recovered(
         CompressedSensing(2, measurement=sp.csr_array(X[:2]), basis=np.eye(4), random_state=np.random.RandomState(0))
     ),
@@ -367,7 +368,8 @@ TREES = {
     "columns more than alike": ("sensing", change("certificate", "mutual_coherence", to=1.5)),
     "a guarantee without a reason": ("sensing", change("certificate", "guaranteed", to=3)),
     "a guarantee below 0": ("sensing", change("certificate", "guaranteed", to=-1)),
-    "a guarantee from a sample": ("sensing", change("certificate", "coherence_exact", to=False)),
+    "a rank beyond the measurements": ("sensing", change("certificate", "rank", to=4)),
+    "a rank below 0": ("sensing", change("certificate", "rank", to=-1)),
     "exact by a number": ("sensing", change("certificate", "coherence_exact", to=1)),
     "certificate of a fit": ("sensing", change("certificate", "kind", to="Certificate")),
 }
@@ -492,7 +494,7 @@ TENSORS = {
     "own basis infinite": ("own matrices", "parameters.basis.entries", put(np.inf)),
     "own basis of more columns": ("own matrices", "parameters.basis.entries", lambda B: np.hstack([B, B])),
     "residual negative": ("sensing", "certificate.residual", put(-1.0)),
-    "residual NaN": ("sensing", "certificate.residual", put(np.nan)),
+    "residual NaN": ("cosines", "certificate.residual", put(np.nan)),
     "gap negative": ("sensing", "certificate.duality_gap", put(-1.0)),
     "penalty negative": ("cosines", "certificate.penalty", put(-1.0)),
     "exact recovery negative": ("sensing", "certificate.exact_recovery", put(-1.0)),
@@ -501,7 +503,7 @@ TENSORS = {
     "sparsity beyond the support": ("sensing", "certificate.sparsity", put(5)),
     "sparsity negative": ("sensing", "certificate.sparsity", put(-1)),
     "sparsity in fractions": ("sensing", "certificate.sparsity", lambda s: s.astype(np.float64)),
-    "explained without hope": ("sensing", "certificate.explained", np.ones_like),
+    "explained without hope": ("explained", "certificate.hopeless", np.ones_like),
     "one signal less": ("sensing", "certificate.converged", lambda c: c[1:]),
     "convergence as numbers": ("sensing", "certificate.converged", lambda c: c.astype(np.int64)),
     "truth that is 2": ("sensing", "certificate.hopeless", lambda h: np.full(len(h), 2, np.uint8).view(bool)),

@@ -329,7 +329,7 @@ def test_what_has_no_components_is_refused_in_one_line(folder, command):
     arguments = [folder / part if "." in part else part for part in command]
     said = run(*arguments, code=3).stderr
     assert said.count("\n") == 1
-    assert "CompressedSensing" in said or "24 measurements" in said
+    assert "CompressedSensing" in said or "but the model has 24: y1 to y24" in said
     assert not list(folder.glob("out*"))
 
 

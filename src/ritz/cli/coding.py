@@ -117,8 +117,8 @@ def _components(raw: Rows, names: tuple[str, ...], name: str) -> tuple[Rows, lis
         missing = set(there) - set(wanted)
         return choose(raw, wanted, [], "error"), [key for key in there if key in missing]
     if raw.shape[1] != len(wanted):
-        what = "components" if wanted[0].startswith("PC") else "measurements"
-        raise DataError(f"{name} has {raw.shape[1]} columns of numbers, but the model has {len(wanted)} {what}")
+        ends = f"{wanted[0]} to {wanted[-1]}"
+        raise DataError(f"{name} has {raw.shape[1]} columns of numbers, but the model has {len(wanted)}: {ends}")
     return raw, []
 
 

@@ -7,7 +7,7 @@ the certificate: arrays, numbers and text only, so that the object can be writte
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils._set_output import _get_output_config
@@ -16,7 +16,9 @@ from ritz.certificate import Certificate
 from ritz.errors import DataError
 from ritz.linalg import Array
 from ritz.rows.anndata import is_anndata
-from ritz.sensing.certificate import RecoveryCertificate
+
+if TYPE_CHECKING:
+    from ritz.sensing.certificate import RecoveryCertificate
 
 
 def check(X: Any) -> None:

@@ -71,13 +71,17 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
     noise : float, optional
         Standard deviation of the noise in every measurement, in their units; exact by default.
     tol : float
-        Relative: of the residual that matching pursuit stops at, of the duality gap of the others.
+        Relative: of the residual that matching pursuit stops at; of the duality gap, and the residual of exact answers,
+        of the others.
     max_iter : int, optional
         Most iterations for a signal. By default what a solver deems enough.
     random_state : int, RandomState or None
         Of the measurements. None is a fixed seed: whoever recovers needs the measurements of whoever measured.
     verbose : bool
         Show on stderr how a recovery goes, and its certificate.
+
+    Solver, sparsity, noise, tol, max_iter and verbose may be changed after a fit; measurements and basis are those of
+    the fit.
 
     Attributes
     ----------
@@ -141,7 +145,6 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
         check_finite(rows)
         rng = np.random.default_rng(seed(self.random_state))
         basis = chosen_basis(self.basis, asked.signal_shape)
-        check_solver(asked, basis.shape[1])
         measurement = chosen_measurement(self.measurement, asked.n_measurements, asked.signal_shape, rng)
         dictionary = Dictionary(measurement, basis)
         blank = of_nothing(self.solver, asked.tol, asked.noise, dictionary.shape, dictionary.coherence)
@@ -171,7 +174,7 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
         return signals
 
     def rebuilt(self, measured: Rows) -> Generator[Array, None, None]:
-        """The same as a single block."""
+        """Signals from rows of measurements, in a single block."""
         yield self.inverse_transform(measured)
 
     def recover(self, X: Any) -> Recovery:
@@ -199,7 +202,7 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
                 f"got {rows.shape[1]} columns; the model measures {self.n_measurements_} numbers per signal"
             )
         check_finite(rows)
-        return _mapped(rows, lambda block: block, np.float64), rows.result_dtype
+        return np.ascontiguousarray(_mapped(rows, lambda block: block, np.float64)), rows.result_dtype
 
     def _found(self, Y: Array, output: Callable[[Array], Array]) -> tuple[Array, RecoveryCertificate]:
         """What is made of the coefficients of all signals, and their certificate."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, prod
+from math import prod
 from numbers import Integral, Real
+from sys import float_info
 from typing import Any
 
 from ritz.errors import DataError
 from ritz.sensing import SOLVERS
 from ritz.sensing.certificate import RecoveryCertificate
 from ritz.spectrum import check_tol
+
+POOR = 0.1  # of the measurements left unexplained without a word
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,11 @@ class Asked:
 def check_solver(asked: Asked, coefficients: int) -> None:
     """Whether the solver is one for this."""
     solver = SOLVERS[asked.solver]
-    if solver.longest is not None and coefficients > solver.longest:
+    few = asked.solver == "omp" and (asked.sparsity is not None or asked.noise > 0)
+    if solver.longest is not None and coefficients > solver.longest and not few:
+        known = " unless sparsity or noise says when to stop" if asked.solver == "omp" else ""
         raise DataError(
-            f"solver={asked.solver!r} is for up to {solver.longest} coefficients, and there are {coefficients}; "
+            f"solver={asked.solver!r} is for up to {solver.longest} coefficients{known}, and there are {coefficients}; "
             "solver='fista' has no limit"
         )
     if asked.noise and not solver.noisy:
@@ -73,7 +78,7 @@ def _measurements(asked: Any, length: int) -> int:
 def _noise(asked: Any) -> float:
     if asked is None:
         return 0.0
-    if not isinstance(asked, Real) or isinstance(asked, bool) or not 0 <= float(asked) < inf:
+    if not isinstance(asked, Real) or isinstance(asked, bool) or not 0 <= asked <= float_info.max:  # type: ignore[operator]
         raise ValueError(f"noise={asked!r} must be a standard deviation: a finite number >= 0, or None")
     return float(asked)
 
@@ -100,24 +105,60 @@ def _count(asked: Any, name: str) -> int | None:
         return None
     if not isinstance(asked, Integral) or isinstance(asked, bool) or int(asked) < 1:
         raise ValueError(f"{name}={asked!r} must be an integer >= 1, or None")
-    return int(asked)
+    return min(int(asked), 1 << 31)
 
 
 def complaints(certificate: RecoveryCertificate) -> list[str]:
     """What a user should know and can act on."""
-    b, found = len(certificate.converged), []
-    if certificate.hopeless.any():
-        found.append(
-            f"{certificate.n_measurements} measurements are hopeless for the sparsity found: "
-            f"{certificate.hopeless.sum()} of {b} signals have up to {certificate.sparsity.max()} coefficients, of "
-            f"{certificate.n_coefficients}, that count, and those need about {certificate.needed} random measurements; "
-            "measure more, choose a basis in which the signals are sparser, or say how much noise there is"
-        )
-    short = ~certificate.converged & ~certificate.hopeless
+    known, b = certificate, len(certificate.converged)
+    found = [_hopeless(known)] if known.hopeless.any() else []
+    short = ~known.converged & ~known.hopeless
     if short.any():
+        found.append(_short(known, short))
+    silent = (known.support_size == 0) & (known.residual > 0) & known.converged
+    if silent.any():
         found.append(
-            f"accuracy tol={certificate.tol:g} was not reached for {short.sum()} of {b} signals: relative residual "
-            f"{certificate.residual[short].max():.1e}, duality gap {certificate.duality_gap[short].max():.1e}; raise "
-            "max_iter or tol, or say how much noise there is; see certificate_"
+            f"nothing stands above noise={known.noise:g} in {silent.sum()} of {b} signals, which come back as zeros; "
+            "noise is the standard deviation of a single measurement"
+        )
+    poor = known.converged & ~known.explained & ~known.hopeless & (known.residual > POOR) & ~silent
+    if poor.any():
+        found.append(
+            f"up to {known.residual[poor].max():.0%} of the measurements of {poor.sum()} of {b} signals are left "
+            "unexplained by the coefficients found; raise sparsity, or check that basis, measurement and random_state "
+            "are those that were measured with"
+        )
+    if known.alike and known.support_size.any():
+        found.append(
+            "through these measurements some basis vectors look the same, or cannot be seen (coherence 1 between "
+            "columns): signals that contain them cannot be told from others; measure more, or less like the basis"
         )
     return found
+
+
+def _hopeless(known: RecoveryCertificate) -> str:
+    """Too few measurements; or enough of them, which still take too many coefficients to be explained."""
+    m, b, which = known.n_measurements, len(known.converged), known.hopeless
+    counted = f"{which.sum()} of {b} signals have up to {known.sparsity[which].max()} coefficients, of "
+    if known.needed > m:
+        return (
+            f"{m} measurements are hopeless for the sparsity found: {counted}{known.n_coefficients}, that count, and "
+            f"those need about {known.needed} random measurements; measure more, choose a basis in which the signals "
+            "are sparser, or say how much noise there is"
+        )
+    return (
+        f"{m} measurements are explained by up to {known.support_size[which].max()} coefficients, and so many explain "
+        f"anything: {counted}{known.n_coefficients}, that count; say how much noise there is, or check that basis, "
+        "measurement and random_state are those that were measured with"
+    )
+
+
+def _short(known: RecoveryCertificate, short: Any) -> str:
+    residual, gap, b = known.residual[short].max(), known.duality_gap[short].max(), len(known.converged)
+    text = (
+        f"accuracy tol={known.tol:g} was not reached for {short.sum()} of {b} signals: relative residual "
+        f"{residual:.1e}, duality gap {gap:.1e}; "
+    )
+    if gap <= known.tol or known.solver == "omp":
+        return text + "the basis cannot give these measurements; say how much noise there is, or choose another one"
+    return text + "raise max_iter or tol; see certificate_"

@@ -123,7 +123,9 @@ def _measurement(model: Any, state: SensingState) -> Map:
     kept = state.measurement
     if isinstance(kept, CosinesState):
         return SubsampledCosines(state.signal_shape, kept.kept.astype(np.intp), kept.signs.astype(np.float64))
-    return _map(kept, model.measurement, "measurement")
+    measurement = _map(kept, model.measurement, "measurement")
+    measurement.random = kept is not None and isinstance(model.measurement, str)
+    return measurement
 
 
 def _basis(model: Any, state: SensingState) -> Map:

@@ -88,7 +88,7 @@ class Solver(Protocol):
     """A way to find sparse coefficients."""
 
     uses: ClassVar[tuple[str, ...]]  # what it asks of the dictionary that takes time to find out
-    longest: ClassVar[int | None]  # the most coefficients that it is for
+    longest: ClassVar[int | None]  # the most coefficients that it is for, without a sparsity
     noisy: ClassVar[bool]  # whether measurements may be noisy
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:  # (b, m) -> (b, p)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,10 @@ def chosen_basis(asked: Any, signal_shape: tuple[int, ...]) -> Map:
     pywt = pywavelets(f"basis={asked!r} is not 'dct', and any other name")
     known = pywt.wavelist(kind="discrete")
     if asked not in known:
+        near = get_close_matches(asked.lower(), ["dct", *known], 1)
+        meant = f" (did you mean {near[0]!r}?)" if near else ""
         raise ValueError(
-            f"basis={asked!r} is not known; the known ones are dct, {', '.join(known)}; or pass a matrix or a "
+            f"basis={asked!r} is not known{meant}; the known ones are dct, {', '.join(known)}; or pass a matrix or a "
             "LinearOperator"
         )
     return Wavelets(asked, signal_shape)
@@ -40,7 +43,7 @@ def as_map(given: Any, name: str) -> Map:
     """A matrix, sparse or dense, or a LinearOperator, checked as far as one can see it."""
     if scipy.sparse.issparse(given):
         _check_numbers(given.data, name)
-        return Operator(given.tocsr())
+        return Operator(given.tocsr(copy=True))
     if hasattr(given, "matmat") and hasattr(given, "shape"):
         return _checked(Operator(given), name)
     try:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.linalg import Array
-from ritz.sensing.dictionary import Coherence
+from ritz.sensing.dictionary import ALIKE, Coherence, guaranteed
 from ritz.sensing.threshold import determined, needed
 
 SHOWN = 12  # signals in the table
@@ -23,20 +23,22 @@ class RecoveryCertificate:
     ----------
     solver, tol, noise : as they were asked for
     n_measurements, n_coefficients : m and p of A
-    coherence : of measurements and basis, √N·max|⟨φ_i, ψ_j⟩| for lengths 1, between 1 (best) and √N; where
-        `coherence_exact` is False, that of a random sample, which is at most the true one
-    mutual_coherence : max|⟨a_i, a_j⟩| of columns of A of length 1, likewise
-    guaranteed : any signal with so many coefficients is recovered, whatever they are (0: unknown)
+    rank : of A, where that was worth finding out
+    coherence : of measurements and basis, √N·max|⟨φ_i, ψ_j⟩| for lengths 1, between 1 (best) and √N for an orthonormal
+        basis; where `coherence_exact` is False, that of a random sample, which is at most the true one
+    mutual_coherence : max|⟨a_i, a_j⟩| of columns of A of length 1, or 1 where a column is 0, likewise
+    random : whether measurements were drawn and no two columns of A are alike: then sparse explanations are unique
     support_size : (b,) coefficients other than 0
     sparsity : (b,) the fewest of them that hold all but 0.1 % of the energy
     residual : (b,) ‖y − Aĉ‖/‖y‖ of what is returned
     duality_gap : (b,) relative. Where `penalty` is 0, no c with Ac = Aĉ has an l1 norm below 1 − gap times that of ĉ.
-        Elsewhere, the lasso's objective ½‖Ac − y‖² + λ‖c‖₁ was within that share of its least value, before least
-        squares on the support put the coefficients right; λ is the penalty, for y of length 1
+        Elsewhere, the lasso's objective ½‖Ac − y‖² + λ‖c‖₁ exceeds its least value by at most that share of itself,
+        before least squares on the support put the coefficients right; λ is the penalty, for y of length 1
     exact_recovery : (b,) max ‖A_S⁺ a_j‖₁ of matching pursuit (Tropp 2004): below 1, it recovers every signal with this
         support; values of at least 1 may be lower bounds; NaN where it was not computed
     converged : (b,) whether the solver reached tol, the noise, or the sparsity asked for
-    explained : (b,) whether the residual is within tol with at most m/2 coefficients, or with m ≥ p: for random
+    explained : (b,) whether the residual is within tol, or the noise, with few enough coefficients: half the rank, or
+        fewer than the rank with the least l1 norm, or any number with all p columns independent. For random
         measurements there is no second explanation as sparse
     hopeless : (b,) whether measurements are not explained, and too few for minimising the l1 norm to recover signals of
         the sparsity found; or explained by so many coefficients that anything would be
@@ -51,7 +53,8 @@ class RecoveryCertificate:
     coherence: float
     mutual_coherence: float
     coherence_exact: bool
-    guaranteed: int
+    rank: int
+    random: bool
     support_size: NDArray[np.intp]
     sparsity: NDArray[np.intp]
     residual: Array
@@ -71,12 +74,27 @@ class RecoveryCertificate:
     @property
     def determined(self) -> int:
         """The most coefficients that so many Gaussian measurements determine, by minimising the l1 norm."""
-        return determined(self.n_measurements, self.n_coefficients)
+        return determined(self.rank, self.n_coefficients)
 
     @property
     def needed(self) -> int:
-        """The measurements that the sparsity found calls for, by the same rule."""
-        return int(np.ceil(needed(int(self.sparsity.max(initial=0)), self.n_coefficients)))
+        """The measurements that the sparsity found calls for, by the same rule: that of hopeless signals, if any."""
+        which = self.hopeless if self.hopeless.any() else slice(None)
+        return int(np.ceil(needed(int(self.sparsity[which].max(initial=0)), self.n_coefficients)))
+
+    @property
+    def alike(self) -> bool:
+        """Whether two basis vectors look the same through the measurements, or one cannot be seen."""
+        return self.mutual_coherence >= ALIKE
+
+    @property
+    def guaranteed(self) -> int:
+        """Every signal of so many coefficients is recovered, as they are below ½(1 + 1/mutual_coherence) (Tropp 2004).
+
+        That is for columns of length 1, as matching pursuit has them; 0 where it is unknown.
+        """
+        known = self.solver == "omp" and self.coherence_exact
+        return min(self.n_coefficients, guaranteed(self.mutual_coherence)) if known else 0
 
     @property
     def exact_recovery_holds(self) -> NDArray[np.bool_]:
@@ -97,7 +115,7 @@ class RecoveryCertificate:
             return f"NOT recovered, too few measurements for {self.hopeless.sum()} of {b}: {signals}"
         if not self.converged.all():
             return f"NOT as accurate as asked for {(~self.converged).sum()} of {b}: {signals}"
-        word = "recovered" if self.noise or self.explained.all() else "approximated"
+        word = "approximated" if not self.explained.all() else "recovered" if self.random else "explained"
         return f"{word} as asked: {signals}, residual at most {self.residual.max():.1e}"
 
     def _table(self) -> list[str]:
@@ -127,16 +145,18 @@ class RecoveryCertificate:
         """Measurements and coherence, a line each."""
         m, p = self.n_measurements, self.n_coefficients
         first = f"measurements: {m} determine up to {self.determined} of {p} coefficients (l1 norm, Gaussian)"
-        if self.hopeless.any():
-            first += f"; the {int(self.sparsity.max())} found would need about {self.needed}"
+        if self.hopeless.any() and self.needed > m:
+            first += f"; the {int(self.sparsity[self.hopeless].max())} found would need about {self.needed}"
         least = "" if self.coherence_exact else "at least "
         second = (
             f"coherence: {least}{self.coherence:.3g} of measurements and basis (best 1), "
             f"{least}{self.mutual_coherence:.2g} between columns"
         )
         if self.guaranteed:
-            count = min(self.guaranteed, p)
+            count = self.guaranteed
             second += f"; up to {count} coefficient{'s' * (count > 1)}: recovery guaranteed"
+        if self.alike:
+            second += ": some basis vectors look the same through the measurements, or cannot be seen"
         return [first, second]
 
 
@@ -154,7 +174,8 @@ def of_nothing(
         coherence=coherence.measured,
         mutual_coherence=coherence.mutual,
         coherence_exact=coherence.exact,
-        guaranteed=coherence.guaranteed,
+        rank=coherence.rank,
+        random=coherence.random,
         support_size=counts,
         sparsity=counts,
         residual=reals,

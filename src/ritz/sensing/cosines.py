@@ -41,6 +41,8 @@ class SubsampledCosines(Map):
     structurally random matrices).
     """
 
+    random = True
+
     def __init__(self, signal_shape: tuple[int, ...], kept: Places, signs: Array) -> None:
         self.kept, self.signs = kept, signs
         self._cosines = Cosines(signal_shape)
@@ -48,7 +50,7 @@ class SubsampledCosines(Map):
         self._weight = np.sqrt(len(signs) / len(kept))
 
     def apply(self, X: Array) -> Array:
-        return self._weight * self._cosines.adjoint(X * self.signs)[:, self.kept]
+        return self._weight * np.take(self._cosines.adjoint(X * self.signs), self.kept, axis=1)
 
     def adjoint(self, Y: Array) -> Array:
         spread = np.zeros((len(Y), self.shape[1]))

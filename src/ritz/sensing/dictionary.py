@@ -19,6 +19,9 @@ ENOUGH = 1e10  # operations that a number for the reader may take
 STRIP = 64  # columns that are compared with all others at once
 FAR = 1e6  # from 1: entries whose squares and products need no care
 SAFE = 1 + 1e-9  # a coherence that rounding has made too small must not promise more
+ALIKE = 1 - 1e-9  # coherence of columns that are the same but for rounding
+VANISHED = 1e-12  # length, as a share of the longest, of columns that are rounding
+DEPENDENT = 1e-14  # eigenvalues, as a share of the largest, of dependent columns
 SAMPLE = 16  # rows or columns that stand for all where they would take more
 
 
@@ -28,23 +31,24 @@ class Coherence:
 
     Attributes
     ----------
-    measured : √N·max|⟨φ_i, ψ_j⟩| of measurements and basis vectors of length 1: between 1 and √N; the larger, the more
-        measurements are needed (Candès and Wakin 2008)
-    mutual : max|⟨a_i, a_j⟩| of columns of A of length 1, or 1 where a column is 0: whatever has fewer than
-        ½(1 + 1/mutual) coefficients is recovered by every solver (Tropp 2004)
+    measured : √N·max|⟨φ_i, ψ_j⟩| of measurements and basis vectors of length 1: between 1 and √N for an orthonormal
+        basis; the larger, the more measurements are needed (Candès and Wakin 2008)
+    mutual : max|⟨a_i, a_j⟩| of columns of A of length 1, or 1 where a column is 0
     exact : whether these are maxima over all pairs, or over a random sample, and the true ones at least as large
+    rank : of A, where that was worth finding out; else that of random matrices
+    random : whether A was drawn, so that columns are in general position, and no two of them alike
     """
 
     measured: float
     mutual: float
     exact: bool
+    rank: int
+    random: bool
 
     @property
     def guaranteed(self) -> int:
-        """The most coefficients that are recovered whatever they are, 0 where that is not known."""
-        if not self.exact:
-            return 0
-        return int(np.ceil(0.5 * (1 + 1 / (self.mutual * SAFE))) - 1) if self.mutual > 0 else 1 << 62
+        """Matching pursuit recovers every signal of so many coefficients, 0 where it is unknown."""
+        return guaranteed(self.mutual) if self.exact else 0
 
 
 class Dictionary(Map):
@@ -59,7 +63,7 @@ class Dictionary(Map):
         fits = self.shape[0] * self.shape[1] <= (HELD if isinstance(measurement, Matrix) else FAST)
         self.unit, self.held = 1.0, None
         with np.errstate(over="ignore", invalid="ignore"):  # which is found out next
-            some = self._gathered() if fits else self._sampled()
+            some = self._gathered() if fits else self._some_columns(self._sample(self.shape[1]))
         self.unit = _unit(some)
         some /= self.unit
         self.held = Matrix(some) if fits else None
@@ -80,10 +84,9 @@ class Dictionary(Map):
     def some_columns(self, which: Places) -> Array:
         return super().some_columns(which) if self.held is None else self.held.some_columns(which)
 
-    def _sampled(self) -> Array:
-        """A few columns, one a row."""
-        p = self.shape[1]
-        return self._some_columns(np.random.default_rng(0).choice(p, min(p, SAMPLE), replace=False))
+    @staticmethod
+    def _sample(count: int) -> Places:
+        return np.random.default_rng(0).choice(count, min(count, SAMPLE), replace=False)
 
     def _gathered(self) -> Array:
         entries, at = np.empty(self.shape), 0
@@ -103,12 +106,12 @@ class Dictionary(Map):
     def lengths(self) -> Array:
         """‖a_j‖ of every column, inf for columns of zeros, which nothing is like.
 
-        Random measurements keep the lengths of an orthonormal basis on average; where finding them out would take as
-        many products as there are columns, that has to do.
+        Drawn measurements keep the lengths of an orthonormal basis on average, and where finding them out would take
+        as many products as there are columns, that has to do.
         """
         if self.held is not None:
             return _nonzero(np.linalg.norm(self.held.entries, axis=0))
-        if self.basis.isometry:
+        if self.basis.isometry and self.measurement.random:
             return np.full(self.shape[1], self.typical)
         step = max(1, BLOCK // self.shape[1])
         starts = range(0, self.shape[1], step)
@@ -138,42 +141,62 @@ class Dictionary(Map):
     def coherence(self) -> Coherence:
         m, p = self.shape
         exact = self.held is not None and 1.0 * m * p * p <= ENOUGH
-        rng = np.random.default_rng(0)
-        rows = np.arange(m) if exact else rng.choice(m, min(m, SAMPLE), replace=False)
-        columns = self._some_columns(np.arange(p)) if exact else self._sampled()
-        return Coherence(self._measured(rows), _largest_product(columns), exact)
+        columns = np.arange(p) if exact else self._sample(p)
+        measured = self._measured(np.arange(m) if exact else self._sample(m), columns, exact)
+        mutual = _largest_product(self._some_columns(columns))
+        return Coherence(measured, mutual, exact, self._rank(), self.measurement.random and mutual < ALIKE)
+
+    def _rank(self) -> int:
+        """The numerical rank, by the eigenvalues of A Aᵀ or AᵀA."""
+        least = min(self.shape)
+        if self.held is None or self.shape[0] * self.shape[1] * least > ENOUGH:
+            return least
+        if self.measurement.random and self.basis.isometry:
+            return least
+        entries = self.held.entries if self.shape[0] == least else self.held.entries.T
+        values = np.linalg.eigvalsh(entries @ entries.T)
+        return int((values > DEPENDENT * values[-1]).sum())
 
     def _some_columns(self, which: Places) -> Array:
         """Columns of A, one a row, some at a time."""
         few = np.array_split(which, max(1, len(which) * max(self.shape) // BLOCK))
         return np.concatenate([self.some_columns(part) for part in few])
 
-    def _measured(self, which: Places) -> float:
-        """√N·max|⟨φ_i, ψ_j⟩| over some i and all j."""
+    def _measured(self, which: Places, columns: Places, exact: bool) -> float:
+        """√N·max|⟨φ_i, ψ_j⟩| over some i and some j, or all j where they have length 1."""
         n, largest = self.basis.shape[0], 0.0
-        beside, unit = (1.0, 1.0) if self.basis.isometry else _column_lengths(self.basis)
+        vectors = None if self.basis.isometry or exact else _units(self.basis.some_columns(columns))
+        lengths, unit = _column_lengths(self.basis) if exact and not self.basis.isometry else (np.ones(1), 1.0)
         for some in np.array_split(which, max(1, len(which) * n // BLOCK)):
-            rows = self.measurement.some_rows(some)
-            rows = rows / _nonzero(np.abs(rows).max(axis=1))[:, None]
-            products = np.abs(self.basis.adjoint(rows)) / unit
-            products /= _nonzero(np.linalg.norm(rows, axis=1))[:, None] * beside
-            largest = max(largest, float(products.max()))
+            rows = _units(self.measurement.some_rows(some))
+            products = self.basis.adjoint(rows) / unit / lengths if vectors is None else rows @ vectors.T
+            largest = max(largest, float(np.abs(products).max()))
         return float(np.sqrt(n) * largest)
+
+
+def guaranteed(mutual: float) -> int:
+    """The most coefficients below ½(1 + 1/μ), μ the coherence of columns of length 1 (Tropp 2004)."""
+    return int(np.ceil(0.5 * (1 + 1 / (mutual * SAFE))) - 1) if mutual > 0 else 1 << 62
 
 
 def _largest_product(columns: Array) -> float:  # (c, m), a column of A each
     """max|⟨a_i, a_j⟩| over different i and j, of columns of length 1; 1 where nothing is seen of one of them."""
     lengths = np.linalg.norm(columns, axis=1)
-    if not lengths.all():
+    if (lengths <= VANISHED * lengths.max()).any():
         return 1.0
-    units = columns / lengths[:, None]
-    largest = 0.0
+    units, largest = columns / lengths[:, None], 0.0
     for start in range(0, len(units), STRIP):
         products = np.abs(units[start : start + STRIP] @ units.T)
         some = np.arange(len(products))
         products[some, start + some] = 0.0
         largest = max(largest, float(products.max()))
     return min(largest, 1.0)
+
+
+def _units(rows: Array) -> Array:
+    """Rows of length 1, but for those of zeros."""
+    rows = rows / _nonzero(np.abs(rows).max(axis=1))[:, None]
+    return rows / _nonzero(np.linalg.norm(rows, axis=1))[:, None]
 
 
 def _column_lengths(M: Map) -> tuple[Array, float]:

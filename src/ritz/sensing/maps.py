@@ -29,6 +29,7 @@ class Map(ABC):
 
     shape: tuple[int, int]
     isometry: bool = False  # whether MᵀM = I, so that lengths are kept
+    random: bool = False  # whether it was drawn, so that no columns are dependent but by chance
 
     @abstractmethod
     def apply(self, X: Array) -> Array:  # (b, n) -> (b, m), M of shape (m, n)
@@ -54,7 +55,7 @@ class Map(ABC):
 
     @cached_property
     def norm(self) -> float:
-        """An upper bound of ‖M‖."""
+        """An upper bound of ‖M‖; of a large M, what some powers find, with room to spare."""
         if self.isometry:
             return 1.0
         m, n = self.shape
@@ -73,8 +74,8 @@ class Map(ABC):
 class Matrix(Map):
     """A matrix that is held."""
 
-    def __init__(self, entries: Array) -> None:
-        self.entries = entries
+    def __init__(self, entries: Array, random: bool = False) -> None:
+        self.entries, self.random = entries, random
         self.shape = entries.shape
 
     def apply(self, X: Array) -> Array:

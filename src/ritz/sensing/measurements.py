@@ -52,4 +52,4 @@ def chosen_measurement(asked: Any, m: int, signal_shape: tuple[int, ...], rng: n
         )
     entries = DENSE[asked](m, n, rng)
     entries /= np.sqrt(m)
-    return Matrix(entries)
+    return Matrix(entries, random=True)

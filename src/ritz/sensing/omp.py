@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ritz import threads
 from ritz.errors import DataError
 from ritz.linalg import Array
 from ritz.memory import allowed, format_bytes
@@ -17,6 +18,7 @@ from ritz.sensing.maps import Places
 FIRST = 16  # columns that there is room for at the start, where nobody knows how many it will take
 EXHAUSTED = 1e-12  # share of a column outside the span of those taken that rounding can fake
 OBLIQUE = 0.5  # share of a column outside that span below which it is taken out twice
+TOLD = 100  # coefficients between two words about progress
 TRIAL = 32  # columns that mostly tell already that a recovery is not guaranteed
 
 
@@ -29,14 +31,14 @@ class MatchingPursuit:
     """
 
     uses: ClassVar[tuple[str, ...]] = ("lengths", "rough")
-    longest: ClassVar[int | None] = None
+    longest: ClassVar[int | None] = 1 << 15  # without a sparsity: a product per coefficient, nobody knows how many
     noisy: ClassVar[bool] = True
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:
-        found = Found.nothing(len(Y), A.shape[1])
-        most = min(*A.shape, *(limit for limit in (goal.sparsity, goal.max_iter) if limit is not None))
-        run, level = _Run.begin(Y, most if goal.sparsity else min(most, FIRST)), goal.level(A.shape[0])
+        found, most = Found.nothing(len(Y), A.shape[1]), _most(A, len(Y), goal)
+        run, level = _Run.begin(Y, min(most, FIRST)), goal.level(A.shape[0])
         while len(run.which):
+            threads.check()
             size = np.linalg.norm(run.residuals, axis=1)
             small = size <= level[run.which]
             over, best = small | (run.taken == most), run.support[:, :0]
@@ -50,7 +52,25 @@ class MatchingPursuit:
                 run, best = run.of(~over), best[~over]
             if len(run.which):
                 run = run.extended(A, best, most)
+            if goal.tell is not None and run.taken % TOLD == 0 and len(run.which):
+                goal.tell(f"omp: {run.taken} coefficients, {len(run.which)} signals to go, residual {size.max():.1e}")
         return found
+
+
+def _most(A: Dictionary, count: int, goal: Goal) -> int:
+    """The most columns to take: what is asked, or half of the measurements, as more would explain anything.
+
+    No more than there is memory for.
+    """
+    m, p = A.shape
+    most = min(m if m >= p else max(1, m // 2), p) if goal.sparsity is None else min(goal.sparsity, m, p)
+    fits = int(np.sqrt(allowed() / 32 / count + m * m / 4) - m / 2)  # 8·count·k·(m + k) bytes in a quarter of all
+    if fits < min(most, goal.sparsity or FIRST):
+        raise DataError(
+            f"matching pursuit of {most} of {p} coefficients from {m} measurements would take over "
+            f"{format_bytes(8 * count * most * (m + most))} of memory; use solver='fista'"
+        )
+    return min(most, fits, goal.max_iter or most)
 
 
 def _best(A: Dictionary, run: _Run) -> tuple[Places, Array]:
@@ -106,11 +126,6 @@ class _Run:
     def _roomier(self, most: int) -> _Run:
         a, room, m = self.Q.shape
         more = min(most, 2 * room)
-        if 8 * a * more * (m + more) > allowed() // 4:
-            raise DataError(
-                f"matching pursuit has taken {room} basis vectors and is not done; more would take over "
-                f"{format_bytes(8 * a * more * (m + more))} of memory: set sparsity, or use solver='fista'"
-            )
         Q, L, beta = np.zeros((a, more, m)), np.zeros((a, more, more)), np.zeros((a, more))
         Q[:, :room], L[:, :room, :room], beta[:, :room] = self.Q, self.L, self.beta
         return replace(self, Q=Q, L=L, beta=beta)
@@ -131,7 +146,7 @@ def _fitted(A: Dictionary, run: _Run) -> Found:
     Q, L = run.Q[:, :k], run.L[:, :k, :k]
     codes = np.linalg.solve(L.transpose(0, 2, 1), run.beta[:, :k, None])[:, :, 0]
     np.put_along_axis(found.codes, run.support, codes, axis=1)
-    # ν with A_Sᵀν = sign(c), of least length: where ‖Aᵀν‖∞ ≤ 1, no other c has an l1 norm as small (Fuchs 2004).
+    # ν with A_Sᵀν = sign(c), of least length: where ‖Aᵀν‖∞ ≤ 1, no c has a smaller l1 norm (Fuchs 2004).
     signs = np.linalg.solve(L, np.sign(codes)[:, :, None])
     found.gaps[:] = pursuit_gap(A, found.codes, np.matmul(signs.transpose(0, 2, 1), Q)[:, 0])
     found.exact_recovery[:] = _exact_recovery(A, Q, L, run.support)

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ritz import threads
-from ritz.errors import DataError
 from ritz.linalg import Array
 from ritz.sensing.base import Found, Goal, pursuit_gap
 from ritz.sensing.dictionary import Dictionary
@@ -22,40 +21,34 @@ KEPT = 1e-9  # coefficients so much smaller than the largest are the solver's to
 class BasisPursuit:
     """min ‖c‖₁ over Ac = y: min Σ(u + v) over A(u − v) = y with u, v ≥ 0, one signal after another, by HiGHS."""
 
-    uses: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ("lengths",)
     longest: ClassVar[int | None] = LONGEST
     noisy: ClassVar[bool] = False
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:
         p = A.shape[1]
-        entries = A.some_columns(np.arange(p)).T
-        unit = float(np.abs(entries).max()) or 1.0  # the tolerances of HiGHS are absolute
-        entries = entries / unit
-        found, dual = Found.nothing(len(Y), p), np.empty_like(Y)
+        entries = A.some_columns(np.arange(p)).T / A.lengths  # of length 1: the tolerances of HiGHS are absolute
+        found, dual = Found.nothing(len(Y), p), np.zeros_like(Y)
         for i, y in enumerate(Y):
             threads.check()
-            found.codes[i], dual[i], found.iterations[i] = _programme(entries, y, goal.max_iter)
-        found.codes[:] /= unit
-        dual /= unit
+            found.codes[i], dual[i], found.iterations[i] = _programme(entries, 1 / A.lengths, y, goal.max_iter)
         residuals = np.linalg.norm(Y - A.apply(found.codes), axis=1)
         found.gaps[:] = pursuit_gap(A, found.codes, dual)
         found.converged[:] = (found.gaps <= goal.tol) & (residuals <= goal.tol)
         return found
 
 
-def _programme(entries: Array, y: Array, most: int | None) -> tuple[Array, Array, int]:
-    """Coefficients, with the digits that least squares on the support adds, and the dual vector."""
+def _programme(entries: Array, weights: Array, y: Array, most: int | None) -> tuple[Array, Array, int]:
+    """Coefficients, with the digits that least squares on the support adds, and the dual vector; or zeros."""
     p = entries.shape[1]
     options = {} if most is None else {"maxiter": most}
-    result = linprog(np.ones(2 * p), A_eq=np.hstack([entries, -entries]), b_eq=y, method="highs", options=options)
+    costs, both = np.concatenate([weights, weights]), np.hstack([entries, -entries])
+    result = linprog(costs, A_eq=both, b_eq=y, method="highs", options=options)
     if result.x is None:
-        raise DataError(
-            f"solver='basis-pursuit' found no coefficients that give these measurements exactly ({result.message}); "
-            "for noisy measurements use solver='fista' or 'omp' with noise, else raise max_iter"
-        )
+        return np.zeros(p), np.zeros(len(y)), int(result.nit or 0)
     codes = result.x[:p] - result.x[p:]
     support = np.flatnonzero(np.abs(codes) > KEPT * np.abs(codes).max())
     if 0 < len(support) <= len(y):
         codes = np.zeros(p)
         codes[support] = np.linalg.lstsq(entries[:, support], y)[0]
-    return codes, result.eqlin.marginals, int(result.nit)
+    return codes * weights, result.eqlin.marginals, int(result.nit)

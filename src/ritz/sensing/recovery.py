@@ -12,15 +12,17 @@ import scipy.fft
 
 from ritz import threads
 from ritz.linalg import Array
-from ritz.sensing.base import Found, Goal, Solver, pursuit_gap
+from ritz.sensing.base import Flags, Found, Goal, Solver, pursuit_gap
 from ritz.sensing.certificate import RecoveryCertificate
 from ritz.sensing.dictionary import Dictionary
+from ritz.sensing.maps import Places
 from ritz.sensing.support import least_squares, signed_dual
 from ritz.sensing.threshold import determined
 
 BATCH = 1 << 17  # coefficients of a batch of signals
 SHARES, LEAST = 8, 16  # batches that there should be at least, but of no fewer signals
 SMALL = 1 << 24  # multiplications that BLAS shares out at a loss
+FULL = 0.95  # coefficients, as a share of the rank, that explain anything
 NEGLIGIBLE = 1e-3  # share of the energy of coefficients that are not counted
 
 
@@ -32,6 +34,15 @@ class Part:
     columns: dict[str, Array]
 
 
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Coefficients of a batch, their relative residuals, and whether these are within tol or the noise."""
+
+    found: Found
+    residuals: Array
+    within: Flags
+
+
 def parts(
     A: Dictionary, Y: Array, solver: Solver, goal: Goal, output: Callable[[Array], Array]
 ) -> Generator[Part, None, None]:
@@ -40,15 +51,16 @@ def parts(
     Batches do not depend on the number of threads. A single one leaves the cores to the transforms, and to BLAS where
     its products are large enough.
     """
-    for name in solver.uses:
+    for name in ("coherence", *solver.uses):
         getattr(A, name)  # once, before threads ask for it
     step = max(1, min(BATCH // max(A.shape), max(LEAST, -(-len(Y) // SHARES))))
     starts = range(0, len(Y), step)
 
     def part(start: int) -> Part:
         batch = slice(start, start + step)
-        found, residuals = recovered(A, Y[batch], solver, goal.of(batch))
-        return Part(output(found.codes), _columns(found, residuals, A.shape, goal))
+        some = goal.of(batch)
+        outcome = recovered(A, Y[batch], solver, some)
+        return Part(output(outcome.found.codes), _columns(outcome, A, some))
 
     if len(starts) == 1:
         with by_all_cores(blas=A.held is not None and 1.0 * len(Y) * A.shape[0] * A.shape[1] > SMALL):
@@ -69,22 +81,25 @@ def by_all_cores(blas: bool = True) -> Iterator[None]:
                 yield
 
 
-def recovered(A: Dictionary, Y: Array, solver: Solver, goal: Goal) -> tuple[Found, Array]:
-    """Coefficients of a batch, and their relative residuals. What is 0 comes back as 0."""
+def recovered(A: Dictionary, Y: Array, solver: Solver, goal: Goal) -> Outcome:
+    """Coefficients of a batch, and how well they explain it. What is 0 comes back as 0."""
     peak = np.abs(Y).max(axis=1)
     units = np.where(peak > 0, peak, 1.0)
     length = np.linalg.norm(Y / units[:, None], axis=1)
-    found, residuals = Found.nothing(len(Y), A.shape[1]), np.zeros(len(Y))
+    outcome = Outcome(Found.nothing(len(Y), A.shape[1]), np.zeros(len(Y)), np.ones(len(Y), bool))
     rows = np.flatnonzero(length)
     if len(rows):
         Z = Y[rows] / units[rows, None] / length[rows, None]
-        some = solver.recover(A, Z, replace(goal.of(rows), noise=goal.noise[rows] / units[rows] / length[rows]))
+        scaled = replace(goal.of(rows), noise=goal.noise[rows] / units[rows] / length[rows])
+        some = solver.recover(A, Z, scaled)
         if goal.sparsity is not None:
             _limit(A, Z, some, goal.sparsity)
-        residuals[rows] = np.linalg.norm(Z - A.apply(some.codes), axis=1)
+        outcome.residuals[rows] = np.linalg.norm(Z - A.apply(some.codes), axis=1)
+        outcome.within[rows] = outcome.residuals[rows] <= scaled.level(A.shape[0])
         some.codes[:] *= (length * (units / A.unit))[rows, None]
-        found.put(rows, some)
-    return found, residuals
+        some.converged[:] &= np.isfinite(some.gaps) & np.isfinite(some.codes).all(axis=1)
+        outcome.found.put(rows, some)
+    return outcome
 
 
 def _limit(A: Dictionary, Y: Array, found: Found, most: int) -> None:
@@ -101,26 +116,35 @@ def _limit(A: Dictionary, Y: Array, found: Found, most: int) -> None:
         found.gaps[exact] = pursuit_gap(A, codes[exact], signed_dual(A, codes[exact]))
 
 
-def _columns(found: Found, residuals: Array, shape: tuple[int, int], goal: Goal) -> dict[str, Array]:
-    m, p = shape
-    support_size, sparsity = np.count_nonzero(found.codes, axis=1), _sparsity(found.codes)
-    # Two explanations by at most m/2 coefficients each would make m columns of A dependent, which random ones are not.
-    many = (2 * support_size > m) & (m < p)
-    explained = (residuals <= goal.tol) & ~many
-    overfitted = (residuals <= goal.tol) & many
+def _columns(outcome: Outcome, A: Dictionary, goal: Goal) -> dict[str, Array]:
+    found, within = outcome.found, outcome.within
+    size, sparsity = np.count_nonzero(found.codes, axis=1), _sparsity(found.codes)
+    explained, anything = within & _few_enough(A, found, size, goal.tol), size > FULL * A.coherence.rank
+    overfitted = ~explained & np.where(goal.noise > 0, anything, anything | within)
+    hopeless = overfitted | (~explained & (sparsity > determined(A.coherence.rank, A.shape[1])))
     return {
-        "support_size": support_size,
+        "support_size": size,
         "sparsity": sparsity,
-        "residual": residuals,
+        "residual": outcome.residuals,
         "duality_gap": found.gaps,
         "penalty": found.penalties,
         "exact_recovery": found.exact_recovery,
         "converged": found.converged,
         "explained": explained,
-        "hopeless": (overfitted | (~explained & (sparsity > determined(m, p))))
-        & (found.converged | (goal.max_iter is None)),
+        "hopeless": hopeless & (A.coherence.rank < A.shape[1]) & (found.converged | (goal.max_iter is None)),
         "iterations": found.iterations,
     }
+
+
+def _few_enough(A: Dictionary, found: Found, size: Places, tol: float) -> Flags:
+    """Whose coefficients can hardly be anything but right, if columns of A are in general position.
+
+    Two explanations by at most half the rank each would make as many columns dependent as the rank has. And the least
+    l1 norm is reached with as many coefficients as the rank, unless a sparser signal is behind it.
+    """
+    rank = A.coherence.rank
+    least = (found.penalties == 0) & (found.gaps <= tol) & (size <= FULL * rank)
+    return (2 * size <= rank) | least | (rank >= A.shape[1])
 
 
 def _sparsity(codes: Array) -> Array:  # (b, p) -> (b,)
