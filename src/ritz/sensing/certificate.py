@@ -144,7 +144,8 @@ class RecoveryCertificate:
     def remarks(self) -> list[str]:
         """Measurements and coherence, a line each."""
         m, p = self.n_measurements, self.n_coefficients
-        first = f"measurements: {m} determine up to {self.determined} of {p} coefficients (l1 norm, Gaussian)"
+        many = f"{m}" if self.rank == min(m, p) else f"{m}, of rank {self.rank},"
+        first = f"measurements: {many} determine up to {self.determined} of {p} coefficients (l1 norm, Gaussian)"
         if self.hopeless.any() and self.needed > m:
             first += f"; the {int(self.sparsity[self.hopeless].max())} found would need about {self.needed}"
         least = "" if self.coherence_exact else "at least "

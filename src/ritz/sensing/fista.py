@@ -67,19 +67,17 @@ class _Run:
 
     def down(self, last: float, share: float) -> None:
         """A step, and who ends there: explained, or with no end of coefficients in sight, or at the floor of noise."""
-        ratio, low, lowest = last / share, share <= LADDER[-1], share == FURTHER[-1]
+        ratio, lowest = last / share, share == FURTHER[-1]
         self.before = self._sizes()
         self._step(share, LOOSE)
         self._explain(ratio)
-        near = self._full() | self._at_floor(share) | low
+        near = self._full() | self._at_floor(share) | self._low(share)
         if not near.any():
             return
         self._step(share, self.goal.tol, near)
         self._explain(ratio)
-        over = self._full() | self._at_floor(share)
-        if low:
-            spent = self.found.iterations[self.alive] >= (self.goal.max_iter or MOST)
-            over |= spent | ~self._steady(ratio) | lowest
+        spent = self.found.iterations[self.alive] >= (self.goal.max_iter or MOST)
+        over = self._full() | self._at_floor(share) | (self._low(share) & (spent | ~self._steady(ratio) | lowest))
         self._finish(over, self._debiased(over), self.gaps, self._penalties(share), explaining=lowest)
 
     def _penalties(self, share: float) -> Array:
@@ -87,6 +85,10 @@ class _Run:
 
     def _at_floor(self, share: float) -> Flags:
         return share * self.top <= self.floor
+
+    def _low(self, share: float) -> Flags:
+        """Who may end here if not sparse: those whose noise is no floor to reach."""
+        return (self.floor < FURTHER[-1] * self.top) & (share <= LADDER[-1])
 
     def _sizes(self) -> Places:
         return np.count_nonzero(self.codes, axis=1)

@@ -119,8 +119,10 @@ def _limit(A: Dictionary, Y: Array, found: Found, most: int) -> None:
 def _columns(outcome: Outcome, A: Dictionary, goal: Goal) -> dict[str, Array]:
     found, within = outcome.found, outcome.within
     size, sparsity = np.count_nonzero(found.codes, axis=1), _sparsity(found.codes)
-    explained, anything = within & _few_enough(A, found, size, goal.tol), size > FULL * A.coherence.rank
-    overfitted = ~explained & np.where(goal.noise > 0, anything, anything | within)
+    something = (size > 0) | (outcome.residuals == 0)  # a loud noise explains everything by nothing
+    explained = within & something & _few_enough(A, found, size, goal.tol)
+    anything = size > FULL * A.coherence.rank
+    overfitted = ~explained & np.where(goal.noise > 0, anything, anything | (within & something))
     hopeless = overfitted | (~explained & (sparsity > determined(A.coherence.rank, A.shape[1])))
     return {
         "support_size": size,

@@ -1,0 +1,196 @@
+"""What is said of a recovery where the answer is wrong, or only seems to be."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.fft import dct, idct
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+from ritz import CompressedSensing
+from ritz.errors import AccuracyWarning
+from ritz.sensing import SOLVERS
+from ritz.sensing.base import _rounding, lasso_gap, pursuit_gap
+from ritz.sensing.maps import Map
+from sensing_helpers import gaussian, seen_by, sparse_codes
+
+N = 256
+I = np.eye(N)  # noqa: E741
+SPIKES = sparse_codes(4, N, 8, np.random.default_rng(0), spread=1.0)
+TONES = idct(SPIKES, norm="ortho")
+
+
+def asked(X, Y=None, **options):
+    """Relative errors, the certificate, and what was said."""
+    model = CompressedSensing(**options).fit(X)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        back = model.inverse_transform(model.transform(X) if Y is None else Y)
+    errors = np.linalg.norm(back - X, axis=1) / np.linalg.norm(X, axis=1)
+    return errors, model.certificate_, [str(w.message) for w in caught if w.category is AccuracyWarning]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    ("X", "options"),
+    [
+        (TONES, {"n_measurements": 64, "measurement": np.kron(np.eye(64), np.ones((1, 4))) / 2}),  # means of four
+        (SPIKES, {"n_measurements": 128, "measurement": I[::2], "basis": I}),  # half of the spikes are never seen
+        (I[:50], {"n_measurements": 8, "measurement": "bernoulli", "basis": I}),  # 256 columns of 8 signs
+    ],
+    ids=["alike", "unseen", "drawn alike"],
+)
+def test_what_cannot_be_told_apart_is_not_called_recovered(solver, X, options):
+    errors, certificate, said = asked(X, solver=solver, **options)
+    assert errors.max() > 0.5
+    assert certificate.alike
+    assert not certificate.verdict.startswith("recovered")
+    assert any("look the same, or cannot be seen" in text for text in said)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("m", [128, 256])
+def test_measurements_that_repeat_each_other_count_once(solver, m):
+    rng = np.random.default_rng(1)
+    errors, certificate, said = asked(
+        TONES, n_measurements=m, measurement=rng.standard_normal((m, 30)) @ rng.standard_normal((30, N)), solver=solver
+    )
+    assert errors.max() > 0.5
+    assert certificate.rank == 30
+    assert "of rank 30" in certificate.remarks[0]
+    np.testing.assert_array_equal(certificate.hopeless, errors > 1e-6)
+    assert not certificate.satisfied
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_measurements_of_another_seed_are_noticed(solver):
+    Y = CompressedSensing(64).fit(TONES).transform(TONES)
+    for sparsity in (None, 8):
+        errors, certificate, said = asked(TONES, Y, n_measurements=64, random_state=1, solver=solver, sparsity=sparsity)
+        assert errors.min() > 0.9
+        assert not certificate.explained.any()
+        assert len(said) == 1
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_digits_lost_by_float32_are_no_alarm(solver):
+    errors, certificate, said = asked(TONES.astype(np.float32), n_measurements=64, solver=solver)
+    assert errors.max() < 1e-6
+    assert certificate.verdict.startswith("recovered as asked")
+    assert not said
+
+
+@pytest.mark.parametrize("solver", ["fista", "basis-pursuit"])
+def test_the_least_l1_norm_with_fewer_coefficients_than_measurements_is_no_alarm(solver):
+    X = idct(sparse_codes(4, N, 118, np.random.default_rng(2)), norm="ortho")
+    errors, certificate, said = asked(X, n_measurements=230, solver=solver)
+    assert errors.max() < 1e-9
+    assert certificate.explained.all()
+    assert not said
+
+
+def test_too_few_iterations_are_not_called_too_few_measurements():
+    _, certificate, said = asked(TONES, n_measurements=64, solver="fista", max_iter=2)
+    assert not certificate.hopeless.any()
+    assert not certificate.converged.any()
+    assert len(said) == 1
+    assert "raise max_iter" in said[0]
+
+
+def test_the_numbers_of_a_warning_are_those_of_the_signals_it_is_about():
+    """A signal that takes 90 coefficients, and is right, beside one of 8 in which every measurement is a little off."""
+    X = idct(np.vstack([sparse_codes(1, N, 90, np.random.default_rng(3)), SPIKES[:1]]), norm="ortho")
+    Y = CompressedSensing(200).fit(X).transform(X)
+    Y[1] += 1e-3 * np.random.default_rng(4).standard_normal(200)
+    _, certificate, said = asked(X, Y, n_measurements=200, solver="basis-pursuit")
+    assert certificate.hopeless.tolist() == [False, True]
+    assert "1 of 2 signals have up to 8 coefficients" in said[0]
+    assert "say how much noise there is" in said[0]
+
+
+@pytest.mark.parametrize("solver", ["omp", "fista"])
+def test_a_noise_that_drowns_the_signals(solver):
+    errors, certificate, said = asked(TONES, n_measurements=64, noise=10.0, solver=solver)
+    assert (errors == 1).all()
+    assert not certificate.explained.any()
+    assert "nothing stands above noise=10 in 4 of 4 signals" in said[0]
+
+
+@pytest.mark.parametrize("solver", ["omp", "fista"])
+def test_a_basis_that_cannot_give_the_measurements(solver):
+    few = idct(I, axis=0, norm="ortho")[:, :20]
+    errors, certificate, said = asked(TONES, n_measurements=64, basis=few, noise=1e-3, solver=solver)
+    assert errors.min() > 0.9
+    assert not certificate.explained.any()
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("solver", ["omp", "fista"])
+def test_noise_far_below_the_signals(solver):
+    errors, certificate, said = asked(TONES, n_measurements=100, noise=1e-10, solver=solver)
+    assert errors.max() < 1e-9
+    assert certificate.explained.all()
+    assert not said
+
+
+def test_guarantees_are_for_columns_of_length_1():
+    B = np.eye(200)
+    B[:, 0] *= 0.01
+    for solver in SOLVERS:
+        model = CompressedSensing(100, basis=B, solver=solver).fit(B)
+        right = np.allclose(model.inverse_transform(model.transform(B[:, :1].T)), B[:, :1].T, atol=1e-6)
+        assert right or not model.certificate_.guaranteed
+    assert CompressedSensing(100, basis=B).fit(B).certificate_.guaranteed == 1
+
+
+def test_columns_of_own_measurements_that_are_known_by_their_products():
+    """Lengths from 0.01 to 1, which a matrix too large to be held must not hide."""
+    rng = np.random.default_rng(5)
+    w, C = 10.0 ** rng.uniform(-2, 0, 2048), sparse_codes(4, 2048, 30, rng)
+    M = (rng.standard_normal((1026, 2048)) / 1026**0.5 * w) @ dct(np.eye(2048), norm="ortho", axis=0)
+    errors, certificate, said = asked(idct(C, norm="ortho"), n_measurements=1026, measurement=aslinearoperator(M))
+    assert errors.max() < 1e-9
+    assert certificate.verdict.startswith("explained")
+    assert not said
+
+
+def test_a_sparse_matrix_that_is_changed_later():
+    rng = np.random.default_rng(6)
+    M = scipy.sparse.random_array((20, N), density=0.3, format="csr", rng=rng)
+    model = CompressedSensing(20, measurement=M).fit(TONES)
+    before = model.transform(TONES)
+    M.data *= 2
+    np.testing.assert_array_equal(model.transform(TONES), before)
+
+
+def test_a_fit_looks_at_few_columns_of_a_large_basis():
+    asked_for = []
+
+    def forth(c):
+        asked_for.append(1 if c.ndim == 1 else c.shape[1])
+        return c
+
+    B = LinearOperator((16_384, 16_384), matvec=forth, rmatvec=forth, matmat=forth, rmatmat=forth, dtype=float)
+    CompressedSensing(0.3, basis=B, measurement="subsampled-dct", solver="fista").fit(np.ones((1, 16_384)))
+    assert sum(asked_for) < 200
+
+
+def test_gaps_include_rounding():
+    """A minimiser, exactly: what the gap says beyond 0 is rounding, and it says that much."""
+    rng = np.random.default_rng(7)
+    A = seen_by(gaussian(40, 40, rng))
+    code, dual = np.eye(40)[:1], np.linalg.solve(A.held.entries.T, np.eye(40)[0])[None]
+    assert _rounding(A) > 40 * np.finfo(float).eps
+    assert pursuit_gap(A, code, dual)[0] >= _rounding(A) * np.linalg.norm(dual)
+    residual = np.linalg.solve(A.held.entries.T, 0.1 * np.eye(40)[0])[None]
+    assert lasso_gap(A, code, residual, np.array([0.1]))[0] > 0
+
+
+def test_maps_say_whether_they_were_drawn():
+    drawn: Map = CompressedSensing(8).fit(TONES).measurement_
+    given: Map = CompressedSensing(8, measurement=I[:8]).fit(TONES).measurement_
+    assert drawn.random
+    assert not given.random
+    assert CompressedSensing(8, measurement="subsampled-dct").fit(TONES).measurement_.random
