@@ -8,8 +8,8 @@ import scipy.sparse
 from scipy.fft import dct, idct
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from ritz import CompressedSensing
-from ritz.errors import AccuracyWarning
+from ritz import CompressedSensing, compare
+from ritz.errors import AccuracyWarning, DataError
 from ritz.sensing import SOLVERS
 from ritz.sensing.base import _rounding, lasso_gap, pursuit_gap
 from ritz.sensing.maps import Map
@@ -194,3 +194,9 @@ def test_maps_say_whether_they_were_drawn():
     assert drawn.random
     assert not given.random
     assert CompressedSensing(8, measurement="subsampled-dct").fit(TONES).measurement_.random
+
+
+def test_measurements_span_no_subspace_of_the_columns():
+    model = CompressedSensing(8).fit(TONES)
+    with pytest.raises(DataError, match="CompressedSensing has no subspace of its columns to compare"):
+        compare(model, model)

@@ -51,6 +51,8 @@ def _columns(model: Any) -> Array:
     if hasattr(model, "subspace_"):
         return _columns(model.subspace_)
     if hasattr(model, "fit") and not hasattr(model, "components_"):
+        if hasattr(model, "n_features_in_"):
+            raise DataError(f"{type(model).__name__} has no subspace of its columns to compare; PCA models have")
         raise DataError(f"{type(model).__name__} is not fitted yet; fit it before comparing")
     V = np.asarray(model.components_.T if hasattr(model, "components_") else model, dtype=np.float64)
     if V.ndim != 2 or V.shape[1] > V.shape[0] or not np.isfinite(V).all():

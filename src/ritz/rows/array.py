@@ -110,7 +110,7 @@ def real_numbers(values: NDArray[Any]) -> NDArray[Any]:
         warnings.warn(f"{values.dtype} data is computed in float64", UserWarning, stacklevel=6)
         return values.astype(np.float64)
     if kind == "c":
-        raise DataError("Complex data not supported: covariance here is real; pass X.real and X.imag as columns")
+        raise DataError("Complex data not supported: numbers here are real; pass X.real and X.imag as columns")
     raise DataError(f"expected numbers, found {values.dtype}")
 
 

@@ -16,13 +16,13 @@ from ritz.sensing.maps import Places
 from ritz.sensing.support import least_squares, signed_dual
 from ritz.sensing.threshold import determined
 
-LOOSE = 1e-3  # relative gap on the way down
-LADDER = (1e-1, 1e-2, 1e-3, 3e-4)  # penalties, as shares of the least one whose answer is 0
-FURTHER = (3e-5, 3e-6)  # for signals so sparse that the measurements may still determine them
+LOOSE = 1e-3  # relative gap on the way down: most supports have settled by then
+LADDER = (1e-1, 1e-2, 1e-3, 3e-4)  # penalties, as shares of the least one whose answer is 0; images gain nothing below
+FURTHER = (3e-5, 3e-6)  # for signals so sparse that the measurements may still determine their small coefficients
 EVERY = 10  # iterations between two looks at the gap, which cost half an iteration
 MOST = 10_000
-GROWTH = 1 / 3  # the support of a signal that is not sparse grows faster than so a power of 1/λ
-FULL = 0.95  # columns, as a share of the measurements, that are still far enough from dependent
+GROWTH = 1 / 3  # power of 1/λ that supports grow by: at most a quarter for sparse signals, a half and more for images
+FULL = 0.95  # columns, as a share of the measurements, that are still far enough from dependent for least squares
 PRUNED = 1e-12  # coefficients so much smaller than the largest are rounding
 
 
