@@ -200,3 +200,57 @@ def test_measurements_span_no_subspace_of_the_columns():
     model = CompressedSensing(8).fit(TONES)
     with pytest.raises(DataError, match="CompressedSensing has no subspace of its columns to compare"):
         compare(model, model)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.3])
+@pytest.mark.parametrize("solver", ["omp", "fista"])
+def test_noise_does_not_hide_too_few_measurements(solver, share):
+    """Sixty of 1000 coefficients from 100 measurements, with noise that is known."""
+    X = idct(sparse_codes(5, 1000, 60, np.random.default_rng(8)), norm="ortho")
+    Y = CompressedSensing(100).fit(X).transform(X)
+    noise = share * float(np.linalg.norm(Y)) / Y.size**0.5
+    Y = Y + noise * np.random.default_rng(9).standard_normal(Y.shape)
+    errors, certificate, said = asked(X, Y, n_measurements=100, noise=noise, solver=solver)
+    assert errors.min() > 0.5
+    assert not certificate.explained.any()
+    assert said
+
+
+def test_a_loose_tolerance_explains_nothing():
+    X = np.random.default_rng(10).standard_normal((5, 1000))
+    errors, certificate, _ = asked(X, n_measurements=100, tol=0.1)
+    assert errors.min() > 0.9
+    assert not certificate.explained.any()
+
+
+@pytest.mark.parametrize(("solver", "decades"), [("fista", 1), ("basis-pursuit", 4)])
+@pytest.mark.parametrize("sparsity", [None, 70])
+def test_digits_lost_by_float32_with_small_coefficients(solver, decades, sparsity):
+    rng = np.random.default_rng(11)
+    codes = sparse_codes(6, N, 20, rng) * 10.0 ** -rng.uniform(0, decades, (6, N))
+    X = idct(codes, norm="ortho")
+    Y = CompressedSensing(128).fit(X).transform(X).astype(np.float32)
+    errors, certificate, said = asked(X, Y, n_measurements=128, solver=solver, sparsity=sparsity)
+    assert errors.max() < 1e-5
+    assert certificate.explained.all()
+    assert not said
+
+
+def test_matching_pursuit_says_that_it_stopped_at_half_of_the_measurements():
+    X = idct(sparse_codes(2, 99, 36, np.random.default_rng(12)), norm="ortho")
+    _, certificate, said = asked(X, n_measurements=70)
+    assert (certificate.support_size == 35).all()
+    assert "solver='fista'" in said[0] or "hopeless" in said[0]
+    errors, _, said = asked(X, n_measurements=80, solver="fista")
+    assert errors.max() < 1e-9
+    assert not said
+
+
+@pytest.mark.parametrize("solver", ["omp", "basis-pursuit"])
+def test_as_many_measurements_as_entries_explain_anything(solver):
+    """What is off by a noise that nobody spoke of has an exact explanation too, but no telling one."""
+    X = idct(sparse_codes(3, 64, 3, np.random.default_rng(13)), norm="ortho")
+    Y = CompressedSensing(64).fit(X).transform(X)
+    Y = Y + 0.02 * np.random.default_rng(14).standard_normal(Y.shape)
+    _, certificate, _ = asked(X, Y, n_measurements=64, solver=solver)
+    assert not certificate.verdict.startswith("recovered")

@@ -159,6 +159,9 @@ def _short(known: RecoveryCertificate, short: Any) -> str:
         f"accuracy tol={known.tol:g} was not reached for {short.sum()} of {b} signals: relative residual "
         f"{residual:.1e}, duality gap {gap:.1e}; "
     )
-    if gap <= known.tol or known.solver == "omp":
-        return text + "the basis cannot give these measurements; say how much noise there is, or choose another one"
-    return text + "raise max_iter or tol; see certificate_"
+    if known.solver == "omp" and (2 * known.support_size[short] >= known.n_measurements - 1).any():
+        return text + "matching pursuit takes no more coefficients than half of the measurements; solver='fista' may"
+    if gap > known.tol and known.solver != "omp":
+        return text + "raise max_iter or tol; see certificate_"
+    noise = "" if known.noise else "say how much noise there is, or "
+    return text + f"the basis cannot give these measurements; {noise}choose another one"

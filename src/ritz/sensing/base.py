@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from ritz.linalg import Array
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.maps import Places
+from ritz.sensing.threshold import ROUNDING
 
 Flags = NDArray[np.bool_]
-
-ROUNDING = 1e-13  # relative residuals and gaps that are as good as 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ritz.linalg import Array
 from ritz.sensing.dictionary import ALIKE, Coherence, guaranteed
-from ritz.sensing.threshold import determined, needed
+from ritz.sensing.threshold import determined, needed, telling
 
 SHOWN = 12  # signals in the table
 HOLDS = 1 - 1e-9  # below 1, by more than rounding
@@ -37,9 +37,8 @@ class RecoveryCertificate:
     exact_recovery : (b,) max ‖A_S⁺ a_j‖₁ of matching pursuit (Tropp 2004): below 1, it recovers every signal with this
         support; values of at least 1 may be lower bounds; NaN where it was not computed
     converged : (b,) whether the solver reached tol, the noise, or the sparsity asked for
-    explained : (b,) whether the residual is within tol, or the noise, with few enough coefficients: half the rank, or
-        fewer than the rank with the least l1 norm, or any number with all p columns independent. For random
-        measurements there is no second explanation as sparse
+    explained : (b,) whether the residual is within tol, or the noise, with so few coefficients that chance would hardly
+        explain random measurements as well (`telling`); or with any number where all p columns are independent
     hopeless : (b,) whether measurements are not explained, and too few for minimising the l1 norm to recover signals of
         the sparsity found; or explained by so many coefficients that anything would be
     iterations : (b,)
@@ -88,6 +87,12 @@ class RecoveryCertificate:
         return self.mutual_coherence >= ALIKE
 
     @property
+    def _sure(self) -> bool:
+        """Whether what explains the measurements can hardly be anything but the signals."""
+        told = telling(self.support_size, self.residual, self.rank, self.n_coefficients)
+        return self.random and bool((told | (self.residual == 0)).all())
+
+    @property
     def guaranteed(self) -> int:
         """Every signal of so many coefficients is recovered, as they are below ½(1 + 1/mutual_coherence) (Tropp 2004).
 
@@ -115,7 +120,7 @@ class RecoveryCertificate:
             return f"NOT recovered, too few measurements for {self.hopeless.sum()} of {b}: {signals}"
         if not self.converged.all():
             return f"NOT as accurate as asked for {(~self.converged).sum()} of {b}: {signals}"
-        word = "approximated" if not self.explained.all() else "recovered" if self.random else "explained"
+        word = "approximated" if not self.explained.all() else "recovered" if self._sure else "explained"
         return f"{word} as asked: {signals}, residual at most {self.residual.max():.1e}"
 
     def _table(self) -> list[str]:

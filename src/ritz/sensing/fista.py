@@ -149,13 +149,13 @@ class _Run:
         return codes
 
     def _finish(self, which: Flags, codes: Array, gaps: Array, penalties: Array, explaining: bool = False) -> None:
-        """Some are done, converged by their gap, or else by explaining the measurements too."""
+        """Some are done, converged by their gap, or else by explaining the measurements too, unless noise ended it."""
         places, found = self.alive[which], self.found
         found.codes[places], found.gaps[places], found.penalties[places] = codes[which], gaps[which], penalties[which]
         found.converged[places] = gaps[which] <= self.goal.tol
         if explaining and len(places):
             residuals = np.linalg.norm(self.Y[which] - self.A.apply(codes[which]), axis=1)
-            found.converged[places] &= residuals <= self.level[which]
+            found.converged[places] &= (residuals <= self.level[which]) | (self.floor[which] >= penalties[which])
         self.alive, self.Y, self.codes, self.gaps, self.before, self.top, self.floor, self.level = kept(
             ~which, self.alive, self.Y, self.codes, self.gaps, self.before, self.top, self.floor, self.level
         )

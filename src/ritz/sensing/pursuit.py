@@ -31,24 +31,32 @@ class BasisPursuit:
         found, dual = Found.nothing(len(Y), p), np.zeros_like(Y)
         for i, y in enumerate(Y):
             threads.check()
-            found.codes[i], dual[i], found.iterations[i] = _programme(entries, 1 / A.lengths, y, goal.max_iter)
+            found.codes[i], dual[i], found.iterations[i] = _programme(entries, 1 / A.lengths, y, goal)
         residuals = np.linalg.norm(Y - A.apply(found.codes), axis=1)
         found.gaps[:] = pursuit_gap(A, found.codes, dual)
         found.converged[:] = (found.gaps <= goal.tol) & (residuals <= goal.tol)
         return found
 
 
-def _programme(entries: Array, weights: Array, y: Array, most: int | None) -> tuple[Array, Array, int]:
+def _programme(entries: Array, weights: Array, y: Array, goal: Goal) -> tuple[Array, Array, int]:
     """Coefficients, with the digits that least squares on the support adds, and the dual vector; or zeros."""
     p = entries.shape[1]
-    options = {} if most is None else {"maxiter": most}
+    options = {} if goal.max_iter is None else {"maxiter": goal.max_iter}
     costs, both = np.concatenate([weights, weights]), np.hstack([entries, -entries])
     result = linprog(costs, A_eq=both, b_eq=y, method="highs", options=options)
     if result.x is None:
         return np.zeros(p), np.zeros(len(y)), int(result.nit or 0)
     codes = result.x[:p] - result.x[p:]
-    support = np.flatnonzero(np.abs(codes) > KEPT * np.abs(codes).max())
-    if 0 < len(support) <= len(y):
-        codes = np.zeros(p)
-        codes[support] = np.linalg.lstsq(entries[:, support], y)[0]
-    return codes * weights, result.eqlin.marginals, int(result.nit)
+    return _fitted(entries, y, codes, goal.tol) * weights, result.eqlin.marginals, int(result.nit)
+
+
+def _fitted(entries: Array, y: Array, codes: Array, tol: float) -> Array:
+    """Least squares on the coefficients that are larger than tol, if they will do, or else on all but rounding."""
+    for share in (tol, KEPT):
+        support = np.flatnonzero(np.abs(codes) > share * np.abs(codes).max())
+        if 0 < len(support) <= len(y):
+            fitted = np.zeros_like(codes)
+            fitted[support] = np.linalg.lstsq(entries[:, support], y)[0]
+            if share == KEPT or np.linalg.norm(y - entries @ fitted) <= tol:
+                return fitted
+    return codes

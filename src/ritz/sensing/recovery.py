@@ -15,9 +15,8 @@ from ritz.linalg import Array
 from ritz.sensing.base import Flags, Found, Goal, Solver, pursuit_gap
 from ritz.sensing.certificate import RecoveryCertificate
 from ritz.sensing.dictionary import Dictionary
-from ritz.sensing.maps import Places
 from ritz.sensing.support import least_squares, signed_dual
-from ritz.sensing.threshold import determined
+from ritz.sensing.threshold import determined, telling
 
 BATCH = 1 << 17  # coefficients of a batch of signals
 SHARES, LEAST = 8, 16  # batches that there should be at least, but of no fewer signals
@@ -120,10 +119,11 @@ def _columns(outcome: Outcome, A: Dictionary, goal: Goal) -> dict[str, Array]:
     found, within = outcome.found, outcome.within
     size, sparsity = np.count_nonzero(found.codes, axis=1), _sparsity(found.codes)
     something = (size > 0) | (outcome.residuals == 0)  # a loud noise explains everything by nothing
-    explained = within & something & _few_enough(A, found, size, goal.tol)
-    anything = size > FULL * A.coherence.rank
+    rank, p = A.coherence.rank, A.shape[1]
+    explained = within & something & (telling(size, outcome.residuals, rank, p) | (rank >= p))
+    anything = size > FULL * rank
     overfitted = ~explained & np.where(goal.noise > 0, anything, anything | (within & something))
-    hopeless = overfitted | (~explained & (sparsity > determined(A.coherence.rank, A.shape[1])))
+    hopeless = overfitted | (~explained & (sparsity > determined(rank, p)))
     return {
         "support_size": size,
         "sparsity": sparsity,
@@ -133,20 +133,9 @@ def _columns(outcome: Outcome, A: Dictionary, goal: Goal) -> dict[str, Array]:
         "exact_recovery": found.exact_recovery,
         "converged": found.converged,
         "explained": explained,
-        "hopeless": hopeless & (A.coherence.rank < A.shape[1]) & (found.converged | (goal.max_iter is None)),
+        "hopeless": hopeless & (rank < p) & (found.converged | (goal.max_iter is None)),
         "iterations": found.iterations,
     }
-
-
-def _few_enough(A: Dictionary, found: Found, size: Places, tol: float) -> Flags:
-    """Whose coefficients can hardly be anything but right, if columns of A are in general position.
-
-    Two explanations by at most half the rank each would make as many columns dependent as the rank has. And the least
-    l1 norm is reached with as many coefficients as the rank, unless a sparser signal is behind it.
-    """
-    rank = A.coherence.rank
-    least = (found.penalties == 0) & (found.gaps <= tol) & (size <= FULL * rank)
-    return (2 * size <= rank) | least | (rank >= A.shape[1])
 
 
 def _sparsity(codes: Array) -> Array:  # (b, p) -> (b,)

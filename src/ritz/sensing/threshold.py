@@ -1,4 +1,4 @@
-"""How many measurements sparsity needs: where minimising the l1 norm begins to recover, for random measurements.
+"""How many measurements sparsity needs, and how much an explanation by few coefficients says, for random measurements.
 
 Minimising ‖c‖₁ over Ac = y recovers s of p coefficients from m Gaussian measurements with high probability where m is
 above the statistical dimension of the descent cone, and fails where it is below (Amelunxen, Lotz, McCoy and Tropp
@@ -8,8 +8,14 @@ above the statistical dimension of the descent cone, and fails where it is below
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import ndtr
+from scipy.special import gammaln, ndtr
+
+from ritz.linalg import Array
+
+CHANCE = 1e-3  # of an explanation that means nothing, at most
+ROUNDING = 1e-13  # residuals that are as good as 0
 
 
 def needed(s: int, p: int) -> float:
@@ -41,3 +47,19 @@ def determined(m: int, p: int) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if needed(middle, p) <= m else (low, middle)
     return low
+
+
+def telling(size: NDArray[np.integer], residual: Array, rank: int, p: int) -> NDArray[np.bool_]:
+    """Whether measurements that mean nothing are unlikely to be explained so well by so few of p coefficients.
+
+    A random direction comes within ρ of a given span of s dimensions, out of r, with a chance of about ρ^(r − s), and
+    there are C(p, s) spans.
+
+    Examples
+    --------
+    >>> telling(np.array([10, 50, 50]), np.array([0.1, 0.1, 1e-6]), 100, 1000)
+    array([ True, False,  True])
+    """
+    s = np.minimum(size, p)
+    spans = gammaln(p + 1) - gammaln(s + 1) - gammaln(p - s + 1)
+    return np.asarray(spans - np.log(CHANCE) < (rank - s) * -np.log(np.clip(residual, ROUNDING, 1.0)))
