@@ -11,9 +11,11 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from ritz import CompressedSensing, compare
 from ritz.errors import AccuracyWarning, DataError
 from ritz.sensing import SOLVERS
-from ritz.sensing.base import _rounding, lasso_gap, pursuit_gap
+from ritz.sensing.base import Goal, _rounding, lasso_gap, pursuit_gap
 from ritz.sensing.maps import Map
-from sensing_helpers import gaussian, seen_by, sparse_codes
+from ritz.sensing.recovery import recovered
+from ritz.sensing.threshold import telling
+from sensing_helpers import gaussian, goal, seen_by, sparse_codes
 
 N = 256
 I = np.eye(N)  # noqa: E741
@@ -254,3 +256,34 @@ def test_as_many_measurements_as_entries_explain_anything(solver):
     Y = Y + 0.02 * np.random.default_rng(14).standard_normal(Y.shape)
     _, certificate, _ = asked(X, Y, n_measurements=64, solver=solver)
     assert not certificate.verdict.startswith("recovered")
+
+
+def test_noise_stays_within_its_level():
+    """But for a chance of 1/m (Cai and Wang 2011); and a level much larger would hide signals."""
+    rng = np.random.default_rng(15)
+    for m in (16, 64, 256):
+        noise = 0.3 * rng.standard_normal((20_000, m))
+        level = Goal(np.full(1, 0.3)).level(m)[0]
+        assert (np.linalg.norm(noise, axis=1) > level).mean() <= 1 / m
+        assert level < 1.5 * 0.3 * m**0.5
+
+
+@pytest.mark.parametrize(("second", "counted"), [(0.0, 1), (0.03, 1), (0.04, 2)])
+def test_coefficients_count_by_their_energy(second, counted):
+    """All but a thousandth of it."""
+    X = idct(np.eye(N)[:1] + second * np.eye(N)[1:2], norm="ortho")
+    _, certificate, _ = asked(X, n_measurements=64)
+    assert certificate.sparsity.tolist() == [counted]
+    assert certificate.support_size.tolist() == [1 + (second > 0)]
+
+
+def test_an_explanation_is_worth_what_chance_leaves_it():
+    """The share of random directions within ρ of one of C(p, s) spans, by simulation, where chance explains much."""
+    rng = np.random.default_rng(16)
+    p, s, m = 12, 2, 5
+    A = seen_by(gaussian(m, p, rng))
+    Y = rng.standard_normal((2_000, m))
+    outcome = recovered(A, Y, SOLVERS["omp"], goal(len(Y), sparsity=s))
+    told = telling(np.full(len(Y), s), outcome.residuals, m, p)
+    assert told.mean() <= 2e-3
+    assert telling(np.array([s]), np.array([1e-9]), m, p).all()
