@@ -221,7 +221,7 @@ PARAMETERS = [
     ({"basis": "fourier"}, "basis='fourier' is not known; the known ones are dct, "),
     (
         {"basis": "db38"},
-        r"basis='db38' has 76 coefficients, and signal_shape=\(64,\), n_features=64, is shorter; choose",
+        r"basis='db38' has 76 coefficients, more than fit .* signal_shape=\(64,\) \(n_features=64\); choose",
     ),
     ({"basis": np.eye(3)}, r"basis has shape \(3, 3\), but signals have 64 entries"),
     ({"basis": np.full((64, 64), np.nan)}, "basis holds NaN, infinity or complex numbers"),

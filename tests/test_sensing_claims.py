@@ -287,3 +287,48 @@ def test_an_explanation_is_worth_what_chance_leaves_it():
     told = telling(np.full(len(Y), s), outcome.residuals, m, p)
     assert told.mean() <= 2e-3
     assert telling(np.array([s]), np.array([1e-9]), m, p).all()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_max_iter_is_named_where_it_was_too_small(solver):
+    _, certificate, said = asked(TONES, n_measurements=128, solver=solver, max_iter=3)
+    assert not certificate.converged.any()
+    assert said[0].endswith("raise max_iter=3")
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_best_that_the_arithmetic_allows(solver):
+    errors, certificate, said = asked(TONES, n_measurements=128, solver=solver, tol=0.0)
+    assert errors.max() < 1e-12
+    assert certificate.satisfied
+    assert not said
+
+
+def test_a_coefficient_a_million_times_smaller_than_the_others():
+    """At the accuracy that is asked for: found by fista too."""
+    X = sparse_codes(1, 400, 40, np.random.default_rng(17))
+    X[0, np.flatnonzero(X)[0]] = 3e-5
+    errors, certificate, said = asked(X, n_measurements=200, basis=np.eye(400), solver="fista")
+    assert errors.max() < 1e-9
+    assert certificate.satisfied
+    assert not said
+
+
+def test_measurements_that_are_all_zero():
+    _, certificate, said = asked(TONES, np.ones((4, 8)), n_measurements=8, measurement=np.zeros((8, N)))
+    assert certificate.rank == 0
+    assert not certificate.satisfied
+    assert not any("so many explain anything" in text for text in said)
+
+
+def test_whatever_is_warned_of_is_not_satisfied():
+    noise = np.random.default_rng(18).standard_normal((2, 400))
+    for options in ({"sparsity": 20}, {"sparsity": 20, "solver": "fista"}, {"noise": 100.0}, {}):
+        _, certificate, said = asked(noise, n_measurements=100, **options)
+        assert said
+        assert not certificate.satisfied
+
+
+def test_images_in_three_dimensions_are_told_how_to_come():
+    with pytest.raises(DataError, match=r"shape \(5, 8, 8\); signals are rows: pass X.reshape\(len\(X\), -1\)"):
+        CompressedSensing(8, signal_shape=(8, 8)).fit(np.ones((5, 8, 8)))

@@ -140,11 +140,15 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
 
     def fit(self, X: Any, y: Any = None) -> CompressedSensing:
         """Draw the measurements for signals as long as the rows of X. y is ignored."""
+        if getattr(X, "ndim", 2) == 3:
+            raise DataError(f"got an array of shape {X.shape}; signals are rows: pass X.reshape(len(X), -1)")
         rows = as_rows(X)
         asked = asked_of(self, rows.shape[1])
         check_finite(rows)
         rng = np.random.default_rng(seed(self.random_state))
         basis = chosen_basis(self.basis, asked.signal_shape)
+        if self.solver == "basis-pursuit":  # others can do with what may be set after the fit
+            check_solver(asked, basis.shape[1])
         measurement = chosen_measurement(self.measurement, asked.n_measurements, asked.signal_shape, rng)
         dictionary = Dictionary(measurement, basis)
         blank = of_nothing(self.solver, asked.tol, asked.noise, dictionary.shape, dictionary.coherence)
@@ -217,7 +221,7 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
         certificate = certified(blank, columns)
         if self.verbose:
             print(certificate, file=sys.stderr)
-        for message in complaints(certificate):
+        for message in complaints(certificate, asked.max_iter):
             warnings.warn(message, AccuracyWarning, stacklevel=3)
         return found, certificate
 

@@ -11,9 +11,10 @@ from typing import Any
 from ritz.errors import DataError
 from ritz.sensing import SOLVERS
 from ritz.sensing.certificate import RecoveryCertificate
+from ritz.sensing.threshold import LEAST_GAP
 from ritz.spectrum import check_tol
 
-POOR = 0.1  # of the measurements left unexplained without a word
+NEARLY = 1e-3  # relative residuals that speak for the basis
 
 
 @dataclass(frozen=True)
@@ -108,20 +109,19 @@ def _count(asked: Any, name: str) -> int | None:
     return min(int(asked), 1 << 31)
 
 
-def complaints(certificate: RecoveryCertificate) -> list[str]:
+def complaints(certificate: RecoveryCertificate, max_iter: int | None) -> list[str]:
     """What a user should know and can act on."""
     known, b = certificate, len(certificate.converged)
     found = [_hopeless(known)] if known.hopeless.any() else []
     short = ~known.converged & ~known.hopeless
     if short.any():
-        found.append(_short(known, short))
-    silent = (known.support_size == 0) & (known.residual > 0) & known.converged
+        found.append(_short(known, short, max_iter))
+    silent, poor = known.silent, known.poor
     if silent.any():
         found.append(
             f"nothing stands above noise={known.noise:g} in {silent.sum()} of {b} signals, which come back as zeros; "
             "noise is the standard deviation of a single measurement"
         )
-    poor = known.converged & ~known.explained & ~known.hopeless & (known.residual > POOR) & ~silent
     if poor.any():
         found.append(
             f"up to {known.residual[poor].max():.0%} of the measurements of {poor.sum()} of {b} signals are left "
@@ -153,15 +153,18 @@ def _hopeless(known: RecoveryCertificate) -> str:
     )
 
 
-def _short(known: RecoveryCertificate, short: Any) -> str:
+def _short(known: RecoveryCertificate, short: Any, max_iter: int | None) -> str:
+    """What was not reached, and what may help."""
     residual, gap, b = known.residual[short].max(), known.duality_gap[short].max(), len(known.converged)
     text = (
         f"accuracy tol={known.tol:g} was not reached for {short.sum()} of {b} signals: relative residual "
         f"{residual:.1e}, duality gap {gap:.1e}; "
     )
+    if max_iter is not None and (known.solver == "basis-pursuit" or (known.iterations[short] >= max_iter).any()):
+        return text + f"raise max_iter={max_iter}"
     if known.solver == "omp" and (2 * known.support_size[short] >= known.n_measurements - 1).any():
         return text + "matching pursuit takes no more coefficients than half of the measurements; solver='fista' may"
-    if gap > known.tol and known.solver != "omp":
+    if (gap > max(known.tol, LEAST_GAP) and known.solver != "omp") or residual < NEARLY:
         return text + "raise max_iter or tol; see certificate_"
     noise = "" if known.noise else "say how much noise there is, or "
     return text + f"the basis cannot give these measurements; {noise}choose another one"

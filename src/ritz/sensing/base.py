@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ritz.linalg import Array
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.maps import Places
-from ritz.sensing.threshold import ROUNDING
+from ritz.sensing.threshold import LEAST_GAP, ROUNDING
 
 Flags = NDArray[np.bool_]
 
@@ -43,6 +43,11 @@ class Goal:
     def level(self, m: int) -> Array:  # (b,)
         """‖y − Ac‖ that m noisy measurements account for, but for a chance of 1/m (Cai and Wang 2011), or tol."""
         return np.maximum(self.tol, self.noise * np.sqrt(m + 2 * np.sqrt(m * np.log(m))))
+
+    @property
+    def gap(self) -> float:
+        """The relative duality gap to be reached."""
+        return max(self.tol, LEAST_GAP)
 
     def of(self, which: Places | slice) -> Goal:
         """The same for some of the signals."""

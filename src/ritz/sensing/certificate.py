@@ -12,6 +12,7 @@ from ritz.sensing.dictionary import ALIKE, Coherence, guaranteed
 from ritz.sensing.threshold import determined, needed, telling
 
 SHOWN = 12  # signals in the table
+POOR = 0.1  # of the measurements left unexplained without a word
 HOLDS = 1 - 1e-9  # below 1, by more than rounding
 
 
@@ -67,8 +68,19 @@ class RecoveryCertificate:
 
     @property
     def satisfied(self) -> bool:
-        """Whether every signal was recovered as asked, with measurements enough."""
-        return bool(self.converged.all() and not self.hopeless.any())
+        """Whether every signal was recovered as asked, and nothing was warned of."""
+        short = ~self.converged | self.hopeless | self.silent | self.poor
+        return not short.any() and not (self.alike and self.support_size.any())
+
+    @property
+    def silent(self) -> NDArray[np.bool_]:
+        """(b,) in whom nothing stands above the noise."""
+        return (self.support_size == 0) & (self.residual > 0) & self.converged
+
+    @property
+    def poor(self) -> NDArray[np.bool_]:
+        """(b,) of whose measurements much is left unexplained by as many coefficients as were asked for."""
+        return self.converged & ~self.explained & ~self.hopeless & ~self.silent & (self.residual > POOR)
 
     @property
     def determined(self) -> int:

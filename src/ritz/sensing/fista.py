@@ -18,7 +18,7 @@ from ritz.sensing.threshold import determined
 
 LOOSE = 1e-3  # relative gap on the way down: most supports have settled by then
 LADDER = (1e-1, 1e-2, 1e-3, 3e-4)  # penalties, as shares of the least one whose answer is 0; images gain nothing below
-FURTHER = (3e-5, 3e-6)  # for signals so sparse that the measurements may still determine their small coefficients
+FURTHER = (3e-5, 3e-6, 3e-7)  # for signals so sparse that the measurements may still determine their small coefficients
 EVERY = 10  # iterations between two looks at the gap, which cost half an iteration
 MOST = 10_000
 GROWTH = 1 / 3  # power of 1/λ that supports grow by: at most a quarter for sparse signals, a half and more for images
@@ -74,7 +74,7 @@ class _Run:
         near = self._full() | self._at_floor(share) | self._low(share)
         if not near.any():
             return
-        self._step(share, self.goal.tol, near)
+        self._step(share, self.goal.gap, near)
         self._explain(ratio)
         spent = self.found.iterations[self.alive] >= (self.goal.max_iter or MOST)
         over = self._full() | self._at_floor(share) | (self._low(share) & (spent | ~self._steady(ratio) | lowest))
@@ -123,7 +123,7 @@ class _Run:
         if len(trial):
             gaps[trial] = pursuit_gap(self.A, fitted, signed_dual(self.A, codes[trial]))
             codes[trial] = fitted
-        self._finish(gaps <= self.goal.tol, codes, gaps, np.zeros(len(gaps)))
+        self._finish(gaps <= self.goal.gap, codes, gaps, np.zeros(len(gaps)))
 
     def _step(self, share: float, tol: float, which: Flags | slice = slice(None)) -> None:
         """The lasso of some signals at the penalties of a step, from the last ones."""
@@ -152,7 +152,7 @@ class _Run:
         """Some are done, converged by their gap, or else by explaining the measurements too, unless noise ended it."""
         places, found = self.alive[which], self.found
         found.codes[places], found.gaps[places], found.penalties[places] = codes[which], gaps[which], penalties[which]
-        found.converged[places] = gaps[which] <= self.goal.tol
+        found.converged[places] = gaps[which] <= self.goal.gap
         if explaining and len(places):
             residuals = np.linalg.norm(self.Y[which] - self.A.apply(codes[which]), axis=1)
             found.converged[places] &= (residuals <= self.level[which]) | (self.floor[which] >= penalties[which])

@@ -34,7 +34,7 @@ class BasisPursuit:
             found.codes[i], dual[i], found.iterations[i] = _programme(entries, 1 / A.lengths, y, goal)
         residuals = np.linalg.norm(Y - A.apply(found.codes), axis=1)
         found.gaps[:] = pursuit_gap(A, found.codes, dual)
-        found.converged[:] = (found.gaps <= goal.tol) & (residuals <= goal.tol)
+        found.converged[:] = (found.gaps <= goal.gap) & (residuals <= goal.tol)
         return found
 
 

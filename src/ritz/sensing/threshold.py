@@ -15,7 +15,8 @@ from scipy.special import gammaln, ndtr
 from ritz.linalg import Array
 
 CHANCE = 1e-3  # of an explanation that means nothing, at most
-ROUNDING = 1e-13  # residuals that are as good as 0
+ROUNDING = 1e-13  # relative residuals that are as good as 0
+LEAST_GAP = 1e-10  # likewise, of gaps, which include what rounding may have hidden
 
 
 def needed(s: int, p: int) -> float:

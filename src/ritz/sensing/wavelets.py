@@ -36,8 +36,9 @@ class Wavelets(Map):
         self._levels = _levels(signal_shape, wavelet.rec_len)
         if not self._levels:
             raise DataError(
-                f"basis={name!r} has {wavelet.rec_len} coefficients, and signal_shape={signal_shape}, "
-                f"n_features={self.shape[0]}, is shorter; choose basis='dct', or a wavelet that fits ('haar' has 2)"
+                f"basis={name!r} has {wavelet.rec_len} coefficients, more than fit along the shortest side of "
+                f"signal_shape={signal_shape} (n_features={self.shape[0]}); choose basis='dct', a shorter wavelet "
+                "('haar' has 2), or another signal_shape"
             )
         # The adjoint of synthesis analyses with the synthesis filters, backwards; only for orthonormal wavelets is that
         # its inverse.
