@@ -18,7 +18,7 @@ from ritz.sensing.threshold import telling
 from sensing_helpers import gaussian, goal, seen_by, sparse_codes
 
 N = 256
-I = np.eye(N)  # noqa: E741
+EYE = np.eye(N)
 SPIKES = sparse_codes(4, N, 8, np.random.default_rng(0), spread=1.0)
 TONES = idct(SPIKES, norm="ortho")
 
@@ -38,8 +38,8 @@ def asked(X, Y=None, **options):
     ("X", "options"),
     [
         (TONES, {"n_measurements": 64, "measurement": np.kron(np.eye(64), np.ones((1, 4))) / 2}),  # means of four
-        (SPIKES, {"n_measurements": 128, "measurement": I[::2], "basis": I}),  # half of the spikes are never seen
-        (I[:50], {"n_measurements": 8, "measurement": "bernoulli", "basis": I}),  # 256 columns of 8 signs
+        (SPIKES, {"n_measurements": 128, "measurement": EYE[::2], "basis": EYE}),  # half of the spikes are never seen
+        (EYE[:50], {"n_measurements": 8, "measurement": "bernoulli", "basis": EYE}),  # 256 columns of 8 signs
     ],
     ids=["alike", "unseen", "drawn alike"],
 )
@@ -122,7 +122,7 @@ def test_a_noise_that_drowns_the_signals(solver):
 
 @pytest.mark.parametrize("solver", ["omp", "fista"])
 def test_a_basis_that_cannot_give_the_measurements(solver):
-    few = idct(I, axis=0, norm="ortho")[:, :20]
+    few = idct(EYE, axis=0, norm="ortho")[:, :20]
     errors, certificate, said = asked(TONES, n_measurements=64, basis=few, noise=1e-3, solver=solver)
     assert errors.min() > 0.9
     assert not certificate.explained.any()
@@ -192,7 +192,7 @@ def test_gaps_include_rounding():
 
 def test_maps_say_whether_they_were_drawn():
     drawn: Map = CompressedSensing(8).fit(TONES).measurement_
-    given: Map = CompressedSensing(8, measurement=I[:8]).fit(TONES).measurement_
+    given: Map = CompressedSensing(8, measurement=EYE[:8]).fit(TONES).measurement_
     assert drawn.random
     assert not given.random
     assert CompressedSensing(8, measurement="subsampled-dct").fit(TONES).measurement_.random

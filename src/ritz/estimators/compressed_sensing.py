@@ -147,7 +147,7 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
         check_finite(rows)
         rng = np.random.default_rng(seed(self.random_state))
         basis = chosen_basis(self.basis, asked.signal_shape)
-        if self.solver == "basis-pursuit":  # others can do with what may be set after the fit
+        if not SOLVERS[asked.solver].greedy:  # a greedy one may be told when to stop after the fit
             check_solver(asked, basis.shape[1])
         measurement = chosen_measurement(self.measurement, asked.n_measurements, asked.signal_shape, rng)
         dictionary = Dictionary(measurement, basis)

@@ -33,9 +33,9 @@ class Asked:
 def check_solver(asked: Asked, coefficients: int) -> None:
     """Whether the solver is one for this."""
     solver = SOLVERS[asked.solver]
-    few = asked.solver == "omp" and (asked.sparsity is not None or asked.noise > 0)
-    if solver.longest is not None and coefficients > solver.longest and not few:
-        known = " unless sparsity or noise says when to stop" if asked.solver == "omp" else ""
+    stops = solver.greedy and (asked.sparsity is not None or asked.noise > 0)
+    if solver.longest is not None and coefficients > solver.longest and not stops:
+        known = " unless sparsity or noise says when to stop" if solver.greedy else ""
         raise DataError(
             f"solver={asked.solver!r} is for up to {solver.longest} coefficients{known}, and there are {coefficients}; "
             "solver='fista' has no limit"
@@ -79,7 +79,8 @@ def _measurements(asked: Any, length: int) -> int:
 def _noise(asked: Any) -> float:
     if asked is None:
         return 0.0
-    if not isinstance(asked, Real) or isinstance(asked, bool) or not 0 <= asked <= float_info.max:  # type: ignore[operator]
+    real = isinstance(asked, Real) and not isinstance(asked, bool)
+    if not real or not 0 <= asked <= float_info.max:
         raise ValueError(f"noise={asked!r} must be a standard deviation: a finite number >= 0, or None")
     return float(asked)
 

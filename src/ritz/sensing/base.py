@@ -16,6 +16,8 @@ from ritz.sensing.threshold import LEAST_GAP, ROUNDING
 
 Flags = NDArray[np.bool_]
 
+FULL = 0.95  # coefficients, as a share of the rank, that explain anything: no support of them is determined
+
 
 @dataclass(frozen=True, eq=False)
 class Goal:
@@ -92,7 +94,8 @@ class Solver(Protocol):
     """A way to find sparse coefficients."""
 
     uses: ClassVar[tuple[str, ...]]  # what it asks of the dictionary that takes time to find out
-    longest: ClassVar[int | None]  # the most coefficients that it is for, without a sparsity
+    longest: ClassVar[int | None]  # the most coefficients that it is for
+    greedy: ClassVar[bool]  # whether it takes any number of them, as long as sparsity or noise says when to stop
     noisy: ClassVar[bool]  # whether measurements may be noisy
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:  # (b, m) -> (b, p)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ritz import threads
 from ritz.linalg import Array
-from ritz.sensing.base import Flags, Found, Goal, kept, lasso_gap, pursuit_gap
+from ritz.sensing.base import FULL, Flags, Found, Goal, kept, lasso_gap, pursuit_gap
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.maps import Places
 from ritz.sensing.support import least_squares, signed_dual
@@ -22,7 +22,6 @@ FURTHER = (3e-5, 3e-6, 3e-7)  # for signals so sparse that the measurements may 
 EVERY = 10  # iterations between two looks at the gap, which cost half an iteration
 MOST = 10_000
 GROWTH = 1 / 3  # power of 1/λ that supports grow by: at most a quarter for sparse signals, a half and more for images
-FULL = 0.95  # columns, as a share of the measurements, that are still far enough from dependent for least squares
 PRUNED = 1e-12  # coefficients so much smaller than the largest are rounding
 
 
@@ -39,6 +38,7 @@ class Fista:
 
     uses: ClassVar[tuple[str, ...]] = ("norm",)
     longest: ClassVar[int | None] = None
+    greedy: ClassVar[bool] = False
     noisy: ClassVar[bool] = True
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:

@@ -31,7 +31,8 @@ class MatchingPursuit:
     """
 
     uses: ClassVar[tuple[str, ...]] = ("lengths", "rough")
-    longest: ClassVar[int | None] = 1 << 15  # without a sparsity: a product per coefficient, nobody knows how many
+    longest: ClassVar[int | None] = 1 << 15  # a product per coefficient, and nobody knows how many
+    greedy: ClassVar[bool] = True
     noisy: ClassVar[bool] = True
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:

@@ -23,6 +23,7 @@ class BasisPursuit:
 
     uses: ClassVar[tuple[str, ...]] = ("lengths",)
     longest: ClassVar[int | None] = LONGEST
+    greedy: ClassVar[bool] = False
     noisy: ClassVar[bool] = False
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:

@@ -12,7 +12,7 @@ import scipy.fft
 
 from ritz import threads
 from ritz.linalg import Array
-from ritz.sensing.base import Flags, Found, Goal, Solver, pursuit_gap
+from ritz.sensing.base import FULL, Flags, Found, Goal, Solver, pursuit_gap
 from ritz.sensing.certificate import RecoveryCertificate
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.support import least_squares, signed_dual
@@ -21,7 +21,6 @@ from ritz.sensing.threshold import determined, telling
 BATCH = 1 << 17  # coefficients of a batch of signals
 SHARES, LEAST = 8, 16  # batches that there should be at least, but of no fewer signals
 SMALL = 1 << 24  # multiplications that BLAS shares out at a loss
-FULL = 0.95  # coefficients, as a share of the rank, that explain anything
 NEGLIGIBLE = 1e-3  # share of the energy of coefficients that are not counted
 
 
