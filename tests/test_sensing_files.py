@@ -336,3 +336,10 @@ def test_what_has_no_components_is_refused_in_one_line(folder, command):
 def test_kernel_models_are_still_told_apart(folder):
     KernelPCA(2, kernel="rbf").fit(X).save(folder / "k.safetensors")
     assert "kernel model" in run("compare", folder / "k.safetensors", folder / "k.safetensors", code=3).stderr
+
+
+def test_a_solver_that_is_to_be_told_when_to_stop(tmp_path):
+    long = np.ones((1, 40_000))
+    model = CompressedSensing(100, measurement="subsampled-dct").fit(long)
+    loaded = back(model, tmp_path).set_params(sparsity=1)
+    np.testing.assert_allclose(loaded.inverse_transform(model.transform(long)), long)

@@ -17,7 +17,7 @@ from ritz.errors import AccuracyWarning, DataError
 from ritz.estimators.columns import Columns
 from ritz.estimators.saving import Saving
 from ritz.estimators.seeds import seed
-from ritz.estimators.sensing_request import asked_of, check_solver, complaints
+from ritz.estimators.sensing_request import asked_of, check_fit, check_solver, complaints
 from ritz.estimators.sensing_saving import kept_parameters, sensing_state
 from ritz.files.decoding import Form
 from ritz.linalg import Array
@@ -147,8 +147,7 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
         check_finite(rows)
         rng = np.random.default_rng(seed(self.random_state))
         basis = chosen_basis(self.basis, asked.signal_shape)
-        if not SOLVERS[asked.solver].greedy:  # a greedy one may be told when to stop after the fit
-            check_solver(asked, basis.shape[1])
+        check_fit(asked, basis.shape[1])
         measurement = chosen_measurement(self.measurement, asked.n_measurements, asked.signal_shape, rng)
         dictionary = Dictionary(measurement, basis)
         blank = of_nothing(self.solver, asked.tol, asked.noise, dictionary.shape, dictionary.coherence)

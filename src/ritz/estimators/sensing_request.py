@@ -47,6 +47,12 @@ def check_solver(asked: Asked, coefficients: int) -> None:
         )
 
 
+def check_fit(asked: Asked, coefficients: int) -> None:
+    """The same for a fit, after which a greedy solver may still be told when to stop."""
+    if not SOLVERS[asked.solver].greedy:
+        check_solver(asked, coefficients)
+
+
 def asked_of(model: Any, length: int) -> Asked:
     """The parameters of a model for signals of this length."""
     check_tol(model.tol)

@@ -11,7 +11,7 @@ import scipy.sparse
 from ritz.errors import DataError
 from ritz.estimators.saving import names_of, output_of
 from ritz.estimators.seeds import seed
-from ritz.estimators.sensing_request import asked_of, check_solver
+from ritz.estimators.sensing_request import asked_of, check_fit
 from ritz.rows.base import Block
 from ritz.sensing.bases import as_map, chosen_basis
 from ritz.sensing.cosines import Cosines, SubsampledCosines
@@ -27,7 +27,7 @@ GIVEN = ("measurement", "basis")  # parameters that may be matrices
 def check_parameters(model: Any, length: int) -> None:
     """By the rules of a fit on signals of this length."""
     asked = asked_of(model, length)
-    check_solver(asked, chosen_basis(model.basis, asked.signal_shape).shape[1])
+    check_fit(asked, chosen_basis(model.basis, asked.signal_shape).shape[1])
     rng = np.random.default_rng(seed(copy.deepcopy(model.random_state)))  # a copy, as this draws from it
     if isinstance(model.measurement, str):
         chosen_measurement(model.measurement, 1, (1,), rng)  # a small one tells whether the name is known
