@@ -68,7 +68,7 @@ def test_any_split_gives_the_result_of_one_fit(options, cuts):
         )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None)
 @given(
     n=st.integers(3, 60),
     d=st.integers(1, 12),

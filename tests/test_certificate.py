@@ -72,7 +72,7 @@ def truth_violations(pca, X):
     return problems
 
 
-@settings(max_examples=3000, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     X=data(),
     solver=st.sampled_from(SOLVERS),
@@ -94,7 +94,7 @@ def test_no_bound_is_ever_violated(X, solver, prep, draw):
 
 
 @pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     d=st.integers(2, 8),
@@ -292,7 +292,7 @@ def test_the_verdict_and_its_figure_agree(tol):
     assert certificate.satisfied == (certificate.reached <= tol)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, deadline=None)
 @given(seed=st.integers(0, 2**32), d=st.integers(2, 9), missing=st.sampled_from([0.0, 0.01, 0.2, 1.0]), data=st.data())
 def test_bounds_of_a_matrix_that_lacks_a_positive_part(seed, d, missing, data):
     """A is diagonal, and the first m of its eigenpairs are known exactly."""

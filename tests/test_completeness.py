@@ -241,7 +241,7 @@ def test_a_fit_with_a_blind_start_is_right_or_warns(memory_limit, max_iter):
         assert any(issubclass(warning.category, AccuracyWarning) for warning in caught)
 
 
-@settings(max_examples=600, deadline=None, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=600, deadline=None, phases=[Phase.generate])
 @given(
     spectrum=st.sampled_from(sorted(ALL_SPECTRA)),
     dim=st.integers(4, 60),
@@ -271,7 +271,7 @@ def test_no_claim_without_the_matrix_is_ever_broken(
     assert broken_claims(found.certificate, found.vectors, A, 20 * dim * EPS * np.linalg.norm(A, 2)) == []
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=150, deadline=None, phases=[Phase.generate])
 @given(
     spectrum=st.sampled_from(sorted(ALL_SPECTRA)),
     n=st.integers(10, 200),

@@ -582,7 +582,10 @@ def paths_in(tree, at=()):
 @settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(sorted(MODELS)), at=st.integers(0, 10_000), node=NODES)
 def test_anything_anywhere_is_refused_or_harmless(written, name, at, node):
-    """Whatever is put into a place and signed: an error in one line, or a model that works and prints."""
+    """Whatever is put into a place and signed: an error in one line, or a model that prints, and works or refuses rows.
+
+    Another degree or gamma makes another kernel, which is a model like any other: it may have no value for these rows.
+    """
     path = written(name)
     _, tree, _ = opened(path)
     places = sorted(paths_in(tree), key=str)
@@ -598,8 +601,12 @@ def test_anything_anywhere_is_refused_or_harmless(written, name, at, node):
     if hasattr(model, "certificate_"):
         str(model.certificate_)
         str(getattr(model, "plan_", ""))
-        with np.errstate(all="ignore"):
-            assert len(model.transform(rows)) == len(rows)
+        try:
+            with np.errstate(all="ignore"):
+                assert len(model.transform(rows)) == len(rows)
+        except DataError as error:
+            assert "no finite value for some of these rows" in str(error)
+            assert "\n" not in str(error)
 
 
 def test_nothing_in_a_file_is_run(written, tmp_path):

@@ -152,6 +152,17 @@ def test_what_is_no_inner_product_is_refused(parameters, X, message, solver):
         KernelPCA(2, eigen_solver=solver, **parameters).fit(X)
 
 
+def test_new_rows_without_a_value_are_refused_with_the_reason():
+    """Far rows overflow; a power that is no whole number has no value where its base is negative."""
+    cube = KernelPCA(2, kernel="poly", degree=3).fit(rows())
+    with pytest.raises(DataError, match=r"no finite value.*too far from those of the fit"):
+        cube.transform(rows() * 1e200)
+    positive = np.abs(rows(4))  # powers from n − 2 on keep n rows positive definite (FitzGerald and Horn)
+    root = KernelPCA(2, kernel="poly", degree=2.5, coef0=1).fit(positive)
+    with pytest.raises(DataError, match=r"no finite value.*gamma\*x.y \+ coef0 is negative.*degree=2.5"):
+        root.transform(-100 * positive)
+
+
 @pytest.mark.parametrize("memory", [None, "7MB"])
 def test_an_indefinite_kernel_is_found_out_by_products_alone(memory):
     X = rows(1400, 3)

@@ -94,7 +94,7 @@ def test_a_drifting_mean_and_constant_columns(make, small_leaves):
     assert found.mean[3] == 813.123
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400, deadline=None)
 @given(
     d=st.integers(1, 9),
     times=st.sampled_from([0, 1, 3, 12, 50]),

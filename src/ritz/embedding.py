@@ -56,7 +56,8 @@ class Embedding:
         for Y in small.each(self._encoded):
             if np.isnan(Y).any():
                 check_finite(rows)
-                raise DataError(f"kernel={self.kernel!r} overflows for a row that is very far from those of the fit")
+                why = f"has no finite value for some of these rows: {self.kernel.limit}"
+                raise DataError(f"kernel={self.kernel!r} {why}")
             with np.errstate(over="ignore", under="ignore"):
                 Y = Y.astype(rows.result_dtype, copy=False)
             yield Y

@@ -73,6 +73,7 @@ class Kernel(ABC):
     local: ClassVar[bool] = False  # whether gamma is a bandwidth, beyond which rows have nothing to do with each other
     narrow: ClassVar[bool] = True  # whether float32 is worth while
     parameters: ClassVar[str] = ""  # what to change, for people
+    limit: str = "they lie too far from those of the fit"  # why new rows may have no value
 
     @abstractmethod
     def frame(self, X: Block) -> Frame:

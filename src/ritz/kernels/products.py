@@ -63,6 +63,12 @@ class Polynomial(Kernel):
     def positive(self) -> bool:  # type: ignore[override]
         return self.coef0 >= 0 and float(self.degree).is_integer()
 
+    @property
+    def limit(self) -> str:  # type: ignore[override]
+        if float(self.degree).is_integer():
+            return super().limit
+        return f"gamma*x.y + coef0 is negative there, which degree={self.degree:g} does not allow, or too large"
+
     def frame(self, X: Block) -> Frame:
         """Points are scaled so that γ‖x‖² + |coef0| is at most 1: no power overflows."""
         root = size(X, None) * X.shape[1] ** 0.5
