@@ -144,7 +144,7 @@ def complaints(certificate: RecoveryCertificate, max_iter: int | None) -> list[s
 
 
 def _hopeless(known: RecoveryCertificate) -> str:
-    """Too few measurements; or enough of them, which still take too many coefficients to be explained."""
+    """Too few measurements; or enough for what counts, which still take too many coefficients to be explained."""
     m, b, which = known.n_measurements, len(known.converged), known.hopeless
     counted = f"{which.sum()} of {b} signals have up to {known.sparsity[which].max()} coefficients, of "
     if known.needed > m:
@@ -154,9 +154,9 @@ def _hopeless(known: RecoveryCertificate) -> str:
             "are sparser, or say how much noise there is"
         )
     return (
-        f"{m} measurements are explained by up to {known.support_size[which].max()} coefficients, and so many explain "
-        f"anything: {counted}{known.n_coefficients}, that count; say how much noise there is, or check that basis, "
-        "measurement and random_state are those that were measured with"
+        f"{m} measurements take so many coefficients to be explained that anything could be: {counted}"
+        f"{known.n_coefficients}, that count; measure more, choose a basis in which the signals are sparser, say how "
+        "much noise there is, or check that basis, measurement and random_state are those that were measured with"
     )
 
 

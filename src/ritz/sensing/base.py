@@ -67,6 +67,7 @@ class Found:
     penalties : (b,) λ of the lasso ½‖Ac − y‖² + λ‖c‖₁ that was solved, 0 for none
     converged : (b,) whether what was asked has been reached
     iterations : (b,)
+    full : (b,) whether any closer look takes about as many coefficients as measurements, of which none is determined
     exact_recovery : (b,) max ‖A_S⁺ a_j‖₁ over the columns beyond the support, or a lower bound of at least 1; NaN where
         unknown
     """
@@ -76,13 +77,14 @@ class Found:
     penalties: Array
     converged: Flags
     iterations: Places
+    full: Flags
     exact_recovery: Array
 
     @classmethod
     def nothing(cls, b: int, p: int) -> Found:
         """Zeros, to be filled in."""
-        none = np.zeros(b)
-        return cls(np.zeros((b, p)), none, none.copy(), np.ones(b, bool), np.zeros(b, np.intp), np.full(b, np.nan))
+        none, no = np.zeros(b), np.zeros(b, bool)
+        return cls(np.zeros((b, p)), none, none.copy(), ~no, np.zeros(b, np.intp), no, np.full(b, np.nan))
 
     def put(self, where: Places, found: Found) -> None:
         """Fill some of the rows in."""

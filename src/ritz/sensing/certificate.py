@@ -41,7 +41,7 @@ class RecoveryCertificate:
     explained : (b,) whether the residual is within tol, or the noise, with so few coefficients that chance would hardly
         explain random measurements as well (`telling`); or with any number where all p columns are independent
     hopeless : (b,) whether measurements are not explained, and too few for minimising the l1 norm to recover signals of
-        the sparsity found; or explained by so many coefficients that anything would be
+        the sparsity found; or take so many coefficients to be explained that anything could be
     iterations : (b,)
     """
 

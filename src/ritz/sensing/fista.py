@@ -17,11 +17,13 @@ from ritz.sensing.support import least_squares, signed_dual
 from ritz.sensing.threshold import determined
 
 LOOSE = 1e-3  # relative gap on the way down: most supports have settled by then
-LADDER = (1e-1, 1e-2, 1e-3, 3e-4)  # penalties, as shares of the least one whose answer is 0; images gain nothing below
+# Penalties, as shares of the least one whose answer is 0; images gain nothing below.
+LADDER = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 FURTHER = (3e-5, 3e-6, 3e-7)  # for signals so sparse that the measurements may still determine their small coefficients
 EVERY = 10  # iterations between two looks at the gap, which cost half an iteration
 MOST = 10_000
 GROWTH = 1 / 3  # power of 1/λ that supports grow by: at most a quarter for sparse signals, a half and more for images
+CROWDING = 1 / 2  # likewise, for s/(m − s) of supports that are near the m they cannot grow beyond
 PRUNED = 1e-12  # coefficients so much smaller than the largest are rounding
 
 
@@ -33,7 +35,8 @@ class Fista:
     λ → 0: the penalty goes down in steps, and as soon as least squares on the support explains the measurements, up to
     the noise, and a dual vector proves that no smaller l1 norm does, that is the answer. Else the steps end where noise
     of standard deviation σ hides the rest, at λ = σ√(2 log p) times the length of a column, or where a signal turns out
-    to be too rich to be recovered exactly.
+    to be too rich to be recovered exactly: before the support is as large as the number of measurements, because images
+    are best well before, and the closer the support is to that, the more steps it takes.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("norm",)
@@ -53,50 +56,54 @@ class Fista:
 class _Run:
     """Signals on their way down the ladder; those that have arrived are in `found`."""
 
+    EACH = ("alive", "Y", "codes", "gaps", "before", "full", "top", "penalties", "floor", "level")  # a row per signal
+
     def __init__(self, A: Dictionary, Y: Array, goal: Goal) -> None:
         self.A, self.goal = A, goal
         self.few = determined(*A.shape)
         self.found = Found.nothing(len(Y), A.shape[1])
         self.alive, self.Y = np.arange(len(Y)), Y
         self.codes, self.gaps = np.zeros_like(self.found.codes), np.full(len(Y), np.inf)
-        self.before = np.zeros(len(Y), np.intp)
+        self.before, self.full = self.codes, np.zeros(len(Y), bool)
         top = np.abs(A.adjoint(Y)).max(axis=1)
         self.top = np.where(top > 0, top, 1.0)  # what no column is like has the answer 0 for any penalty
         self.floor = goal.noise * np.sqrt(2 * np.log(max(A.shape[1], 2))) * A.typical
+        self.penalties = np.maximum(self.top, self.floor)
         self.level = goal.level(A.shape[0])
 
     def down(self, last: float, share: float) -> None:
         """A step, and who ends there: explained, or with no end of coefficients in sight, or at the floor of noise."""
         ratio, lowest = last / share, share == FURTHER[-1]
-        self.before = self._sizes()
-        self._step(share, LOOSE)
+        self._lower(share)
         self._explain(ratio)
-        near = self._full() | self._at_floor(share) | self._low(share)
+        near = self.full | self._at_floor() | self._low(share)
         if not near.any():
             return
-        self._step(share, self.goal.gap, near)
+        self._solve(self.goal.gap, near)
         self._explain(ratio)
         spent = self.found.iterations[self.alive] >= (self.goal.max_iter or MOST)
-        over = self._full() | self._at_floor(share) | (self._low(share) & (spent | ~self._steady(ratio) | lowest))
-        self._finish(over, self._debiased(over), self.gaps, self._penalties(share), explaining=lowest)
+        over = self.full | self._at_floor() | (self._low(share) & (spent | ~self._steady(ratio) | lowest))
+        self._finish(over, self._debiased(over), self.gaps, self.penalties, explaining=lowest)
 
-    def _penalties(self, share: float) -> Array:
-        return np.maximum(share * self.top, self.floor)
+    def _lower(self, share: float) -> None:
+        """The next penalty; back to the last one where as many coefficients as measurements are found there.
 
-    def _at_floor(self, share: float) -> Flags:
-        return share * self.top <= self.floor
+        Nothing is determined by them, and going down has no end.
+        """
+        m, p = self.A.shape
+        self.before, last = self.codes.copy(), self.penalties
+        self.penalties = np.maximum(share * self.top, self.floor)
+        self._solve(LOOSE)
+        self.full = (sizes(self.codes) > FULL * m) & (m < p)
+        back = self.full & (sizes(self.before) > 0) & ~self._at_floor()
+        self.codes[back], self.penalties[back] = self.before[back], last[back]
+
+    def _at_floor(self) -> Flags:
+        return self.penalties <= self.floor
 
     def _low(self, share: float) -> Flags:
         """Who may end here if not sparse: those whose noise is no floor to reach."""
         return (self.floor < FURTHER[-1] * self.top) & (share <= LADDER[-1])
-
-    def _sizes(self) -> Places:
-        return np.count_nonzero(self.codes, axis=1)
-
-    def _full(self) -> Flags:
-        """Who has about as many coefficients as measurements: nothing is determined, and going down has no end."""
-        m, p = self.A.shape
-        return (self._sizes() > FULL * m) & (m < p)
 
     def _steady(self, ratio: float) -> Flags:
         """Whose support hardly grew, now that the penalty is so many times smaller: the others are not sparse.
@@ -104,8 +111,10 @@ class _Run:
         As many measurements as coefficients determine all of them, sparse or not.
         """
         m, p = self.A.shape
-        grown = (self.before > 0) & (self._sizes() > self.before * ratio**GROWTH) & (m < p)
-        return ~self._full() & ~grown
+        before, now = sizes(self.before), sizes(self.codes)
+        grown = now > before * ratio**GROWTH
+        crowded = now * (m - before) > before * (m - now) * ratio**CROWDING
+        return (before == 0) | ~(grown | crowded) | (m >= p)
 
     def _explain(self, ratio: float) -> None:
         """Finish signals that least squares on their support explains, with no smaller l1 norm to be had.
@@ -113,7 +122,7 @@ class _Run:
         The support may hold too much, which comes out as 0. The dual vector has the signs of the lasso, and is its
         residual over λ, to the last digit, once the lasso has settled on its support.
         """
-        trial = np.flatnonzero(self._steady(ratio) & (self._sizes() > 0))
+        trial = np.flatnonzero(self._steady(ratio) & ~self.full & (sizes(self.codes) > 0))
         codes, gaps = self.codes.copy(), np.full(len(self.alive), np.inf)
         if len(trial):
             fitted = least_squares(self.A, self.Y[trial], codes[trial], codes[trial] != 0)
@@ -125,25 +134,25 @@ class _Run:
             codes[trial] = fitted
         self._finish(gaps <= self.goal.gap, codes, gaps, np.zeros(len(gaps)))
 
-    def _step(self, share: float, tol: float, which: Flags | slice = slice(None)) -> None:
-        """The lasso of some signals at the penalties of a step, from the last ones."""
-        places, penalties = self.alive[which], self._penalties(share)
+    def _solve(self, tol: float, which: Flags | slice = slice(None)) -> None:
+        """The lasso of some signals at their penalties, from the codes there are."""
+        places, penalties = self.alive[which], self.penalties[which]
         left = (self.goal.max_iter or MOST) - self.found.iterations[places]
         self.codes[which], self.gaps[which], spent = lasso(
-            self.A, self.Y[which], penalties[which], self.codes[which], tol, left
+            self.A, self.Y[which], penalties, self.codes[which], tol, left
         )
         self.found.iterations[places] += spent
         if self.goal.tell is not None:
-            size, count = int(self._sizes()[which].max()), f"{len(places)} signal{'s' * (len(places) > 1)}"
+            size, count = int(sizes(self.codes)[which].max()), f"{len(places)} signal{'s' * (len(places) > 1)}"
             self.goal.tell(
-                f"fista: penalty down to {penalties[which].min():.1e} for {count}: {spent.max()} iterations, relative "
+                f"fista: penalty down to {penalties.min():.1e} for {count}: {spent.max()} iterations, relative "
                 f"gap {self.gaps[which].max():.1e}, up to {size} coefficients"
             )
 
     def _debiased(self, which: Flags) -> Array:
         """Shrunken coefficients put right by least squares, where they are few enough; more would fit the noise."""
         codes = self.codes.copy()
-        rows = np.flatnonzero(which & (self._sizes() <= self.few))
+        rows = np.flatnonzero(which & (sizes(self.codes) <= self.few))
         if len(rows):
             codes[rows] = least_squares(self.A, self.Y[rows], codes[rows], codes[rows] != 0)
         return codes
@@ -152,13 +161,17 @@ class _Run:
         """Some are done, converged by their gap, or else by explaining the measurements too, unless noise ended it."""
         places, found = self.alive[which], self.found
         found.codes[places], found.gaps[places], found.penalties[places] = codes[which], gaps[which], penalties[which]
-        found.converged[places] = gaps[which] <= self.goal.gap
+        found.converged[places], found.full[places] = gaps[which] <= self.goal.gap, self.full[which]
         if explaining and len(places):
             residuals = np.linalg.norm(self.Y[which] - self.A.apply(codes[which]), axis=1)
             found.converged[places] &= (residuals <= self.level[which]) | (self.floor[which] >= penalties[which])
-        self.alive, self.Y, self.codes, self.gaps, self.before, self.top, self.floor, self.level = kept(
-            ~which, self.alive, self.Y, self.codes, self.gaps, self.before, self.top, self.floor, self.level
-        )
+        for name in _Run.EACH:
+            setattr(self, name, getattr(self, name)[~which])
+
+
+def sizes(codes: Array) -> Places:
+    """How many coefficients every signal has."""
+    return np.asarray(np.count_nonzero(codes, axis=1))
 
 
 def lasso(

@@ -120,7 +120,7 @@ def _columns(outcome: Outcome, A: Dictionary, goal: Goal) -> dict[str, Array]:
     something = (size > 0) | (outcome.residuals == 0)  # a loud noise explains everything by nothing
     rank, p = A.coherence.rank, A.shape[1]
     explained = within & something & (telling(size, outcome.residuals, rank, p) | (rank >= p))
-    anything = (size > FULL * rank) & (size > 0)
+    anything = found.full | ((size > FULL * rank) & (size > 0))
     overfitted = ~explained & np.where(goal.noise > 0, anything, anything | (within & something))
     hopeless = overfitted | (~explained & (sparsity > determined(rank, p)))
     return {
