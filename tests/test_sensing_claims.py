@@ -346,7 +346,7 @@ def test_signals_that_are_too_rich_end_before_their_support_is_full():
         assert certificate.hopeless.all()
         assert certificate.converged.all()
         assert certificate.duality_gap.max() <= 1e-6
-        assert certificate.support_size.max() < 0.95 * 300
+        assert certificate.support_size.max() < 0.98 * 300
         assert certificate.iterations.max() < 3000
         assert len(said) == 1
         assert "hopeless" in said[0] or "anything could be" in said[0]
@@ -375,3 +375,95 @@ def test_supports_that_crowd_are_still_recovered_near_the_transition():
     assert right.mean() >= 0.9
     assert certificate.explained[right].all()
     assert not certificate.explained[~right].any()
+
+
+def decades(b, s, p, seed, spread):
+    """Coefficients of random sign whose sizes spread over so many decades, or normal ones."""
+    rng = np.random.default_rng(seed)
+    codes = np.zeros((b, p))
+    for row in codes:
+        sizes = 10 ** rng.uniform(-spread, 0, s) * rng.choice([-1, 1], s) if spread else rng.standard_normal(s)
+        row[rng.choice(p, s, replace=False)] = sizes
+    return codes
+
+
+@pytest.mark.parametrize(
+    ("p", "m", "s", "spread", "least"),
+    [
+        (400, 200, 65, 3, 23),
+        (400, 200, 73, 3, 20),
+        (400, 300, 152, 0, 10),
+        (400, 200, 100, 3, 0),
+        (400, 200, 53, 5, 25),
+        (200, 150, 68, 0, 24),
+        (200, 199, 154, 0, 23),
+        (200, 190, 136, 0, 15),
+    ],
+)
+def test_no_signal_near_the_transition_is_lost_without_a_word(p, m, s, spread, least):
+    """Recovered, or not converged, or hopeless: whatever their sizes, and however full supports are on the way."""
+    C = decades(25, s, p, 7, spread)
+    errors, certificate, said = asked(C, n_measurements=m, basis=np.eye(p), solver="fista")
+    right = errors < 1e-5
+    assert right.sum() >= least
+    assert (right | certificate.hopeless | ~certificate.converged).all()
+    assert not (right & certificate.hopeless).any()
+    assert not (~right & certificate.explained).any()
+    assert bool(said) == bool((~right).any())
+
+
+@pytest.mark.parametrize("measurement", ["gaussian", "bernoulli", "subsampled-dct"])
+@pytest.mark.parametrize("basis", ["dct", "haar", "bior2.2"])
+def test_as_many_measurements_as_entries_determine_anything(measurement, basis):
+    pytest.importorskip("pywt")
+    X = np.random.default_rng(0).standard_normal((3, 128))
+    errors, certificate, said = asked(X, n_measurements=128, basis=basis, measurement=measurement, solver="fista")
+    assert errors.max() < 1e-10
+    assert certificate.duality_gap.max() < 1e-8
+    assert certificate.satisfied
+    assert not said
+
+
+def test_measurements_given_twice_are_recovered_as_if_given_once():
+    """It is the rank that supports come near."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((3, 1024)) / np.arange(1, 1025) ** 0.8
+    P = rng.standard_normal((150, 1024)) / np.sqrt(150)
+    once = asked(X, n_measurements=150, measurement=P, basis=np.eye(1024), solver="fista")
+    twice = asked(X, n_measurements=300, measurement=np.vstack([P, P]) / np.sqrt(2), basis=np.eye(1024), solver="fista")
+    np.testing.assert_allclose(twice[0], once[0], rtol=1e-2)
+    assert twice[1].converged.all()
+    assert twice[1].hopeless.all()
+
+
+def test_a_sparsity_that_was_asked_for_is_not_called_hopeless():
+    """Full supports are those of the lasso; what was asked for has few coefficients."""
+    X = np.random.default_rng(3).standard_normal((3, 512)) / np.arange(1, 513) ** 1.2
+    for sparsity, hopeless in ((None, True), (20, False)):
+        _, certificate, _ = asked(X, n_measurements=100, basis=np.eye(512), solver="fista", sparsity=sparsity)
+        assert (certificate.hopeless == hopeless).all()
+
+
+def test_supports_that_fill_are_hopeless_however_few_coefficients_count():
+    """Small coefficients without end: those that count are few enough to be determined, and come out wrong."""
+    rng = np.random.default_rng(8)
+    X = rng.choice([-1, 1], (4, 512)) * rng.permuted(np.tile(np.arange(1, 513) ** -1.2, (4, 1)), axis=1)
+    errors, certificate, said = asked(X, n_measurements=200, basis=np.eye(512), solver="fista")
+    assert errors.min() > 0.05
+    assert (certificate.sparsity <= certificate.determined).all()
+    assert certificate.hopeless.all()
+    assert len(said) == 1
+
+
+def test_noise_that_is_given_ends_the_penalties_however_full_the_support():
+    """The last penalty above would depend on where the ladder has its rungs."""
+    X = np.random.default_rng(9).standard_normal((1, 512))
+    model = CompressedSensing(200, basis=np.eye(512), solver="fista").fit(X)
+    Y, Phi = model.transform(X), model.measurement_.entries
+    lowest = 0.004 * np.abs(Y @ Phi).max()
+    sigma = lowest / np.sqrt(2 * np.log(512)) / np.sqrt(np.square(Phi).sum() / 512)
+    _, certificate, said = asked(X, n_measurements=200, basis=np.eye(512), solver="fista", noise=sigma)
+    assert certificate.support_size[0] > 0.97 * 200
+    np.testing.assert_allclose(certificate.penalty * np.linalg.norm(Y), lowest)
+    assert certificate.hopeless.all()
+    assert len(said) == 1

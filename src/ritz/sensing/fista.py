@@ -13,7 +13,7 @@ from ritz.linalg import Array
 from ritz.sensing.base import FULL, Flags, Found, Goal, kept, lasso_gap, pursuit_gap
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.maps import Places
-from ritz.sensing.support import least_squares, signed_dual
+from ritz.sensing.support import least_squares, signed_dual, unique
 from ritz.sensing.threshold import determined
 
 LOOSE = 1e-3  # relative gap on the way down: most supports have settled by then
@@ -23,7 +23,7 @@ FURTHER = (3e-5, 3e-6, 3e-7)  # for signals so sparse that the measurements may 
 EVERY = 10  # iterations between two looks at the gap, which cost half an iteration
 MOST = 10_000
 GROWTH = 1 / 3  # power of 1/λ that supports grow by: at most a quarter for sparse signals, a half and more for images
-CROWDING = 1 / 2  # likewise, for s/(m − s) of supports that are near the m they cannot grow beyond
+CROWDING = 1  # likewise, for s/(r − s) of supports that are near the rank r they cannot grow beyond
 PRUNED = 1e-12  # coefficients so much smaller than the largest are rounding
 
 
@@ -36,7 +36,7 @@ class Fista:
     the noise, and a dual vector proves that no smaller l1 norm does, that is the answer. Else the steps end where noise
     of standard deviation σ hides the rest, at λ = σ√(2 log p) times the length of a column, or where a signal turns out
     to be too rich to be recovered exactly: before the support is as large as the number of measurements, because images
-    are best well before, and the closer the support is to that, the more steps it takes.
+    are best well before, and the closer the support is to that, the more iterations it takes.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("norm",)
@@ -60,7 +60,8 @@ class _Run:
 
     def __init__(self, A: Dictionary, Y: Array, goal: Goal) -> None:
         self.A, self.goal = A, goal
-        self.few = determined(*A.shape)
+        self.rank, self.p = A.coherence.rank, A.shape[1]
+        self.few = determined(self.rank, self.p)
         self.found = Found.nothing(len(Y), A.shape[1])
         self.alive, self.Y = np.arange(len(Y)), Y
         self.codes, self.gaps = np.zeros_like(self.found.codes), np.full(len(Y), np.inf)
@@ -77,24 +78,27 @@ class _Run:
         self._lower(share)
         self._explain(ratio)
         near = self.full | self._at_floor() | self._low(share)
+        if near.any() and self.rank == self.p:
+            self._invert()
+            near = self._at_floor() | self._low(share)
         if not near.any():
             return
         self._solve(self.goal.gap, near)
         self._explain(ratio)
         spent = self.found.iterations[self.alive] >= (self.goal.max_iter or MOST)
+        self.full |= self._low(share) & self._crowded(ratio) & ~self._grown(ratio)
         over = self.full | self._at_floor() | (self._low(share) & (spent | ~self._steady(ratio) | lowest))
         self._finish(over, self._debiased(over), self.gaps, self.penalties, explaining=lowest)
 
     def _lower(self, share: float) -> None:
-        """The next penalty; back to the last one where as many coefficients as measurements are found there.
+        """The next penalty; back to the last one where nearly as many coefficients as measurements are found there.
 
         Nothing is determined by them, and going down has no end.
         """
-        m, p = self.A.shape
         self.before, last = self.codes.copy(), self.penalties
         self.penalties = np.maximum(share * self.top, self.floor)
         self._solve(LOOSE)
-        self.full = (sizes(self.codes) > FULL * m) & (m < p)
+        self.full = (sizes(self.codes) > self.few + FULL * (self.rank - self.few)) & (self.rank < self.p)
         back = self.full & (sizes(self.before) > 0) & ~self._at_floor()
         self.codes[back], self.penalties[back] = self.before[back], last[back]
 
@@ -106,15 +110,17 @@ class _Run:
         return (self.floor < FURTHER[-1] * self.top) & (share <= LADDER[-1])
 
     def _steady(self, ratio: float) -> Flags:
-        """Whose support hardly grew, now that the penalty is so many times smaller: the others are not sparse.
+        """Who may be sparse: supports that may be determined, or hardly grew at a penalty so many times smaller."""
+        return ~(self._grown(ratio) | self._crowded(ratio))
 
-        As many measurements as coefficients determine all of them, sparse or not.
-        """
-        m, p = self.A.shape
+    def _grown(self, ratio: float) -> Flags:
         before, now = sizes(self.before), sizes(self.codes)
-        grown = now > before * ratio**GROWTH
-        crowded = now * (m - before) > before * (m - now) * ratio**CROWDING
-        return (before == 0) | ~(grown | crowded) | (m >= p)
+        return (now > self.few) & (before > 0) & (now > before * ratio**GROWTH)
+
+    def _crowded(self, ratio: float) -> Flags:
+        before, now = sizes(self.before), sizes(self.codes)
+        free_before, free = self.rank - before, self.rank - now
+        return (now > self.few) & (before > 0) & (now * free_before > before * free * ratio**CROWDING)
 
     def _explain(self, ratio: float) -> None:
         """Finish signals that least squares on their support explains, with no smaller l1 norm to be had.
@@ -132,6 +138,13 @@ class _Run:
         if len(trial):
             gaps[trial] = pursuit_gap(self.A, fitted, signed_dual(self.A, codes[trial]))
             codes[trial] = fitted
+        self._finish(gaps <= self.goal.gap, codes, gaps, np.zeros(len(gaps)))
+
+    def _invert(self) -> None:
+        """Finish signals that are explained by all columns, which are independent: no other coefficients do."""
+        codes, dual = unique(self.A, self.Y)
+        near = np.linalg.norm(self.Y - self.A.apply(codes), axis=1) <= self.level
+        gaps = np.where(near & (self.floor == 0), pursuit_gap(self.A, codes, dual), np.inf)
         self._finish(gaps <= self.goal.gap, codes, gaps, np.zeros(len(gaps)))
 
     def _solve(self, tol: float, which: Flags | slice = slice(None)) -> None:

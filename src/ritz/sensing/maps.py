@@ -91,6 +91,12 @@ class Matrix(Map):
         return self._transposed[which]
 
     @cached_property
+    def factors(self) -> tuple[Array, Array]:
+        """Q and R of M = QR."""
+        Q, R = np.linalg.qr(self.entries)
+        return Q, R
+
+    @cached_property
     def _transposed(self) -> Array:
         return np.ascontiguousarray(self.entries.T)
 

@@ -108,7 +108,7 @@ def _limit(A: Dictionary, Y: Array, found: Found, most: int) -> None:
         return
     support = np.zeros((len(rows), codes.shape[1]), bool)
     np.put_along_axis(support, np.argsort(-np.abs(codes[rows]), axis=1, kind="stable")[:, :most], True, axis=1)
-    codes[rows] = least_squares(A, Y[rows], codes[rows], support)
+    codes[rows], found.full[rows] = least_squares(A, Y[rows], codes[rows], support), False
     exact = rows[found.penalties[rows] == 0]
     if len(exact):
         found.gaps[exact] = pursuit_gap(A, codes[exact], signed_dual(A, codes[exact]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from ritz.linalg import Array
 from ritz.sensing.base import Flags
@@ -30,6 +31,17 @@ def signed_dual(A: Dictionary, codes: Array) -> Array:  # (b, p) -> (b, m)
         lacking = np.where(support, np.sign(codes) - A.adjoint(A.apply(weights)), 0.0)
         weights += solved(A, lacking, support)
     return A.apply(weights)
+
+
+def unique(A: Dictionary, Y: Array) -> tuple[Array, Array]:  # (b, m) -> (b, p), (b, m)
+    """Least squares by all columns, which are independent, and ν of least length with Aᵀν = sign(c)."""
+    if A.held is None:
+        every = np.ones((len(Y), A.shape[1]), bool)
+        codes = least_squares(A, Y, np.zeros(every.shape), every)
+        return codes, signed_dual(A, codes)
+    Q, R = A.held.factors
+    codes = solve_triangular(R, Q.T @ Y.T).T
+    return codes, (Q @ solve_triangular(R, np.sign(codes).T, trans="T")).T
 
 
 def solved(A: Dictionary, rhs: Array, support: Flags) -> Array:
