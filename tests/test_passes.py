@@ -215,24 +215,34 @@ def test_progress_in_a_terminal_is_a_bar():
 def test_ctrl_c_keeps_the_old_state_and_leaves_nothing_behind(monkeypatch):
     model = PCA(2).fit(data())
     before = {name: id(value) for name, value in vars(model).items()}
-    rows = read_slowly(monkeypatch)
     main = threading.get_ident()
-    threading.Timer(0.5, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+    press = threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT))
+    rows = read_slowly(monkeypatch, lambda: press.ident or press.start())
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         model.fit(rows)
-    assert time.monotonic() - begun < 5  # the walk takes 20 s
+    assert time.monotonic() - begun < 5
     assert {name: id(value) for name, value in vars(model).items()} == before
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("ritz")]
+    for thread in threading.enumerate():
+        if thread.name.startswith("ritz"):  # caught while it was being started
+            thread.join(5)
+            assert not thread.is_alive()
 
 
-def read_slowly(monkeypatch):
-    """Rows whose blocks take their time."""
+def read_slowly(monkeypatch, meanwhile):
+    """Rows whose blocks take their time; what happens meanwhile starts with the first of them."""
     from ritz.rows.array import Array
 
     rows = Array(data(200_000, 30))
-    block = Array.block
-    monkeypatch.setattr(Array, "block", lambda self, start, stop: time.sleep(0.2) or block(self, start, stop))
+    block, one = Array.block, threading.Lock()
+
+    def slowly(self, start, stop):
+        with one:
+            meanwhile()
+        time.sleep(0.5)
+        return block(self, start, stop)
+
+    monkeypatch.setattr(Array, "block", slowly)
     return rows
 
 

@@ -6,7 +6,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
@@ -165,14 +165,15 @@ def check() -> None:
 def ordered(f: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Generator[Result, None, None]:
     """f over items by `workers` threads, results in order, at most workers + 1 of them alive."""
     source, stop = iter(items), threading.Event()
+    pending: deque[Future[Result]] = deque()
 
     def task(item: Item) -> Result:
         _local.stop = stop
         return f(item)
 
     with team() as pool:
-        pending = deque(pool.submit(task, item) for item in islice(source, workers + 1))
         try:
+            pending.extend(pool.submit(task, item) for item in islice(source, workers + 1))
             while pending:
                 yield pending.popleft().result()
                 pending.extend(pool.submit(task, item) for item in islice(source, 1))
