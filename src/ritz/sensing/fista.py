@@ -113,9 +113,12 @@ class _Run:
         """Who may be sparse: supports that may be determined, or hardly grew at a penalty so many times smaller."""
         return ~(self._grown(ratio) | self._crowded(ratio))
 
-    def _grown(self, ratio: float) -> Flags:
+    def _settled(self, ratio: float) -> Flags:
         before, now = sizes(self.before), sizes(self.codes)
-        return (now > self.few) & (before > 0) & (now > before * ratio**GROWTH)
+        return (before == 0) | (now <= before * ratio**GROWTH)
+
+    def _grown(self, ratio: float) -> Flags:
+        return (sizes(self.codes) > self.few) & ~self._settled(ratio)
 
     def _crowded(self, ratio: float) -> Flags:
         before, now = sizes(self.before), sizes(self.codes)
@@ -128,7 +131,7 @@ class _Run:
         The support may hold too much, which comes out as 0. The dual vector has the signs of the lasso, and is its
         residual over λ, to the last digit, once the lasso has settled on its support.
         """
-        trial = np.flatnonzero(self._steady(ratio) & ~self.full & (sizes(self.codes) > 0))
+        trial = np.flatnonzero(self._settled(ratio) & ~self._crowded(ratio) & ~self.full & (sizes(self.codes) > 0))
         codes, gaps = self.codes.copy(), np.full(len(self.alive), np.inf)
         if len(trial):
             fitted = least_squares(self.A, self.Y[trial], codes[trial], codes[trial] != 0)
