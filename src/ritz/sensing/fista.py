@@ -77,10 +77,9 @@ class _Run:
         ratio, lowest = last / share, share == FURTHER[-1]
         self._lower(share)
         self._explain(ratio)
-        near = self.full | self._at_floor() | self._low(share)
-        if near.any() and self.rank == self.p:
+        if self.rank == self.p and self._near(share).any():
             self._invert()
-            near = self._at_floor() | self._low(share)
+        near = self._near(share)
         if not near.any():
             return
         self._solve(self.goal.gap, near)
@@ -101,6 +100,10 @@ class _Run:
         self.full = (sizes(self.codes) > self.few + FULL * (self.rank - self.few)) & (self.rank < self.p)
         back = self.full & (sizes(self.before) > 0) & ~self._at_floor()
         self.codes[back], self.penalties[back] = self.before[back], last[back]
+
+    def _near(self, share: float) -> Flags:
+        """Who may end here, and is solved to the gap that was asked for."""
+        return self.full | self._at_floor() | self._low(share)
 
     def _at_floor(self) -> Flags:
         return self.penalties <= self.floor
