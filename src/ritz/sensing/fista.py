@@ -86,7 +86,7 @@ class _Run:
         self._explain(ratio)
         spent = self.found.iterations[self.alive] >= (self.goal.max_iter or MOST)
         self.full |= self._low(share) & self._crowded(ratio) & ~self._grown(ratio)
-        over = self.full | self._at_floor() | (self._low(share) & (spent | ~self._steady(ratio) | lowest))
+        over = self.full | self._at_floor() | (self._low(share) & (spent | self._grown(ratio) | lowest))
         self._finish(over, self._debiased(over), self.gaps, self.penalties, explaining=lowest)
 
     def _lower(self, share: float) -> None:
@@ -112,18 +112,17 @@ class _Run:
         """Who may end here if not sparse: those whose noise is no floor to reach."""
         return (self.floor < FURTHER[-1] * self.top) & (share <= LADDER[-1])
 
-    def _steady(self, ratio: float) -> Flags:
-        """Who may be sparse: supports that may be determined, or hardly grew at a penalty so many times smaller."""
-        return ~(self._grown(ratio) | self._crowded(ratio))
-
     def _settled(self, ratio: float) -> Flags:
+        """Whose support hardly grew at a penalty so many times smaller."""
         before, now = sizes(self.before), sizes(self.codes)
         return (before == 0) | (now <= before * ratio**GROWTH)
 
     def _grown(self, ratio: float) -> Flags:
+        """Who is not sparse: supports larger than what may be determined, that are still growing."""
         return (sizes(self.codes) > self.few) & ~self._settled(ratio)
 
     def _crowded(self, ratio: float) -> Flags:
+        """Whose supports are on their way to the rank, where nothing is determined."""
         before, now = sizes(self.before), sizes(self.codes)
         free_before, free = self.rank - before, self.rank - now
         return (now > self.few) & (before > 0) & (now * free_before > before * free * ratio**CROWDING)
