@@ -18,7 +18,7 @@ class Certificate:
     Attributes
     ----------
     values : the computed eigenvalues (variances), for reading beside their bounds
-    residuals : ‖A u_i − λ_i u_i‖
+    residuals : ‖A u_i − λ_i u_i‖, but for `rounding`; from inner products of rows, at most
     value_bounds : (k, 2), the true i-th eigenvalue lies between; inf where no upper bound is known
     angle_bounds : sine of the largest angle between a component's group and the true subspace of that group;
         1 where unknown
@@ -90,6 +90,14 @@ class Certificate:
         rest = replace(self, groups=groups, tie_at_k=split, complete_to=surely, rank=min(self.rank, k))
         return replace(rest, **parts)
 
+    @property
+    def may_have_missed(self) -> bool:
+        """Whether a component larger than some of these may be absent; then nothing is known about the rank."""
+        if self.completeness != "not excluded":
+            return False
+        k = len(self.values)
+        return self.complete_to < min(k, self.rank) or (self.rank < k and not self.missing)
+
     def __str__(self) -> str:
         return "\n".join([self.verdict, *self._table(), *self.remarks])
 
@@ -132,7 +140,7 @@ class Certificate:
             close = float(self.residuals[-1]) <= 4 * self.rounding and not self.missing
             how = "are equal to rounding" if close else "cannot be told apart at this accuracy"
             lines.append(f"tie: components {start}–{k} and the next one {how}; their span is not unique")
-        if self.rank < k:
+        if self.rank < k and not self.may_have_missed:
             word = "resolved" if self.missing else "rank"
             lines.append(f"{word}: {self.rank}; {self.quantity}s beyond it cannot be told from 0")
         if self.missing:

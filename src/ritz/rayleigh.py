@@ -23,7 +23,7 @@ class Pairs:
     values: Array  # (m,)
     vectors: Array  # (dim, m)
     residuals: Array  # (m,) ‖A u − λ u‖
-    defect: float  # ‖Uᵀ A U − Θ‖
+    defect: float  # ‖Uᵀ A U − Θ‖: of rounding alone, as values that do not exceed it are called 0
     image: Array  # (order, m) L with L Lᵀ = the part of the dense operator that the pairs explain
     dual: Array | None = None  # (n, m) α with U = Zᵀα
     levels: Array | None = None  # (m,) singular values of the factor

@@ -7,6 +7,7 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ritz.bounds import Bounds, bounds, free_ceiling, proved_ceiling, widened
 from ritz.certificate import Certificate
@@ -16,6 +17,7 @@ from ritz.rayleigh import Pairs
 from ritz.solvers import Basis, Outside, Step
 from ritz.solvers.probes import FAILURE
 
+NULL = 10.0  # times the floor of rounding that the residual of a vector without variance may have
 CHEAP = 0.05  # share of a fit that a proof of completeness may cost where the free bounds already hold
 
 
@@ -75,13 +77,16 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
         verdict = _by_eigenvalues(A, pairs, k, tol, basis.mixed, _outside(A, basis, everything, len(pairs.values)))
     else:
         verdict = _by_singular_values(A, pairs, k, tol)
-    resolved = everything.values > verdict.floor
+    if everything.levels is None:
+        resolved = _resolved(everything.values, everything.residuals, verdict.floor)
+    else:
+        resolved = _resolved(everything.levels, np.asarray(everything.coupling), verdict.floor)
     # The values that are meant lie between these and `missing` more.
     seen = np.where(resolved, everything.values, 0.0) + A.offset
     values, U = seen[:k], pairs.vectors[:, :k]
     certificate = Certificate(
         values=values,
-        residuals=np.hypot(pairs.residuals[:k], np.where(resolved[:k], 0.0, everything.values[:k])),
+        residuals=_delivered(pairs.residuals, pairs.values, resolved[: len(pairs.values)], pairs.slack)[:k],
         value_bounds=np.column_stack([verdict.found.lower, verdict.found.upper]),
         angle_bounds=verdict.found.angles,
         groups=verdict.found.groups,
@@ -106,15 +111,22 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
     return Spectrum(values, U, certificate, basis.history, basis.note, seen[k:], dual)
 
 
-def _worst(pairs: Pairs, k: int) -> float:
-    """The largest residual of the first k."""
-    return float(np.max(pairs.residuals[:k] if pairs.slack is None else (pairs.residuals + pairs.slack)[:k]))
+def _resolved(values: Array, residuals: Array, floor: float) -> NDArray[np.bool_]:
+    """Which values are not called 0. Rounding has to be the reason: one that is small because its vector has not
+    converged betrays itself by its residual."""
+    return (values > floor) | (residuals > NULL * floor)
 
 
-def _relative(error: float, largest: float) -> float:
+def _delivered(residuals: Array, values: Array, resolved: NDArray[np.bool_], slack: Array | None = None) -> Array:
+    """Residuals of what is delivered: 0 for values not resolved, vectors that rounding may have turned by `slack`."""
+    return np.hypot(residuals if slack is None else residuals + slack, np.where(resolved, 0.0, values))
+
+
+def _relative(error: float, least: float) -> float:
+    """An upper bound of an error relative to a value that is known from below."""
     if not error:
         return 0.0
-    return error / largest if largest else np.inf
+    return error / least if least else np.inf
 
 
 def signs(U: Array) -> Array:  # (d, k) -> (k,)
@@ -141,7 +153,7 @@ class Verdict(NamedTuple):
     """Bounds, and what follows from them."""
 
     found: Bounds
-    floor: float  # variances at or below it may be rounding alone
+    floor: float  # what rounding alone can make of 0: a variance, or for svd a standard deviation
     rounding: float  # in the units of the eigenvalues
     reached: float  # the worst residual and rounding, relative to the largest value, or singular value
     satisfied: bool
@@ -169,19 +181,25 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, o
     rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(pairs)
     found, failure = _bounds_of_eigenvalues(A, pairs, k, rounding, tol, outside)
     uncertain = max(A.offset, A.missing - A.offset)
-    worst = _worst(pairs, k) + rounding + uncertain
+    floor = rounding + pairs.defect
+    resolved = _resolved(pairs.values, pairs.residuals, floor)
+    delivered = _delivered(pairs.residuals, pairs.values, resolved, pairs.slack)
+    worst = float(np.max(delivered[:k])) + rounding + uncertain
     largest, last = (float(value) + A.offset for value in pairs.values[[0, k - 1]])
     complete = found.following - last <= max(tol * largest, 16 * rounding)
-    floor = rounding + pairs.defect
-    satisfied = _reached(worst, largest, floor, tol, pairs)
-    reached = _relative(worst, largest)
+    least = max(float(found.lower[0]), 0.0)
+    satisfied = _reached(worst, least, floor, tol, pairs)
+    reached = _relative(worst, least)
     return Verdict(found, floor, rounding + uncertain, reached, satisfied, bool(complete), failure)
 
 
-def _reached(worst: float, largest: float, floor: float, tol: float, pairs: Pairs) -> bool:
-    """Whether the worst residual is within tol of the largest value; tol=0 asks for what the arithmetic allows."""
-    arithmetic = 2 * (floor + 16 * max(pairs.vectors.shape) * UNIT * largest)
-    return bool(worst <= (tol * largest if tol else arithmetic))
+def _reached(worst: float, least: float, floor: float, tol: float, pairs: Pairs) -> bool:
+    """Whether the worst residual is within tol of the largest value, of which `least` is a lower bound.
+
+    tol=0 asks for what the arithmetic allows.
+    """
+    arithmetic = 2 * (floor + 16 * max(pairs.vectors.shape) * UNIT * least)
+    return bool(worst <= (tol * least if tol else arithmetic))
 
 
 def _own_rounding(pairs: Pairs) -> float:
@@ -254,14 +272,15 @@ def _by_singular_values(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdic
         ceiling=0.0 if whole else np.inf,
         exhausted=m >= dim,
     )
-    worst = float(np.max(coupling[:k])) + rounding
     floor = rounding + float(np.linalg.norm(coupling))
-    satisfied = _reached(worst, float(levels[0]), floor, tol, pairs)
+    delivered = _delivered(coupling, levels, _resolved(levels, coupling, floor))
+    worst, least = float(np.max(delivered[:k])) + rounding, float(found.lower[0])
+    satisfied = _reached(worst, least, floor, tol, pairs)
     by_variance = found._replace(
         lower=found.lower**2,
         upper=found.upper**2,
         following=found.following**2,
         angles=np.minimum(1.0, np.sqrt(2.0) * found.angles),
     )
-    reached = _relative(worst, float(levels[0]))
-    return Verdict(by_variance, floor**2, A.rounding + _own_rounding(pairs), reached, satisfied, whole)
+    reached = _relative(worst, least)
+    return Verdict(by_variance, floor, A.rounding + _own_rounding(pairs), reached, satisfied, whole)

@@ -77,7 +77,7 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
         found.append(
             f"accuracy tol={certificate.tol:g} was not reached: {certificate.reached:.1e} was{why}; see certificate_"
         )
-    elif certificate.completeness == "not excluded" and certificate.complete_to < min(k, certificate.rank):
+    elif certificate.may_have_missed:
         found.append(
             "a component with larger variance may have been missed; svd_solver='covariance' (or 'gram' for few rows) "
             "lets the certificate exclude it"
@@ -89,7 +89,7 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
             f"the sketch resolves {certificate.rank} of {k} components: variances beyond are at most "
             f"{certificate.missing:.1e}, and their directions arbitrary"
         )
-    elif certificate.rank < k and not expected:
+    elif certificate.rank < k and not expected and not certificate.may_have_missed:
         found.append(
             f"{k} components were asked for, but the data has rank {certificate.rank} to the resolution of "
             f"{plan.solver}: those beyond it have variance exactly 0 and arbitrary directions"

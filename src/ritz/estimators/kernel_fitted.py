@@ -64,13 +64,13 @@ def complaints(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, landma
     """What the user should know and can act on."""
     certificate, k = fitted.certificate, len(fitted.spectrum.values)
     found = []
-    if not certificate.rank:
+    if not certificate.rank and not certificate.may_have_missed:
         if asked is not None:
             found.append("the rows are all alike to the kernel: no component has a variance above rounding")
         return found
     if not certificate.satisfied:
         found.append(_short(fitted))
-    elif certificate.completeness == "not excluded" and certificate.complete_to < min(k, certificate.rank):
+    elif certificate.may_have_missed:
         found.append("a component with larger variance may have been missed; eigen_solver='dense' would exclude it")
     if isinstance(landmarks, float) and fitted.trace_error > landmarks:
         found.append(
@@ -89,7 +89,7 @@ def complaints(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, landma
             f"components stand for them ({k} hold {_share(fitted):.2g} of the variance); a smaller gamma makes "
             f"neighbours of them{start}"
         )
-    if certificate.rank < k and asked is not None:
+    if certificate.rank < k and asked is not None and not certificate.may_have_missed:
         found.append(
             f"{k} components were asked for, but only {certificate.rank} have a variance above rounding: those beyond "
             "have eigenvalue exactly 0 and arbitrary directions"

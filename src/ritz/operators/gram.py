@@ -82,26 +82,31 @@ class Gram(Operator):
     def _from_inner_products(self, B: Array, KB: Array, turned: Rotation, r: int) -> Pairs:
         """Axes u = Zᵀα, α = β/√(κ (n − ddof)), of r values that are not too small: one pass, the rest is known from K.
 
-        C u − κ u = Zᵀρ with ρ = Kα − κα, and the squared norm of that is (n − ddof) ρᵀKρ. Errors of K and of the pass
-        are magnified by √(κ₁/κ) at most. The eigenvalues of K are those of C, so bounds on values may rest on either:
-        the larger residual serves both.
+        UᵀU = I, because β are Ritz vectors of K. But UᵀCU = YᵀY is κ plus ρᵀρ/κ, ρ = Kβ − κβ: before convergence the
+        axes are not yet Ritz vectors of C, and are turned until they are. Then C u − λ u = Zᵀρ with ρ = Kα − λα, and
+        the squared norm of that is (n − ddof) ρᵀKρ. Errors of K and of the pass are magnified by √(κ₁/κ) at most.
         """
-        B, KB, values = B[:, :r], KB[:, :r], turned.values[:r]
-        root, divisor = np.sqrt(values), self.covariance.divisor
-        axes, dual, defect = self._orthonormal(B / (root * np.sqrt(divisor)))
-        image = self.apply(dual)
-        R = image - dual * values
+        values, root, divisor = turned.values[:r], np.sqrt(turned.values[:r]), self.covariance.divisor
+        axes, dual, nonorthogonality = self._orthonormal(B[:, :r] / (root * np.sqrt(divisor)))
+        image, slack = self.apply(dual) * np.sqrt(divisor), self._magnified(root)
+        unconverged = float(np.sum((column_norms(KB[:, :r] - B[:, :r] * values) / root) ** 2))
+        defect = turned.defect + unconverged
+        if unconverged > self.rounding:
+            turn = rotation(symmetric_product(image))
+            axes, dual, image = turn(axes), turn(dual), turn(image)
+            values, defect = turn.values, turn.defect
+            slack = slack if turn.turn is None else np.abs(turn.turn).T @ slack
+        R = image / np.sqrt(divisor) - dual * values
         residuals = np.sqrt(divisor * np.maximum(np.einsum("ij,ij->j", R, self.apply(R)), 0.0))
-        own = column_norms(KB - B * values)
         found = Pairs(
             values=values,
             vectors=axes,
-            residuals=np.maximum(residuals, own),
-            defect=turned.defect + float(np.sum(own**2) / values[-1]),
-            image=image * np.sqrt(divisor),
+            residuals=residuals,
+            defect=defect,
+            image=image,
             dual=dual,
-            slack=self._magnified(root),
-            nonorthogonality=defect,
+            slack=slack,
+            nonorthogonality=nonorthogonality,
         )
         return found if len(turned.values) == r else self._with_empty(found, len(turned.values) - r)
 

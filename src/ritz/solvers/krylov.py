@@ -79,7 +79,8 @@ class Krylov:
                 probes = None
             if probes is None and left <= AHEAD and not A.is_dense:
                 probes = Probes(space.Q, rng)
-        note = slow(history, most) if left > 0 and not space.exhausted else ""
+        why = "the eigengap to what follows is small for so few products"
+        note = slow(history, most, why) if left > 0 and not space.exhausted else ""
         return space.basis(outside, tuple(history), note)
 
 

@@ -145,9 +145,9 @@ def warnings(found: Findings, pixels: bool) -> list[str]:
     """What a reader should know before believing the charts."""
     certificate, k = found.certificate, found.k
     said = []
-    if certificate.completeness == "not excluded" and certificate.complete_to < min(k, certificate.rank):
+    if certificate.may_have_missed:
         said.append("A component with a larger variance than some of these may have been missed: it is not excluded.")
-    if certificate.rank < k:
+    if certificate.rank < k and not certificate.may_have_missed:
         beyond = span(certificate.rank, k)
         word = "resolved by the sketch" if certificate.missing else "above what rounding can fake"
         axes = f"axis of number {beyond} is" if k - certificate.rank == 1 else f"axes of numbers {beyond} are"
