@@ -36,6 +36,7 @@ class Bounds(NamedTuple):
     groups: tuple[tuple[int, int], ...]
     tie_at_k: bool
     complete_to: int
+    ceiling: float  # τ, as it was given
 
 
 def bounds(
@@ -91,6 +92,7 @@ def bounds(
         groups,
         _tied(values, errors, k, following, alone),
         complete_to,
+        ceiling,
     )
 
 

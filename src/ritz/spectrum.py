@@ -78,9 +78,10 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
     else:
         verdict = _by_singular_values(A, pairs, k, tol)
     if everything.levels is None:
-        resolved = _resolved(everything.values, everything.residuals, verdict.floor)
+        resolved = _resolved(everything.values, everything.residuals, verdict.floor, verdict.found.ceiling)
     else:
-        resolved = _resolved(everything.levels, np.asarray(everything.coupling), verdict.floor)
+        coupling = np.asarray(everything.coupling)
+        resolved = _resolved(everything.levels, coupling, verdict.floor, verdict.found.ceiling)
     # The values that are meant lie between these and `missing` more.
     seen = np.where(resolved, everything.values, 0.0) + A.offset
     values, U = seen[:k], pairs.vectors[:, :k]
@@ -111,10 +112,11 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
     return Spectrum(values, U, certificate, basis.history, basis.note, seen[k:], dual)
 
 
-def _resolved(values: Array, residuals: Array, floor: float) -> NDArray[np.bool_]:
+def _resolved(values: Array, residuals: Array, floor: float, ceiling: float) -> NDArray[np.bool_]:
     """Which values are not called 0. Rounding has to be the reason: one that is small because its vector has not
-    converged betrays itself by its residual."""
-    return (values > floor) | (residuals > NULL * floor)
+    converged betrays itself by its residual, or by variance that is left outside all vectors."""
+    left = ceiling > (len(values) + NULL) * floor  # a trace less the values that were found errs by all of theirs
+    return (values > floor) | (residuals > NULL * floor) | left
 
 
 def _delivered(residuals: Array, values: Array, resolved: NDArray[np.bool_], slack: Array | None = None) -> Array:
@@ -182,7 +184,7 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, o
     found, failure = _bounds_of_eigenvalues(A, pairs, k, rounding, tol, outside)
     uncertain = max(A.offset, A.missing - A.offset)
     floor = rounding + pairs.defect
-    resolved = _resolved(pairs.values, pairs.residuals, floor)
+    resolved = _resolved(pairs.values, pairs.residuals, floor, found.ceiling)
     delivered = _delivered(pairs.residuals, pairs.values, resolved, pairs.slack)
     worst = float(np.max(delivered[:k])) + rounding + uncertain
     largest, last = (float(value) + A.offset for value in pairs.values[[0, k - 1]])
@@ -273,7 +275,7 @@ def _by_singular_values(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdic
         exhausted=m >= dim,
     )
     floor = rounding + float(np.linalg.norm(coupling))
-    delivered = _delivered(coupling, levels, _resolved(levels, coupling, floor))
+    delivered = _delivered(coupling, levels, _resolved(levels, coupling, floor, found.ceiling))
     worst, least = float(np.max(delivered[:k])) + rounding, float(found.lower[0])
     satisfied = _reached(worst, least, floor, tol, pairs)
     by_variance = found._replace(

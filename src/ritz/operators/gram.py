@@ -18,6 +18,7 @@ from ritz.rows.base import Block
 from ritz.threads import ordered, pinned, scratch
 
 ORTHONORMAL = 1e-13  # the most that axes may have of each other
+MAGNIFIED = 4.0  # times the rounding of K that inner products may add to values; beyond that the rows are read again
 CHUNK = 1 << 18  # entries of a tile's column chunk: two of them stay in cache
 
 
@@ -76,7 +77,10 @@ class Gram(Operator):
             root = np.sqrt(turned.values[:r])
             large = turned.values[r - 1] > 4 * self.rounding  # else ‖UᵀU − I‖ may not be small
             if large and self._magnified(root)[-1] <= 0.5 * tol * turned.values[0]:
-                return self._from_inner_products(turned(Q), turned(KQ), turned, r)
+                found = self._from_inner_products(turned(Q), turned(KQ), turned, r)
+                worst = float(np.max(np.asarray(found.slack)))
+                if found.defect <= MAGNIFIED * self.rounding and worst <= 0.5 * tol * found.values[0]:
+                    return found if Q.shape[1] == r else self._with_empty(found, Q.shape[1] - r)
         return self._in_factor_form(Q)
 
     def _from_inner_products(self, B: Array, KB: Array, turned: Rotation, r: int) -> Pairs:
@@ -84,7 +88,8 @@ class Gram(Operator):
 
         UᵀU = I, because β are Ritz vectors of K. But UᵀCU = YᵀY is κ plus ρᵀρ/κ, ρ = Kβ − κβ: before convergence the
         axes are not yet Ritz vectors of C, and are turned until they are. Then C u − λ u = Zᵀρ with ρ = Kα − λα, and
-        the squared norm of that is (n − ddof) ρᵀKρ. Errors of K and of the pass are magnified by √(κ₁/κ) at most.
+        the squared norm of that is (n − ddof) ρᵀKρ. Errors of K and of the pass are magnified by √(κ₁/κ) at most; a
+        turn may hand on those of small κ to large values.
         """
         values, root, divisor = turned.values[:r], np.sqrt(turned.values[:r]), self.covariance.divisor
         axes, dual, nonorthogonality = self._orthonormal(B[:, :r] / (root * np.sqrt(divisor)))
@@ -94,21 +99,20 @@ class Gram(Operator):
         if unconverged > self.rounding:
             turn = rotation(symmetric_product(image))
             axes, dual, image = turn(axes), turn(dual), turn(image)
-            values, defect = turn.values, turn.defect
+            magnified = 2 * float(np.linalg.norm(slack)) * float(np.sqrt(turn.values[0] / values[0]))
+            values, defect = turn.values, turn.defect + magnified
             slack = slack if turn.turn is None else np.abs(turn.turn).T @ slack
         R = image / np.sqrt(divisor) - dual * values
-        residuals = np.sqrt(divisor * np.maximum(np.einsum("ij,ij->j", R, self.apply(R)), 0.0))
-        found = Pairs(
+        return Pairs(
             values=values,
             vectors=axes,
-            residuals=residuals,
+            residuals=np.sqrt(divisor * np.maximum(np.einsum("ij,ij->j", R, self.apply(R)), 0.0)),
             defect=defect,
             image=image,
             dual=dual,
-            slack=slack,
+            slack=slack + np.sqrt(divisor * self.rounding) * column_norms(R),  # K is known to rounding where R meets it
             nonorthogonality=nonorthogonality,
         )
-        return found if len(turned.values) == r else self._with_empty(found, len(turned.values) - r)
 
     def _magnified(self, root: Array) -> Array:
         """What errors of K and of a lift add to residuals, √(κ₁/κ) times as large as they are."""
