@@ -1,5 +1,7 @@
 """How many measurements sparsity needs, and how much an explanation by few coefficients says, for random measurements.
 
+A signal is fixed, and measurements are drawn without a look at it: all chances are over the draw.
+
 Minimising ‖c‖₁ over Ac = y recovers s of p coefficients from m Gaussian measurements with high probability where m is
 above the statistical dimension of the descent cone, and fails where it is below (Amelunxen, Lotz, McCoy and Tropp
 2014). This is the curve of Donoho and Tanner (2009).
@@ -14,7 +16,8 @@ from scipy.special import gammaln, ndtr
 
 from ritz.linalg import Array
 
-CHANCE = 1e-3  # of an explanation that means nothing, at most
+CHANCE = 1e-3  # of an explanation that means nothing, or of a second one, at most
+EVEN = 0.5  # chance at most that random signs sum to 0, whatever they are multiplied by
 ROUNDING = 1e-13  # relative residuals that are as good as 0
 LEAST_GAP = 1e-10  # likewise, of gaps, which include what rounding may have hidden
 
@@ -62,5 +65,38 @@ def telling(size: NDArray[np.integer], residual: Array, rank: int, p: int) -> ND
     array([ True, False,  True])
     """
     s = np.minimum(size, p)
-    spans = gammaln(p + 1) - gammaln(s + 1) - gammaln(p - s + 1)
-    return np.asarray(spans - np.log(CHANCE) < (rank - s) * -np.log(np.clip(residual, ROUNDING, 1.0)))
+    return np.asarray(_spans(s, p) - np.log(CHANCE) < (rank - s) * -np.log(np.clip(residual, ROUNDING, 1.0)))
+
+
+def alone(size: NDArray[np.integer], residual: Array, rank: int, p: int) -> NDArray[np.bool_]:
+    """Whether random signs are unlikely to let any other signal be explained so well by so few of p coefficients.
+
+    Columns drawn from a density are in general position, and no chance is left. Of signs there is one: a row of them is
+    orthogonal to k given dimensions with a chance of at most 2^−k (Odlyzko 1988), so that the rank of m rows on a given
+    space grows at least as fast as that of random bits, and they send some vector out of s + 1 dimensions to 0 with a
+    chance of at most 2^(s + 1 − m). The space is spanned by the signal, whatever it is, and by s columns of the basis:
+    C(p, s) of them make the chance C(p, s)·2^(s + 1 − m). A residual of ρ > ½ takes the place of the ½.
+
+    Examples
+    --------
+    >>> alone(np.array([1, 5, 20]), np.zeros(3), 13, 32), alone(np.array([5, 20, 40]), np.zeros(3), 256, 1024)
+    (array([False, False, False]), array([ True,  True, False]))
+    """
+    s = np.minimum(size, p)
+    return np.asarray(_spans(s, p) - np.log(CHANCE) <= (rank - s - 1) * -np.log(np.clip(residual, EVEN, 1.0)))
+
+
+def signs_needed(s: int, p: int) -> int:
+    """The measurements from which on signs leave s of p coefficients alone, but for that chance.
+
+    Examples
+    --------
+    >>> signs_needed(3, 1000), signs_needed(20, 1024)
+    (42, 170)
+    """
+    return s + 1 + int(np.ceil((float(_spans(np.array(s), p)) - np.log(CHANCE)) / -np.log(EVEN)))
+
+
+def _spans(s: NDArray[np.integer], p: int) -> Array:
+    """log C(p, s)."""
+    return np.asarray(gammaln(p + 1) - gammaln(s + 1) - gammaln(p - s + 1))
