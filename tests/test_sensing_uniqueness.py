@@ -17,7 +17,7 @@ from ritz.sensing import SOLVERS
 from ritz.sensing.bases import chosen_basis
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.measurements import chosen_measurement
-from ritz.sensing.threshold import CHANCE, alone, signs_needed
+from ritz.sensing.threshold import CHANCE, NEAR, alone, apart, noisy_needed, signs_needed
 from sensing_helpers import sparse_codes
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -109,6 +109,45 @@ def test_more_signs_are_asked_for_where_there_can_be_more():
         assert certificate.satisfied != doubt
         assert doubt == any(f"measure more (about {signs_needed(8, 256)} are enough" in text for text in said)
     assert certificate.verdict.startswith("recovered")
+
+
+@pytest.mark.parametrize(("p", "m", "s"), [(32, 13, 3), (32, 20, 5), (64, 32, 6), (128, 64, 6)])
+def test_noise_hides_no_part_of_a_signal_that_is_called_recovered(p, m, s):
+    """What is missing is no longer than some residuals; with fewer measurements there is doubt."""
+    rng, far = np.random.default_rng(m), 0
+    for seed in range(25):
+        model = CompressedSensing(m, noise=0.03, random_state=seed).fit(np.zeros((1, p)))
+        X = model.basis_.apply(sparse_codes(20, p, s, rng))
+        Y = model.transform(X) + 0.03 * rng.standard_normal((20, m))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found = model.recover(Y)
+        certificate, level = found.certificate, 0.03 * np.sqrt(m + 2 * np.sqrt(m * np.log(m)))
+        wrong = np.linalg.norm(found.signals - X, axis=1) > (NEAR + 1) * level
+        assert not (certificate.unique & wrong).any()
+        assert (certificate.explained & wrong <= certificate.doubtful).all()
+        if certificate.doubtful.any():
+            assert not certificate.satisfied
+            assert any("so few measurements with noise" in str(w.message) for w in said)
+        far += int((certificate.explained & wrong).sum())
+    assert far or m == 64
+    if m == 64:
+        assert certificate.verdict.startswith("recovered as asked")
+
+
+def test_how_much_of_a_random_direction_a_span_leaves():
+    """By simulation: at most as often as the rule says."""
+    rng = np.random.default_rng(0)
+    for r, s in ((6, 2), (8, 5), (10, 1)):
+        directions = rng.standard_normal((200_000, r))
+        left = np.linalg.norm(directions[:, s:], axis=1) / np.linalg.norm(directions, axis=1)
+        for p in (12, 20, 40):
+            chance = comb(p, s) * (left <= 1 / NEAR).mean()
+            if not 0.5 * CHANCE < chance < 2 * CHANCE:
+                assert apart(np.array([s]), np.array([0.1]), r, p).all() == (chance <= CHANCE)
+    for s, p in ((3, 32), (10, 1000)):
+        m = noisy_needed(s, p)
+        assert [bool(apart(np.array([s]), np.array([0.1]), r, p)[0]) for r in (m - 1, m)] == [False, True]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -164,16 +164,18 @@ def _hopeless(known: RecoveryCertificate) -> str:
 
 def _doubtful(known: RecoveryCertificate) -> str:
     """Explained, but perhaps by another signal."""
-    which, m, least = known.doubtful, known.n_measurements, known.signs_needed
-    kind = "signs or samples" if known.random else "measurements of your own"
-    more = f"measure more (about {least} are enough for random signs)" if least <= known.n_coefficients else ""
-    other = "use measurement='gaussian', which has no such accidents" if known.random else ""
-    return (
+    which, m, least = known.doubtful, known.n_measurements, known.doubtless
+    kind = "measurements with noise" if known.generic else "measurements of your own"
+    kind = "signs or samples" if known.random and not known.generic else kind
+    text = (
         f"the measurements of {which.sum()} of {len(which)} signals are explained by up to "
         f"{known.support_size[which].max()} of {known.n_coefficients} coefficients, but so few {kind}, {m}, may be "
-        f"explained as well by others, and what came back need not be the signal; "
-        + (", or ".join(part for part in (more, other) if part) or "measure more")
+        "explained as well by others, and what came back need not be the signal; "
     )
+    enough = " for random signs" * (not known.generic)
+    more = f"measure more (about {least} are enough{enough})" if m < least <= known.n_coefficients else ""
+    other = "use measurement='gaussian', which has no such accidents" * (known.random and not known.generic)
+    return text + (", or ".join(part for part in (more, other) if part) or "measure more")
 
 
 def _short(known: RecoveryCertificate, short: Any, max_iter: int | None) -> str:

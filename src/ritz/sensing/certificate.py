@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ritz.linalg import Array
 from ritz.sensing.dictionary import ALIKE, Coherence, guaranteed
-from ritz.sensing.threshold import alone, determined, needed, signs_needed, telling
+from ritz.sensing.threshold import alone, apart, determined, needed, noisy_needed, signs_needed, telling
 
 SHOWN = 12  # signals in the table
 POOR = 0.1  # of the measurements left unexplained without a word
@@ -29,7 +29,7 @@ class RecoveryCertificate:
         basis; where `coherence_exact` is False, that of a random sample, which is at most the true one
     mutual_coherence : max|⟨a_i, a_j⟩| of columns of A of length 1, or 1 where a column is 0, likewise
     random : whether measurements were drawn and no two columns of A are alike
-    generic : whether from a density: then sparse explanations are unique
+    generic : whether from a density: then sparse explanations of exact measurements are unique
     support_size : (b,) coefficients other than 0
     sparsity : (b,) the fewest of them that hold all but 0.1 % of the energy
     residual : (b,) ‖y − Aĉ‖/‖y‖ of what is returned
@@ -104,31 +104,29 @@ class RecoveryCertificate:
     def unique(self) -> NDArray[np.bool_]:
         """(b,) whether what explains the measurements can hardly be anything but the signal, whatever that is.
 
-        Its coefficients are so few that no others, but for a chance of 0.001 over the draw, explain as much: `telling`
-        for Gaussian measurements, whose columns are in general position; `alone` for signs, and for sampled cosines,
-        for which it is a rule and no theorem, as their rows are not independent; or all p columns are independent.
-        Never where measurements were not drawn.
+        Its coefficients are so few that no others, but for a chance of 0.001 over the draw, explain as much. That is by
+        `telling` and `apart` for Gaussian measurements, whose columns are in general position; by `alone` for signs,
+        and for sampled cosines, for which it is a rule and no theorem, as their rows are not independent; or all p
+        columns are independent. Never where measurements were not drawn.
         """
         few = self.support_size, self.residual, self.rank, self.n_coefficients
-        told = telling(*few) | (self.residual == 0)
-        return told & self.random & (self._determinate | alone(*few))
+        return (telling(*few) | (self.residual == 0)) & self._only & self.random
 
     @property
-    def _determinate(self) -> bool:
-        """Whether no chance is left: columns in general position, or all of them independent."""
-        return self.generic or self.rank >= self.n_coefficients
+    def _only(self) -> NDArray[np.bool_]:
+        """(b,) the same for measurements whose columns are told apart, if they were drawn."""
+        rule = apart if self.generic else alone
+        only = rule(self.support_size, self.residual, self.rank, self.n_coefficients)
+        return only | (self.rank >= self.n_coefficients)
 
     @property
     def doubtful(self) -> NDArray[np.bool_]:
-        """(b,) explained, where another signal may well explain as much: `alone` says so of random signs.
+        """(b,) explained, where another signal may well explain as much; columns that are alike are told of elsewhere.
 
-        Measurements of your own, of which less is known, are held against the same rule; fewer coefficients than
+        Measurements of your own, of which less is known, are held against the rule for signs; fewer coefficients than
         ½(1 + 1/mutual_coherence) are beyond doubt there, as no others are so few (Donoho and Elad 2003).
         """
-        size, rank, p = self.support_size, self.rank, self.n_coefficients
-        if self._determinate or self.alike:  # which is a warning of its own
-            return np.zeros(len(size), bool)
-        sure = alone(size, self.residual, rank, p) | (self._sparsest & (not self.random))
+        sure = self._only | (self._sparsest & (not self.random)) | self.alike
         return self.explained & self.converged & ~sure
 
     @property
@@ -138,9 +136,10 @@ class RecoveryCertificate:
         return np.asarray(self.support_size <= proved)
 
     @property
-    def signs_needed(self) -> int:
-        """The measurements from which on doubtful signals would not be so."""
-        return signs_needed(int(self.support_size[self.doubtful].max(initial=0)), self.n_coefficients)
+    def doubtless(self) -> int:
+        """The measurements from which on doubtful signals would not be so: of signs, or Gaussian ones with noise."""
+        rule = noisy_needed if self.generic else signs_needed
+        return rule(int(self.support_size[self.doubtful].max(initial=0)), self.n_coefficients)
 
     @property
     def guaranteed(self) -> int:
@@ -173,7 +172,7 @@ class RecoveryCertificate:
         if self.doubtful.any():
             return f"explained, perhaps not by the signal measured, for {self.doubtful.sum()} of {b}: {signals}"
         word = "approximated" if not self.explained.all() else "recovered" if self.unique.all() else "explained"
-        proved = word != "explained" or self._determinate or self._sparsest.all()
+        proved = word != "explained" or self.rank >= p or self._sparsest.all()
         word += " as asked" if proved else " as asked, not proved unique"
         return f"{word}: {signals}, residual at most {self.residual.max():.1e}"
 

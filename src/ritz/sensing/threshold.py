@@ -12,12 +12,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import gammaln, ndtr
+from scipy.special import betainc, gammaln, ndtr
 
 from ritz.linalg import Array
 
 CHANCE = 1e-3  # of an explanation that means nothing, or of a second one, at most
 EVEN = 0.5  # chance at most that random signs sum to 0, whatever they are multiplied by
+NEAR = 4  # residuals that may be missing from a signal that is recovered from noise
+MINUTE = 1e-4  # share of a signal whose loss does not matter
 ROUNDING = 1e-13  # relative residuals that are as good as 0
 LEAST_GAP = 1e-10  # likewise, of gaps, which include what rounding may have hidden
 
@@ -95,6 +97,37 @@ def signs_needed(s: int, p: int) -> int:
     (42, 170)
     """
     return s + 1 + int(np.ceil((float(_spans(np.array(s), p)) - np.log(CHANCE)) / -np.log(EVEN)))
+
+
+def apart(size: NDArray[np.integer], residual: Array, rank: int, p: int) -> NDArray[np.bool_]:
+    """Whether Gaussian measurements are unlikely to be explained so well by columns that miss much of a signal.
+
+    Whatever a span of s columns misses is a random direction to them, out of r dimensions, and all but a share of ρ of
+    it lies in the span with a chance of I_ρ²((r − s)/2, s/2), the incomplete beta function. There are C(p, s) spans. Of
+    a part of the signal as long as four residuals ρ = ¼ is left over, so no longer one is missing. Residuals above ¼
+    speak of the signal as a whole, small ones of parts that are 1e-4 of it, and those that are rounding leave no doubt:
+    columns are in general position.
+
+    Examples
+    --------
+    >>> apart(np.full(3, 3), np.array([0.1, 1e-6, 1e-15]), 13, 32), apart(np.array([10]), np.array([0.1]), 70, 1000)
+    (array([False,  True,  True]), array([ True]))
+    """
+    s = np.minimum(size, p)
+    share = np.square(np.clip(np.maximum(np.minimum(residual / MINUTE, 1 / NEAR), residual), 0.0, 1.0))
+    with np.errstate(divide="ignore"):  # of a chance of 0
+        chance = np.log(betainc(np.maximum(rank - s, 1) / 2, np.maximum(s, 1) / 2, share))
+    unlikely = (_spans(s, p) + chance <= np.log(CHANCE)) & (s < rank)
+    return np.asarray(unlikely | (residual <= LEAST_GAP))
+
+
+def noisy_needed(s: int, p: int) -> int:
+    """The Gaussian measurements from which on noise leaves s of p coefficients apart, but for that chance."""
+    low, high = s, max(p, s + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if apart(np.array([s]), np.full(1, 1 / NEAR), middle, p).all() else (middle, high)
+    return high
 
 
 def _spans(s: NDArray[np.integer], p: int) -> Array:
