@@ -128,7 +128,7 @@ def check_together(certificate: RecoveryCertificate, n: int, shape: tuple[int, i
 
 def _per_signal() -> dict[str, str]:
     """What a certificate has for every signal, and in which dtype: all of its arrays."""
-    blank = of_nothing("omp", 0.0, 0.0, (1, 1), Coherence(1.0, 1.0, exact=True, rank=1, random=True))
+    blank = of_nothing("omp", 0.0, 0.0, (1, 1), Coherence(1.0, 1.0, exact=True, rank=1, random=True, generic=True))
     return {name: part.dtype.name for name, part in vars(blank).items() if isinstance(part, np.ndarray)}
 
 

@@ -135,7 +135,9 @@ def complaints(certificate: RecoveryCertificate, max_iter: int | None) -> list[s
             "unexplained by the coefficients found; raise sparsity, or check that basis, measurement and random_state "
             "are those that were measured with"
         )
-    if known.alike and known.support_size.any():
+    if known.doubtful.any():
+        found.append(_doubtful(known))
+    if known.alike and b:
         found.append(
             "through these measurements some basis vectors look the same, or cannot be seen (coherence 1 between "
             "columns): signals that contain them cannot be told from others; measure more, or less like the basis"
@@ -158,6 +160,22 @@ def _hopeless(known: RecoveryCertificate) -> str:
         f"{known.n_coefficients}, that count; measure more, choose a basis in which the signals are sparser, say how "
         "much noise there is, or check that basis, measurement and random_state are those that were measured with"
     )
+
+
+def _doubtful(known: RecoveryCertificate) -> str:
+    """Explained, but perhaps by another signal."""
+    which, m, least = known.doubtful, known.n_measurements, known.doubtless
+    kind = "measurements with noise" if known.generic else "measurements of your own"
+    kind = "signs or samples" if known.random and not known.generic else kind
+    text = (
+        f"the measurements of {which.sum()} of {len(which)} signals are explained by up to "
+        f"{known.support_size[which].max()} of {known.n_coefficients} coefficients, but so few {kind}, {m}, may be "
+        "explained as well by others, and what came back need not be the signal; "
+    )
+    enough = " for random signs" * (not known.generic)
+    more = f"measure more (about {least} are enough{enough})" if m < least <= known.n_coefficients else ""
+    other = "use measurement='gaussian', which has no such accidents" * (known.random and not known.generic)
+    return text + (", or ".join(part for part in (more, other) if part) or "measure more")
 
 
 def _short(known: RecoveryCertificate, short: Any, max_iter: int | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,7 @@ def _same(a: Map, b: Map) -> bool:
 def restored(model: Any, state: SensingState) -> dict[str, Any]:
     """Everything a fit, and the last recovery, left on a model with these parameters."""
     measurement, basis = _measurement(model, state), _basis(model, state)
-    certificate = state.certificate
+    certificate = replace(state.certificate, generic=measurement.generic)  # which older files do not tell
     check_together(certificate, state.n_features, (measurement.shape[0], basis.shape[1]))
     iterations = certificate.iterations
     return {
@@ -124,8 +125,10 @@ def _measurement(model: Any, state: SensingState) -> Map:
     if isinstance(kept, CosinesState):
         return SubsampledCosines(state.signal_shape, kept.kept.astype(np.intp), kept.signs.astype(np.float64))
     measurement = _map(kept, model.measurement, "measurement")
-    measurement.random = kept is not None and isinstance(model.measurement, str)
-    return measurement
+    # The parameter may have been changed since the fit, but the certificate knows what was drawn, if columns differ.
+    named, known = isinstance(model.measurement, str), state.certificate
+    drawn = kept is not None and (known.random or (known.alike and named))
+    return Matrix(measurement.entries, random=True) if drawn and isinstance(measurement, Matrix) else measurement
 
 
 def _basis(model: Any, state: SensingState) -> Map:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ritz.linalg import Array
 from ritz.sensing.dictionary import ALIKE, Coherence, guaranteed
-from ritz.sensing.threshold import determined, needed, telling
+from ritz.sensing.threshold import alone, apart, determined, needed, noisy_needed, signs_needed, telling
 
 SHOWN = 12  # signals in the table
 POOR = 0.1  # of the measurements left unexplained without a word
@@ -28,7 +28,8 @@ class RecoveryCertificate:
     coherence : of measurements and basis, √N·max|⟨φ_i, ψ_j⟩| for lengths 1, between 1 (best) and √N for an orthonormal
         basis; where `coherence_exact` is False, that of a random sample, which is at most the true one
     mutual_coherence : max|⟨a_i, a_j⟩| of columns of A of length 1, or 1 where a column is 0, likewise
-    random : whether measurements were drawn and no two columns of A are alike: then sparse explanations are unique
+    random : whether measurements were drawn and no two columns of A are alike
+    generic : whether from a density: then sparse explanations of exact measurements are unique
     support_size : (b,) coefficients other than 0
     sparsity : (b,) the fewest of them that hold all but 0.1 % of the energy
     residual : (b,) ‖y − Aĉ‖/‖y‖ of what is returned
@@ -65,12 +66,13 @@ class RecoveryCertificate:
     explained: NDArray[np.bool_]
     hopeless: NDArray[np.bool_]
     iterations: NDArray[np.intp]
+    generic: bool = False
 
     @property
     def satisfied(self) -> bool:
-        """Whether every signal was recovered as asked, and nothing was warned of."""
-        short = ~self.converged | self.hopeless | self.silent | self.poor
-        return not short.any() and not (self.alike and self.support_size.any())
+        """Whether every signal was recovered, or explained or approximated, as asked, and nothing was warned of."""
+        short = ~self.converged | self.hopeless | self.silent | self.poor | self.doubtful
+        return not short.any() and not (self.alike and len(short))
 
     @property
     def silent(self) -> NDArray[np.bool_]:
@@ -99,10 +101,45 @@ class RecoveryCertificate:
         return self.mutual_coherence >= ALIKE
 
     @property
-    def _sure(self) -> bool:
-        """Whether what explains the measurements can hardly be anything but the signals."""
-        told = telling(self.support_size, self.residual, self.rank, self.n_coefficients)
-        return self.random and bool((told | (self.residual == 0)).all())
+    def unique(self) -> NDArray[np.bool_]:
+        """(b,) whether what explains the measurements can hardly be anything but the signal, whatever that is.
+
+        Its coefficients are so few that no others, but for a chance of 0.001 over the draw, explain as much. That is by
+        `telling` and `apart` for Gaussian measurements, whose columns are in general position; by `alone` for signs,
+        and for sampled cosines, for which it is a rule and no theorem, as their rows are not independent; or all p
+        columns are independent. Never where measurements were not drawn.
+        """
+        few = self.support_size, self.residual, self.rank, self.n_coefficients
+        return (telling(*few) | (self.residual == 0)) & self._only & self.random
+
+    @property
+    def _only(self) -> NDArray[np.bool_]:
+        """(b,) the same for measurements whose columns are told apart, if they were drawn."""
+        rule = apart if self.generic else alone
+        only = rule(self.support_size, self.residual, self.rank, self.n_coefficients)
+        return only | (self.rank >= self.n_coefficients)
+
+    @property
+    def doubtful(self) -> NDArray[np.bool_]:
+        """(b,) explained, where another signal may well explain as much; columns that are alike are told of elsewhere.
+
+        Measurements of your own, of which less is known, are held against the rule for signs; fewer coefficients than
+        ½(1 + 1/mutual_coherence) are beyond doubt there, as no others are so few (Donoho and Elad 2003).
+        """
+        sure = self._only | (self._sparsest & (not self.random)) | self.alike
+        return self.explained & self.converged & ~sure
+
+    @property
+    def _sparsest(self) -> NDArray[np.bool_]:
+        """(b,) whether no other signal has as few coefficients for sure; the one measured may still have more."""
+        proved = guaranteed(self.mutual_coherence) if self.coherence_exact else 0
+        return np.asarray(self.support_size <= proved)
+
+    @property
+    def doubtless(self) -> int:
+        """The measurements from which on doubtful signals would not be so: of signs, or Gaussian ones with noise."""
+        rule = noisy_needed if self.generic else signs_needed
+        return rule(int(self.support_size[self.doubtful].max(initial=0)), self.n_coefficients)
 
     @property
     def guaranteed(self) -> int:
@@ -132,8 +169,12 @@ class RecoveryCertificate:
             return f"NOT recovered, too few measurements for {self.hopeless.sum()} of {b}: {signals}"
         if not self.converged.all():
             return f"NOT as accurate as asked for {(~self.converged).sum()} of {b}: {signals}"
-        word = "approximated" if not self.explained.all() else "recovered" if self._sure else "explained"
-        return f"{word} as asked: {signals}, residual at most {self.residual.max():.1e}"
+        if self.doubtful.any():
+            return f"explained, perhaps not by the signal measured, for {self.doubtful.sum()} of {b}: {signals}"
+        word = "approximated" if not self.explained.all() else "recovered" if self.unique.all() else "explained"
+        proved = word != "explained" or self.rank >= p or self._sparsest.all()
+        word += " as asked" if proved else " as asked, not proved unique"
+        return f"{word}: {signals}, residual at most {self.residual.max():.1e}"
 
     def _table(self) -> list[str]:
         b = len(self.converged)
@@ -204,4 +245,5 @@ def of_nothing(
         explained=truths,
         hopeless=truths,
         iterations=counts,
+        generic=coherence.generic,
     )

@@ -36,7 +36,8 @@ class Coherence:
     mutual : max|⟨a_i, a_j⟩| of columns of A of length 1, or 1 where a column is 0
     exact : whether these are maxima over all pairs, or over a random sample, and the true ones at least as large
     rank : of A, where that was worth finding out; else that of random matrices
-    random : whether A was drawn, so that columns are in general position, and no two of them alike
+    random : whether A was drawn, and no two columns are alike
+    generic : whether from a density, so that columns are in general position
     """
 
     measured: float
@@ -44,6 +45,7 @@ class Coherence:
     exact: bool
     rank: int
     random: bool
+    generic: bool
 
     @property
     def guaranteed(self) -> int:
@@ -144,14 +146,15 @@ class Dictionary(Map):
         columns = np.arange(p) if exact else self._sample(p)
         measured = self._measured(np.arange(m) if exact else self._sample(m), columns, exact)
         mutual = _largest_product(self._some_columns(columns))
-        return Coherence(measured, mutual, exact, self._rank(), self.measurement.random and mutual < ALIKE)
+        drawn = self.measurement.random and mutual < ALIKE
+        return Coherence(measured, mutual, exact, self._rank(), drawn, self.measurement.generic)
 
     def _rank(self) -> int:
         """The numerical rank, by the eigenvalues of A Aᵀ or AᵀA."""
         least = min(self.shape)
         if self.held is None or self.shape[0] * self.shape[1] * least > ENOUGH:
             return least
-        if self.measurement.random and self.basis.isometry:
+        if self.measurement.full and self.basis.isometry:
             return least
         entries = self.held.entries if self.shape[0] == least else self.held.entries.T
         values = np.linalg.eigvalsh(entries @ entries.T)

@@ -30,6 +30,8 @@ class Map(ABC):
     shape: tuple[int, int]
     isometry: bool = False  # whether MᵀM = I, so that lengths are kept
     random: bool = False  # whether it was drawn, so that no columns are dependent but by chance
+    generic: bool = False  # whether from a density, so that the chance is 0
+    full: bool = False  # whether rows are sure to be independent
 
     @abstractmethod
     def apply(self, X: Array) -> Array:  # (b, n) -> (b, m), M of shape (m, n)
@@ -77,6 +79,8 @@ class Matrix(Map):
     def __init__(self, entries: Array, random: bool = False) -> None:
         self.entries, self.random = entries, random
         self.shape = entries.shape
+        signs = float(np.ptp(np.abs(entries[0]))) == 0  # all of one size: so a matrix from a file tells as well
+        self.generic = self.full = random and not signs
 
     def apply(self, X: Array) -> Array:
         return X @ self.entries.T
