@@ -458,6 +458,7 @@ def test_on_the_command_line(tmp_path, monkeypatch, suffix):
     for command in ("info", "fit"):
         said = " ".join(run(command, f"stamps{suffix}", code=3).stderr.split())
         assert f"column 't' holds {STAMPS[0][0]}, which float64 cannot hold" in said
+        assert said.endswith("or leave the column out with --drop")
     run("fit", f"fine{suffix}", "-k", "1", "-o", "model")
     said = run("transform", "model/model.safetensors", f"stamps{suffix}", "-o", f"out{suffix}", code=3).stderr
     assert "which float64 cannot hold" in " ".join(said.split())
