@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import preprocess
+from ritz.errors import DataError
 from ritz.moments import moments
 from ritz.rows import as_rows
 
@@ -75,9 +76,11 @@ def test_merging_units_far_apart():
     np.testing.assert_allclose(merged.rescaled(whole.unit).scatter, whole.scatter, rtol=1e-10)
 
 
-@pytest.mark.parametrize("offset", [2**60, 10**18])
+@pytest.mark.parametrize("offset", [2**60, 5 * 2**58])
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
-def test_integers_beyond_float64_are_subtracted_as_integers(offset, dtype):
-    small = np.random.default_rng(2).integers(0, 10_000, (200, 3))
+def test_large_integers_that_float64_holds(offset, dtype):
+    small = 256 * np.random.default_rng(2).integers(0, 10_000, (200, 3))
     found = moments(as_rows((small + offset).astype(dtype)))
     np.testing.assert_allclose(found.scatter, exact(small), rtol=1e-10)
+    with pytest.raises(DataError, match="which float64 cannot hold"):
+        moments(as_rows((small + offset + 1).astype(dtype)))

@@ -11,6 +11,7 @@ import numpy as np
 from ritz.errors import AccuracyWarning, DataError
 from ritz.linalg import LARGE, Array, gamma, positive_definite
 from ritz.operators import Dense, Function, Operator
+from ritz.rows import check_exact
 from ritz.solvers import Solver, by_name
 from ritz.spectrum import Spectrum, certify, check_tol
 
@@ -81,6 +82,8 @@ def _operator(A: Any, dim: int | None) -> tuple[Operator, float]:
     matrix = np.asarray(A)
     if matrix.dtype.kind not in "biuf":
         raise DataError(f"expected a symmetric matrix of real numbers, got {matrix.dtype}")
+    _square(matrix.shape)
+    check_exact(A)
     return symmetric(matrix)
 
 

@@ -115,24 +115,11 @@ def _ready(block: Block) -> bool:
 
 
 def _subtract(block: Block, shift: Array, Z: Array) -> None:
-    """Z = block − shift. Integers beyond 2⁵³ are subtracted as integers: as floats they would be rounded first."""
-    if block.dtype.kind not in "iu" or block.dtype.itemsize < 8 or not (np.abs(shift) >= 2.0**52).any():
-        if block.dtype != Z.dtype:  # converting first is faster than converting on the way
-            Z[...] = block
-            block = Z
-        _subtract_rows(block, shift.astype(Z.dtype), Z)
-        return
-    limits = np.iinfo(block.dtype)
-    # The largest float64 inside the range; integer differences are exact modulo 2⁶⁴, so right where they are small.
-    whole = np.clip(np.rint(shift), float(limits.min), float(limits.max) * (1 - 2.0**-52))
-    rough = block.astype(np.float64) - whole
-    exact = (block - whole.astype(block.dtype)).astype(np.int64)
-    Z[...] = np.where(np.abs(rough) < 2.0**62, exact, rough)
-    Z -= shift - whole
-
-
-def _subtract_rows(block: Block, shift: Array, Z: Array) -> None:
     """Z = block − shift, several rows at a time: NumPy's loops are slow to start."""
+    if block.dtype != Z.dtype:  # converting first is faster than converting on the way
+        Z[...] = block
+        block = Z
+    shift = shift.astype(Z.dtype)
     m, d = block.shape
     rows = -(-LOOP // d) if block.flags.c_contiguous and Z.flags.c_contiguous else 1
     whole = m // rows * rows

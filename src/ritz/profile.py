@@ -44,7 +44,8 @@ class Profile:
         """
         n, d = rows.shape
         size = max(2, min(size, LOOKED_BYTES // (8 * d)))
-        block = dense(rows.block(0, n) if n <= size else rows.sample(size)).astype(np.float64)
+        block = rows.exact(rows.block(0, n) if n <= size else rows.sample(size))
+        block = dense(block).astype(np.float64)
         there = np.isfinite(block)
         count = np.maximum(there.sum(axis=0), 1)
         largest = np.max(np.abs(block), axis=0, where=there, initial=0.0)

@@ -233,10 +233,8 @@ class Stream:
 
 
 def _check_entries(block: Array, rows: Rows) -> None:
-    """Rows that were copied into a block must be finite, and float64 must hold them and their differences."""
+    """Rows that were copied into a block must be finite, and so must their differences."""
     largest = max(block.max(), -block.min())
-    if rows.dtype.kind in "iu" and largest >= 2.0**53:
-        raise DataError(f"integers such as {largest:.0f} are not exact in float64; subtract an offset before sketching")
     if not largest <= LARGEST:
         check_finite(rows)
         raise DataError(f"entries of {largest:.0e} have differences that overflow float64; divide the data by them")

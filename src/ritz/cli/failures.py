@@ -25,6 +25,7 @@ WORDING = [
     (r"; drop or impute those rows first", "; replace or remove such cells"),
     (r"; read it with missing='drop' or missing='mean'", "; --missing drop or --missing mean deal with them"),
     (r"pass columns= without it, or mark", "leave it out with --drop, or mark"),
+    (r", or take a coarser unit$", ", take a coarser unit, or leave the column out with --drop"),
     (r"; drop them or use scale=False", "; leave them out with --drop-constant, or do without --scale"),
     (r"scale=True, but", "--scale, but"),
     (r"missing='(\w+)'", r"--missing \1"),

@@ -255,5 +255,5 @@ def gathered(rows: Rows, copy: bool) -> Block:
     if rows.sparse:
         return scipy.sparse.vstack(list(rows.each(lambda block: block.copy() if copy else block)), format="csr")
     if rows.in_memory and not copy:
-        return rows.block(0, rows.shape[0])
+        return rows.exact(rows.block(0, rows.shape[0]))
     return rows.map(lambda block: np.array(block))

@@ -28,7 +28,7 @@ from ritz.linalg import Array
 from ritz.matrices import decompose_matrix
 from ritz.memory import parse_bytes
 from ritz.request import Decomposition, Request
-from ritz.rows import Rows, as_rows
+from ritz.rows import Rows, as_rows, check_exact
 from ritz.rows.base import dense
 from ritz.states import FORMS, PCAState
 
@@ -188,7 +188,9 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
         scale = standard_deviations(matrix, rows) if request.scale else None
         if scale is not None:
             operator, unit = symmetric(matrix / scale / scale[:, None])
-        mean = None if mean is None else np.array(mean, dtype=np.float64)
+        if mean is not None:
+            check_exact([mean])
+            mean = np.array(mean, dtype=np.float64)
         fitted = decompose_matrix(operator, unit, scale, request, mean, n_rows)
         pca.n_features_in_ = operator.dim
         if rows.names is not None and all(isinstance(name, str) for name in rows.names):

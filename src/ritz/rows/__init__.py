@@ -6,6 +6,8 @@ from importlib import import_module
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from ritz.rows.base import Rows
 from ritz.rows.files import read
 
@@ -39,9 +41,17 @@ def as_rows(source: object) -> Rows:
     raise TypeError(f"cannot walk the rows of {type(source).__name__!r}; pass a 2-D array or a table")
 
 
+def check_exact(given: object) -> None:
+    """Refuse a matrix, whatever it is kept in, of which float64 cannot hold an integer."""
+    if isinstance(given, np.ndarray) and given.dtype.kind == "f":
+        return
+    for _ in as_rows(given).each(lambda block: block[:0]):
+        pass
+
+
 def _imported(entry: str) -> Any:
     module, name = entry.split(":")
     return getattr(import_module(module), name)
 
 
-__all__ = ["SOURCES", "Rows", "as_rows", "read"]
+__all__ = ["SOURCES", "Rows", "as_rows", "check_exact", "read"]

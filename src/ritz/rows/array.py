@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.linalg import SKINNY, add_squares, cross, mirrored, times
 from ritz.rows.base import Block, Rows
+from ritz.rows.exact import check_numbers
 
 NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 
@@ -70,6 +71,7 @@ class Array(Rows):
             except (TypeError, ValueError, OverflowError) as error:
                 kind = TypeError if isinstance(error, TypeError) else DataError
                 raise kind(f"column {self.name(j)} holds something else than numbers: {error}") from error
+            check_numbers(out[:, j], X[:, j].__getitem__, f"column {self.name(j)}")
         return out
 
 

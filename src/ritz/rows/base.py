@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ritz import threads
 from ritz.linalg import SKINNY, Array, cross, times, triangle
 from ritz.passes import UNWATCHED, Watch
+from ritz.rows.exact import check_block
 from ritz.rows.named import Columns
 
 Partial = TypeVar("Partial")
@@ -88,7 +89,7 @@ class Rows(Columns, ABC):
         step = most if whole else self.thin_rows if thin else self.block_rows
 
         def partial(run: tuple[int, int]) -> Partial:
-            return f(self.watch.seen(self._blocks(*run, step, beside)))
+            return f(self.watch.seen(self._exact_blocks(*run, step, beside)))
 
         runs = self._runs(step, max(least, self._lane_rows(thin)), 1 if whole else LANES)
         return self.watch.fold(runs, lambda some: self._walk(partial, some), combine)
@@ -131,16 +132,20 @@ class Rows(Columns, ABC):
         """Wᵀ(x − shift) of every row."""
         return self.map(lambda block: times(shifted(block), W))
 
-    def map(self, f: Callable[[Block], Block]) -> Block:
-        """f of every block, stacked in order."""
-        return self.watch.whole(lambda: stack(self.each(f), self.shape[0]))
+    def map(self, f: Callable[[Block], Block], exact: bool = True) -> Block:
+        """f of every block, stacked in order; `exact` as in `each`."""
+        return self.watch.whole(lambda: stack(self.each(f, exact), self.shape[0]))
 
-    def each(self, f: Callable[[Block], Block]) -> Generator[Block, None, None]:
-        """f of every block, in order, as they come: few of them are in memory at a time."""
+    def each(self, f: Callable[[Block], Block], exact: bool = True) -> Generator[Block, None, None]:
+        """f of every block, in order, as they come: few of them are in memory at a time.
+
+        Integers that float64 cannot hold are refused, unless `exact` is False because nobody computes with them.
+        """
         step, pieces = self.block_rows, self._pieces()
+        walk = self._exact_blocks if exact else self._blocks
 
         def piece(ends: tuple[int, int]) -> list[Block]:
-            return [f(block) for block in self.watch.seen(self._blocks(*ends, step, None))]
+            return [f(block) for block in self.watch.seen(walk(*ends, step, None))]
 
         self.watch.begin(pieces)
         with closing(self._walk(piece, pieces)) as results:
@@ -160,8 +165,8 @@ class Rows(Columns, ABC):
 
         def tile(corner: tuple[int, int]) -> tuple[tuple[int, int], Block]:
             i, j = corner
-            rows = self.block(i, min(i + step, n))
-            return corner, f(rows, rows if i == j else self.block(j, min(j + step, n)))
+            rows = self.exact(self.block(i, min(i + step, n)))
+            return corner, f(rows, rows if i == j else self.exact(self.block(j, min(j + step, n))))
 
         with closing(self._walk(tile, tiles)) as parts:
             for (i, j), part in parts:
@@ -236,7 +241,12 @@ class Rows(Columns, ABC):
         if (known := self.resolved(key)) in self.others:
             return self.others[known](None)
         j = self.position(key)
-        return self.map(lambda block: np.asarray(dense(block[:, [j]])[:, 0]))
+        return self.map(lambda block: np.asarray(dense(block[:, [j]])[:, 0]), exact=False)
+
+    def exact(self, block: Block) -> Block:
+        """A block of these rows, unless float64 cannot hold one of its integers."""
+        check_block(block, self.name)
+        return block
 
     def watched(self, watch: Watch) -> Self:
         """The same rows, with someone who sees every pass."""
@@ -268,6 +278,13 @@ class Rows(Columns, ABC):
         count = -(-(stop - start) // step)
         for i, j in pairwise(start + (stop - start) * part // count for part in range(count + 1)):
             yield self.block(i, j) if beside is None else (self.block(i, j), beside[i:j])
+
+    def _exact_blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:
+        """The same, once it is known that float64 can hold their integers."""
+        blocks = self._blocks(start, stop, step, beside)
+        if beside is None:
+            return map(self.exact, blocks)
+        return ((self.exact(block), part) for block, part in blocks)
 
     def _walk(self, f: Callable[[Any], Partial], items: list[Any]) -> Generator[Partial, None, None]:
         """f over items, by threads with BLAS pinned where there is enough to do."""

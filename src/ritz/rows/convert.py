@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ritz.rows.array import Array
+from ritz.rows.exact import check_numbers
 
 
 class Convertible(Array):
@@ -16,8 +18,20 @@ class Convertible(Array):
         X = np.asarray(source)
         if X.dtype == object and not X.ndim:
             raise TypeError(f"cannot walk the rows of a {type(source).__name__}; pass a 2-D array or a table")
+        if X.dtype.kind == "f" and X.ndim == 2 and not hasattr(source, "__array__"):
+            _check_given(source, X)
         super().__init__(X)
 
     @classmethod
     def opens(cls, source: object) -> bool:
         return True
+
+
+def _check_given(source: Any, X: NDArray[np.floating]) -> None:
+    """Beside floats, NumPy makes floats of the integers in lists."""
+    d = X.shape[1]
+    check_numbers(X.ravel(), lambda i: _item(_item(source, i // d), i % d), lambda i: f"column {i % d}")
+
+
+def _item(items: Any, i: int) -> Any:
+    return items[i] if isinstance(items, list | tuple) else np.asarray(items)[i]

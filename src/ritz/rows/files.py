@@ -127,7 +127,7 @@ def _turned(source: Any) -> Any:
 def _whole(rows: Rows) -> NDArray[Any]:
     n, d = rows.shape
     check_fits(rows.dtype.itemsize * n * d, f"{n} rows of {d} numbers, to be transposed,")
-    return rows.map(lambda block: block.copy())
+    return rows.map(lambda block: block.copy(), exact=False)
 
 
 def _first(names: tuple[str, ...], count: int | None) -> NDArray[Any]:

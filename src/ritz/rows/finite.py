@@ -6,6 +6,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.rows.base import Block, Rows, dense
+from ritz.rows.exact import is_wide
 
 
 def check_finite(rows: Rows) -> None:
@@ -16,6 +17,9 @@ def check_finite(rows: Rows) -> None:
         nan, finite = np.isnan(block), np.isfinite(block)
         return np.stack([nan.sum(axis=1), (~finite).sum(axis=1), np.argmax(~finite, axis=1)], axis=1)
 
+    if is_wide(rows.dtype):
+        for _ in rows.each(lambda block: block[:0]):  # which refuses integers that float64 cannot hold
+            pass
     if rows.dtype.kind != "f":
         return
     table = rows.map(count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ritz.errors import ColumnWarning, DataError
 from ritz.rows.array import Array, check_shape
 from ritz.rows.base import Block, Rows
+from ritz.rows.exact import all_small, check_integers, check_numbers
 
 
 class Frame(Rows):
@@ -29,7 +30,7 @@ class Frame(Rows):
         whole = _one_array(table)
         self._whole = None if whole is None else Array(whole, self.names)
         self._columns = [] if self._whole else [numbers(*pair) for pair in zip(columns(table), self.names, strict=True)]
-        self.dtype = self._whole.dtype if self._whole else np.result_type(*self._columns)
+        self.dtype = self._whole.dtype if self._whole else common_dtype(self._columns, self.name)
 
     @classmethod
     def opens(cls, source: object) -> bool:
@@ -59,9 +60,33 @@ def numbers(column: Any, name: Any) -> NDArray[Any]:
     if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object)):
         what = getattr(column.to_native(), "dtype", kind) if kind == nw.Unknown else kind
         raise DataError(f"column {name!r} holds {what} values, not numbers; convert or drop it")
-    if kind == nw.Decimal or (kind != nw.Object and column.null_count()):
-        column = column.cast(nw.Float64)
-    return _array(column.to_numpy(), name)
+    if kind in (nw.Decimal, nw.Int128, nw.UInt128):
+        return _rounded(column, name)
+    if kind == nw.Object or not column.null_count():
+        return _array(column.to_numpy(), name)
+    if not kind.is_integer():
+        return _array(column.cast(nw.Float64).to_numpy(), name)
+    gaps, values = column.is_null().to_numpy(), _array(column.fill_null(0).to_numpy(), name)
+    check_integers(values, f"column {name!r}")
+    return np.where(gaps, np.nan, values.astype(np.float64))
+
+
+def _rounded(column: Any, name: Any) -> NDArray[Any]:
+    """Numbers that may have more digits than float64, unless they are so large that whole ones would be lost."""
+    import narwhals as nw
+
+    found = _array(column.cast(nw.Float64).to_numpy(), name)
+    if not all_small(found):
+        check_numbers(found, column.to_list().__getitem__, f"column {name!r}")
+    return found
+
+
+def common_dtype(columns: list[NDArray[Any]], name: Callable[[int], str]) -> np.dtype[Any]:
+    """A type for columns that become one matrix; beside floats, integers become floats."""
+    dtype = np.result_type(*columns)
+    for j, column in enumerate(columns if dtype.kind == "f" else ()):
+        check_integers(column, f"column {name(j)}")
+    return dtype
 
 
 def _array(values: Any, name: Any) -> NDArray[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from ritz.errors import DataError
 from ritz.memory import allowed, check_fits, format_bytes
 from ritz.rows.array import Array
 from ritz.rows.base import Rows
+from ritz.rows.exact import all_small, is_rounded, refusal, written
 from ritz.rows.sparse import Sparse
 
 MATRIX = ("matrix.mtx", "matrix.mtx.gz")
@@ -25,6 +27,7 @@ GENES = ("features.tsv.gz", "features.tsv", "genes.tsv", "genes.tsv.gz")
 BARCODES = ("barcodes.tsv.gz", "barcodes.tsv")
 SHORTEST = {"array": 2, "coordinate": 4}  # characters of an entry: "1\n", and "1 1\n" where only places are given
 DEFLATE = 1032  # bytes that one compressed byte can stand for at most
+LONG = re.compile(rb"[0-9]{16}")  # digits that an integer beyond 2⁵³ has at least
 LINE = 1 << 20  # characters of a line; the parser holds a whole one, so an endless one would take all memory
 
 
@@ -34,13 +37,28 @@ def open_market(path: Path) -> Any:
 
     try:
         with _text(path) as text:
-            _check_claims(scipy.io.mminfo(text), path)
+            header = scipy.io.mminfo(text)
+            _check_claims(header, path)
         with _text(path) as text:
-            return scipy.io.mmread(text)
+            matrix = scipy.io.mmread(text)
+        values = matrix if isinstance(matrix, np.ndarray) else matrix.data
+        if header[4] == "real" and not all_small(values):
+            _check_written(path)
+        return matrix
     except DataError:
         raise
     except Exception as error:  # SciPy, and gzip under it, have many ways to say so
         raise DataError(f"{path} is no whole Matrix Market file: {error}") from error
+
+
+def _check_written(path: Path) -> None:
+    """Refuse integers that float64 cannot hold in a file of real numbers."""
+    with _text(path) as text:
+        for line in io.BufferedReader(text):
+            if LONG.search(line) and not line.startswith(b"%"):
+                value = written(line.split()[-1].decode("ascii"))
+                if is_rounded(value):
+                    raise refusal(value, str(path))
 
 
 class Text(io.RawIOBase):

@@ -15,6 +15,9 @@ from ritz.linalg import triangle
 from ritz.memory import check_fits
 from ritz.rows.array import check_shape, real_numbers
 from ritz.rows.base import ENTRY_BYTES, THIN_BYTES, Block, Rows
+from ritz.rows.exact import LIMIT, is_wide, refusal
+
+BITS = 26  # low bits of an integer, which are added up on their own
 
 
 class Entries(Rows):
@@ -123,9 +126,11 @@ class Sparse(Entries):
         return type(self._X)((by_columns.data, by_columns.indices, by_columns.indptr), shape=self.shape[::-1])
 
     def combine(self, V: Any, shifted: Any) -> Any:
+        self.exact(self._X)
         return self.watch.whole(lambda: product(self._by_columns, V))
 
     def project(self, W: Any, shifted: Any) -> Any:
+        self.exact(self._X)
         return self.watch.whole(lambda: product(self._X, W))
 
     def normal(self, W: Any, shifted: Any, remainder: Any, factor: bool = False) -> tuple[Any, ...]:
@@ -162,21 +167,41 @@ def compressed(X: Any) -> tuple[Any, Any | None]:
         by_rows = columns.T.tocsr()
         return by_rows, columns
     if X.format != "csr":
-        X = _wide(X).tocsr()  # sums the duplicates of COO
+        X = _summed(X)
         _check_places(X)  # not every format has been looked at before
     return _canonical(csr_array((stored_values(X.data), X.indices, X.indptr), shape=X.shape, copy=False)), None
 
 
 def _canonical(X: Any) -> Any:
-    if not X.has_canonical_format:
-        X = _wide(X).copy()
-        X.sum_duplicates()
-    return X
+    return X if X.has_canonical_format else _summed(X)
 
 
-def _wide(X: Any) -> Any:
-    """X with values whose sums do not overflow: integers as float64."""
-    return X.astype(np.float64 if X.dtype.kind in "biu" else _computable(X.dtype), copy=False)
+def _summed(X: Any) -> Any:
+    """X by rows, in which the values of a place are added up: integers in float64, where sums do not overflow."""
+    if is_wide(X.dtype):
+        entries = X.tocoo()
+        if np.abs(entries.data.astype(np.float64)).sum() > LIMIT / 2:  # no sum of less can be rounded
+            return _summed_integers(entries)
+    wide = X.astype(np.float64 if X.dtype.kind in "biu" else _computable(X.dtype), copy=X.format == "csr").tocsr()
+    wide.sum_duplicates()
+    return wide
+
+
+def _summed_integers(X: Any) -> Any:
+    """The same of large integers, high and low bits apart; those that float64 cannot hold remain integers."""
+    from scipy.sparse import coo_array
+
+    split = ((X.data >> BITS).astype(np.int64), (X.data & X.dtype.type((1 << BITS) - 1)).astype(np.int64))
+    high, low = (coo_array((part, X.coords), shape=X.shape).tocsr() for part in split)
+    tops, rest = high.data + (low.data >> BITS), low.data & ((1 << BITS) - 1)
+    least, most = int(tops.min()), int(tops.max())
+    values = tops * 2.0**BITS + rest
+    if not (values - tops * 2.0**BITS == rest).all() or max(most, -least) >= LIMIT:
+        i, kind = int(np.argmax(np.abs(tops))), np.dtype(np.int64 if least < 0 else np.uint64)
+        if not np.iinfo(kind).min >> BITS <= least <= most <= np.iinfo(kind).max >> BITS:
+            raise refusal((int(tops[i]) << BITS) + int(rest[i]), f"column {high.indices[i]}")
+        values = (tops.astype(kind) << kind.type(BITS)) + rest.astype(kind)
+    return type(high)((values, high.indices, high.indptr), shape=X.shape)
 
 
 def stored_values(values: NDArray[Any]) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.rows.array import check_shape
 from ritz.rows.base import ENTRY_BYTES
-from ritz.rows.frame import check_names, columns, is_sparse, numbers
+from ritz.rows.frame import check_names, columns, common_dtype, is_sparse, numbers
 from ritz.rows.sparse import Sparse
 
 
@@ -48,6 +48,7 @@ def _matrix(table: Any, names: tuple[Any, ...]) -> Any:
     from scipy.sparse import csc_array
 
     parts = [_entries(column, name) for column, name in zip(columns(table), names, strict=True)]
+    common_dtype([values for values, _ in parts], lambda j: repr(names[j]))
     ends = np.concatenate([[0], np.cumsum([len(values) for values, _ in parts])])
     values, places = (np.concatenate(part) for part in zip(*parts, strict=True))
     return csc_array((values, places, ends), shape=table.shape)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.rows.array import check_shape
 from ritz.rows.base import Block
+from ritz.rows.exact import Where, check_integers, check_numbers
 from ritz.rows.streamed import Streamed
 
 FEW = 64  # rows that are read to see how long vectors are
@@ -55,7 +56,7 @@ class Table(Streamed):
         rows = max(step, self.most_bytes // (self.dtype.itemsize * self._width))
         at, end = int(self.edges[part]), int(self.edges[part + 1])
         for batch in self._batches(part, rows):
-            for block in self._numbers(batch, at, step):
+            for block in self._numbers(batch, at, step, exact=True):
                 yield block
                 at += len(block)
         if at != end:
@@ -106,17 +107,23 @@ class Table(Streamed):
         place = self.position(key)
         return None if self._vector else self._picked[place]
 
-    def _numbers(self, batch: Any, first: int, step: int) -> Iterator[Block]:
-        """A batch as arrays; missing values become NaN, which the walk reports with their place."""
+    def _numbers(self, batch: Any, first: int, step: int, exact: bool = False) -> Iterator[Block]:
+        """A batch as arrays; missing values become NaN, which the walk reports with their place.
+
+        Where it should be `exact`, what would be rounded to become float64 is refused.
+        """
         # By name: asked for "a" or "a.b", pyarrow also gives the fields of a struct called "a".
         picked = [batch.column(name) for name in self._picked]
         if self._vector:
-            vectors = self._vectors(picked[0], first)
+            vectors = self._vectors(picked[0], first, exact)
             yield from (vectors[start : start + step] for start in range(0, len(vectors), step))
             return
         if self.dtype.kind in "iu":
             self._check_gaps(picked, first)
         columns = [_values(column) for column in picked]
+        if exact and self.dtype.kind == "f":
+            for name, values, column in zip(self._picked, columns, picked, strict=True):
+                _check_exact(values, column, f"column {name!r}")
         for start in range(0, batch.num_rows, step):
             block = np.empty((min(step, batch.num_rows - start), self._width), self.dtype)
             for j, column in enumerate(columns):
@@ -134,7 +141,7 @@ class Table(Streamed):
                 f"column {list(broken)[j]!r}; read it with missing='drop' or missing='mean'"
             )
 
-    def _vectors(self, column: Any, first: int) -> Block:
+    def _vectors(self, column: Any, first: int, exact: bool) -> Block:
         """Vectors as rows; one that is missing is a row of NaN."""
         import pyarrow.compute as pc
 
@@ -146,7 +153,10 @@ class Table(Streamed):
             place = f"in row {first + row} of column {self._picked[0]!r}"
             raise DataError(f"the vector {place} has {lengths[row]} numbers, the first one has {self._width}")
         present = column.drop_null() if column.null_count else column
-        vectors = np.asarray(_values(present.flatten()).reshape(len(present), self._width), self.dtype)
+        values = _values(present.flatten())
+        if exact:
+            _check_exact(values, present.flatten(), lambda i: f"column {self.name(i % self._width)}")
+        vectors = np.asarray(values.reshape(len(present), self._width), self.dtype)
         if not column.null_count:
             return vectors
         rows = np.full((len(column), self._width), np.nan, self.dtype)
@@ -226,6 +236,15 @@ def _kind(kind: Any) -> str:
 
     value = kind.value_type if types.is_dictionary(kind) else kind
     return "string" if str(value) in ("string", "large_string", "string_view") else str(kind)
+
+
+def _check_exact(values: NDArray[Any], column: Any, where: Where) -> None:
+    """Refuse integers and decimals that float64 cannot hold; those with gaps between them are floats already."""
+    import pyarrow.types as types
+
+    check_integers(values, where)
+    if values.dtype.kind == "f" and not types.is_floating(column.type):
+        check_numbers(values, lambda i: column[i].as_py(), where)
 
 
 def _values(column: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from ritz import threads
 from ritz.errors import DataError
 from ritz.rows.base import Block
 from ritz.rows.dialect import Dialect, detect, fields, is_missing, is_number
+from ritz.rows.exact import all_small, check_numbers, is_large, is_rounded, written
 from ritz.rows.lines import PART_BYTES, Lines, Piece, first_lines
 from ritz.rows.parsing import Ragged, numbers, squeezed, words
 from ritz.rows.streamed import Streamed
@@ -78,7 +80,7 @@ class Text(Streamed):
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         at, end = self.edges[part : part + 2]
-        for values in [self._values(self._lines.part(part))] if self._lines.plain else self._ahead():
+        for values in [self._exact_values(self._lines.part(part))] if self._lines.plain else self._ahead():
             at += len(values)
             self._check_count(at, end, self._lines.plain)
             yield from (values[i : i + step] for i in range(0, len(values), step))
@@ -126,7 +128,8 @@ class Text(Streamed):
 
         def columns(piece: Piece) -> dict[int, NDArray[Any]]:
             found = dict(zip(texts, self._parsed(words, piece, texts, []), strict=True)) if texts else {}
-            return found | dict(zip(rest, self._parsed(numbers, piece, rest, rest).T, strict=True)) if rest else found
+            values = self._parsed(numbers, piece, rest, rest).T if rest else ()
+            return found | {j: self._as_written(piece, j, part) for j, part in zip(rest, values, strict=True)}
 
         parts = list(threads.ordered(columns, pieces, self.threads)) if places else []
         return {key: np.concatenate([part[j] for part in parts]) for key, j in places.items()}
@@ -143,7 +146,33 @@ class Text(Streamed):
 
     def _ahead(self) -> Iterator[Block]:
         """All parts in order, while the next ones are being parsed."""
-        return threads.ordered(self._values, self._lines.pieces(), self.threads)
+        return threads.ordered(self._exact_values, self._lines.pieces(), self.threads)
+
+    def _exact_values(self, piece: Piece) -> Block:
+        """The same of a piece, unless float64 cannot hold one of its numbers as it is written."""
+        values = self._values(piece)
+        if all_small(values):
+            return values
+        for k in np.flatnonzero(is_large(values).any(axis=0)):
+            j = self._picked[k]
+            check_numbers(values[:, k], self._written(piece, j), f"column {self._name(j)}")
+        return values
+
+    def _as_written(self, piece: Piece, j: int, values: NDArray[Any]) -> NDArray[Any]:
+        """A column that is not computed with, in which integers that float64 cannot hold are Python's."""
+        large = np.flatnonzero(is_large(values))
+        given = list(map(self._written(piece, j), large.tolist())) if len(large) else []
+        if not any(map(is_rounded, given)):
+            return values
+        exact = values.astype(object)
+        for i, value in zip(large, given, strict=True):
+            exact[i] = int(value) if isinstance(value, Decimal) and value == int(value) else float(value)
+        return exact
+
+    def _written(self, piece: Piece, j: int) -> Callable[[int], Any]:
+        """The i-th number of a column as it is written."""
+        (cells,) = self._parsed(words, piece, [j], [])
+        return lambda i: written(cells[i], self.dialect.decimal)
 
     def _values(self, piece: Piece) -> Block:
         """The numbers in a text, NaN where they are missing."""

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from ritz.errors import DataError
+from ritz.rows import check_exact
 from ritz.sensing.cosines import Cosines
 from ritz.sensing.maps import Map, Matrix, Operator
 from ritz.sensing.wavelets import Wavelets, pywavelets
@@ -43,6 +44,7 @@ def as_map(given: Any, name: str) -> Map:
     """A matrix, sparse or dense, or a LinearOperator, checked as far as one can see it."""
     if scipy.sparse.issparse(given):
         _check_numbers(given.data, name)
+        check_exact(given)
         return Operator(given.tocsr(copy=True))
     if hasattr(given, "matmat") and hasattr(given, "shape"):
         return _checked(Operator(given), name)
@@ -55,6 +57,7 @@ def as_map(given: Any, name: str) -> Map:
             f"{name} must be a matrix of real numbers or a LinearOperator, found an array of {entries.dtype} with "
             f"shape {entries.shape}"
         )
+    check_exact(given)
     entries = entries.astype(np.float64)
     _check_numbers(entries, name)
     return Matrix(entries)
