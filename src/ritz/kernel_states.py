@@ -109,6 +109,10 @@ def _check_embedding(embedding: Embedding) -> None:
 def _check_preimage(preimage: PreImage) -> None:
     require(len(preimage.dual) == len(preimage.points), f"a row of the dual for each of {len(preimage.points)} points")
     _check_points(preimage.points, preimage.frame)
+    left = preimage.remainder
+    require(
+        left is None or (preimage.mean + left == preimage.mean).all(), "a remainder of the mean below its last digit"
+    )
 
 
 def _check_points(points: Points, frame: Frame) -> None:
@@ -141,7 +145,7 @@ FORMS: dict[type[Any], Form] = {
     Embedding: Form({"coefficients": "p k", "offset": "k", "mean": "p"}, check=_check_embedding),
     Points: Form({"sizes": "p"}, infinite="sizes", sparse="Z"),
     Frame: Form({"origin": "d"}, infinite="terms factor", check=_check_frame),
-    PreImage: Form({"dual": "p d", "mean": "d"}, unknown="error", check=_check_preimage),
+    PreImage: Form({"dual": "p d", "mean": "d", "remainder": "d"}, unknown="error", check=_check_preimage),
     **dict.fromkeys((Linear, Cosine, Precomputed), Form()),
     **dict.fromkeys((Polynomial, Sigmoid, Rbf, Laplacian), KERNEL),
 }

@@ -206,7 +206,7 @@ FORMS: dict[type[Any], Form] = {
         check=_check_pca,
     ),
     Subspace: Form(
-        {"axes": "d k", "variances": "k", "mean": "d", "scale": "d"},
+        {"axes": "d k", "variances": "k", "mean": "d", "scale": "d", "remainder": "d"},
         infinite="variances left_out",
         check=_check_subspace,
     ),

@@ -58,8 +58,8 @@ class Coding(Columns, TransformerMixin):
         codes = self.subspace_.codes(rows)
         if not self.whiten:
             return codes
-        weight = self._whitening.astype(rows.result_dtype)
-        return (Y * weight for Y in codes)
+        dtype = rows.result_dtype  # float32 may have no number for the weights of tiny scores
+        return (np.multiply(Y, self._whitening, dtype=np.float64).astype(dtype, copy=False) for Y in codes)
 
     def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
         """x̂ = scale ⊙ (U y) + mean from scores y; `out` as in `transform`."""

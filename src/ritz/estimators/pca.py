@@ -188,8 +188,8 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
         scale = standard_deviations(matrix, rows) if request.scale else None
         if scale is not None:
             operator, unit = symmetric(matrix / scale / scale[:, None])
-        mean = None if mean is None else np.array(mean, dtype=np.float64)
-        fitted = decompose_matrix(operator, unit, scale, request, mean, n_rows)
+        words = None if mean is None else (np.array(mean, dtype=np.float64),)
+        fitted = decompose_matrix(operator, unit, scale, request, words, n_rows)
         pca.n_features_in_ = operator.dim
         if rows.names is not None and all(isinstance(name, str) for name in rows.names):
             pca.feature_names_in_ = np.array(rows.names, dtype=object)
