@@ -35,6 +35,7 @@ class KernelState:
     dtype : of the results
     n_features : d
     columns : their names, if they have any
+    textual : whether these names are text in the table they come from, and not numbers or something else
     rows : (n, d) of the fit, dense or sparse
     eigenvalues, eigenvectors : (k,) and (n, k) of the centred kernel matrix
     deviations : (k,) roots of the eigenvalues, finite even where those overflow
@@ -59,6 +60,7 @@ class KernelState:
     columns: tuple[str, ...] | None = None
     preimage: PreImage | None = None
     output: str | None = None
+    textual: bool = True
 
 
 def _check_kernel_pca(state: KernelState) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ritz.cli.inputs import APART, Input, Reading, bytes_of, chosen, default_count, located, say_what_it_is
-from ritz.cli.outputs import measures
 from ritz.cli.screen import Screen, typed
+from ritz.estimators.scores import measures
 from ritz.harmless import visible
 from ritz.memory import format_bytes
 from ritz.planner import Plan, plan

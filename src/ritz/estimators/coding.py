@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ritz.errors import DataError
 from ritz.estimators import cells
 from ritz.estimators.columns import Columns
+from ritz.estimators.scores import in_order
 from ritz.linalg import Array
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
@@ -62,9 +63,12 @@ class Coding(Columns, TransformerMixin):
         return (np.multiply(Y, self._whitening, dtype=np.float64).astype(dtype, copy=False) for Y in codes)
 
     def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
-        """x̂ = scale ⊙ (U y) + mean from scores y; `out` as in `transform`."""
+        """x̂ = scale ⊙ (U y) + mean from scores y; `out` as in `transform`.
+
+        Scores in a table are told apart by the names of its columns, pca0, pca1, … or PC1, PC2, …, in any order.
+        """
         check_is_fitted(self)
-        rows = as_rows(X)
+        rows = in_order(as_rows(X), self)
         known = self.__dict__.get("feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         names = tuple(map(str, known))
         return _given(lambda: self.rebuilt(rows), rows, names, rows.result_dtype, out, X)

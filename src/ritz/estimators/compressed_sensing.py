@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ritz.errors import AccuracyWarning, DataError
 from ritz.estimators.columns import Columns
 from ritz.estimators.saving import Saving
+from ritz.estimators.scores import in_order
 from ritz.estimators.seeds import seed
 from ritz.estimators.sensing_request import asked_of, check_fit, check_solver, complaints
 from ritz.estimators.sensing_saving import kept_parameters, sensing_state
@@ -199,7 +200,7 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
     def _measured(self, X: Any) -> tuple[Array, Any]:
         """Measurements, checked, and the type of what they are turned into."""
         check_is_fitted(self)
-        rows = as_rows(X)
+        rows = in_order(as_rows(X), self)
         if rows.shape[1] != self.n_measurements_:
             raise DataError(
                 f"got {rows.shape[1]} columns; the model measures {self.n_measurements_} numbers per signal"

@@ -22,6 +22,7 @@ from ritz.estimators.kernel_fitted import attributes, complaints, way_back
 from ritz.estimators.kernel_request import chosen_kernel, chosen_landmarks, requested
 from ritz.estimators.kernel_saving import kernel_state
 from ritz.estimators.saving import Saving
+from ritz.estimators.scores import in_order
 from ritz.estimators.watching import watching
 from ritz.files.decoding import Form
 from ritz.kernel_decomposition import decompose_kernel
@@ -199,7 +200,7 @@ class KernelPCA(Saving, Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
         regularised fixed point (Mika et al. 1999) refines it. The mean of the rows is restored.
         """
         check_is_fitted(self)
-        rows = as_rows(X)
+        rows = in_order(as_rows(X), self)
         return stack(self.rebuilt(rows), rows.shape[0])
 
     def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:

@@ -30,6 +30,7 @@ from ritz.memory import parse_bytes
 from ritz.request import Decomposition, Request
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import dense
+from ritz.rows.named import keys_of
 from ritz.states import FORMS, PCAState
 
 
@@ -193,6 +194,7 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
         pca.n_features_in_ = operator.dim
         if rows.names is not None and all(isinstance(name, str) for name in rows.names):
             pca.feature_names_in_ = np.array(rows.names, dtype=object)
+        pca._column_keys = keys_of(rows.names)
         for message in complaints(fitted, pca.n_components):
             warnings.warn(message, AccuracyWarning, stacklevel=2)
         pca._adopt(fitted, np.dtype(np.float64))
