@@ -180,6 +180,8 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
         array([2., 1.])
         """
         pca = cls(**parameters)
+        if (np.ndim(C) if isinstance(C, list | tuple) else getattr(C, "ndim", 2)) > 2:
+            raise DataError(f"a covariance matrix is square, with a row for every column; got shape {np.shape(C)}")
         request, rows = pca._request(), as_rows(C)
         _check_labels(C, rows)
         if n_rows is not None and (not isinstance(n_rows, Integral) or n_rows <= max(1, request.ddof)):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ritz.errors import DataError
 from ritz.rows.array import Array
 
 
@@ -13,7 +14,12 @@ class Convertible(Array):
     """An object that NumPy turns into an array, once, when it is opened."""
 
     def __init__(self, source: Any) -> None:
-        X = np.asarray(source)
+        try:
+            X = np.asarray(source)
+        except ValueError as error:
+            if not isinstance(source, list | tuple):
+                raise
+            raise DataError(f"rows must have equal lengths, and pictures equal sizes: {error}") from error
         if X.dtype == object and not X.ndim:
             raise TypeError(f"cannot walk the rows of a {type(source).__name__}; pass a 2-D array or a table")
         super().__init__(X)
