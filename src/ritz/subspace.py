@@ -95,11 +95,13 @@ class Subspace:
         prepare, far = self.preprocessing(np.dtype(np.float64)), rows.sparse and self._far
         narrow, axes = self.preprocessing(wanted), self.axes.astype(wanted)
         lacking = narrow.lacking(self.axes)
-        most = NARROW * np.sqrt(self.variances[-1]) if wanted != np.float64 else 0.0
+        most = NARROW * np.sqrt(self.variances[-1])
+        with np.errstate(over="ignore"):
+            tried = wanted != np.float64 and most > np.sqrt(np.sum(self.variances) + self.left_out)
 
         def code(block: Block) -> Array:
             block = dense(block) if far else block
-            if most and isinstance(block, np.ndarray):
+            if tried and isinstance(block, np.ndarray):
                 Z = narrow.nearly(block, wanted)
                 if np.sqrt(np.einsum("ij,ij->i", Z, Z).max()) < most:
                     return less(Z @ axes, lacking)

@@ -49,15 +49,15 @@ def in_order(rows: Rows, model: Any) -> Rows:
     if expected is None:
         _check_rising(names, model)
         return rows
-    lacking = [name for name in expected if name not in set(names)]
-    unknown = [name for name in names if name not in set(expected)]
+    places, known = {name: j for j, name in enumerate(names)}, set(expected)
+    lacking = [name for name in expected if name not in places]
+    unknown = [name for name in names if name not in known]
     if lacking or unknown:
         what = [f"lack {shown(lacking)}"] if lacking else []
         what += [f"have {shown(unknown)}, which the model does not know"] if unknown else []
         raise DataError(f"scores {' and '.join(what)}; pass the columns {shown(expected, 4)}, in any order")
     if names == expected:
         return rows
-    places = {name: j for j, name in enumerate(names)}
     order = np.array([places[name] for name in expected], np.intp)
     return rows.some(order) or Chosen(rows, order)
 
