@@ -15,7 +15,6 @@ from ritz.cli.outputs import PIPE, check_destination, scores_of, send
 from ritz.cli.screen import Screen
 from ritz.errors import DataError
 from ritz.estimators.loading import load
-from ritz.estimators.scores import in_order, measures, names_by_which, score_names
 from ritz.harmless import visible
 from ritz.labels import numbers_in_words
 from ritz.passes import Watch
@@ -25,6 +24,7 @@ from ritz.rows.chosen import Chosen, choose
 from ritz.rows.files import opened
 from ritz.rows.named import known_columns, order_of
 from ritz.rows.sparse import Sparse
+from ritz.scores import in_order, measures, names_by_which, score_names
 from ritz.writing import Results
 
 

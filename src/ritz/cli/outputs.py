@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ritz.cli.failures import FAILED, USAGE, Failure
 from ritz.cli.inputs import PIPE
 from ritz.cli.screen import in_terminal
-from ritz.estimators.scores import score_names
 from ritz.harmless import visible
+from ritz.scores import score_names
 from ritz.writing import FORMATS, Results, deliver, pour
 
 MODEL, REPORT = "model.safetensors", "report.html"

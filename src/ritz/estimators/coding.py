@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from ritz.errors import DataError
 from ritz.estimators import cells
 from ritz.estimators.columns import Columns
-from ritz.estimators.scores import in_order
 from ritz.linalg import Array
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
+from ritz.scores import in_order
 from ritz.subspace import Subspace
 from ritz.writing import Out, Results, deliver
 

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from ritz.errors import AccuracyWarning, DataError
 from ritz.estimators.columns import Columns
 from ritz.estimators.saving import Saving
-from ritz.estimators.scores import in_order
 from ritz.estimators.seeds import seed
 from ritz.estimators.sensing_request import asked_of, check_fit, check_solver, complaints
 from ritz.estimators.sensing_saving import kept_parameters, sensing_state
@@ -26,6 +25,7 @@ from ritz.progress import Progress
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
+from ritz.scores import in_order
 from ritz.sensing import SOLVERS
 from ritz.sensing.base import Goal
 from ritz.sensing.bases import chosen_basis

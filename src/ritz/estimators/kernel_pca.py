@@ -22,7 +22,6 @@ from ritz.estimators.kernel_fitted import attributes, complaints, way_back
 from ritz.estimators.kernel_request import chosen_kernel, chosen_landmarks, requested
 from ritz.estimators.kernel_saving import kernel_state
 from ritz.estimators.saving import Saving
-from ritz.estimators.scores import in_order
 from ritz.estimators.watching import watching
 from ritz.files.decoding import Form
 from ritz.kernel_decomposition import decompose_kernel
@@ -33,6 +32,7 @@ from ritz.request import Request
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
+from ritz.scores import in_order
 
 
 class KernelPCA(Saving, Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
