@@ -179,7 +179,7 @@ def test_a_newer_version_says_to_upgrade(written):
     header, _, body = opened(path)
     header["__metadata__"] |= {"format_version": "7", "ritz_version": "9.1"}
     signed(path, header, body)
-    refused(path, r"expected format version 1 at most, found 7, written by ritz 9.1; upgrade ritz")
+    refused(path, r"expected format version 2 at most, found 7, written by ritz 9.1; upgrade ritz")
 
 
 @pytest.mark.parametrize("version", ["", "0", "-1", "1.5", "x", "²", "9" * 5000])
@@ -416,6 +416,9 @@ TENSORS = {
     "ratios in another dtype": ("pca", "ratios", lambda v: v.astype(np.float32)),
     "mean infinite": ("pca", "subspace.mean", put(np.inf)),
     "mean of another length": ("pca", "subspace.mean", lambda m: m[:3]),
+    "remainder of another mean": ("pca", "subspace.remainder", put(1.0)),
+    "remainder NaN": ("pca", "subspace.remainder", put(np.nan)),
+    "remainder of another length": ("pca", "subspace.remainder", lambda m: m[:3]),
     "scale 0": ("pca", "subspace.scale", put(0.0)),
     "scale negative": ("pca", "subspace.scale", put(-1.0)),
     "residuals negative": ("pca", "certificate.residuals", put(-1.0)),
@@ -459,6 +462,8 @@ TENSORS = {
     "rows NaN": ("rbf", "rows", put(np.nan)),
     "dual of another length": ("rbf", "preimage.dual", lambda a: a[:3]),
     "dual of other columns": ("rbf", "preimage.dual", lambda a: a[:, :2]),
+    "remainder of another mean of pre-images": ("rbf", "preimage.remainder", put(1.0)),
+    "remainder of pre-images of another length": ("rbf", "preimage.remainder", lambda m: m[:2]),
     "places of a matrix beyond it": ("precomputed", "embedding.points.sizes", put(1e6)),
     "places of a matrix below 0": ("precomputed", "embedding.points.sizes", put(-1.0)),
     "places between columns": ("precomputed", "embedding.points.sizes", put(0.5)),

@@ -392,7 +392,7 @@ def test_any_reader_of_safetensors_finds_the_numbers(tmp_path):
         assert np.array_equal(file.get_tensor("subspace.mean"), model.mean_)
         assert np.array_equal(file.get_tensor("certificate.value_bounds"), model.certificate_.value_bounds)
     assert {"subspace.variances", "moments.shift", "deviations", "ratios"} <= names
-    assert metadata["format_version"] == "1"
+    assert metadata["format_version"] == "2"
     assert metadata["ritz_version"] == ritz.__version__
     assert metadata["kind"] == "PCA"
 
@@ -431,6 +431,18 @@ def test_the_file_of_version_1_still_loads():
     table = pd.read_csv(here / "usarrests.csv").iloc[:, -4:]
     assert np.allclose(model.transform(table).var(axis=0, ddof=1), model.explained_variance_, rtol=1e-12)
     assert model.partial_fit(table).n_samples_seen_ == 100
+
+
+def test_the_file_of_version_2_still_loads():
+    """Two words of the mean, and columns that are called by years."""
+    model = load(Path(__file__).parent / "data" / "model_v2.safetensors")
+    assert repr(model) == "PCA(n_components=1)"
+    rows = pd.DataFrame([[0.0, 5.0], [1.0, 5.0], [1.0, 6.0], [1.0, 8.0]], columns=[2001, 2002]) + 2.0**52
+    assert np.array_equal(model.mean_, [2.0**52 + 1, 2.0**52 + 6])
+    assert np.array_equal(model.subspace_.remainder, [-0.25, 0.0])
+    assert abs(model.transform(rows).sum()) < 1e-14
+    with pytest.raises(DataError, match="column 0 is 2002 instead of 2001"):
+        model.transform(rows[[2002, 2001]])
 
 
 @pytest.mark.parametrize("model", [PCA(2).fit(TALL), KernelPCA(2, kernel="rbf").fit(TALL)], ids=["PCA", "KernelPCA"])

@@ -61,6 +61,30 @@ def test_float32_rows_far_from_0(tmp_path, scale, whiten):
     agree(found, model.transform(new), 2e-5)
 
 
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("center", [True, False])
+def test_every_number_of_columns_and_components_to_rounding(tmp_path, scale, whiten, center):
+    """As onnxruntime optimises by default: it fuses single numbers into products, in float32."""
+    for d, k in ((1, 1), (2, 1), (6, 1), (6, 2), (6, 6)):
+        rows = X[:, :d].copy()
+        model = PCA(k, scale=scale, whiten=whiten, center=center).fit(rows)
+        agree(scores(model, rows, tmp_path), model.transform(rows), 1e-13)
+        narrow = rows.astype(np.float32)
+        model = PCA(k, scale=scale, whiten=whiten, center=center).fit(narrow)
+        agree(scores(model, narrow, tmp_path), model.transform(narrow), 5e-6)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
+def test_both_words_of_a_large_mean(tmp_path, scale, whiten):
+    for k in (1, 2):
+        rows = np.rint(100 * X) + 2.0**50
+        model = PCA(k, scale=scale, whiten=whiten).fit(rows)
+        agree(scores(model, rows, tmp_path), model.transform(rows), 1e-13)
+        assert np.abs(scores(model, rows, tmp_path).mean(axis=0)).max() < 1e-13 * np.abs(model.transform(rows)).max()
+
+
 def test_huge_numbers_and_components_without_variance(tmp_path):
     model = PCA(2, whiten=True).fit(X * 1e200)
     agree(scores(model, NEW * 1e200, tmp_path), model.transform(NEW * 1e200), 1e-12)
@@ -86,6 +110,13 @@ KERNELS = {
     "laplacian": {"kernel": "laplacian", "gamma": 0.1},
     "landmarks": {"kernel": "rbf", "gamma": 0.01, "n_landmarks": 40},
 }
+
+
+def test_kernels_of_a_single_column_and_component(tmp_path):
+    """gamma is no power of two, so that float32 would show."""
+    for options in ({"kernel": "linear"}, {"kernel": "poly", "gamma": 0.1}, {"kernel": "rbf", "gamma": 0.1}):
+        model = KernelPCA(1, **options).fit(X[:, :1])
+        agree(scores(model, NEW[:, :1].copy(), tmp_path), model.transform(NEW[:, :1]), 1e-11)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from ritz import PCA
+from ritz import PCA, CompressedSensing, KernelPCA
 from ritz.errors import ColumnWarning, DataError
 from ritz.rows import as_rows, base
 
@@ -237,3 +237,47 @@ def test_objects_without_rows_are_type_errors(source):
 def test_things_without_rows(source):
     with pytest.raises((TypeError, ValueError)):
         PCA().fit(source)
+
+
+class Tensor:
+    """What knows how to become an array, as tensors do."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.ndim = array, array.shape, array.ndim
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+def test_pictures_are_told_how_to_become_rows(tmp_path):
+    pictures = np.random.default_rng(0).standard_normal((6, 4, 4))
+    np.save(tmp_path / "x.npy", pictures)
+    advice = r"X\.reshape\(len\(X\), -1\)"
+    given = [pictures, list(pictures), pictures.tolist(), Tensor(pictures), pictures[:, None], tmp_path / "x.npy"]
+    models = [PCA(2), KernelPCA(2, fit_inverse_transform=True), CompressedSensing(4, sparsity=1)]
+    for model in models:
+        model.fit(pictures.reshape(len(pictures), -1))
+        for X in given:
+            for way in ("fit", "transform", "fit_transform", "partial_fit", "inverse_transform", "score_samples"):
+                if hasattr(model, way):
+                    with pytest.raises(DataError, match=advice):
+                        getattr(model, way)(X)
+    loose = np.empty(2, object)
+    loose[:] = [pictures[0], pictures[1]]
+    with pytest.raises(DataError, match=rf"X holds 2 arrays or lists; make one of them: np\.stack\(X\)\.{advice[3:]}"):
+        PCA().fit(loose)
+    with pytest.raises(DataError, match="rows must have equal lengths, and pictures equal sizes"):
+        PCA().fit([pictures[0], pictures[1, :3]])
+    with pytest.raises(DataError, match=r"1D array of shape \(4,\)\. .*X\.reshape\(-1, 1\) for one column"):
+        PCA().fit(pictures[0, 0])
+    for C in (pictures, pictures.tolist()):
+        with pytest.raises(DataError, match=r"a covariance matrix is square.*\(6, 4, 4\)"):
+            PCA.from_covariance(C)
+
+
+def test_stored_pictures_are_told_too(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["pictures"] = np.ones((6, 4, 4))
+    with pytest.raises(DataError, match=r"no matrix, but an array 'pictures' of shape \(6, 4, 4\)\. .*reshape\(len"):
+        PCA().fit(tmp_path / "x.h5")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg import Array, orthonormalise, svd
-from ritz.rows.named import order_of
+from ritz.rows.named import known_columns, order_of
 from ritz.spectrum import Spectrum
 from ritz.subspace import Subspace
 
@@ -30,9 +30,9 @@ def compare(a: Any, b: Any) -> Array:
     A, B = _columns(a), _columns(b)
     if len(A) != len(B):
         raise DataError(f"the subspaces live in {len(A)} and {len(B)} dimensions; only equal ones compare")
-    ours, theirs = (getattr(model, "feature_names_in_", None) for model in (a, b))
+    ours, theirs = (known_columns(model) for model in (a, b))
     if ours is not None and theirs is not None:
-        order = order_of(list(theirs), list(ours), "the second model")
+        order = order_of(theirs, ours, "the second model")
         B = B if order is None else B[order]
     if A.shape[1] < B.shape[1]:
         A, B = B, A

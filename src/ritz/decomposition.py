@@ -170,7 +170,7 @@ def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: i
         A.dense()
     solver = request.chosen(plan.solver)
     result, total = solve(A, solver, request, min(rows.shape), rows.shape[0])
-    mean = found.mean if request.center else None
+    mean = found.words if request.center else None
     fit = in_units_of_data(result, total, unit, min(rows.shape), plan, mean, scale, rows.shape[0], request.ddof)
     share = request.n_components if isinstance(request.n_components, float) else 0.0
     enough = len(result.values) == min(rows.shape) or float(np.sum(result.values)) >= share * total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -50,8 +51,8 @@ class Embedding:
         """The same with the first components alone."""
         return replace(self, coefficients=self.coefficients[:, :k], offset=self.offset[:k])
 
-    def encode(self, rows: Rows) -> Generator[Array, None, None]:
-        """The coordinates of every row, block by block."""
+    def encode(self, rows: Rows, dtype: Any = None) -> Generator[Array, None, None]:
+        """The coordinates of every row, block by block; in the precision of the rows unless told."""
         small = rows.limited(max(1, 8 * rows.shape[1] * ROWS))
         for Y in small.each(self._encoded):
             if np.isnan(Y).any():
@@ -59,7 +60,7 @@ class Embedding:
                 why = f"has no finite value for some of these rows: {self.kernel.limit}"
                 raise DataError(f"kernel={self.kernel!r} {why}")
             with np.errstate(over="ignore", under="ignore"):
-                Y = Y.astype(rows.result_dtype, copy=False)
+                Y = Y.astype(dtype or rows.result_dtype, copy=False)
             yield Y
 
     def _encoded(self, block: Block) -> Array:

@@ -101,6 +101,14 @@ class _Graph:
         self.nodes.append(self.onnx.helper.make_node(operator, names, [output], **attributes))
         return output
 
+    def scaled(self, rows: str, weights: NDArray[Any]) -> str:
+        """Every column times a number of its own.
+
+        onnxruntime fuses a factor that is a single number into the product beside it, and rounds it to float32. So the
+        number of a single column is a product too: with a matrix of one row and one column.
+        """
+        return self.add("Mul", rows, weights) if len(weights) > 1 else self.add("MatMul", rows, weights[:, None])
+
     def constant(self, value: NDArray[Any] | float) -> str:
         """The name of a constant."""
         array, name = np.asarray(value), f"{self._prefix}constant_{len(self.constants)}"
@@ -140,14 +148,17 @@ class _Graph:
 
 
 def _projected(graph: _Graph, rows: str, model: PCA) -> str:
-    """Uᵀ((x − mean)/scale), divided by the deviations when whitening."""
+    """Uᵀ((x − mean)/scale), divided by the deviations when whitening; what the mean's rounding left over comes last."""
     subspace = model.subspace_
-    if subspace.mean is not None:
-        rows = graph.add("Sub", rows, subspace.mean)
-    if subspace.scale is not None:
-        rows = graph.add("Mul", rows, 1.0 / subspace.scale)
+    prepare = subspace.preprocessing(np.dtype(np.float64))
+    if prepare.shift is not None:
+        rows = graph.add("Sub", rows, prepare.shift)
+    if prepare.weight is not None:
+        rows = graph.scaled(rows, prepare.weight)
     scores = graph.add("MatMul", rows, subspace.axes)
-    return graph.add("Mul", scores, model._whitening) if model.whiten else scores
+    if prepare.delta is not None:
+        scores = graph.add("Sub", scores, prepare.lacking(subspace.axes))
+    return graph.scaled(scores, model._whitening) if model.whiten else scores
 
 
 def _embedded(graph: _Graph, rows: str, embedding: Embedding) -> str:
@@ -168,8 +179,7 @@ def _points(graph: _Graph, rows: str, embedding: Embedding) -> str:
     frame = embedding.frame
     if frame.origin is not None:
         rows = graph.add("Sub", rows, frame.origin)
-    # A number for every column: runtimes would fuse a single one into the product that follows, in float32.
-    return graph.add("Mul", rows, np.full(embedding.points.Z.shape[1], frame.weight))
+    return graph.scaled(rows, np.full(embedding.points.Z.shape[1], frame.weight))
 
 
 def _inner(graph: _Graph, rows: str, embedding: Embedding) -> str:
@@ -223,7 +233,7 @@ def _decayed(graph: _Graph, rows: str, embedding: Embedding, distance: str) -> s
 def _given(graph: _Graph, rows: str, embedding: Embedding) -> str:
     """The columns of the points of the model, of values that come with the rows."""
     values = graph.add("Gather", rows, embedding.points.sizes.astype(np.int64), axis=1)
-    return graph.add("Mul", values, float(embedding.frame.weight))
+    return graph.scaled(values, np.full(len(embedding.points), embedding.frame.weight))
 
 
 KERNELS = {

@@ -35,6 +35,7 @@ class KernelState:
     dtype : of the results
     n_features : d
     columns : their names, if they have any
+    textual : whether these names are text in the table they come from, and not numbers or something else
     rows : (n, d) of the fit, dense or sparse
     eigenvalues, eigenvectors : (k,) and (n, k) of the centred kernel matrix
     deviations : (k,) roots of the eigenvalues, finite even where those overflow
@@ -59,6 +60,7 @@ class KernelState:
     columns: tuple[str, ...] | None = None
     preimage: PreImage | None = None
     output: str | None = None
+    textual: bool = True
 
 
 def _check_kernel_pca(state: KernelState) -> None:
@@ -109,6 +111,10 @@ def _check_embedding(embedding: Embedding) -> None:
 def _check_preimage(preimage: PreImage) -> None:
     require(len(preimage.dual) == len(preimage.points), f"a row of the dual for each of {len(preimage.points)} points")
     _check_points(preimage.points, preimage.frame)
+    left = preimage.remainder
+    require(
+        left is None or (preimage.mean + left == preimage.mean).all(), "a remainder of the mean below its last digit"
+    )
 
 
 def _check_points(points: Points, frame: Frame) -> None:
@@ -141,7 +147,7 @@ FORMS: dict[type[Any], Form] = {
     Embedding: Form({"coefficients": "p k", "offset": "k", "mean": "p"}, check=_check_embedding),
     Points: Form({"sizes": "p"}, infinite="sizes", sparse="Z"),
     Frame: Form({"origin": "d"}, infinite="terms factor", check=_check_frame),
-    PreImage: Form({"dual": "p d", "mean": "d"}, unknown="error", check=_check_preimage),
+    PreImage: Form({"dual": "p d", "mean": "d", "remainder": "d"}, unknown="error", check=_check_preimage),
     **dict.fromkeys((Linear, Cosine, Precomputed), Form()),
     **dict.fromkeys((Polynomial, Sigmoid, Rbf, Laplacian), KERNEL),
 }

@@ -48,7 +48,7 @@ def decompose_moments(found: Moments, request: Request, name: Callable[[int], st
         raise DataError(f"rows were summed with center={found.centred}; that cannot be changed, start a new model")
     check_count(n, request)
     prepare, scale, unit = preprocessing(found, request, name)
-    mean, why = found.mean if request.center else None, "the rows were summed up as they came"
+    mean, why = found.words if request.center else None, "the rows were summed up as they came"
     if found.triangle is not None and request.name in ("auto", "svd"):
         A: Operator = _kept(found, prepare, request)
         why = "the triangle of the rows was kept up as they came, so small variances have all their digits"
@@ -74,7 +74,7 @@ def decompose_matrix(
     unit: float,
     scale: Array | None,
     request: Request,
-    mean: Array | None,
+    mean: tuple[Array, ...] | None,
     n_rows: int | None,
     why: str = "the covariance matrix was given",
 ) -> Decomposition:

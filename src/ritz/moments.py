@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg import Array, column_squares, gamma, triangle, triangle_terms
+from ritz.preprocessing import two_words
 from ritz.rows import Rows
 from ritz.rows.finite import check_finite
 from ritz.sums import Sums, audited, diagonal_of, probe_vectors, product_dtype, sums_of
@@ -65,6 +66,11 @@ class Moments:
         return self.shift + self.delta
 
     @property
+    def words(self) -> tuple[Array, Array]:
+        """The mean rounded to float64, and what that rounding left over."""
+        return two_words(self.shift, self.delta)
+
+    @property
     def diagonal(self) -> Array:
         return diagonal_of(self.scatter)
 
@@ -82,7 +88,7 @@ class Moments:
         unit = _common_unit(self, other, step)
         ours, theirs = self.rescaled(unit), other.rescaled(unit)
         jump = step / unit * np.sqrt(self.count * other.count / count)
-        shift, delta = _two_words(self.shift, self.delta + step * (other.count / count))
+        shift, delta = two_words(self.shift, self.delta + step * (other.count / count))
         both = replace(
             ours,
             count=count,
@@ -122,12 +128,6 @@ class Moments:
         if R is None:
             return self
         return replace(self, scatter=R.T @ R, triangle=None, rounding=self.rounding + gamma(len(self.mean) + 8))
-
-
-def _two_words(high: Array, low: Array) -> tuple[Array, Array]:
-    """high + low as a rounded sum and its remainder: later differences of means keep what one word would lose."""
-    total = high + low
-    return total, low - (total - high)
 
 
 def _common_unit(a: Moments, b: Moments, step: Array) -> Array:

@@ -24,6 +24,7 @@ from ritz.kernels.base import Frame, near
 from ritz.linalg import Array
 from ritz.memory import check_fits
 from ritz.operators import Kernel as KernelMatrix
+from ritz.preprocessing import Preprocessing, mean_in_words
 from ritz.rows import Rows, as_rows
 from ritz.rows.array import symmetric_product, thin_inner
 from ritz.rows.base import Block, dense, stack
@@ -47,6 +48,7 @@ class PreImage:
     kernel, frame, points : of the scores of the fit, of landmarks among them, or for the linear kernel of unit vectors
     dual : (p, d)
     mean : (d,) of the rows
+    remainder : (d,) what the rounding of the mean left over, None for 0
     embedding : the model whose scores these are
     held : weight of the ridge's answer in the iteration that refines it, None for no iteration
     error : mean squared distance of rows that were held out to their pre-images, NaN where there were too few rows
@@ -60,18 +62,38 @@ class PreImage:
     embedding: Embedding
     held: float | None = None
     error: float = np.nan
+    remainder: Array | None = None
 
     def decode(self, rows: Rows) -> Generator[Array, None, None]:
         """The pre-image of every row of scores."""
-        most = max(1, VALUES // max(len(self.points), len(self.embedding.points)))
-        blocks = rows.limited(max(1, 8 * rows.shape[1] * most))
+        blocks = rows.limited(self._most(rows.shape[1]))
         return blocks.each(lambda block: self._decoded(dense(block)).astype(rows.result_dtype, copy=False))
 
+    def distances(self, X: Block, scores: Array) -> Array:
+        """Squared distances of rows to the pre-images of their scores, before these are rounded beside a large mean."""
+        beside = stack(as_rows(scores).limited(self._most(scores.shape[1])).each(self._beside), len(scores))
+        return np.asarray(np.square(Preprocessing(self.mean, self.remainder)(X) - beside).sum(axis=1))
+
+    def _most(self, k: int) -> int:
+        """Bytes of a block of scores."""
+        return max(1, 8 * k * max(1, VALUES // max(len(self.points), len(self.embedding.points))))
+
     def _decoded(self, Y: Block) -> Array:
+        X = self._beside(Y)
+        if self.remainder is not None:
+            X = X + self.remainder
+        return X + self.mean
+
+    def _beside(self, Y: Block) -> Array:
+        """x̂ − mean."""
         with np.errstate(over="ignore"):
             X: Array = self.kernel.tile(self.kernel.points(Y, self.frame), self.points, self.frame) @ self.dual
-        X = X + self.mean
-        return X if self.held is None else fixed_point(self.embedding, Y.astype(np.float64), X, self.held)
+        if self.held is None:
+            return X
+        origin = self.embedding.frame.origin
+        step = self.mean if origin is None else self.mean - origin
+        step = step if self.remainder is None else step + self.remainder
+        return climbed(self.embedding, Y.astype(np.float64), X + step, self.held) - step
 
 
 def learn(
@@ -79,7 +101,7 @@ def learn(
 ) -> PreImage:
     """The way back from scores to rows, in so many bytes. `refit` is the fit that the embedding comes from."""
     check_fits(8 * X.shape[0] * X.shape[1], "pre-images of sparse rows are dense, and")
-    found = _regression(scores, dense(X).astype(np.float64), embedding, alpha, limit)
+    found = _regression(scores, dense(X), embedding, alpha, limit)
     n = X.shape[0]
     out = min(n // ONE_IN, MOST)
     if not out:
@@ -92,32 +114,38 @@ def _compared(
     found: PreImage, held_out: Block, others: Block, alpha: float, refit: Callable[[Block], Embedding], limit: int
 ) -> PreImage:
     """The pre-image with the hold that serves rows best that a model of the others has not seen."""
-    embedding, rows, truth = refit(others), as_rows(held_out), dense(held_out).astype(np.float64)
+    embedding, rows, truth = refit(others), as_rows(held_out), dense(held_out)
     scores = stack(embedding.encode(as_rows(others)), others.shape[0]).astype(np.float64)
-    model = _regression(scores, dense(others).astype(np.float64), embedding, alpha, limit)
-    new = as_rows(stack(embedding.encode(rows), len(truth)).astype(np.float64))
+    model = _regression(scores, dense(others), embedding, alpha, limit)
+    new = stack(embedding.encode(rows), len(truth)).astype(np.float64)
     local = isinstance(embedding.kernel, Rbf) and embedding.kernel.gamma > 0
     errors = {}
     for held in HOLDS if local else HOLDS[:1]:
-        back = stack(replace(model, held=held).decode(new), len(truth))
-        errors[held] = float(np.mean(np.square(back - truth).sum(axis=1)))
+        errors[held] = float(np.mean(replace(model, held=held).distances(truth, new)))
     best = min(errors, key=lambda held: errors[held])
     return replace(found, held=best, error=errors[best])
 
 
-def _regression(scores: Array, X: Array, embedding: Embedding, alpha: float, limit: int) -> PreImage:
-    mean: Array = np.asarray(X.mean(axis=0))
+def _regression(scores: Array, X: Block, embedding: Embedding, alpha: float, limit: int) -> PreImage:
+    mean, left = mean_in_words(X)
+    remainder = left if left.any() else None
+    centred = Preprocessing(mean, remainder)(X)
+    found = _of_centred(scores, centred, mean, embedding, alpha, limit)
+    return replace(found, remainder=remainder)
+
+
+def _of_centred(scores: Array, centred: Array, mean: Array, embedding: Embedding, alpha: float, limit: int) -> PreImage:
     if isinstance(embedding.kernel, Linear):
         units = Points(np.eye(scores.shape[1]), np.ones(scores.shape[1]))
-        return PreImage(Linear(), Frame(), units, _least_squares(scores, X - mean), mean, embedding)
+        return PreImage(Linear(), Frame(), units, _least_squares(scores, centred), mean, embedding)
     kernel = Rbf(bandwidth.median(scores, "rbf") if scores.shape[1] else 0.0)
     frame = kernel.frame(scores)
     points = kernel.points(scores, frame)
     K = KernelMatrix(kernel, frame, points)
     if K.dim <= WHOLE and 24 * K.dim**2 <= limit:
-        return PreImage(kernel, frame, points, _ridge(K, X - mean, alpha), mean, embedding)
+        return PreImage(kernel, frame, points, _ridge(K, centred, alpha), mean, embedding)
     most = min(LANDMARKS, max(scores.shape[1] + 1, limit // (24 * K.dim)))
-    pivots, dual = _ridge_of_landmarks(K, X - mean, alpha, most)
+    pivots, dual = _ridge_of_landmarks(K, centred, alpha, most)
     return PreImage(kernel, frame, points[pivots], dual, mean, embedding)
 
 
@@ -157,6 +185,12 @@ def _too_small(alpha: float) -> str:
 
 def fixed_point(embedding: Embedding, Y: Array, start: Array, held: float) -> Array:
     """z ← (Σ_i w_i k(z, z_i) z_i + h z₀)/(Σ_i w_i k(z, z_i) + h), where Σ_i w_i φ(z_i) has the scores Y."""
+    origin = 0.0 if embedding.frame.origin is None else embedding.frame.origin
+    return climbed(embedding, Y, start - origin, held) + origin
+
+
+def climbed(embedding: Embedding, Y: Array, start: Array, held: float) -> Array:
+    """The same for rows as seen from the origin of the points."""
     climb = _Climb(embedding, Y, start, held)
     for _ in range(STEPS):
         if not climb.step():
@@ -169,17 +203,16 @@ class _Climb:
 
     def __init__(self, embedding: Embedding, Y: Array, start: Array, held: float) -> None:
         self._embedding, self._held = embedding, held
-        self._origin = 0.0 if embedding.frame.origin is None else embedding.frame.origin
         self._points = dense(embedding.points.Z)
         self._weights = Y @ embedding.coefficients.T + embedding.mean
-        self._first = (start - self._origin) * embedding.frame.weight
+        self._first = start * embedding.frame.weight
         self._Z, self._moving = self._first.copy(), np.arange(len(start))
         self._level, self._mass, self._pull = self._seen(self._Z, self._moving)
 
     @property
     def rows(self) -> Array:
-        """Where they are, as rows."""
-        return self._Z / self._embedding.frame.weight + self._origin
+        """Where they are, as rows seen from the origin."""
+        return self._Z / self._embedding.frame.weight
 
     def step(self) -> bool:
         """Move all that still move; whether any do."""

@@ -28,22 +28,31 @@ class Preprocessing:
     def __call__(self, block: Block, out: Array | None = None) -> Array:
         """The preprocessed block, dense, in float64 or in the precision of `out`; never the input itself."""
         block = dense(block)
-        Z = np.empty(block.shape) if out is None else out[: len(block)]
-        if self.shift is None:
-            Z[...] = block
-        else:
-            _subtract(block, self.shift, Z)
+        Z = self._moved(block, np.empty(block.shape) if out is None else out[: len(block)])
         if self.delta is not None:
             Z -= self.delta.astype(Z.dtype)
         if self.weight is not None:
             Z *= self.weight.astype(Z.dtype)
         return Z
 
+    def nearly(self, block: Block, dtype: np.dtype[Any]) -> Array:
+        """(x − shift) · weight of a dense block: all but `lacking`, which is the same for every row."""
+        Z = self._moved(block, np.empty(block.shape, dtype))
+        if self.weight is not None:
+            Z *= self.weight.astype(dtype)
+        return Z
+
+    def lacking(self, V: Array) -> Array | float:  # (d, b) -> (b,)
+        """Vᵀ(delta · weight): what products of V with `nearly` have too much."""
+        return self.remainder(self.weighted(V))
+
     def shifted(self, block: Block, buffer: Array) -> Array:
         """x − shift alone, not to be written to: products with few columns take the rest on themselves."""
         if self.shift is None and _ready(block):
             return block
-        Z = buffer[: len(block)]
+        return self._moved(block, buffer[: len(block)])
+
+    def _moved(self, block: Block, Z: Array) -> Array:
         if self.shift is None:
             Z[...] = block
         else:
@@ -51,21 +60,24 @@ class Preprocessing:
         return Z
 
     def times(self, block: Block, V: Array) -> Array:  # (m, d), (d, b) -> (m, b)
-        """Z V in the precision of V; centred before it is multiplied, but for sparse rows, where that cannot be."""
+        """Z V in float64; shifted before it is multiplied, but for sparse rows, where that cannot be."""
         if isinstance(block, np.ndarray):
-            return self(block, np.empty(block.shape, V.dtype)) @ V
-        W, mean = self.weighted(V), self.mean
-        product: Array = block @ W.astype(V.dtype)
-        return product if mean is None else product - (mean @ W).astype(V.dtype)
+            product: Array = self.nearly(block, V.dtype) @ V
+            return less(product, self.lacking(V))
+        W = self.weighted(V)
+        product = block @ W
+        if self.shift is not None:
+            product -= self.shift @ W
+        return less(product, self.remainder(W))
 
-    def sizes(self, block: Block) -> Array:  # (m, d) -> (m,)
-        """‖z‖² of every row."""
-        if isinstance(block, np.ndarray):
-            Z = self(block)
-            return np.asarray(np.einsum("ij,ij->i", Z, Z))
+    def sizes(self, block: Any) -> tuple[Array, Array]:  # (m, d) -> (m,), (m,)
+        """‖z‖² of every row of a sparse block, and of what it is the difference: digits are lost by their ratio."""
         plain, center = self.uncentred(block), self.center
         sizes: Array = plain.power(2).sum(axis=1)
-        return sizes if center is None else np.maximum(sizes - 2 * (plain @ center) + center @ center, 0.0)
+        if center is None:
+            return sizes, sizes
+        square = center @ center
+        return np.maximum(sizes - 2 * (plain @ center) + square, 0.0), sizes + square
 
     def uncentred(self, block: Any) -> Any:
         """x·weight of a sparse block, sparse, in float64."""
@@ -100,13 +112,29 @@ class Preprocessing:
         return Preprocessing(*cut)
 
     @classmethod
-    def split(cls, mean: Array | None, weight: Array | None, dtype: np.dtype[Any]) -> Preprocessing:
-        """Preprocessing whose subtraction is exact to one rounding even in a narrow dtype."""
+    def split(
+        cls, mean: Array | None, remainder: Array | None, weight: Array | None, dtype: np.dtype[Any]
+    ) -> Preprocessing:
+        """Preprocessing by a mean in two words, whose first subtraction is rounded once even in a narrow dtype."""
         if mean is None:
             return cls(None, None, weight)
-        high = mean.astype(dtype).astype(np.float64)
-        low = mean - high
+        with np.errstate(over="ignore"):
+            high = mean.astype(dtype).astype(np.float64)
+        low = np.where(np.isfinite(high), mean - high, 0.0) + (0.0 if remainder is None else remainder)
         return cls(high, low if low.any() else None, weight)
+
+
+def two_words(high: Array, low: Array) -> tuple[Array, Array]:
+    """high + low as a rounded sum and its remainder: later differences of means keep what one word would lose."""
+    total = high + low
+    part = total - high
+    return total, (high - (total - part)) + (low - part)  # whichever of them is the larger (Knuth's TwoSum)
+
+
+def mean_in_words(X: Block) -> tuple[Array, Array]:
+    """The mean of dense rows, and what its rounding left over."""
+    shift: Array = np.asarray(np.mean(X, axis=0, dtype=np.float64))
+    return two_words(shift, np.mean(Preprocessing(shift)(X), axis=0))
 
 
 def _ready(block: Block) -> bool:
@@ -114,12 +142,19 @@ def _ready(block: Block) -> bool:
     return not isinstance(block, np.ndarray) or (block.dtype == np.float64 and bool(block.flags.c_contiguous))
 
 
+def less(Z: Array, vector: Array | float) -> Array:
+    """Z with that subtracted from every row, in place."""
+    if isinstance(vector, np.ndarray):
+        _subtract(Z, vector, Z)
+    return Z
+
+
 def _subtract(block: Block, shift: Array, Z: Array) -> None:
     """Z = block − shift, several rows at a time: NumPy's loops are slow to start."""
     if block.dtype != Z.dtype:  # converting first is faster than converting on the way
         Z[...] = block
         block = Z
-    shift = shift.astype(Z.dtype)
+    shift = shift.astype(Z.dtype, copy=False)
     m, d = block.shape
     rows = -(-LOOP // d) if block.flags.c_contiguous and Z.flags.c_contiguous else 1
     whole = m // rows * rows

@@ -56,6 +56,7 @@ class SensingState:
     measurement : as drawn, so that it does not depend on how NumPy draws; None where it is the parameter of this name
     basis : its name, or a matrix; None likewise
     columns : their names, if they have any
+    textual : whether these names are text in the table they come from, and not numbers or something else
     output : what `set_output` was told about `transform`
     """
 
@@ -66,6 +67,7 @@ class SensingState:
     basis: str | MatrixState | None = None
     columns: tuple[str, ...] | None = None
     output: str | None = None
+    textual: bool = True
 
 
 def _check_sensing(state: SensingState) -> None:

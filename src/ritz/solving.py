@@ -54,15 +54,16 @@ def in_units_of_data(
     unit: float,
     bound: int,
     plan: Plan,
-    mean: Array | None,
+    mean: tuple[Array, ...] | None,
     scale: Array | None,
     n_rows: int | None,
     ddof: int,
 ) -> Decomposition:
-    """A fit from a spectrum of at most `bound` values in units of `unit`."""
+    """A fit from a spectrum of at most `bound` values in units of `unit`; the mean in one word or two."""
     left_out, seen = _left_out(found, total, bound)
     variances, rest = squared(found.values, unit), float(squared(left_out, unit))
-    subspace = Subspace(found.vectors, variances, mean, scale, rest, n_rows, ddof, orthonormal=True)
+    high, low = (None, None) if mean is None else (mean[0], mean[1] if len(mean) > 1 and mean[1].any() else None)
+    subspace = Subspace(found.vectors, variances, high, scale, rest, n_rows, ddof, low, orthonormal=True)
     return Decomposition(subspace, found, found.certificate.in_units(unit), plan, total, unit, seen)
 
 

@@ -49,6 +49,7 @@ class PCAState:
     dtype : of the results
     n_features : d
     columns : their names, if they have any
+    textual : whether these names are text in the table they come from, and not numbers or something else
     deviations : (k,) roots of the variances, finite even where those overflow
     ratios : (k,) shares of the total variance
     dual : (n, k) α of the Gram route
@@ -70,6 +71,7 @@ class PCAState:
     moments: Moments | Stream | None = None
     choice: Choice | None = None
     output: str | None = None
+    textual: bool = True
 
 
 def require(holds: object, what: str) -> None:
@@ -206,7 +208,7 @@ FORMS: dict[type[Any], Form] = {
         check=_check_pca,
     ),
     Subspace: Form(
-        {"axes": "d k", "variances": "k", "mean": "d", "scale": "d"},
+        {"axes": "d k", "variances": "k", "mean": "d", "scale": "d", "remainder": "d"},
         infinite="variances left_out",
         check=_check_subspace,
     ),

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import InitVar, dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg import Array, orthogonality_defect
-from ritz.preprocessing import Preprocessing
+from ritz.preprocessing import Preprocessing, less
 from ritz.rows import Rows, as_rows
-from ritz.rows.base import Block, stack
+from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
 
 CANCELS = 1e-4  # share of ‖z‖² below which ‖z‖² − ‖y‖² has lost too many digits
+# ‖z‖ in deviations of the weakest component, up to which products in float32 err by about 1e-5 of that deviation.
+NARROW = 128.0
+# ‖mean/scale‖ in the same deviations, beyond which sparse rows are centred as dense blocks: 1e5·eps of it is rounding.
+FAR = 1e5
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +31,7 @@ class Subspace:
     axes : (d, k), orthonormal columns
     variances : (k,), descending
     mean, scale : (d,) or None for 0 and 1: z = (x − mean)/scale
+    remainder : (d,) or None for 0: what the rounding of the mean left over, which is subtracted too
     left_out : variance outside the subspace
     n_rows, ddof : of the training data; n_rows is None when only a covariance was given
 
@@ -46,11 +52,12 @@ class Subspace:
     left_out: float = 0.0
     n_rows: int | None = None
     ddof: int = 1
+    remainder: Array | None = None
     orthonormal: InitVar[bool] = False  # whether that is known already
     _weight: Array | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self, orthonormal: bool) -> None:
-        for name in ("axes", "variances", "mean", "scale"):
+        for name in ("axes", "variances", "mean", "scale", "remainder"):
             part = getattr(self, name)
             if part is not None:  # the model's own copies, so that nobody can change them
                 # Memory with gaps, or that runs backwards, would round differently from the same numbers in a file.
@@ -66,32 +73,60 @@ class Subspace:
         defect = 0.0 if orthonormal else orthogonality_defect(self.axes)
         if not defect <= 1e-6 * max(1, k):
             raise DataError(f"axes are not orthonormal: ‖UᵀU − I‖ = {defect:.1e}")
-        for name in ("mean", "scale"):
+        for name in ("mean", "scale", "remainder"):
             part = getattr(self, name)
             if part is not None and (part.shape != (d,) or not np.isfinite(part).all()):
                 raise DataError(f"{name} must hold {d} finite numbers, one per column, got shape {part.shape}")
+        if self.remainder is not None and (self.mean is None or (self.mean + self.remainder != self.mean).any()):
+            raise DataError("remainder must be what the rounding of the mean left over, at most half of its last digit")
         if self.scale is not None:
             if not (self.scale > 0).all():
                 raise DataError(f"scale must be positive, got {float(self.scale.min()):g}")
             object.__setattr__(self, "_weight", 1.0 / self.scale)
 
-    def encode(self, X: object) -> Array:  # (n, d) -> (n, k)
-        """y = Uᵀ((x − mean)/scale), centred before it is projected."""
+    def encode(self, X: object, dtype: Any = None) -> Array:  # (n, d) -> (n, k)
+        """y = Uᵀ((x − mean)/scale), centred before it is projected; in the precision of the rows unless told."""
         rows = as_rows(X)
-        return stack(self.codes(rows), rows.shape[0])
+        return stack(self.codes(rows, dtype), rows.shape[0])
 
-    def codes(self, rows: Rows) -> Generator[Array, None, None]:
+    def codes(self, rows: Rows, dtype: Any = None) -> Generator[Array, None, None]:
         """The same block by block."""
-        axes = self.axes.astype(rows.result_dtype)
-        return self._each(rows, lambda block, prepare: prepare.times(block, axes))
+        wanted = rows.result_dtype if dtype is None else np.dtype(dtype)
+        prepare, far = self.preprocessing(np.dtype(np.float64)), rows.sparse and self._far
+        narrow, axes = self.preprocessing(wanted), self.axes.astype(wanted)
+        lacking = narrow.lacking(self.axes)
+        most = NARROW * np.sqrt(self.variances[-1])
+        with np.errstate(over="ignore"):
+            tried = wanted != np.float64 and most > np.sqrt(np.sum(self.variances) + self.left_out)
+
+        def code(block: Block) -> Array:
+            block = dense(block) if far else block
+            if tried and isinstance(block, np.ndarray):
+                Z = narrow.nearly(block, wanted)
+                if np.sqrt(np.einsum("ij,ij->i", Z, Z).max()) < most:
+                    return less(Z @ axes, lacking)
+            return prepare.times(block, self.axes).astype(wanted, copy=False)
+
+        return self._each(rows, code)
+
+    @property
+    def _far(self) -> bool:
+        """Whether centring by a difference of products would lose digits of the weakest component with variance."""
+        center, seen = self.preprocessing(np.dtype(np.float64)).center, self.variances[self.variances > 0]
+        if center is None or not center.any() or not len(seen):
+            return False
+        unit = np.abs(center).max()  # squares may overflow
+        return bool(unit * np.linalg.norm(center / unit) > FAR * np.sqrt(seen[-1]))
 
     def decode(self, Y: Array) -> Array:  # (n, k) -> (n, d)
-        """x̂ = scale ⊙ (U y) + mean."""
+        """x̂ = scale ⊙ (U y) + mean; the sum with a large mean is rounded once."""
         X = Y @ self.axes.T.astype(Y.dtype, copy=False)
         if self.scale is not None:
             X *= self.scale.astype(X.dtype, copy=False)
-        if self.mean is not None:
-            X += self.mean.astype(X.dtype, copy=False)
+        words = self.preprocessing(X.dtype)
+        for word in (words.delta, words.shift):
+            if word is not None:
+                less(X, -word)
         return X
 
     def project(self, X: object) -> Array:  # (n, d) -> (n, d)
@@ -105,16 +140,20 @@ class Subspace:
 
     def errors(self, rows: Rows) -> Generator[Array, None, None]:
         """The same block by block."""
+        prepare = self.preprocessing(np.dtype(np.float64))
 
-        def error(block: Block, prepare: Preprocessing) -> Array:
-            if isinstance(block, np.ndarray):
-                Z = prepare(block, np.empty(block.shape, rows.result_dtype))
-                block, prepare = Z.astype(np.float64, copy=False), Preprocessing()
-            Y, size = prepare.times(block, self.axes), prepare.sizes(block)
+        def error(block: Block) -> Array:
+            Z = prepare(block) if isinstance(block, np.ndarray) else None
+            if Z is None:
+                Y, (size, whole) = prepare.times(block, self.axes), prepare.sizes(block)
+            else:
+                Y, size = Z @ self.axes, np.einsum("ij,ij->i", Z, Z)
+                whole = size
             error = size - np.einsum("ij,ij->i", Y, Y)
-            close = np.flatnonzero(error < CANCELS * size)
+            close = np.flatnonzero(error < CANCELS * whole)
             if len(close):
-                residual = prepare(block[close]) - Y[close] @ self.axes.T
+                rest = prepare(block[close]) if Z is None else Z[close]
+                residual = rest - (rest @ self.axes) @ self.axes.T
                 error[close] = np.einsum("ij,ij->i", residual, residual)
             return np.where(np.isinf(size), np.inf, error)
 
@@ -127,14 +166,17 @@ class Subspace:
             raise DataError("a model made from a covariance does not know how many rows there were; pass n_rows")
         return (self.n_rows - self.ddof) * self.left_out
 
-    def _each(self, rows: Rows, f: Callable[[Block, Preprocessing], Array]) -> Generator[Array, None, None]:
+    def preprocessing(self, dtype: np.dtype[Any]) -> Preprocessing:
+        """z = (x − mean)/scale for rows that are computed with in that precision."""
+        return Preprocessing.split(self.mean, self.remainder, self._weight, dtype)
+
+    def _each(self, rows: Rows, f: Callable[[Block], Array]) -> Generator[Array, None, None]:
         if rows.shape[1] != len(self.axes):
             raise DataError(f"X has {rows.shape[1]} columns, but the model was learned from {len(self.axes)}")
-        prepare = Preprocessing.split(self.mean, self._weight, rows.result_dtype)
 
         def quietly(block: Block) -> Array:
             with np.errstate(over="ignore", invalid="ignore"):
-                return f(block, prepare)
+                return f(block)
 
         for out in rows.each(quietly):
             # Any NaN or infinity in a row reaches its result; only then is the data searched for the place.

@@ -11,7 +11,7 @@ import numpy as np
 from ritz.cli.failures import INACCURATE, OK, USAGE, Failure
 from ritz.cli.inputs import Input, Reading, chosen, located, without_gaps
 from ritz.cli.notes import Notes, notes_of
-from ritz.cli.outputs import PIPE, check_destination, measures, score_names, scores_of, send
+from ritz.cli.outputs import PIPE, check_destination, scores_of, send
 from ritz.cli.screen import Screen
 from ritz.errors import DataError
 from ritz.estimators.loading import load
@@ -22,8 +22,9 @@ from ritz.progress import Progress
 from ritz.rows import Rows
 from ritz.rows.chosen import Chosen, choose
 from ritz.rows.files import opened
-from ritz.rows.named import order_of
+from ritz.rows.named import known_columns, order_of
 from ritz.rows.sparse import Sparse
+from ritz.scores import in_order, measures, names_by_which, score_names
 from ritz.writing import Results
 
 
@@ -57,7 +58,7 @@ def for_model(pca: Any, path: Path, name: str, label: str | None, missing: str |
     """A file with the columns that a model knows, in its order, read as the one of the fit was, or as told."""
     notes = notes_of(pca)
     transpose = notes.transpose if transpose is None else transpose
-    raw, columns = opened(path, transpose), getattr(pca, "feature_names_in_", None)
+    raw, columns = opened(path, transpose), known_columns(pca)
     there = dict.fromkeys((*(raw.keys or raw.names or ()), *raw.left_out, *raw.others))
     reading = Reading(label or (notes.label if notes.label in there else None), identifier=notes.identifier)
     if columns is None or raw.names is None:
@@ -69,7 +70,6 @@ def for_model(pca: Any, path: Path, name: str, label: str | None, missing: str |
                 f"{found.name} has {found.rows.shape[1]} columns of numbers, but the model was learned from {d}"
             )
     else:
-        columns = list(map(str, columns))
         order_of(list(there), columns, path.name)
         found = chosen(raw, path, name, replace(reading, keep=tuple(columns)))
         found = replace(found, rows=choose(raw, columns, [], "error"))
@@ -95,7 +95,7 @@ def decode(screen: Screen, model: str, scores: str, out: str | None, to: str | N
     with Progress(screen.quiet) as progress, located(scores) as path, screen.hearing():
         check_destination(out, to, [path, Path(model)], force)
         raw = opened(path)
-        rows, others = _components(raw, score_names(pca), path.name)
+        rows, others = _components(raw, pca, path.name)
         others = [] if out is not None and out.endswith(".npy") else others
         beside = {str(key): numbers_in_words(values) for key, values in raw.written(others).items()}
         blocks = pca.rebuilt(rows.watched(Watch(progress)))
@@ -108,18 +108,19 @@ def decode(screen: Screen, model: str, scores: str, out: str | None, to: str | N
     return code
 
 
-def _components(raw: Rows, names: tuple[str, ...], name: str) -> tuple[Rows, list[Any]]:
-    """The columns PC1, PC2, …, and the others; where none is called so, all columns of numbers."""
-    wanted = list(names)
+def _components(raw: Rows, pca: Any, name: str) -> tuple[Rows, list[Any]]:
+    """The columns PC1, PC2, … or pca0, pca1, …, and the others; where none is called so, all columns of numbers."""
     there = dict.fromkeys(raw.keys or (*(raw.names or ()), *raw.left_out))
-    if any(column in there for column in wanted):
+    wanted = names_by_which(pca, list(map(str, there)))
+    if wanted is not None:
         order_of(list(there), wanted, name)
         missing = set(there) - set(wanted)
         return choose(raw, wanted, [], "error"), [key for key in there if key in missing]
+    wanted = list(score_names(pca))
     if raw.shape[1] != len(wanted):
         ends = f"{wanted[0]} to {wanted[-1]}"
         raise DataError(f"{name} has {raw.shape[1]} columns of numbers, but the model has {len(wanted)}: {ends}")
-    return raw, []
+    return in_order(raw, pca), []
 
 
 def _check_speech(screen: Screen, out: str | None) -> None:

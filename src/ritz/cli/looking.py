@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ritz.cli.inputs import APART, Input, Reading, bytes_of, chosen, default_count, located, say_what_it_is
-from ritz.cli.outputs import measures
 from ritz.cli.screen import Screen, typed
 from ritz.harmless import visible
 from ritz.memory import format_bytes
 from ritz.planner import Plan, plan
 from ritz.profile import Profile
 from ritz.rows.files import opened
+from ritz.scores import measures
 
 # Bytes per second that two ordinary cores read: text must be parsed, the others unpacked or only copied.
 PARSED, UNPACKED = 1.5e8, 5e8

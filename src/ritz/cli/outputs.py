@@ -17,6 +17,7 @@ from ritz.cli.failures import FAILED, USAGE, Failure
 from ritz.cli.inputs import PIPE
 from ritz.cli.screen import in_terminal
 from ritz.harmless import visible
+from ritz.scores import score_names
 from ritz.writing import FORMATS, Results, deliver, pour
 
 MODEL, REPORT = "model.safetensors", "report.html"
@@ -136,15 +137,3 @@ def _harmless(values: NDArray[Any]) -> NDArray[Any]:
 def scores_of(model: Any, rows: Any, beside: Mapping[str, NDArray[Any]]) -> Results:
     """Scores under their names."""
     return Results(model.codes(rows), rows.shape[0], score_names(model), rows.result_dtype, beside)
-
-
-def score_names(model: Any) -> tuple[str, ...]:
-    """PC1, PC2, … of components; y1, y2, … of measurements, as y = Φx has them."""
-    if measures(model):
-        return tuple(f"y{i + 1}" for i in range(model.n_measurements_))
-    return tuple(f"PC{i + 1}" for i in range(len(model.certificate_.values)))
-
-
-def measures(model: Any) -> bool:
-    """Whether it is a model of compressed sensing."""
-    return hasattr(model, "n_measurements_")

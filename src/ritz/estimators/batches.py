@@ -17,14 +17,14 @@ from ritz.estimators.columns import Columns
 from ritz.estimators.fitted import LEARNED, complaints
 from ritz.moments import Moments
 from ritz.rows import as_rows
-from ritz.rows.named import order_of
+from ritz.rows.named import known_columns, order_of
 from ritz.sketch import Stream
 from ritz.streaming import decompose_stream, taken_in, together
 
 if TYPE_CHECKING:
     from ritz.estimators.pca import PCA
 
-COLUMNS = ("n_features_in_", "feature_names_in_")  # what a model knows of its columns
+COLUMNS = ("n_features_in_", "feature_names_in_", "_column_keys")  # what a model knows of its columns
 
 
 class Batches(Columns):
@@ -142,8 +142,8 @@ def _mergeable(model: Any, first: Any, i: int) -> Moments | Stream:
         theirs, ours = getattr(model, parameter), getattr(first, parameter)
         if ours != theirs:
             raise DataError(f"model {i} has {parameter}={theirs!r}, model 0 has {parameter}={ours!r}")
-    names, expected = (part.__dict__.get("feature_names_in_") for part in (model, first))
+    names, expected = known_columns(model), known_columns(first)
     if (names is None) != (expected is None):
         raise DataError(f"only one of model 0 and model {i} knows the names of its columns")
-    order = None if names is None or expected is None else order_of(list(names), list(expected), f"model {i}")
+    order = None if names is None or expected is None else order_of(names, expected, f"model {i}")
     return model._moments if order is None else model._moments.reordered(order)

@@ -17,6 +17,7 @@ from ritz.linalg import Array
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
+from ritz.scores import in_order
 from ritz.subspace import Subspace
 from ritz.writing import Out, Results, deliver
 
@@ -58,13 +59,16 @@ class Coding(Columns, TransformerMixin):
         codes = self.subspace_.codes(rows)
         if not self.whiten:
             return codes
-        weight = self._whitening.astype(rows.result_dtype)
-        return (Y * weight for Y in codes)
+        dtype = rows.result_dtype  # float32 may have no number for the weights of tiny scores
+        return (np.multiply(Y, self._whitening, dtype=np.float64).astype(dtype, copy=False) for Y in codes)
 
     def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
-        """x̂ = scale ⊙ (U y) + mean from scores y; `out` as in `transform`."""
+        """x̂ = scale ⊙ (U y) + mean from scores y; `out` as in `transform`.
+
+        Scores in a table are told apart by the names of its columns, pca0, pca1, … or PC1, PC2, …, in any order.
+        """
         check_is_fitted(self)
-        rows = as_rows(X)
+        rows = in_order(as_rows(X), self)
         known = self.__dict__.get("feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         names = tuple(map(str, known))
         return _given(lambda: self.rebuilt(rows), rows, names, rows.result_dtype, out, X)

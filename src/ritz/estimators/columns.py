@@ -12,13 +12,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ritz.errors import DataError
 from ritz.rows import Rows, as_rows
 from ritz.rows.anndata import is_anndata
+from ritz.rows.named import counts_up, keys_of, known_columns
 
 
 class Columns:
-    """n_features_in_ and feature_names_in_, remembered by a fit and compared ever after."""
+    """n_features_in_ and feature_names_in_, remembered by a fit and compared ever after.
+
+    scikit-learn has no eyes for names that are no text, such as years; they are remembered as text beside it.
+    """
 
     n_features_in_: int
     feature_names_in_: Any
+    _column_keys: tuple[str, ...] | None = None
 
     def _known(self, X: Any) -> Rows:
         """New rows, once the model is known to be fitted and their columns to be the model's."""
@@ -32,11 +37,30 @@ class Columns:
         repeated = rows.names is not None and len(set(rows.names)) < len(rows.names)
         if (isinstance(X, str | PathLike | Rows) or is_anndata(X)) and not repeated:
             self._columns_by_name(rows, reset)
-            return
-        if repeated:
+        else:
             # scikit-learn refuses tables whose names repeat; here their positions tell the columns apart.
-            X = np.broadcast_to(0.0, rows.shape)
-        validate_data(cast(Any, self), X, reset=reset, skip_check_array=True)
+            X = np.broadcast_to(0.0, rows.shape) if repeated else X
+            validate_data(cast(Any, self), X, reset=reset, skip_check_array=True)
+        self._columns_by_key(None if repeated else rows.names, reset)
+
+    def _columns_by_key(self, names: tuple[Any, ...] | None, reset: bool) -> None:
+        """The same for names that are no text; numbers that only count the columns say nothing."""
+        if reset:
+            self._column_keys = keys_of(names)
+            return
+        if names is None or counts_up(names):
+            return
+        given, known = list(map(str, names)), known_columns(self) or list(map(str, range(len(names))))
+        if given != known and (self._column_keys is not None or set(given) == set(known)):
+            raise self._other_columns(names, known)
+
+    def _other_columns(self, names: tuple[Any, ...], known: list[str]) -> DataError:
+        j = next(j for j, name in enumerate(names) if str(name) != known[j])
+        found, expected = (repr(names[j]), repr(known[j])) if isinstance(names[j], str) else (names[j], known[j])
+        return DataError(
+            f"the columns are not those the model was learned from: column {j} is {found} instead of {expected}; bring "
+            "them into that order first"
+        )
 
     def _columns_by_name(self, rows: Rows, reset: bool) -> None:
         """The same for sources that scikit-learn does not know: files, and AnnData objects."""
@@ -50,17 +74,15 @@ class Columns:
             if all(isinstance(name, str) for name in rows.names):
                 self.feature_names_in_ = np.array(rows.names, dtype=object)
         elif known is not None and list(known) != list(rows.names):
-            j = next(j for j, name in enumerate(rows.names) if name != known[j])
-            raise DataError(
-                f"the columns are not those the model was learned from: column {j} is {rows.names[j]!r} instead of "
-                f"{known[j]!r}; bring them into that order first"
-            )
+            raise self._other_columns(rows.names, list(known))
 
     def _columns_alone(self, X: Any) -> None:
         """Compare the columns of data without rows."""
         table = X.var.iloc[:, :0].T if is_anndata(X) else X
         validate_data(cast(Any, self), table, reset=False, skip_check_array=True)
+        if hasattr(type(table), "columns"):
+            self._columns_by_key(tuple(table.columns), reset=False)
 
     def _column_name(self, j: int) -> str:
-        names = self.__dict__.get("feature_names_in_")
+        names = known_columns(self)
         return str(j) if names is None else repr(names[j])

@@ -25,6 +25,7 @@ from ritz.progress import Progress
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
+from ritz.scores import in_order
 from ritz.sensing import SOLVERS
 from ritz.sensing.base import Goal
 from ritz.sensing.bases import chosen_basis
@@ -199,7 +200,7 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
     def _measured(self, X: Any) -> tuple[Array, Any]:
         """Measurements, checked, and the type of what they are turned into."""
         check_is_fitted(self)
-        rows = as_rows(X)
+        rows = in_order(as_rows(X), self)
         if rows.shape[1] != self.n_measurements_:
             raise DataError(
                 f"got {rows.shape[1]} columns; the model measures {self.n_measurements_} numbers per signal"

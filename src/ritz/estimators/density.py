@@ -37,7 +37,7 @@ class Gaussian:
 
     def log_likelihood(self, X: object) -> Array:
         """log N(x) of every row."""
-        Y, outside = self.subspace.encode(X).astype(np.float64), self.subspace.error(X)
+        Y, outside = self.subspace.encode(X, np.float64), self.subspace.error(X)
         along, across = self._along(), self._across()
         d, k = self.subspace.axes.shape
         distance = np.square(Y) @ _inverse(along)

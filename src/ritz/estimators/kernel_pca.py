@@ -30,8 +30,9 @@ from ritz.linalg import Array
 from ritz.preimage import PreImage, learn
 from ritz.request import Request
 from ritz.rows import Rows, as_rows
-from ritz.rows.base import Block, stack
+from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
+from ritz.scores import in_order
 
 
 class KernelPCA(Saving, Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -199,26 +200,29 @@ class KernelPCA(Saving, Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
         regularised fixed point (Mika et al. 1999) refines it. The mean of the rows is restored.
         """
         check_is_fitted(self)
-        rows = as_rows(X)
+        rows = in_order(as_rows(X), self)
         return stack(self.rebuilt(rows), rows.shape[0])
 
     def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
         """Pre-images of scores, block by block."""
-        if "_preimage" not in self.__dict__:
-            raise NotFittedError("there are no pre-images to be had; fit with fit_inverse_transform=True")
-        k = len(self.eigenvalues_)
+        preimage, k = self._way_back(), len(self.eigenvalues_)
         if scores.shape[1] != k:
             raise DataError(f"scores have {scores.shape[1]} columns, the model has {k} components")
         check_finite(scores)
-        preimage: PreImage = self._preimage
         return preimage.decode(scores)
 
     def reconstruction_error(self, X: Any) -> Array:
         """Squared distance of every row to the pre-image of its scores."""
         rows = self._known(X)
-        matrix = gathered(rows, copy=False).astype(np.float64)
-        back = self.inverse_transform(stack(self.embedding_.encode(rows), rows.shape[0])).astype(np.float64)
-        return np.asarray(np.square(matrix - back).sum(axis=1))
+        preimage = self._way_back()
+        scores = stack(self.embedding_.encode(rows, np.float64), rows.shape[0])
+        return preimage.distances(dense(gathered(rows, copy=False)), scores)
+
+    def _way_back(self) -> PreImage:
+        if "_preimage" not in self.__dict__:
+            raise NotFittedError("there are no pre-images to be had; fit with fit_inverse_transform=True")
+        found: PreImage = self._preimage
+        return found
 
     @property
     def _n_features_out(self) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import clone
 
 from ritz.estimators.kernel_request import chosen_kernel, requested
-from ritz.estimators.saving import names_of, output_of
+from ritz.estimators.saving import columns_of, output_of
 from ritz.kernel_states import KernelState
 
 
@@ -18,7 +18,7 @@ def kernel_state(model: Any) -> KernelState:
     return KernelState(
         dtype=model.eigenvectors_.dtype.name,
         n_features=int(model.n_features_in_),
-        columns=names_of(model),
+        **columns_of(model),
         rows=model.X_fit_,
         gamma=model.gamma_,
         eigenvalues=model.eigenvalues_,

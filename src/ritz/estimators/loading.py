@@ -119,8 +119,9 @@ def _restore(model: Any, state: State) -> None:
     except ValueError as error:
         raise DataError(f"expected parameters that {type(model).__name__} takes, found that {error}") from None
     model.n_features_in_ = state.n_features
-    if state.columns is not None:
+    if state.columns is not None and state.textual:
         model.feature_names_in_ = np.array(state.columns, dtype=object)
+    model._column_keys = None if state.textual else state.columns
     if state.output is not None:
         model.set_output(transform=state.output)
     model.__dict__.update(_learned(model, state))

@@ -30,6 +30,7 @@ from ritz.memory import parse_bytes
 from ritz.request import Decomposition, Request
 from ritz.rows import Rows, as_rows, check_exact
 from ritz.rows.base import dense
+from ritz.rows.named import keys_of
 from ritz.states import FORMS, PCAState
 
 
@@ -179,6 +180,8 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
         array([2., 1.])
         """
         pca = cls(**parameters)
+        if (np.ndim(C) if isinstance(C, list | tuple) else getattr(C, "ndim", 2)) > 2:
+            raise DataError(f"a covariance matrix is square, with a row for every column; got shape {np.shape(C)}")
         request, rows = pca._request(), as_rows(C)
         _check_labels(C, rows)
         if n_rows is not None and (not isinstance(n_rows, Integral) or n_rows <= max(1, request.ddof)):
@@ -190,11 +193,12 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
             operator, unit = symmetric(matrix / scale / scale[:, None])
         if mean is not None:
             check_exact([mean])
-            mean = np.array(mean, dtype=np.float64)
-        fitted = decompose_matrix(operator, unit, scale, request, mean, n_rows)
+        words = None if mean is None else (np.array(mean, dtype=np.float64),)
+        fitted = decompose_matrix(operator, unit, scale, request, words, n_rows)
         pca.n_features_in_ = operator.dim
         if rows.names is not None and all(isinstance(name, str) for name in rows.names):
             pca.feature_names_in_ = np.array(rows.names, dtype=object)
+        pca._column_keys = keys_of(rows.names)
         for message in complaints(fitted, pca.n_components):
             warnings.warn(message, AccuracyWarning, stacklevel=2)
         pca._adopt(fitted, np.dtype(np.float64))

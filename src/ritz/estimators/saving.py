@@ -16,6 +16,7 @@ from ritz import __version__
 from ritz.errors import DataError, NotYetError
 from ritz.files.container import Stored, parsed, write
 from ritz.files.encoding import Encoder
+from ritz.rows.named import known_columns
 from ritz.states import PCAState, Twister
 
 
@@ -110,7 +111,7 @@ def pca_state(model: Any) -> PCAState:
         model._settle()
     known = model.__dict__
     common = {"dtype": model._dtype.name, "n_features": int(model.n_features_in_), "moments": model._moments}
-    common |= {"columns": names_of(model), "output": output_of(model)}
+    common |= {"output": output_of(model), **columns_of(model)}
     if "subspace_" not in known:
         return PCAState(**common)
     return PCAState(
@@ -127,9 +128,10 @@ def pca_state(model: Any) -> PCAState:
     )
 
 
-def names_of(model: Any) -> tuple[str, ...] | None:
-    names = model.__dict__.get("feature_names_in_")
-    return None if names is None else tuple(map(str, names))
+def columns_of(model: Any) -> dict[str, Any]:
+    """What a state says of the names of columns."""
+    names = known_columns(model)
+    return {"columns": None if names is None else tuple(names), "textual": model._column_keys is None}
 
 
 def output_of(model: Any) -> str | None:

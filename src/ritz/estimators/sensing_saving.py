@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from ritz.errors import DataError
-from ritz.estimators.saving import names_of, output_of
+from ritz.estimators.saving import columns_of, output_of
 from ritz.estimators.seeds import seed
 from ritz.estimators.sensing_request import asked_of, check_fit
 from ritz.rows.base import Block
@@ -45,7 +45,7 @@ def sensing_state(model: Any) -> SensingState:
         certificate=model.certificate_,
         measurement=_measurement_state(model),
         basis=_basis_state(model),
-        columns=names_of(model),
+        **columns_of(model),
         output=output_of(model),
     )
 

@@ -26,7 +26,7 @@ from ritz.errors import DataError
 from ritz.memory import check_fits
 from ritz.whole import writing
 
-FORMAT, VERSION = "ritz model", 1
+FORMAT, VERSION = "ritz model", 2
 UNSIGNED = "0" * 64
 LARGEST_HEADER = 100_000_000  # bytes, as readers of safetensors have it
 DEEPEST = 64  # levels of a JSON tree

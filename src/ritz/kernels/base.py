@@ -10,6 +10,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg import UNIT, Array
+from ritz.preprocessing import Preprocessing
 from ritz.rows.base import Block
 
 LARGEST = 2.0**1000  # values beyond it are refused: sums of them would not be finite
@@ -105,9 +106,7 @@ def moved(X: Block, origin: Array | None, weight: float) -> Block:
     """(x − origin)·weight in float64; sparse rows are not moved."""
     if not isinstance(X, np.ndarray):
         return X.astype(np.float64) * weight
-    Z = X.astype(np.float64)
-    if origin is not None:
-        Z -= origin
+    Z = Preprocessing(origin)(X)
     Z *= weight
     return Z
 

@@ -16,12 +16,15 @@ from ritz.rows.base import Block, Rows
 from ritz.rows.exact import check_numbers
 
 NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+ROW_OF_EACH = "Reshape your data: X.reshape(len(X), -1) makes a row of every X[i]"
 
 
 class Array(Rows):
     """A two-dimensional array of numbers."""
 
     def __init__(self, X: NDArray[Any], names: tuple[Any, ...] | None = None) -> None:
+        if X.ndim == 1 and X.dtype == object and any(isinstance(part, np.ndarray | list | tuple) for part in X):
+            raise DataError(f"X holds {len(X)} arrays or lists; make one of them: np.stack(X).reshape(len(X), -1)")
         check_shape(X.shape)
         if isinstance(X, np.ma.MaskedArray):
             _check_mask(X)
@@ -120,6 +123,7 @@ def check_shape(shape: tuple[int, ...]) -> None:
     """Two dimensions, neither of them empty."""
     if len(shape) != 2:
         advice = "Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row"
+        advice = ROW_OF_EACH if len(shape) > 2 else advice
         raise DataError(f"Expected 2D array of rows and columns, got {len(shape)}D array of shape {shape}. {advice}")
     for count, what in zip(shape, ("sample", "feature"), strict=True):
         if count == 0:

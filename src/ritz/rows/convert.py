@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ritz.errors import DataError
 from ritz.rows.array import Array
 from ritz.rows.exact import check_numbers
 
@@ -15,7 +16,12 @@ class Convertible(Array):
     """An object that NumPy turns into an array, once, when it is opened."""
 
     def __init__(self, source: Any) -> None:
-        X = np.asarray(source)
+        try:
+            X = np.asarray(source)
+        except ValueError as error:
+            if not isinstance(source, list | tuple):
+                raise
+            raise DataError(f"rows must have equal lengths, and pictures equal sizes: {error}") from error
         if X.dtype == object and not X.ndim:
             raise TypeError(f"cannot walk the rows of a {type(source).__name__}; pass a 2-D array or a table")
         if X.dtype.kind == "f" and X.ndim == 2 and not hasattr(source, "__array__"):

@@ -13,7 +13,7 @@ from ritz.memory import check_fits
 from ritz.rows.annotations import Annotation, as_text, column_of, columns_of, damage, index_of
 from ritz.rows.base import Rows
 from ritz.rows.sparse import Sparse, stored_values
-from ritz.rows.stored import Stored, is_matrix, only
+from ritz.rows.stored import Stored, has_rows, only
 
 CELL, NAMELESS = "cell", ("_index", "index")  # what the names of the rows are called where nobody named them
 
@@ -40,7 +40,7 @@ def _matrix(file: Any, path: Path) -> Any:
     if path.suffix.lower() == ".h5ad" or {"X", "obs", "var"} <= set(file):
         return _open_h5ad(file, path)
     found: dict[str, Any] = {}
-    file.visititems(lambda name, item: found.setdefault(name, item) and None if is_matrix(item) else None)
+    file.visititems(lambda name, item: found.setdefault(name, item) and None if has_rows(item) else None)
     return Stored(_written(only(found, path), path), str(path))
 
 

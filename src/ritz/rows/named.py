@@ -29,9 +29,39 @@ def order_of(names: list[Any], expected: list[Any], where: str) -> NDArray[np.in
     places = {name: j for j, name in enumerate(names)}
     lacking = [name for name in expected if name not in places]
     if lacking:
-        shown = ", ".join(map(repr, lacking[:20])) + (", …" if len(lacking) > 20 else "")
-        raise DataError(f"{where} lacks {len(lacking)} of {len(expected)} columns: {shown}")
+        raise DataError(f"{where} lacks {len(lacking)} of {len(expected)} columns: {shown(lacking)}")
     return np.array([places[name] for name in expected], np.intp)
+
+
+def shown(names: list[Any], most: int = 20) -> str:
+    """Names in a message, the first of them if they are many."""
+    return ", ".join(map(repr, names[:most])) + (", …" if len(names) > most else "")
+
+
+def known_columns(model: Any) -> list[str] | None:
+    """What an estimator calls its columns: their names, or the texts of names that are no text; None for none."""
+    names = getattr(model, "feature_names_in_", None)
+    names = getattr(model, "_column_keys", None) if names is None else names
+    return None if names is None else list(map(str, names))
+
+
+def keys_of(names: tuple[Any, ...] | None) -> tuple[str, ...] | None:
+    """Names that are no text, such as years, as text; None where they are, or repeat, or count from 0 to d − 1.
+
+    Examples
+    --------
+    >>> keys_of((2001, 2002)), keys_of((0, 1)), keys_of(("a", "b"))
+    (('2001', '2002'), None, None)
+    """
+    if names is None or all(isinstance(name, str) for name in names) or counts_up(names):
+        return None
+    keys = tuple(map(str, names))
+    return keys if len(set(keys)) == len(keys) else None
+
+
+def counts_up(names: tuple[Any, ...]) -> bool:
+    """Whether these are the numbers 0, 1, …, by which a table calls columns that have no names."""
+    return list(names) == list(range(len(names)))
 
 
 class Columns:

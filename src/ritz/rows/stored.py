@@ -10,7 +10,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.memory import allowed, format_bytes
-from ritz.rows.array import check_shape, real_numbers
+from ritz.rows.array import ROW_OF_EACH, check_shape, real_numbers
 from ritz.rows.base import Block
 from ritz.rows.streamed import Streamed
 
@@ -78,15 +78,20 @@ def open_zarr(path: Path) -> Stored:
         members = dict(root.members(max_depth=None)) if hasattr(root, "members") else {"": root}
     except Exception as error:  # every store has errors of its own
         raise DataError(f"{path} is no Zarr array or group: {error}") from error
-    return Stored(only({name: item for name, item in members.items() if is_matrix(item)}, path), str(path))
+    return Stored(only({name: item for name, item in members.items() if has_rows(item)}, path), str(path))
 
 
-def is_matrix(item: Any) -> bool:
-    return len(getattr(item, "shape", ()) or ()) == 2 and np.dtype(item.dtype).kind in "biuf"
+def has_rows(item: Any) -> bool:
+    """Whether these are numbers in two dimensions or more."""
+    return len(getattr(item, "shape", ()) or ()) >= 2 and np.dtype(item.dtype).kind in "biuf"
 
 
-def only(matrices: dict[str, Any], path: Path) -> Any:
+def only(arrays: dict[str, Any], path: Path) -> Any:
     """The one matrix there is; which of several is meant, nobody can guess."""
+    matrices = {name: item for name, item in arrays.items() if len(item.shape) == 2}
+    if arrays and not matrices:
+        name, item = next(iter(arrays.items()))
+        raise DataError(f"{path} holds no matrix, but an array {name!r} of shape {item.shape}. {ROW_OF_EACH}")
     if len(matrices) != 1:
         shown = ", ".join(f"{name!r} {item.shape}" for name, item in list(matrices.items())[:8]) or "none"
         raise DataError(f"{path} holds {len(matrices)} matrices of numbers ({shown}); keep one of them in the file")
