@@ -142,11 +142,11 @@ def test_components_are_described_by_their_largest_weights():
 
 def test_ties_rank_and_misses_are_told():
     tied = page_of(VARIANTS["tied"]()[0]).text
-    assert "Components 1–3 cannot be told apart" in tied
-    assert "Component 3 and the next one, which was left out, cannot be told apart" in tied
+    assert "PC1–PC3 cannot be told apart: their variances" in tied
+    assert "PC1–PC3 and the next one cannot be told apart at this accuracy" in tied
     deficient = page_of(VARIANTS["rank deficient"]()[0]).text
     assert "Only 2 of 5 components have a variance" in deficient
-    assert "The axes of numbers 3–5 are arbitrary" in deficient
+    assert "The axes of PC3–PC5 are arbitrary" in deficient
     short = page_of(VARIANTS["not as accurate"]()[0]).text
     assert "Not as accurate as asked, but a larger component may have been missed" in short
     assert "no direction lacks more than" in page_of(VARIANTS["sketch"]()[0]).text
@@ -368,7 +368,7 @@ def test_pictures_show_the_mean_and_the_axes():
     page = page_of(model, image=(8, 8), scores=model.transform(digits))
     assert faults(page) == []
     images = page.attributes("img")
-    assert [image["alt"].split(",")[0] for image in images] == ["mean", "Component 1", "Component 2", "Component 3"]
+    assert [image["alt"].split(",")[0] for image in images] == ["mean", "PC1", "PC2", "PC3"]
     grey, palette = pixels(images[0]["src"])
     assert (palette[:, 0] == np.arange(256)).all()
     assert np.allclose(grey / 255 * model.mean_.max(), model.mean_.reshape(8, 8), atol=model.mean_.max() / 500)

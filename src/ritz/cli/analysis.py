@@ -183,8 +183,7 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) 
 
 def one_line(certificate: Certificate) -> str:
     """The certificate in one line."""
-    missed = certificate.remarks[0].removeprefix("completeness: ").split(";")[0]
-    return f"certificate: {certificate.verdict}; {missed}"
+    return f"certificate: {certificate.verdict}; {certificate.missed}"
 
 
 def components(pca: PCA) -> list[dict[str, float]]:

@@ -17,6 +17,7 @@ from ritz.cli.failures import FAILED, USAGE, Failure
 from ritz.cli.inputs import PIPE
 from ritz.cli.screen import in_terminal
 from ritz.harmless import visible
+from ritz.wording import component
 from ritz.writing import FORMATS, Results, deliver, pour
 
 MODEL, REPORT = "model.safetensors", "report.html"
@@ -142,7 +143,7 @@ def score_names(model: Any) -> tuple[str, ...]:
     """PC1, PC2, … of components; y1, y2, … of measurements, as y = Φx has them."""
     if measures(model):
         return tuple(f"y{i + 1}" for i in range(model.n_measurements_))
-    return tuple(f"PC{i + 1}" for i in range(len(model.certificate_.values)))
+    return tuple(component(i) for i in range(len(model.certificate_.values)))
 
 
 def measures(model: Any) -> bool:

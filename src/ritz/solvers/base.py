@@ -11,6 +11,7 @@ import numpy as np
 from ritz.errors import DataError
 from ritz.linalg import Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
+from ritz.wording import component
 
 
 class Step(NamedTuple):
@@ -107,7 +108,7 @@ def slow(history: list[Step], max_iter: int) -> str:
     back = [step for step in history if step.component == last.component][-11:]
     ratio = (last.residual / back[0].residual) ** (1 / max(1, len(back) - 1)) if back[0].residual else 1.0
     return (
-        f"component {last.component + 1} stopped at max_iter={max_iter} with residual {last.residual:.1e}: the next "
+        f"{component(last.component)} stopped at max_iter={max_iter} with residual {last.residual:.1e}: the next "
         f"eigenvalue is about {min(ratio, 1.0):.4f} times this one (a relative eigengap of {max(1 - ratio, 0):.1e}), "
         "and each iteration gains only that factor"
     )

@@ -15,6 +15,7 @@ from ritz.views.axes import GAP, LEFT, WIDTH, Axis, left_of, level, upright
 from ritz.views.findings import Findings
 from ritz.views.lettering import fitted, length
 from ritz.views.text import number, percent
+from ritz.wording import component
 
 HEIGHT = 306
 TOP, BOTTOM = 30, 50  # margins
@@ -80,7 +81,7 @@ def scree(found: Findings) -> Chart:
         marks.append(Mark("bar faint", bars(x, y, np.arange(kept + 1, len(values) + 1), values[kept:])))
     if len(null):
         marks.append(Mark("null", line(x.at(np.arange(1, len(null) + 1)), y.at(null)), "what noise alone reaches"))
-    listed = "; ".join(f"{i + 1}: {number(value, 4)}" for i, value in enumerate(values[:10]))
+    listed = "; ".join(f"{component(i)}: {number(value, 4)}" for i, value in enumerate(values[:10]))
     return Chart("scree", f"{word.capitalize()} of each component", listed, WIDTH, HEIGHT, tuple(marks), x, y)
 
 
@@ -114,7 +115,7 @@ def together(found: Findings) -> Chart:
     return Chart("together", "Variance kept together", listed, WIDTH, HEIGHT, marks, x, y)
 
 
-def weights(found: Findings, entries: Array, component: int) -> Chart:
+def weights(found: Findings, entries: Array, i: int) -> Chart:
     """The columns with the largest weights in one axis, given its entries."""
     order = np.argsort(-np.abs(entries), kind="stable")[:MOST_WEIGHTS]
     chosen, names = entries[order], [found.name(int(j)) for j in order]
@@ -123,14 +124,14 @@ def weights(found: Findings, entries: Array, component: int) -> Chart:
     x = level(min(0.0, float(chosen.min())), max(0.0, float(chosen.max())), round(start, 1), "weight")
     zero = float(x.at(0.0))
     marks, labels = [], []
-    for i, (name, value) in enumerate(zip(names, chosen, strict=True)):
-        top, end = EDGE + ROW * i, float(x.at(value))
+    for j, (name, value) in enumerate(zip(names, chosen, strict=True)):
+        top, end = EDGE + ROW * j, float(x.at(value))
         kind, text = ("bar" if value >= 0 else "bar below"), f"{name}: {number(float(value), 3)}"
         marks.append(Mark(kind, box(min(zero, end), top + ROW * (1 - FULL) / 2, abs(end - zero), ROW * FULL), text))
         labels.append(Label(round(x.start - 8, 1), top + ROW / 2, fitted(name, LONGEST, NAME), "name", name))
     listed = "; ".join(mark.title for mark in marks[:5])
-    title = f"Weights of the columns in component {component + 1}"
-    return Chart(f"weights{component}", title, listed, WIDTH, height, tuple(marks), x, None, tuple(labels), EDGE)
+    title = f"Weights of the columns in {component(i)}"
+    return Chart(f"weights{i}", title, listed, WIDTH, height, tuple(marks), x, None, tuple(labels), EDGE)
 
 
 def _numbered(count: int, start: float, label: str) -> Axis:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ritz.wording import at_most, at_most_degrees, component
+
 HEAD = ("", "variance", "share", "together", "± numerical", "± sampling", "axis off by", "mostly")
 MOSTLY = 3  # columns that stand for an axis
 LEAST = 0.5  # of the largest entry of an axis, below which another one says little
@@ -15,21 +17,18 @@ LETTERS = 18  # of the name of a column
 def component_rows(pca: Any, most: int) -> list[tuple[str, ...]]:
     """The first components of a fitted PCA, a row of text each."""
     certificate, shares = pca.certificate_, pca.explained_variance_ratio_
-    together, sampling = np.cumsum(shares), certificate.sampling_errors
+    together, sampling, errors = np.cumsum(shares), certificate.sampling_errors, certificate.errors
     rows: list[tuple[str, ...]] = []
     for i, variance in enumerate(pca.explained_variance_[:most]):
-        with np.errstate(invalid="ignore"):
-            numerical = np.nan_to_num(np.max(np.abs(certificate.value_bounds[i] - certificate.values[i])), nan=np.inf)
-        sine = certificate.angle_bounds[i]
         rows.append(
             (
-                f"PC{i + 1}",
+                component(i),
                 f"{variance:.5g}",
                 f"{shares[i]:.1%}",
                 f"{together[i]:.1%}",
-                f"{numerical:.0e}",
+                at_most(errors[i], 1),
                 "" if sampling is None else f"{sampling[i]:.2g}",
-                "undetermined" if sine >= 1 else f"{np.degrees(np.arcsin(sine)):.0e}°",
+                at_most_degrees(certificate.angle_bounds[i], 1),
                 made_of(pca, i),
             )
         )

@@ -65,13 +65,6 @@ class Findings:
         return len(self.values)
 
     @property
-    def errors(self) -> Array:
-        """How far each value may be from the true one, by the certificate; infinite where nothing is known."""
-        with np.errstate(invalid="ignore"):
-            distance = np.abs(self.certificate.value_bounds - self.values[:, None]).max(axis=1)
-        return np.nan_to_num(distance, nan=np.inf, posinf=np.inf)
-
-    @property
     def groups(self) -> tuple[tuple[int, int], ...]:
         """Ranges of components that cannot be told apart, and have variance at all."""
         rank = self.certificate.rank

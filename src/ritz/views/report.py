@@ -26,8 +26,9 @@ from ritz.views.findings import Findings, findings
 from ritz.views.labels import classified
 from ritz.views.sampling import First, exhausted
 from ritz.views.scatter import Scores, scores_chart
-from ritz.views.text import angle, between, bound, figure, number, percent, shown, span
+from ritz.views.text import angle, between, bound, figure, number, percent, shown
 from ritz.whole import replacing
+from ritz.wording import component, components
 from ritz.writing import check_target
 
 MOST_ROWS = 50  # of the table of components
@@ -152,11 +153,11 @@ def _overview(found: Findings, pixels: bool) -> dict[str, Any]:
 def _table(found: Findings) -> list[dict[str, str]]:
     """A line for every component: what it holds and how sure that is."""
     certificate, sampling = found.certificate, found.certificate.sampling_errors
-    together, errors = np.minimum(np.cumsum(found.shares), 1.0), found.errors
-    groups = {i: span(start, end) for start, end in found.groups for i in range(start, end)}
+    together, errors = np.minimum(np.cumsum(found.shares), 1.0), found.certificate.errors
+    groups = {i: components(start, end) for start, end in found.groups for i in range(start, end)}
     return [
         {
-            "number": str(i + 1),
+            "name": component(i),
             "exact": repr(float(found.values[i])),
             "value": figure(float(found.values[i]), float(errors[i])),
             "share": percent(float(found.shares[i])),

@@ -13,6 +13,7 @@ from ritz.views.charts import BOTTOM, HEIGHT, TOP, Chart, Mark, box, dots
 from ritz.views.labels import Classes
 from ritz.views.placing import written
 from ritz.views.text import count, counted, number, ordinal, percent
+from ritz.wording import component
 
 MOST_POINTS = 20_000
 MARGIN = 0.04  # of the range, around the points
@@ -44,7 +45,7 @@ def scores_chart(scores: Array, classes: Classes, shares: Array, step: int = 1, 
     finite = np.isfinite(scores[:, :2]).all(axis=1)
     points, codes = scores[finite][:, :2].astype(np.float64), classes.codes[finite]
     rows = len(scores) if rows is None else rows
-    names = [f"component {i + 1} ({percent(float(share))})" for i, share in enumerate(shares[: points.shape[1]])]
+    names = [f"{component(i)} ({percent(float(share))})" for i, share in enumerate(shares[: points.shape[1]])]
     flat = points.shape[1] == 1 or not len(points)
     chart, said = (_histogram if flat else _plane)(points, codes, classes, names)
     which = f"{ordinal(step)} row" if step > 1 else "row"
@@ -101,7 +102,7 @@ def _frame(points: Array, names: list[str]) -> tuple[Axis, Axis, float, bool]:
 
 def _ranges(points: Array) -> str:
     return ", ".join(
-        f"component {i + 1} from {number(float(column.min()), 3)} to {number(float(column.max()), 3)}"
+        f"{component(i)} from {number(float(column.min()), 3)} to {number(float(column.max()), 3)}"
         for i, column in enumerate(points.T)
     )
 
