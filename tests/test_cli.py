@@ -309,6 +309,51 @@ def test_compare_prints_angles(model):
     assert "the same subspace" in said
 
 
+def turned(path, k, angle=0.0, d=5):
+    """A model of the first k axes, the last of them turned towards one that is beyond all of them."""
+    Q = np.eye(d)
+    c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
+    Q[:, [k - 1, d - 1]] = Q[:, [k - 1, d - 1]] @ np.array([[c, -s], [s, c]])
+    PCA.from_covariance(Q @ np.diag(np.arange(d, 0, -1.0) ** 2) @ Q.T, n_components=k).save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("sizes", "angle", "said"),
+    [
+        ((3, 3), 0.0, "the same subspace, to rounding"),
+        ((4, 1), 0.0, "the 1-dimensional subspace is contained in the 4-dimensional one, to rounding"),
+        ((2, 3), 0.0, "the 2-dimensional subspace is contained in the 3-dimensional one, to rounding"),
+        ((5, 2), 30.0, "the 2-dimensional subspace is contained in the 5-dimensional one, to rounding"),
+        ((3, 3), 1.23e-3, "nearly the same subspace: no direction is off by more than 0.0013°"),
+        ((3, 3), 1.23, "nearly the same subspace: no direction is off by more than 1.3°"),
+        (
+            (4, 2),
+            1.23,
+            "the 2-dimensional subspace is nearly contained in the 4-dimensional one: no direction of it is",
+        ),
+        ((3, 3), 30.0, "different subspaces: a direction of one lies 30° outside the other"),
+        (
+            (1, 4),
+            30.0,
+            "the 1-dimensional subspace is not contained in the 4-dimensional one: a direction of it lies 30°",
+        ),
+        ((1, 1), 90.0, "different subspaces: a direction of one lies 90° outside the other"),
+    ],
+)
+def test_compare_tells_the_same_from_contained(tmp_path, sizes, angle, said):
+    small = min(sizes)
+    paths = {0: turned(tmp_path / "a", sizes[0]), 1: turned(tmp_path / "b", sizes[1])}
+    turned(paths[sizes.index(small)], small, angle)
+    for pair in (paths.values(), reversed(paths.values())):
+        pair = list(pair)
+        assert f"\n{said}" in run("compare", *pair).output
+        found = answer("compare", *pair)
+        assert len(found["angles"]) == small
+        assert found["contained"] == ("to rounding" in said)
+        assert found["same"] == (said == "the same subspace, to rounding")
+
+
 def test_export_to_onnx(tmp_path, model):
     onnxruntime = pytest.importorskip("onnxruntime")
     run("export", model, tmp_path / "wine.onnx")

@@ -136,9 +136,7 @@ class Choice:
             lines[FIRST:resumed] = [f"{'…':>9}"]
         kept = f"{self.k} component{'s' if self.k > 1 else ''} kept, {self.above} above noise: {self.rule}"
         what = f"null: the {self.quantile:g} quantile of the largest variance in {self.flips} copies of the rows with"
-        return "\n".join(
-            [kept, f"{what} random signs (seed {self.seed})", "           variance         null", *lines]
-        )
+        return "\n".join([kept, f"{what} random signs (seed {self.seed})", "           variance         null", *lines])
 
     def _line(self, i: int) -> str:
         compared = "above" if i < self.above else "not above"

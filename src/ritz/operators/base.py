@@ -74,7 +74,8 @@ class Operator(ABC):
             AQ = self.apply(Q)
         turned = rotation(Q.T @ AQ)
         if turned.lowest < -(10 * self.rounding + min(self.negativity, self.tolerance * float(turned.values[0]))):
-            raise DataError(f"the matrix has an eigenvalue of at most {plain(at_most(turned.lowest))}; it must have none below 0")
+            lowest = plain(at_most(turned.lowest))
+            raise DataError(f"the matrix has an eigenvalue of at most {lowest}; it must have none below 0")
         return ritz_pairs(Q, AQ, turned)
 
     def dense(self) -> Array | None:  # (dim, dim)
