@@ -823,3 +823,21 @@ def test_merged_models_fill_gaps_as_all_rows_would(tmp_path):
 
 def test_what_was_typed_cannot_command_the_terminal(wines):
     assert "\x1b" not in run("fit", wines, "\x1b[5mextra", code=2).stderr
+
+
+@pytest.mark.parametrize("share", ["0.3", "0.6", "0.95", "0.999"])
+def test_the_table_shows_where_the_share_is_reached(tmp_path, wines, share):
+    said = run("fit", wines, "--scale", "-k", share, "-o", tmp_path / "out").stdout
+    k = load(tmp_path / "out" / "model.safetensors").n_components_
+    row = next(line.split() for line in said.splitlines() if line.split()[:1] == [f"PC{k}"])
+    assert float(row[3].rstrip("%")) >= 100 * float(share) - 0.05
+    assert f"of the variance (asked: {100 * float(share):g}%)" in said
+    if k == 1:
+        assert "1 of 13 numbers per row keeps" in said
+
+
+def test_a_long_table_ends_with_the_last_component(tmp_path):
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).standard_normal((40, 20)))
+    said = run("fit", tmp_path / "a.npy", "-k", 20, "-o", tmp_path / "out").stdout
+    names = [line.split()[0] for line in said.splitlines() if line.strip().startswith(("PC", "…"))]
+    assert names == [*(f"PC{i + 1}" for i in range(10)), "…", "PC20"]

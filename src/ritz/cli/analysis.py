@@ -26,13 +26,14 @@ from ritz.progress import Progress
 from ritz.rows import Rows
 from ritz.rows.chosen import Chosen
 from ritz.views.components import HEAD, component_rows
+from ritz.views.findings import share_asked
 from ritz.views.report import render
 from ritz.views.sampling import First
-from ritz.views.text import counted
+from ritz.views.text import asked_share, counted, percent
 from ritz.whole import replacing, staged
 from ritz.writing import deliver
 
-SHOWN = 10  # components on the screen
+SHOWN = 10  # components on the screen, and the last
 
 
 @dataclass(frozen=True)
@@ -141,8 +142,10 @@ def describe(pca: PCA, found: Input, asked: Asked, screen: Screen, seconds: floa
     show_components(pca, screen, named=asked.image is None)
     if hasattr(pca, "rank_choice_"):
         screen.say(f"\n{pca.rank_choice_}")
-    kept = f"{pca.explained_variance_ratio_.sum():.1%} of the variance"
-    screen.say(f"\n{pca.n_components_} of {counted(d, 'number')} per row keep {kept}", "bold")
+    kept = f"{percent(float(pca.explained_variance_ratio_.sum()))} of the variance"
+    kept += "" if (share := share_asked(pca)) is None else f" (asked: {asked_share(share)})"
+    verb = "keeps" if pca.n_components_ == 1 else "keep"
+    screen.say(f"\n{pca.n_components_} of {counted(d, 'number')} per row {verb} {kept}", "bold")
 
 
 def show_components(pca: PCA, screen: Screen, named: bool = True) -> None:
@@ -150,8 +153,6 @@ def show_components(pca: PCA, screen: Screen, named: bool = True) -> None:
     named = named and hasattr(pca, "feature_names_in_")
     rows = component_rows(pca, SHOWN)
     screen.table(HEAD if named else HEAD[:-1], rows if named else [row[:-1] for row in rows], left=(len(HEAD) - 1,))
-    if pca.n_components_ > SHOWN:
-        screen.say(f"… and {pca.n_components_ - SHOWN} more")
 
 
 def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) -> None:

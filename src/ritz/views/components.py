@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ritz.views.text import percent
 from ritz.wording import at_most, at_most_degrees, component
 
 HEAD = ("", "variance", "share", "together", "± numerical", "± sampling", "axis off by", "mostly")
@@ -15,17 +16,20 @@ LETTERS = 18  # of the name of a column
 
 
 def component_rows(pca: Any, most: int) -> list[tuple[str, ...]]:
-    """The first components of a fitted PCA, a row of text each."""
+    """The first components of a fitted PCA and the last, which tells what all of them keep, a row of text each."""
     certificate, shares = pca.certificate_, pca.explained_variance_ratio_
-    together, sampling, errors = np.cumsum(shares), certificate.sampling_errors, certificate.errors
+    together, sampling, errors = np.minimum(np.cumsum(shares), 1.0), certificate.sampling_errors, certificate.errors
     rows: list[tuple[str, ...]] = []
-    for i, variance in enumerate(pca.explained_variance_[:most]):
+    last = len(shares) - 1
+    for i in [*range(min(most, last)), last]:
+        if i > len(rows):
+            rows.append(("…", *[""] * (len(HEAD) - 1)))
         rows.append(
             (
                 component(i),
-                f"{variance:.5g}",
-                f"{shares[i]:.1%}",
-                f"{together[i]:.1%}",
+                f"{pca.explained_variance_[i]:.5g}",
+                percent(float(shares[i])),
+                percent(float(together[i])),
                 at_most(errors[i], 1),
                 "" if sampling is None else f"{sampling[i]:.2g}",
                 at_most_degrees(certificate.angle_bounds[i], 1),

@@ -134,6 +134,17 @@ def percent(share: float) -> str:
     return f"{100 * share:.{digits}f}%"
 
 
+def asked_share(share: float) -> str:
+    """A share that somebody typed.
+
+    Examples
+    --------
+    >>> asked_share(0.95), asked_share(0.9999)
+    ('95%', '99.99%')
+    """
+    return f"{100 * share:.10g}%"
+
+
 def between(low: float, high: float) -> str:
     """Two shares that something lies between, rounded outwards, as finely as they are apart but four decimals at most.
 

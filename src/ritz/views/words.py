@@ -6,7 +6,7 @@ import numpy as np
 
 from ritz.linalg import Array
 from ritz.views.findings import Findings
-from ritz.views.text import count, counted, least, listed, number, percent, shown, spelled
+from ritz.views.text import asked_share, count, counted, least, listed, number, percent, shown, spelled
 from ritz.wording import component, components
 
 DESCRIBED = 3  # components whose columns are named
@@ -49,10 +49,11 @@ def _kept(found: Findings) -> str:
     if total <= 0:
         return "There is no variance to keep: all rows are alike."
     one = percent(float(found.shares[0]))
+    asked = "" if found.asked is None else f", where {asked_share(found.asked)} was asked for"
     if found.k == 1:
-        return f"It keeps {one} of the variance."
+        return f"It keeps {one} of the variance{asked}."
     two = f", the first two {percent(float(found.shares[:2].sum()))}" if found.k > 2 else ""
-    return f"Together they keep {percent(total)} of the variance: the first alone {one}{two}."
+    return f"Together they keep {percent(total)} of the variance{asked}: the first alone {one}{two}."
 
 
 def chosen(found: Findings) -> str:
