@@ -56,7 +56,7 @@ def analyse(
 ) -> int:
     """Fit the input, write the three files, say what was done; the exit code."""
     begun = time.perf_counter()
-    with Progress(screen.quiet) as progress, screen.hearing():
+    with screen.hearing(), Progress(screen.quiet) as progress:
         watched = replace(found, rows=found.rows.watched(Watch(progress)))
         found = completed(watched, reading, asked.memory)
         if asked.memory is not None and found.rows.in_memory and not watched.rows.in_memory:

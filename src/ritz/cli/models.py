@@ -55,7 +55,7 @@ def write_report(
     image, about = image or notes_of(pca).image, Path(model).absolute().parent.name
     given: dict[str, Any] = {}
     if file is not None:
-        with Progress(screen.quiet) as progress, located(file) as source, screen.hearing():
+        with screen.hearing(), Progress(screen.quiet) as progress, located(file) as source:
             found = for_model(pca, source, file, label, missing, transpose)
             first = exhausted(First(), pca.codes(found.rows.watched(Watch(progress))))
             labels = None if found.label is None else first.of(found.beside()[found.label])
