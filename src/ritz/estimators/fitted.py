@@ -96,5 +96,8 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
             f"{plan.solver}: those beyond it have variance exactly 0 and arbitrary directions"
         )
     elif certificate.tie_at_k and certificate.satisfied and certificate.rank >= k:
-        found.append(f"{certificate.tie}, so the subspace of {k} components is not unique; keep one more or one fewer")
+        found.append(
+            f"{certificate.tie}, so the subspace of {k} component{'s' * (k > 1)} is not unique; keep one more or one "
+            "fewer"
+        )
     return found

@@ -96,7 +96,9 @@ def complaints(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, landma
             "have eigenvalue exactly 0 and arbitrary directions"
         )
     elif certificate.tie_at_k and certificate.satisfied and certificate.rank >= k and asked is not None:
-        found.append(f"{certificate.tie}, so the span of {k} components is not unique; keep one more or one fewer")
+        found.append(
+            f"{certificate.tie}, so the span of {k} component{'s' * (k > 1)} is not unique; keep one more or one fewer"
+        )
     return found
 
 

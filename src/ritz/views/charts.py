@@ -119,7 +119,7 @@ def together(found: Findings) -> Chart:
     dotted = slice(None) if len(shares) <= MOST_BARS else slice(-1, None)
     marks = [Mark("line", line(places, heights)), Mark("dots", dots(places[dotted], heights[dotted]))]
     told, note = [*range(min(10, len(shares))), *([len(shares) - 1] if len(shares) > 10 else [])], ""
-    listed = "; ".join(f"{i + 1}: {percent(float(shares[i]))}" for i in told)
+    listed = "; ".join(f"{i + 1}: {percent(float(shares[i]), found.asked)}" for i in told)
     if found.asked is not None:
         level_asked, text = y.at(np.full(2, found.asked)), f"{asked_share(found.asked)} was asked for"
         marks.insert(0, Mark("asked", line(np.array([x.start, x.end]), level_asked), text))

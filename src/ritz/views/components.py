@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ritz.views.findings import share_asked
 from ritz.views.text import percent
 from ritz.wording import at_most, at_most_degrees, component
 
@@ -20,6 +21,7 @@ def component_rows(pca: Any, most: int) -> list[tuple[str, ...]]:
     certificate, shares = pca.certificate_, pca.explained_variance_ratio_
     together, sampling, errors = np.minimum(np.cumsum(shares), 1.0), certificate.sampling_errors, certificate.errors
     rows: list[tuple[str, ...]] = []
+    asked = share_asked(pca)
     last = len(shares) - 1
     for i in [*range(min(most, last)), last]:
         if i > len(rows):
@@ -29,7 +31,7 @@ def component_rows(pca: Any, most: int) -> list[tuple[str, ...]]:
                 component(i),
                 f"{pca.explained_variance_[i]:.5g}",
                 percent(float(shares[i])),
-                percent(float(together[i])),
+                percent(float(together[i]), asked),
                 at_most(errors[i], 1),
                 "" if sampling is None else f"{sampling[i]:.2g}",
                 at_most_degrees(certificate.angle_bounds[i], 1),

@@ -164,7 +164,7 @@ def _table(found: Findings) -> list[dict[str, str]]:
             "value": figure(float(found.values[i]), float(errors[i])),
             "share": percent(float(found.shares[i])),
             "between": "" if found.share_bounds is None else between(*map(float, found.share_bounds[i])),
-            "together": percent(float(together[i])),
+            "together": percent(float(together[i]), found.asked),
             "numerical": bound(float(errors[i])),
             "sampling": "" if sampling is None else number(float(sampling[i]), 2, full=True),
             "angle": angle(float(certificate.angle_bounds[i])),

@@ -52,7 +52,7 @@ def scores_chart(scores: Array, classes: Classes, shares: Array, step: int = 1, 
     where = "first component" if flat else "first two components"
     lead = f"Every {which} at its place along the {where}: rows that are alike lie close together."
     of_all = counted(rows, "row") + (f", of which every {ordinal(step)} is counted" if step > 1 else "")
-    notes = [f"There are {of_all}{', here and in the legend' * _several(classes)}."] if step > 1 else []
+    notes = [f"There are {of_all}{', here and in the legend' * classes.labelled}."] if step > 1 else []
     notes += _beyond(len(scores) - len(points), step) + said
     if not flat and len(points) > MOST_POINTS:
         notes.append(_crowd(rows, classes))
@@ -119,7 +119,7 @@ def _points(at: Array, codes: NDArray[np.intp], classes: Classes) -> tuple[Mark,
 
 
 def _title(classes: Classes, i: int) -> str:
-    return f"{classes.names[i]}: {counted(classes.counts[i], 'row')}" if _several(classes) else ""
+    return f"{classes.names[i]}: {counted(classes.counts[i], 'row')}" if classes.labelled else ""
 
 
 def _density(at: Array, codes: NDArray[np.intp], classes: Classes) -> tuple[Mark, ...]:
@@ -137,7 +137,7 @@ def _density(at: Array, codes: NDArray[np.intp], classes: Classes) -> tuple[Mark
             chosen = where[(leading == i) & (level == step)]
             if len(chosen):
                 path = "".join(box(CELL * (cell % wide), CELL * (cell // wide), CELL, CELL) for cell in chosen.tolist())
-                marks.append(Mark(f"cell {kind} level{step}", path, classes.names[i] if _several(classes) else ""))
+                marks.append(Mark(f"cell {kind} level{step}", path, classes.names[i] if classes.labelled else ""))
     return tuple(marks)
 
 

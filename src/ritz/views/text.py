@@ -116,13 +116,16 @@ def least(value: float, digits: int = DIGITS) -> str:
     return spelled(at_least(value, digits))
 
 
-def percent(share: float) -> str:
-    """A share with one decimal, or as many as keep it from looking like nothing or like everything.
+def percent(share: float, asked: float | None = None) -> str:
+    """A share with one decimal, or as many as keep it from looking like nothing, like everything, or like a share
+    that was asked for and is not reached.
 
     Examples
     --------
     >>> percent(0.1489), percent(0.99996), percent(0.00002), percent(4.4e-12), percent(1.0)
     ('14.9%', '99.996%', '0.002%', '4.4×10⁻¹⁰%', '100%')
+    >>> percent(0.94996), percent(0.94996, asked=0.95)
+    ('95.0%', '94.996%')
     """
     if not math.isfinite(share):
         return "unknown"
@@ -130,7 +133,8 @@ def percent(share: float) -> str:
         return "0%" if share <= 0 else "100%"
     if 100 * share < PLAIN[0]:
         return f"{number(100 * share, 2)}%"
-    digits = next((i for i in range(1, 9) if 0 < round(100 * share, i) < 100), 9)
+    most = 100.0 if asked is None or share >= asked else 100 * asked
+    digits = next((i for i in range(1, 9) if 0 < round(100 * share, i) < most), 9)
     return f"{100 * share:.{digits}f}%"
 
 
