@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from types import SimpleNamespace
 
 import anndata as ad
 import click
@@ -21,6 +22,7 @@ from ritz import PCA, KernelPCA, load
 from ritz.cli import inputs, main
 from ritz.cli.failures import in_options
 from ritz.cli.options import Components
+from ritz.cli.screen import folded
 from ritz.views.sampling import First
 
 
@@ -841,3 +843,13 @@ def test_a_long_table_ends_with_the_last_component(tmp_path):
     said = run("fit", tmp_path / "a.npy", "-k", 20, "-o", tmp_path / "out").stdout
     names = [line.split()[0] for line in said.splitlines() if line.strip().startswith(("PC", "…"))]
     assert names == [*(f"PC{i + 1}" for i in range(10)), "…", "PC20"]
+
+
+def test_lines_are_broken_between_words_in_a_terminal_alone(monkeypatch):
+    text = "  why: 40 columns are fewer than 60000 rows, so the 40×40 covariance is the smallest\n\nrest"
+    monkeypatch.setenv("COLUMNS", "50")
+    assert folded(text, SimpleNamespace(isatty=lambda: False)) == text
+    lines = folded(text, SimpleNamespace(isatty=lambda: True)).split("\n")
+    assert lines[0] == "  why: 40 columns are fewer than 60000 rows, so"
+    assert lines[1] == "    the 40×40 covariance is the smallest"
+    assert lines[2:] == ["", "rest"]

@@ -161,10 +161,10 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) 
     screen.say(one_line(certificate), "good" if certificate.satisfied else "bad")
     screen.say("\nwritten:")
     for what, path in files.items():
-        screen.say(f"  {what:<7} {visible(path)}")
+        screen.say(f"  {what:<7} {visible(path)}", typed=True)
     model, end = typed(files["model"]), "csv" if found.text else "parquet"
-    screen.say(f"\nnext: open {visible(files['report'])} in a browser")
-    screen.say(f"      ritz transform {model} NEW.{end} -o NEW-scores.{end}")
+    screen.say(f"\nnext: open {visible(files['report'])} in a browser", typed=True)
+    screen.say(f"      ritz transform {model} NEW.{end} -o NEW-scores.{end}", typed=True)
     screen.emit(
         input=found.name,
         rows=found.rows.shape[0],

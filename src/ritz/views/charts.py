@@ -77,7 +77,7 @@ def scree(found: Findings) -> Chart:
     null = _null(found, len(values))
     top = float(max(values.max(), null.max(initial=0.0)))
     y = upright(0.0, top or 1.0, HEIGHT - BOTTOM, TOP, word, share=word.startswith("share"))
-    x = _numbered(len(values), left_of(y), "component")
+    x = _numbered(len(values), left_of(y), "PC")
     marks = [Mark("bar", bars(x, y, np.arange(1, kept + 1), values[:kept]))]
     if kept < len(values):
         marks.append(Mark("bar faint", bars(x, y, np.arange(kept + 1, len(values) + 1), values[kept:])))

@@ -14,6 +14,7 @@ MOST_GROUPS = 5  # that are listed
 def explained(found: Findings) -> list[tuple[str, str]]:
     """Headings and what is to be said under them."""
     said = [
+        ("Residuals", _residuals(found)),
         ("Error of the computer", _numerical(found)),
         ("Error of the sample", _sampling(found)),
         ("Direction of the axes", _directions(found)),
@@ -24,6 +25,19 @@ def explained(found: Findings) -> list[tuple[str, str]]:
         ("Rounding", _rounding(found)),
     ]
     return [(heading, text) for heading, text in said if text]
+
+
+def _residuals(found: Findings) -> str:
+    if found.certificate.by_singular_values:
+        equation, rest = "X v = σ u, X being the prepared rows", "X v − σ u"
+    else:
+        equation, rest = (
+            f"A u = λ u, A being the {'covariance' if found.kernel is None else 'kernel matrix'}",
+            "A u − λ u",
+        )
+    return (
+        f"Exact components solve {equation}. The residual of a computed one is the length of {rest}, rounding included."
+    )
 
 
 def _numerical(found: Findings) -> str:
