@@ -69,12 +69,12 @@ def curved(names: dict[str, Any]) -> Any:
     axes[5].annotate("origin", (0, 0), (9, -9), textcoords="offset points", va="center")
     bar = figure.colorbar(shown, ax=axes[5], ticks=[])
     bar.set_label("true place along the S")
-    titles = ("Two rings", "PCA: no line separates them", "Kernel PCA, γ = 3: component 1 does")
+    titles = ("Two rings", "PCA: no line separates them", "Kernel PCA, γ = 3: PC1 does")
     titles += ("A sheet in space", "PCA: still an S", "Kernel PCA, γ = 2: round the origin")
     for i, (axis, title) in enumerate(zip(axes, titles, strict=True)):
         axis.set_title(title)
         if i % 3:
-            axis.set(xlabel="component 1", ylabel="component 2", xticks=[], yticks=[])
+            axis.set(xlabel="PC1", ylabel="PC2", xticks=[], yticks=[])
     axes[0].set(aspect="equal", xticks=[], yticks=[])
     axes[1].set_aspect("equal")
     return figure
@@ -116,7 +116,7 @@ def rotation(names: dict[str, Any]) -> Any:
             shown = axis.scatter(*scores[half, :2].T, c=turns[half], cmap=ANGLES, vmin=0, vmax=360, s=size)
         for i, side in ((0, 1.13), (18, 1.13), (36, 0.86), (54, 0.86)):  # the second half turn inside
             axis.text(*(side * scores[i, :2]), f"{turns[i]:.0f}°", ha="center", va="center")
-        axis.set(title=title, xlabel="component 1", ylabel="component 2", xticks=[], yticks=[], aspect="equal")
+        axis.set(title=title, xlabel="PC1", ylabel="PC2", xticks=[], yticks=[], aspect="equal")
     middle.colorbar(shown, ax=axes, ticks=range(0, 361, 90), label="angle of the view, degrees")
     for axis, (title, image) in zip(bottom.subplots(1, 5), between(names).items(), strict=True):
         picture(axis, image, "gray", views.max())

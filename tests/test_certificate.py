@@ -278,7 +278,7 @@ def test_the_text_is_readable():
     from sklearn.datasets import load_iris
 
     text = str(PCA(2).fit(load_iris().data).certificate_)
-    assert text.splitlines()[0].startswith("accurate as asked: relative error of every component at most")
+    assert text.splitlines()[0].startswith("accurate as asked: residual of every component at most")
     assert "± sampling" in text
     assert "no larger component was missed (proved)" in text
 

@@ -10,7 +10,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from page_helpers import Page, parsed
@@ -100,6 +100,7 @@ def names_at(groups, spread=15.0, n=40):
     """Names placed for clouds of points, and their corners as a bold font draws them."""
     rng = np.random.default_rng(0)
     at = np.concatenate([rng.normal((x, y), spread, (n + i, 2)) for i, (_, x, y) in enumerate(groups)])
+    at = np.clip(at, (62, 30), (466, 350))
     labels = np.concatenate([[name] * (n + i) for i, (name, _, _) in enumerate(groups)])
     classes = classified(labels, len(labels))
     found = written(at, classes.codes, classes, *AXES)
@@ -110,43 +111,85 @@ def names_at(groups, spread=15.0, n=40):
     return found, corners, {name: at[labels == name] for name, _, _ in groups}
 
 
+def within(points, corners, more=0.0) -> int:
+    """How many points lie on a name, or so near to it."""
+    left, right, top, bottom = corners
+    low, high = np.array([left, top]) - more, np.array([right, bottom]) + more
+    return int(((points >= low) & (points <= high)).all(axis=1).sum())
+
+
 places = st.tuples(st.text("".join(set(BOLD) - {" "}), min_size=1, max_size=12), st.floats(62, 466), st.floats(30, 350))
 
 
+@settings(max_examples=40)
 @given(st.lists(places, min_size=2, max_size=9, unique_by=lambda place: place[0]), st.floats(0.1, 80))
-def test_no_name_of_a_class_lies_on_another(groups, spread):
+def test_names_of_classes_lie_on_no_other_and_among_their_own_points(groups, spread):
     found, corners, points = names_at(groups, spread)
-    assert found
     for (a, b, c, d), (e, f, g, h) in combinations(corners, 2):
         assert b <= e or f <= a or d <= g or h <= c
-    for label, (left, right, top, bottom) in zip(found, corners, strict=True):
-        assert left >= 62
-        assert right <= 466
-        assert top >= 30
-        assert bottom <= 350
-        own, half = points[label.text], length(label.text, bold=True) / 2 + 2
-        inside = own[(own[:, 0] > 62 + half) & (own[:, 0] < 466 - half) & (own[:, 1] > 41) & (own[:, 1] < 339)]
-        if len(inside) == len(own):  # a name that was not moved from the edge stands among its points
-            assert own[:, 0].min() - 0.1 <= label.x <= own[:, 0].max() + 0.1
-            assert own[:, 1].min() - 0.1 <= label.y <= own[:, 1].max() + 0.1
+    for label, box in zip(found, corners, strict=True):
+        assert box[0] >= 62
+        assert box[1] <= 466
+        assert box[2] >= 30
+        assert box[3] <= 350
+        own, everyone = points[label.text], np.concatenate(list(points.values()))
+        for more in (0.0, 3.0):  # points have an extent
+            assert 2 * within(own, box, more) > within(everyone, box, more) or not within(everyone, box, more)
+        near = length(label.text, bold=True) / 2 + 2 + 4 + 20  # as far as placing looks
+        wide = (label.x - near, label.x + near, label.y - 35, label.y + 35)
+        assert 2 * within(own, wide) > within(everyone, wide)
 
 
-def test_names_that_have_room_stand_in_the_middle():
+def test_classes_that_are_apart_have_their_names_beside_them():
     groups = [("a", 120.0, 80.0), ("Kim", 260.0, 200.0), ("ü", 400.0, 300.0)]
-    found, _, points = names_at(groups)
+    found, corners, points = names_at(groups)
     assert {label.text for label in found} == {"a", "Kim", "ü"}
+    for label, box in zip(found, corners, strict=True):
+        assert np.linalg.norm((label.x, label.y) - np.median(points[label.text], axis=0)) < 60
+        assert not any(within(part, box, 3.0) for part in points.values())
+
+
+def test_a_class_without_free_room_is_named_on_its_own_points():
+    rng = np.random.default_rng(0)
+    at = rng.uniform((62, 30), (466, 350), (9000, 2))
+    labels = np.where(at[:, 0] < 264, "west", "east")
+    classes = classified(labels, len(at))
+    found = written(at, classes.codes, classes, *AXES)
+    assert {label.text for label in found} == {"west", "east"}
     for label in found:
-        assert (label.x, label.y) == pytest.approx(np.median(points[label.text], axis=0), abs=0.06)
+        half = drawn(label.text, BOLD) / 2 if set(label.text) <= set(BOLD) else 30
+        assert (label.x + half < 264) if label.text == "west" else (label.x - half > 264)
 
 
-def test_the_largest_class_chooses_first_and_others_give_way():
-    found, _, points = names_at([("eeee", 260.0, 200.0), ("aaaa", 260.0, 200.0)], spread=45.0)
-    large, small = found
-    assert (large.text, small.text) == ("aaaa", "eeee")
-    assert (large.x, large.y) == pytest.approx(np.median(points["aaaa"], axis=0), abs=0.06)
-    assert abs(small.y - large.y) > LARGEST
-    alone, _, _ = names_at([("eeee", 260.0, 200.0), ("aaaa", 260.0, 200.0)], spread=0.01)
-    assert [label.text for label in alone] == ["aaaa"]
+@pytest.mark.parametrize("count", [2, 3, 6])
+@pytest.mark.parametrize("n", [12, 90, 600, 5000])
+def test_classes_that_overlap_are_told_by_the_legend_alone(count, n):
+    for seed in range(4):
+        rng = np.random.default_rng([seed, n, count])
+        at = np.clip(rng.normal((264, 190), (80, 60), (n, 2)), (62, 30), (466, 350))
+        classes = classified(rng.integers(0, count, n).astype(str), n)
+        assert written(at, classes.codes, classes, *AXES) == ()
+
+
+def test_one_point_far_away_does_not_name_a_class():
+    rng = np.random.default_rng(0)
+    at = np.vstack([rng.normal((200, 190), 30, (400, 2)), [[440.0, 60.0]]])
+    classes = classified(np.append(rng.integers(0, 2, 400), 1).astype(str), 401)
+    assert written(at, classes.codes, classes, *AXES) == ()
+
+
+@pytest.mark.parametrize("labels", [["a"] * 50, ["a"] * 25 + ["b"] * 25, list(range(50)), [None] * 50, None])
+def test_there_is_a_legend_wherever_there_are_labels(labels):
+    rows = np.random.default_rng(0).standard_normal((50, 3))
+    for k in (1, 2):
+        model = PCA(k).fit(rows)
+        page = render(model, title="", scores=model.transform(rows), labels=labels)
+        assert ('<ul class="legend' in page) == (labels is not None)
+
+
+def test_names_let_points_shine_through():
+    style = re.search(r"\.chart \.class \{([^}]*)\}", render(PCA(1).fit(np.diag([3.0, 1.0])), title=""))[1]
+    assert float(re.search(r"stroke-opacity: ([.\d]+)", style)[1]) < 0.8
 
 
 MEASURE = """<script>
@@ -171,11 +214,13 @@ def many_charts() -> tuple[str, str]:
     """All charts of models of small, large and shifted numbers, with long names and many classes; and their style."""
     rng = np.random.default_rng(0)
     names = ["nonflavanoid_phenols", "W" * 40, "x", "Жук" * 20, "a name that goes on and on"]
-    labels = np.array(["Kaffee", "Müller", "E", "Noël", "llë", "versicolor", "K", "Kë"])[rng.integers(0, 8, 300)]
+    normal = rng.standard_normal((300, 5)) * [5, 4, 3, 2, 1]
+    which = np.floor(np.arctan2(normal[:, 1], normal[:, 0]) / np.pi * 4).astype(int)  # names have room
+    labels = np.array(["Kaffee", "Müller", "E", "Noël", "llë", "versicolor", "K", "Kë"])[which]
     pages = []
     for size in (1e-12, 1e-3, 1.0, 3e3, 1e12):
         for shift in (0.0, 1e6):
-            rows = pd.DataFrame((rng.standard_normal((300, 5)) * [5, 4, 3, 2, 1] + shift) * size, columns=names)
+            rows = pd.DataFrame((normal + shift) * size, columns=names)
             for k in (1, 3):
                 model = PCA(k, center=shift == 0).fit(rows)
                 pages.append(render(model, title="", scores=model.transform(rows), labels=labels))

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from types import SimpleNamespace
 
 import anndata as ad
 import click
@@ -21,6 +22,7 @@ from ritz import PCA, KernelPCA, load
 from ritz.cli import inputs, main
 from ritz.cli.failures import in_options
 from ritz.cli.options import Components
+from ritz.cli.screen import folded
 from ritz.views.sampling import First
 
 
@@ -307,6 +309,51 @@ def test_merge_equals_one_fit(tmp_path, wines):
 def test_compare_prints_angles(model):
     said = run("compare", model, model).output
     assert "the same subspace" in said
+
+
+def turned(path, k, angle=0.0, d=5):
+    """A model of the first k axes, the last of them turned towards one that is beyond all of them."""
+    Q = np.eye(d)
+    c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
+    Q[:, [k - 1, d - 1]] = Q[:, [k - 1, d - 1]] @ np.array([[c, -s], [s, c]])
+    PCA.from_covariance(Q @ np.diag(np.arange(d, 0, -1.0) ** 2) @ Q.T, n_components=k).save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("sizes", "angle", "said"),
+    [
+        ((3, 3), 0.0, "the same subspace, to rounding"),
+        ((4, 1), 0.0, "the 1-dimensional subspace is contained in the 4-dimensional one, to rounding"),
+        ((2, 3), 0.0, "the 2-dimensional subspace is contained in the 3-dimensional one, to rounding"),
+        ((5, 2), 30.0, "the 2-dimensional subspace is contained in the 5-dimensional one, to rounding"),
+        ((3, 3), 1.23e-3, "nearly the same subspace: no direction is off by more than 0.0013°"),
+        ((3, 3), 1.23, "nearly the same subspace: no direction is off by more than 1.3°"),
+        (
+            (4, 2),
+            1.23,
+            "the 2-dimensional subspace is nearly contained in the 4-dimensional one: no direction of it is",
+        ),
+        ((3, 3), 30.0, "different subspaces: a direction of one lies 30° outside the other"),
+        (
+            (1, 4),
+            30.0,
+            "the 1-dimensional subspace is not contained in the 4-dimensional one: a direction of it lies 30°",
+        ),
+        ((1, 1), 90.0, "different subspaces: a direction of one lies 90° outside the other"),
+    ],
+)
+def test_compare_tells_the_same_from_contained(tmp_path, sizes, angle, said):
+    small = min(sizes)
+    paths = {0: turned(tmp_path / "a", sizes[0]), 1: turned(tmp_path / "b", sizes[1])}
+    turned(paths[sizes.index(small)], small, angle)
+    for pair in (paths.values(), reversed(paths.values())):
+        pair = list(pair)
+        assert f"\n{said}" in run("compare", *pair).output
+        found = answer("compare", *pair)
+        assert len(found["angles"]) == small
+        assert found["contained"] == ("to rounding" in said)
+        assert found["same"] == (said == "the same subspace, to rounding")
 
 
 def test_export_to_onnx(tmp_path, model):
@@ -778,3 +825,31 @@ def test_merged_models_fill_gaps_as_all_rows_would(tmp_path):
 
 def test_what_was_typed_cannot_command_the_terminal(wines):
     assert "\x1b" not in run("fit", wines, "\x1b[5mextra", code=2).stderr
+
+
+@pytest.mark.parametrize("share", ["0.3", "0.6", "0.95", "0.999"])
+def test_the_table_shows_where_the_share_is_reached(tmp_path, wines, share):
+    said = run("fit", wines, "--scale", "-k", share, "-o", tmp_path / "out").stdout
+    k = load(tmp_path / "out" / "model.safetensors").n_components_
+    row = next(line.split() for line in said.splitlines() if line.split()[:1] == [f"PC{k}"])
+    assert float(row[3].rstrip("%")) >= 100 * float(share) - 0.05
+    assert f"of the variance (asked: {100 * float(share):g}%)" in said
+    if k == 1:
+        assert "1 of 13 numbers per row keeps" in said
+
+
+def test_a_long_table_ends_with_the_last_component(tmp_path):
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).standard_normal((40, 20)))
+    said = run("fit", tmp_path / "a.npy", "-k", 20, "-o", tmp_path / "out").stdout
+    names = [line.split()[0] for line in said.splitlines() if line.strip().startswith(("PC", "…"))]
+    assert names == [*(f"PC{i + 1}" for i in range(10)), "…", "PC20"]
+
+
+def test_lines_are_broken_between_words_in_a_terminal_alone(monkeypatch):
+    text = "  why: 40 columns are fewer than 60000 rows, so the 40×40 covariance is the smallest\n\nrest"
+    monkeypatch.setenv("COLUMNS", "50")
+    assert folded(text, SimpleNamespace(isatty=lambda: False)) == text
+    lines = folded(text, SimpleNamespace(isatty=lambda: True)).split("\n")
+    assert lines[0] == "  why: 40 columns are fewer than 60000 rows, so"
+    assert lines[1] == "    the 40×40 covariance is the smallest"
+    assert lines[2:] == ["", "rest"]

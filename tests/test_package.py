@@ -35,6 +35,59 @@ def test_public_names():
     assert python(f"from ritz import {names}; print(PCA.__module__)").startswith("ritz")
 
 
+EXTRAS = (
+    "matplotlib",
+    "numba",
+    "h5py",
+    "zarr",
+    "dask",
+    "distributed",
+    "pywt",
+    "onnx",
+    "PIL",
+    "pandas",
+    "polars",
+    "anndata",
+)
+ASKING = f"""
+import sys
+for extra in {EXTRAS}:
+    sys.modules[extra] = None  # as if it were not installed
+import copy, inspect, pickle
+import ritz
+assert hasattr(ritz, "plot") is False and getattr(ritz, "plot", 7) == 7
+assert not any(hasattr(ritz, name) for name in ("anything", "Plot", "__wrapped__", "_pytestfixturefunction", ""))
+assert dir(ritz) == sorted(ritz.__all__)
+members = dict(inspect.getmembers(ritz))
+assert set(members) == set(ritz.__all__)
+for name, value in members.items():
+    if not inspect.ismodule(value):  # which nobody can copy
+        assert copy.copy(value) == value == pickle.loads(pickle.dumps(value))
+names = {{}}
+exec("from ritz import *", names)
+assert set(ritz.__all__) <= set(names)
+try:
+    ritz.plot
+except AttributeError as error:
+    print(error)
+try:
+    from ritz import plot
+except ImportError as error:
+    print(error)
+try:
+    from ritz import anything
+except ImportError as error:
+    print(type(error).__name__)
+"""
+
+
+def test_names_can_be_asked_for_without_extras():
+    attribute, imported, unknown = python(ASKING).splitlines()
+    assert attribute == imported
+    assert attribute.startswith("ritz.plot is not part of ritz")
+    assert unknown == "ImportError"
+
+
 @pytest.mark.parametrize(("arguments", "told"), [([], ""), (["-k", "3"], ""), (["-k", "64"], "rank 61")])
 def test_demo(arguments, told, tmp_path):
     done = subprocess.run(

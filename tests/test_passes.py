@@ -1,6 +1,7 @@
 """Passes that are watched: interrupted ones resume bitwise, shown ones say how far they are, Ctrl-C is clean."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -194,11 +195,92 @@ def test_progress_is_shown_when_asked_for(capsys, monkeypatch):
     assert "1 pass" in shown
 
 
-def test_progress_in_a_terminal_is_a_bar():
+class Clock:
+    """A clock that goes on when it is told to."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        monkeypatch.setattr(progress.time, "monotonic", lambda: self.now)
+
+
+def test_nothing_is_said_of_short_work_however_late_it_begins(capsys, monkeypatch):
+    clock = Clock(monkeypatch)
+    with progress.Progress() as shown:
+        clock.now += 60  # reading, importing, …
+        for _ in range(3):
+            shown.begin(420)
+            for _ in range(16):
+                clock.now += 0.05
+                shown.advance(26)
+            shown.advance(4)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_is_said_of_long_work_ends_with_all_of_it(capsys, monkeypatch):
+    clock = Clock(monkeypatch)
+    with progress.Progress() as shown:
+        for _ in range(2):
+            shown.begin(1000)
+            for _ in range(100):
+                clock.now += 0.2
+                shown.advance(10)
+    lines = capsys.readouterr().err.splitlines()
+    first, second = ([line for line in lines if line.startswith(f"pass {i}: ")] for i in (1, 2))
+    assert len(lines) == len(first) + len(second)
+    for said in (first, second):
+        assert 3 <= len(said) <= 6
+        assert said[0].endswith("s left")
+        assert re.fullmatch(r"pass \d: 100% of 1000 rows in 20 s", said[-1])
+
+
+def test_many_short_passes_are_told_of_when_they_are_done(capsys, monkeypatch):
+    clock = Clock(monkeypatch)
+    with progress.Progress() as shown:
+        for _ in range(60):
+            shown.begin(100)
+            for _ in range(2):
+                clock.now += 0.25
+                shown.advance(50)
+    lines = capsys.readouterr().err.splitlines()
+    assert 4 <= len(lines) <= 6
+    assert all("100% of 100 rows" in line for line in lines)
+
+
+def test_a_pass_that_needs_no_more_is_done(capsys, monkeypatch):
+    clock = Clock(monkeypatch)
+    with progress.Progress() as shown:
+        for _ in range(2):
+            shown.begin(1000, what="landmarks")
+            for _ in range(4):
+                clock.now += 1.0
+                shown.advance(95)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if "left" not in line] == [
+        f"pass {i}: done with 380 of 1000 landmarks in 4 s" for i in (1, 2)
+    ]
+
+
+def test_a_pass_that_fails_is_not_done(capsys, monkeypatch):
+    clock = Clock(monkeypatch)
+
+    def failing():
+        with progress.Progress() as shown:
+            shown.begin(1000)
+            clock.now += 2.0
+            shown.advance(10)
+            raise Stop
+
+    with pytest.raises(Stop):
+        failing()
+    assert "done" not in capsys.readouterr().err
+
+
+def terminal(*command, stdout=False) -> tuple[bytes, list[str]]:
+    """What a program writes to a terminal, and the lines that are left there in the end."""
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
-    script = "import numpy as np; from ritz import PCA; PCA(2, verbose=True).fit(np.eye(200_000, 50))"
-    process = subprocess.Popen([sys.executable, "-c", script], stderr=theirs, stdout=subprocess.PIPE)
+    known = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen(command, stderr=theirs, stdout=theirs if stdout else subprocess.DEVNULL, env=known)
     os.close(theirs)
     shown = b""
     while True:
@@ -207,8 +289,39 @@ def test_progress_in_a_terminal_is_a_bar():
         except OSError:  # the other side has closed it
             break
     assert process.wait(60) == 0
+    lines, place = [""], 0
+    for code, text in re.findall(r"\x1b\[([0-9;?]*[A-Za-z])|([^\x1b])", shown.decode(), re.DOTALL):
+        if code.endswith("A"):
+            place -= int(code[:-1] or 1)
+        elif code == "2K" or text == "\r":
+            lines[place] = "" if code else lines[place]
+        elif text == "\n":
+            place += 1
+            lines += [""] * (place == len(lines))
+        else:
+            lines[place] += text
+    return shown, [line for line in lines if line]
+
+
+def test_progress_in_a_terminal_is_a_bar_that_goes():
+    script = "import numpy as np; from ritz import PCA; PCA(2, verbose=True).fit(np.eye(200_000, 50))"
+    shown, left = terminal(sys.executable, "-c", script)
     assert b"pass 1, rows" in shown
     assert b"200000/200000" in shown
+    assert left[0].startswith("<Array: 200000 rows")
+    assert not any("pass 1" in line and "200000/" in line for line in left)
+
+
+def test_rows_that_appear_in_the_terminal_are_not_mixed_with_a_bar(tmp_path):
+    X = data(3000, 4)
+    np.save(tmp_path / "x.npy", X)
+    PCA(2).fit(X).save(tmp_path / "m.safetensors")
+    command = (sys.executable, "-m", "ritz", "transform", str(tmp_path / "m.safetensors"), str(tmp_path / "x.npy"))
+    _, left = terminal(*command, stdout=True)
+    assert len(left) == 3002
+    assert left[0] == '"PC1","PC2"'
+    assert "3000 rows, PC1 to PC2, to standard output" in left[-1]
+    assert all(re.fullmatch(r"[-\d.e]+,[-\d.e]+", line) for line in left[1:-1])
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals are sent in another way there")

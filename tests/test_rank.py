@@ -94,23 +94,23 @@ def test_a_choice_reads_like_a_table():
     assert lines[0] == "2 components kept, 2 above noise: a rule"
     assert "seed 3" in lines[1]
     assert [line.split() for line in lines[3:]] == [
-        ["1", "9", "2", "above"],
-        ["2", "4", "2", "above"],
-        ["3", "1", "2", "not", "above"],
-        ["4", "0.5", "2", "not", "above"],
+        ["PC1", "9", "2", "above"],
+        ["PC2", "4", "2", "above"],
+        ["PC3", "1", "2", "not", "above"],
+        ["PC4", "0.5", "2", "not", "above"],
     ]
 
 
 @pytest.mark.parametrize(
     ("m", "k", "listed"),
     [
-        (60, 40, "1 2 3 … 39 40 41 42"),
-        (60, 60, "1 2 3 … 59 60"),
-        (60, 59, "1 2 3 … 58 59 60"),
-        (60, 7, "1 2 3 … 6 7 8 9"),
-        (60, 6, "1 2 3 4 5 6 7 8"),
-        (8, 5, "1 2 3 4 5 6 7"),
-        (1, 1, "1"),
+        (60, 40, "PC1 PC2 PC3 … PC39 PC40 PC41 PC42"),
+        (60, 60, "PC1 PC2 PC3 … PC59 PC60"),
+        (60, 59, "PC1 PC2 PC3 … PC58 PC59 PC60"),
+        (60, 7, "PC1 PC2 PC3 … PC6 PC7 PC8 PC9"),
+        (60, 6, "PC1 PC2 PC3 PC4 PC5 PC6 PC7 PC8"),
+        (8, 5, "PC1 PC2 PC3 PC4 PC5 PC6 PC7"),
+        (1, 1, "PC1"),
     ],
 )
 def test_a_choice_of_many_lists_the_first_and_those_around_the_cut(m, k, listed):
@@ -121,5 +121,5 @@ def test_a_choice_of_many_lists_the_first_and_those_around_the_cut(m, k, listed)
     assert " ".join(row[0] for row in rows) == listed
     for place, *row in rows:
         if place != "…":
-            i = int(place)
+            i = int(place.removeprefix("PC"))
             assert row == [f"{values[i - 1]:g}", f"{m - k + 0.5:g}", *(["above"] if i <= k else ["not", "above"])]

@@ -142,11 +142,11 @@ def test_components_are_described_by_their_largest_weights():
 
 def test_ties_rank_and_misses_are_told():
     tied = page_of(VARIANTS["tied"]()[0]).text
-    assert "Components 1–3 cannot be told apart" in tied
-    assert "Component 3 and the next one, which was left out, cannot be told apart" in tied
+    assert "PC1–PC3 cannot be told apart: their variances" in tied
+    assert "PC1–PC3 and the next one cannot be told apart at this accuracy" in tied
     deficient = page_of(VARIANTS["rank deficient"]()[0]).text
     assert "Only 2 of 5 components have a variance" in deficient
-    assert "The axes of numbers 3–5 are arbitrary" in deficient
+    assert "The axes of PC3–PC5 are arbitrary" in deficient
     short = page_of(VARIANTS["not as accurate"]()[0]).text
     assert "Not as accurate as asked, but a larger component may have been missed" in short
     assert "no direction lacks more than" in page_of(VARIANTS["sketch"]()[0]).text
@@ -368,7 +368,7 @@ def test_pictures_show_the_mean_and_the_axes():
     page = page_of(model, image=(8, 8), scores=model.transform(digits))
     assert faults(page) == []
     images = page.attributes("img")
-    assert [image["alt"].split(",")[0] for image in images] == ["mean", "Component 1", "Component 2", "Component 3"]
+    assert [image["alt"].split(",")[0] for image in images] == ["mean", "PC1", "PC2", "PC3"]
     grey, palette = pixels(images[0]["src"])
     assert (palette[:, 0] == np.arange(256)).all()
     assert np.allclose(grey / 255 * model.mean_.max(), model.mean_.reshape(8, 8), atol=model.mean_.max() / 500)
@@ -532,3 +532,58 @@ def test_rows_that_are_all_remembered_are_all_counted():
     first = exhausted(First(), [PCA(2).fit_transform(X)])
     assert page_of(PCA(2).fit(X), scores=first).source == page_of(PCA(2).fit(X), scores=first.scores).source
     assert "is counted" not in page_of(PCA(2).fit(X), scores=first).text
+
+
+def along(path: str) -> np.ndarray:
+    """The corners of a line."""
+    return np.array([corner.split() for corner in path[1:].split("L")], float)
+
+
+FLAT = np.vstack([np.eye(150), -np.eye(150)]) * np.linspace(1.2, 1.0, 150)  # so flat that shares take many components
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.9, 0.95, 0.99, 0.9999])
+@pytest.mark.parametrize("data", ["wine", "flat"])
+@pytest.mark.parametrize("kernel", [False, True])
+def test_the_curve_reaches_the_share_that_was_asked_for(share, data, kernel):
+    rows = X / X.std(axis=0) if data == "wine" else FLAT
+    model = (KernelPCA(share) if kernel else PCA(share)).fit(rows)
+    page = page_of(model)
+    assert faults(page) == []
+    marks = {path.get("class"): path for path in page.drawing("together").iter("path") if path.get("class")}
+    bottom, top = 256, 30  # of the chart: 0 and 1
+    (start, asked), (end, same) = along(marks["asked"].get("d"))
+    assert asked == same == pytest.approx(bottom + share * (top - bottom), abs=0.06)
+    assert start < end
+    last = points(marks["dots"].get("d"))[-1]
+    assert last[1] <= asked + 0.1
+    assert along(marks["line"].get("d"))[-1] == pytest.approx(last)
+    assert last[1] == pytest.approx(
+        bottom + min(1.0, float(model.explained_variance_ratio_.sum())) * (top - bottom), abs=0.1
+    )
+    assert f"where {100 * share:g}% was asked for" in page.text
+    assert f"the line: {100 * share:g}% was asked for" in page.text
+    assert page.table()["Component"][-1] == f"PC{len(model.explained_variance_ratio_)}"
+    assert parsed(page.table()["Together"][-1]) >= share - 5e-4
+
+
+def test_charts_and_tables_go_on_to_the_last_component():
+    page = page_of(PCA(120).fit(FLAT))
+    names = page.table()["Component"]
+    assert names == [*(f"PC{i + 1}" for i in range(50)), "…", "PC120"]
+    marks = {path.get("class"): path.get("d") for path in page.drawing("scree").iter("path")}
+    assert len(boxes(marks["bar"])) == 120
+    assert "asked" not in {path.get("class") for path in page.drawing("together").iter("path")}
+    beyond = page_of(PCA().fit(np.vstack([np.eye(500), -np.eye(500)])))
+    assert "the first 400 of 500" in beyond.text
+    assert page_of(PCA(60).fit(FLAT)).table()["Component"][-2:] == ["…", "PC60"]
+    assert page_of(PCA(51).fit(FLAT)).table()["Component"][-2:] == ["PC50", "PC51"]
+
+
+def test_the_curve_of_an_automatic_number_of_components_is_whole():
+    rows = RNG.standard_normal((400, 70)) @ RNG.standard_normal((70, 100)) * 30 + RNG.standard_normal((400, 100))
+    model = PCA("auto").fit(rows)
+    page = page_of(model)
+    marks = {path.get("class"): path.get("d") for path in page.drawing("together").iter("path")}
+    assert len(along(marks["line"])) == model.n_components_
+    assert "asked" not in marks

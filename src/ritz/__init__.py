@@ -5,6 +5,7 @@ Names are resolved when they are first used, so that ``import ritz`` stays light
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -68,8 +69,11 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name in _ABSENT:
-        # An ImportError, because `from ritz import …` replaces any other message by its own.
-        raise ImportError(f"ritz.{name} is not part of ritz {__version__}; until it is: {_ABSENT[name]}")
+        # `from ritz import …` would replace the message of an AttributeError by its own, and so it is given an
+        # ImportError; whoever else asks, as hasattr does, expects an AttributeError and no other.
+        imported = sys._getframe(1).f_code.co_name == "_handle_fromlist"
+        kind = ImportError if imported else AttributeError
+        raise kind(f"ritz.{name} is not part of ritz {__version__}; until it is: {_ABSENT[name]}")
     raise AttributeError(f"module 'ritz' has no attribute {name!r}")
 
 

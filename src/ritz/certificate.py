@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ritz.linalg import Array, squared
+from ritz.wording import at_most, at_most_degrees, at_most_within, component, components
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,7 @@ class Certificate:
     passes : walks over the data
     tol, reached, satisfied : what was asked, the largest residual plus rounding relative to λ₁, and whether it is
         within tol (for svd: whether ‖X v − σ u‖ plus rounding is within tol·σ₁)
+    by_singular_values : whether `reached` is relative to σ₁, as for svd
     quantity : what the values are called
     n_rows : rows behind a covariance, None for a matrix; gives the sampling error λ√(2/n)
     """
@@ -59,6 +62,7 @@ class Certificate:
     n_rows: int | None = None
     missing: float = 0.0
     quantity: str = "variance"
+    by_singular_values: bool = False
 
     def in_units(self, unit: float) -> Certificate:
         """The certificate of unit²·A."""
@@ -75,6 +79,14 @@ class Certificate:
     def sampling_errors(self) -> Array | None:
         """λ√(2/n): how far a variance would move if other rows had been drawn from the same normal law."""
         return None if self.n_rows is None else self.values * np.sqrt(2.0 / self.n_rows)
+
+    @property
+    def errors(self) -> Array:
+        """How far each value may be from the true one: the farther of its bounds, infinite where one is unknown."""
+        with np.errstate(invalid="ignore"):
+            distance = np.abs(self.value_bounds - self.values[:, None]).max(axis=1)
+        distance = np.nan_to_num(distance, nan=np.inf, posinf=np.inf)
+        return np.where(distance > 0, np.nextafter(distance, np.inf), 0.0)  # a difference may have been rounded down
 
     def first(self, k: int) -> Certificate:
         """What is said of the first k components."""
@@ -104,53 +116,64 @@ class Certificate:
     @property
     def verdict(self) -> str:
         """Whether it is as accurate as asked, in one line."""
-        asked = "the best the arithmetic allows" if self.tol == 0 else f"{self.tol:.0e}"
         word = "accurate as asked" if self.satisfied else "NOT as accurate as asked"
         if self.completeness == "not excluded":
             word += ", but a larger component may have been missed"
-        return f"{word}: relative error of every component at most {self.reached:.1e} (asked: {asked})"
+        return f"{word}: {self.accuracy()} (asked: {self.asked()})"
+
+    def accuracy(self, written: Callable[[str], str] = str) -> str:
+        """`reached` in words, which name what it is relative to; numbers may be written in another way."""
+        reached = written(at_most_within(self.reached, self.tol))
+        first = "singular value" if self.by_singular_values else self.quantity
+        return f"residual of every component at most {reached} of the first {first}"
+
+    def asked(self, written: Callable[[str], str] = str) -> str:
+        """`tol` in words."""
+        return "the best the arithmetic allows" if self.tol == 0 else written(f"{self.tol:g}")
+
+    @property
+    def missed(self) -> str:
+        """Whether a larger component may have been missed."""
+        says = {
+            "proved": "no larger component was missed (proved)",
+            "probability": f"no larger component was missed, but for a chance of {self.failure_probability}",
+            "not excluded": "a larger component may have been missed: not excluded",
+        }
+        return says[self.completeness]
+
+    @property
+    def tie(self) -> str:
+        """The components that cannot be told from the next one, which was left out; nothing where there are none."""
+        if not self.tie_at_k:
+            return ""
+        tied = components(self.groups[-1][0], len(self.values))
+        return f"{tied} and the next one cannot be told apart at this accuracy"
 
     def _table(self, most: int = 12) -> list[str]:
-        sampling = self.sampling_errors
-        head = f"{'':>4} {self.quantity:>12} {'± numerical':>12}" + ("" if sampling is None else f" {'± sampling':>11}")
-        lines = [head + f" {'angle off by':>13}  group"]
-        names = {i: f"{s + 1}–{e}" if e - s > 1 else "" for s, e in self.groups for i in range(s, e)}
+        sampling, errors = self.sampling_errors, self.errors
+        head = f"{'':>5} {self.quantity:>12} {'± numerical':>12}" + ("" if sampling is None else f" {'± sampling':>11}")
+        lines = [head + f" {'axis off by':>13}  group"]
+        names = {i: components(s, e) if e - s > 1 else "" for s, e in self.groups for i in range(s, e)}
         for i in range(min(most, len(self.values))):
-            with np.errstate(invalid="ignore"):
-                error = np.nan_to_num(np.max(np.abs(self.value_bounds[i] - self.values[i])), nan=np.inf)
-            line = f"{i + 1:>4} {self.values[i]:>12.6g} {error:>12.1e}"
+            line = f"{component(i):>5} {self.values[i]:>12.6g} {at_most(errors[i]):>12}"
             line += "" if sampling is None else f" {sampling[i]:>11.1e}"
-            lines.append(line + f" {_angle(self.angle_bounds[i]):>13}  {names[i]}".rstrip())
+            lines.append(line + f" {at_most_degrees(self.angle_bounds[i]):>13}  {names[i]}".rstrip())
         if len(self.values) > most:
-            lines.append(f"     … and {len(self.values) - most} more")
+            lines.append(f"      … and {len(self.values) - most} more")
         return lines
 
     @property
     def remarks(self) -> list[str]:
         """Completeness, ties, rank and rounding, a line each."""
         k = len(self.values)
-        says = {
-            "proved": "no larger component was missed (proved)",
-            "probability": f"no larger component was missed, but for a chance of {self.failure_probability}",
-            "not excluded": "a larger component may have been missed: not excluded",
-        }
-        lines = [f"completeness: {says[self.completeness]}; {self.complete_to} of {k} surely among the top {k}"]
+        lines = [f"completeness: {self.missed}; {self.complete_to} of {k} surely among the top {k}"]
         if self.tie_at_k:
-            start = self.groups[-1][0] + 1
-            close = float(self.residuals[-1]) <= 4 * self.rounding and not self.missing
-            how = "are equal to rounding" if close else "cannot be told apart at this accuracy"
-            lines.append(f"tie: components {start}–{k} and the next one {how}; their span is not unique")
+            lines.append(f"tie: {self.tie}; their span is not unique")
         if self.rank < k and not self.may_have_missed:
             word = "resolved" if self.missing else "rank"
             lines.append(f"{word}: {self.rank}; {self.quantity}s beyond it cannot be told from 0")
         if self.missing:
-            lines.append(f"sketch: no direction lacks more than {self.missing:.1e} of {self.quantity} (proved)")
+            lines.append(f"sketch: no direction lacks more than {at_most(self.missing)} of {self.quantity} (proved)")
         how = "audited with random probes" if self.audited else "worst case"
         what = "rounding and what is missing" if self.missing else "rounding"
-        return [*lines, f"{what}: {self.rounding:.1e} ({how}); passes over the data: {self.passes}"]
-
-
-def _angle(sine: float) -> str:
-    if sine >= 1:
-        return "undetermined"
-    return f"{np.degrees(np.arcsin(sine)):.1e}°"
+        return [*lines, f"{what}: {at_most(self.rounding)} ({how}); passes over the data: {self.passes}"]

@@ -60,9 +60,10 @@ def eigen(
     basis = chosen.basis(operator, int(k), tol=tol, rng=np.random.default_rng(random_state))
     pairs = operator.ritz(basis.Q, basis.AQ)
     found = certify(operator, pairs, basis, int(k), tol=tol).in_units(unit)
+    found = replace(found, certificate=replace(found.certificate, quantity="eigenvalue"))
     if not found.certificate.satisfied:
         why = f"; {found.note}" if found.note else ""
-        message = f"accuracy tol={tol:g} was not reached: {found.certificate.reached:.1e} was{why}"
+        message = f"accuracy tol={tol:g} was not reached: {found.certificate.accuracy()}{why}"
         warnings.warn(message, AccuracyWarning, stacklevel=2)
     return found
 

@@ -29,6 +29,7 @@ from ritz.solvers.lowrank import SMALL, SPARE
 from ritz.solving import solve
 from ritz.spectrum import Spectrum, certify
 from ritz.threads import team
+from ritz.wording import at_most
 
 OPEN = 0.1  # share of the last value that landmarks may lack before the components are compared with the matrix itself
 NARROW_UNIT, ROUGH = 2.0**-24, 1e-4  # rounding of float32, and the error of a value that it may claim to be of use
@@ -191,7 +192,7 @@ def _by_landmarks(given: Given, request: Request, plan: Plan, landmarks: int | f
     basis = SmallSide().basis(few, k, tol=request.tol, rng=rng)
     pairs = few.ritz(basis.Q)
     share = factor.error / factor.trace
-    why = f"{plan.why}; {len(factor.pivots)} landmarks lack {share:.1e} of the trace"
+    why = f"{plan.why}; {len(factor.pivots)} landmarks lack {at_most(share)} of the trace"
     n, d = given.shape
     plan = kernel_plans.low_rank(n, d, k, len(factor.pivots), why)
     lacking = factor.error > OPEN * float(pairs.values[k - 1])

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ritz.linalg import Array
+from ritz.wording import component
 
 QUANTILE = 0.95  # of what chance reaches, that a component must exceed
 FIRST, AROUND = 3, 2  # components of a choice that are listed: the first ones, and those before and behind the cut
@@ -135,13 +136,11 @@ class Choice:
             lines[FIRST:resumed] = [f"{'…':>9}"]
         kept = f"{self.k} component{'s' if self.k > 1 else ''} kept, {self.above} above noise: {self.rule}"
         what = f"null: the {self.quantile:g} quantile of the largest variance in {self.flips} copies of the rows with"
-        return "\n".join(
-            [kept, f"{what} random signs (seed {self.seed})", "component     variance         null", *lines]
-        )
+        return "\n".join([kept, f"{what} random signs (seed {self.seed})", "           variance         null", *lines])
 
     def _line(self, i: int) -> str:
         compared = "above" if i < self.above else "not above"
-        return f"{i + 1:9d}  {self.values[i]:11.5g}  {self.null[i]:11.5g}  {compared}"
+        return f"{component(i):>9}  {self.values[i]:11.5g}  {self.null[i]:11.5g}  {compared}"
 
 
 def gavish_donoho(singular_values: Array, n: int, d: int, noise: float | None = None) -> int:

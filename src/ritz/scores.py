@@ -11,6 +11,7 @@ from ritz.errors import DataError
 from ritz.rows import Rows
 from ritz.rows.chosen import Chosen
 from ritz.rows.named import shown
+from ritz.wording import component
 
 NUMBERED = re.compile(r"(.*?)([0-9]+)", re.DOTALL)
 
@@ -19,7 +20,7 @@ def score_names(model: Any) -> tuple[str, ...]:
     """PC1, PC2, … of components; y1, y2, … of measurements, as y = Φx has them: what files of scores have."""
     if measures(model):
         return tuple(f"y{i + 1}" for i in range(model.n_measurements_))
-    return tuple(f"PC{i + 1}" for i in range(len(model.certificate_.values)))
+    return tuple(component(i) for i in range(len(model.certificate_.values)))
 
 
 def measures(model: Any) -> bool:

@@ -104,6 +104,7 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
         reached=verdict.reached,
         satisfied=verdict.satisfied,
         n_rows=n_rows,
+        by_singular_values=pairs.levels is not None,
     )
     sign = signs(U)
     dual = None if pairs.dual is None else pairs.dual[:, :k] * sign

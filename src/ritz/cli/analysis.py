@@ -26,13 +26,14 @@ from ritz.progress import Progress
 from ritz.rows import Rows
 from ritz.rows.chosen import Chosen
 from ritz.views.components import HEAD, component_rows
+from ritz.views.findings import share_asked
 from ritz.views.report import render
 from ritz.views.sampling import First
-from ritz.views.text import counted
+from ritz.views.text import asked_share, counted, percent
 from ritz.whole import replacing, staged
 from ritz.writing import deliver
 
-SHOWN = 10  # components on the screen
+SHOWN = 10  # components on the screen, and the last
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def analyse(
 ) -> int:
     """Fit the input, write the three files, say what was done; the exit code."""
     begun = time.perf_counter()
-    with Progress(screen.quiet) as progress, screen.hearing():
+    with screen.hearing(), Progress(screen.quiet) as progress:
         watched = replace(found, rows=found.rows.watched(Watch(progress)))
         found = completed(watched, reading, asked.memory)
         if asked.memory is not None and found.rows.in_memory and not watched.rows.in_memory:
@@ -141,8 +142,10 @@ def describe(pca: PCA, found: Input, asked: Asked, screen: Screen, seconds: floa
     show_components(pca, screen, named=asked.image is None)
     if hasattr(pca, "rank_choice_"):
         screen.say(f"\n{pca.rank_choice_}")
-    kept = f"{pca.explained_variance_ratio_.sum():.1%} of the variance"
-    screen.say(f"\n{pca.n_components_} of {counted(d, 'number')} per row keep {kept}", "bold")
+    kept = f"{percent(float(pca.explained_variance_ratio_.sum()))} of the variance"
+    kept += "" if (share := share_asked(pca)) is None else f" (asked: {asked_share(share)})"
+    verb = "keeps" if pca.n_components_ == 1 else "keep"
+    screen.say(f"\n{pca.n_components_} of {counted(d, 'number')} per row {verb} {kept}", "bold")
 
 
 def show_components(pca: PCA, screen: Screen, named: bool = True) -> None:
@@ -150,8 +153,6 @@ def show_components(pca: PCA, screen: Screen, named: bool = True) -> None:
     named = named and hasattr(pca, "feature_names_in_")
     rows = component_rows(pca, SHOWN)
     screen.table(HEAD if named else HEAD[:-1], rows if named else [row[:-1] for row in rows], left=(len(HEAD) - 1,))
-    if pca.n_components_ > SHOWN:
-        screen.say(f"… and {pca.n_components_ - SHOWN} more")
 
 
 def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) -> None:
@@ -160,10 +161,10 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) 
     screen.say(one_line(certificate), "good" if certificate.satisfied else "bad")
     screen.say("\nwritten:")
     for what, path in files.items():
-        screen.say(f"  {what:<7} {visible(path)}")
+        screen.say(f"  {what:<7} {visible(path)}", typed=True)
     model, end = typed(files["model"]), "csv" if found.text else "parquet"
-    screen.say(f"\nnext: open {visible(files['report'])} in a browser")
-    screen.say(f"      ritz transform {model} NEW.{end} -o NEW-scores.{end}")
+    screen.say(f"\nnext: open {visible(files['report'])} in a browser", typed=True)
+    screen.say(f"      ritz transform {model} NEW.{end} -o NEW-scores.{end}", typed=True)
     screen.emit(
         input=found.name,
         rows=found.rows.shape[0],
@@ -183,8 +184,7 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) 
 
 def one_line(certificate: Certificate) -> str:
     """The certificate in one line."""
-    missed = certificate.remarks[0].removeprefix("completeness: ").split(";")[0]
-    return f"certificate: {certificate.verdict}; {missed}"
+    return f"certificate: {certificate.verdict}; {certificate.missed}"
 
 
 def components(pca: PCA) -> list[dict[str, float]]:

@@ -12,7 +12,7 @@ from ritz.cli.failures import INACCURATE, OK, USAGE, Failure
 from ritz.cli.inputs import Input, Reading, chosen, located, without_gaps
 from ritz.cli.notes import Notes, notes_of
 from ritz.cli.outputs import PIPE, check_destination, scores_of, send
-from ritz.cli.screen import Screen
+from ritz.cli.screen import Screen, in_terminal
 from ritz.errors import DataError
 from ritz.estimators.loading import load
 from ritz.harmless import visible
@@ -42,7 +42,7 @@ def encode(
     """Scores of the rows of a file."""
     _check_speech(screen, out)
     pca = load(model)
-    with Progress(screen.quiet) as progress, located(file) as path, screen.hearing():
+    with screen.hearing(), Progress(screen.quiet or _seen(out)) as progress, located(file) as path:
         check_destination(out, to, [path, Path(model)], force)
         found = for_model(pca, path, file, label, missing, transpose)
         beside = {} if out is not None and out.endswith(".npy") else found.beside()
@@ -92,7 +92,7 @@ def decode(screen: Screen, model: str, scores: str, out: str | None, to: str | N
     pca: Any = load(model)
     known = getattr(pca, "feature_names_in_", None)
     names = tuple(map(str, known)) if known is not None else tuple(f"x{j}" for j in range(pca.n_features_in_))
-    with Progress(screen.quiet) as progress, located(scores) as path, screen.hearing():
+    with screen.hearing(), Progress(screen.quiet or _seen(out)) as progress, located(scores) as path:
         check_destination(out, to, [path, Path(model)], force)
         raw = opened(path)
         rows, others = _components(raw, pca, path.name)
@@ -121,6 +121,11 @@ def _components(raw: Rows, pca: Any, name: str) -> tuple[Rows, list[Any]]:
         ends = f"{wanted[0]} to {wanted[-1]}"
         raise DataError(f"{name} has {raw.shape[1]} columns of numbers, but the model has {len(wanted)}: {ends}")
     return in_order(raw, pca), []
+
+
+def _seen(out: str | None) -> bool:
+    """Whether results appear in the terminal as they come, where a bar would get between them."""
+    return out in (None, PIPE) and in_terminal()
 
 
 def _check_speech(screen: Screen, out: str | None) -> None:

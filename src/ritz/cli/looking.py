@@ -37,7 +37,7 @@ def look(screen: Screen, file: str, components: Any, scale: bool, memory: int | 
     _show_contents(screen, found, profile)
     _show_plan(screen, planned, asked, seconds)
     if found.rows.shape[0] > 1:
-        screen.say(f"\nnext: ritz fit {typed(file)}{_options(components, scale, reading, profile)}")
+        screen.say(f"\nnext: ritz fit {typed(file)}{_options(components, scale, reading, profile)}", typed=True)
     _emit(screen, found, profile, planned, asked, seconds)
     return 0
 

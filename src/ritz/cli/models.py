@@ -28,6 +28,9 @@ from ritz.progress import Progress
 from ritz.views.report import render
 from ritz.views.sampling import First, exhausted
 from ritz.whole import writing
+from ritz.wording import at_most, plain
+
+ROUNDING, NEAR = 1e-8, 5.0  # degrees below which subspaces are the same but for rounding, or nearly so
 
 
 def write_report(
@@ -52,7 +55,7 @@ def write_report(
     image, about = image or notes_of(pca).image, Path(model).absolute().parent.name
     given: dict[str, Any] = {}
     if file is not None:
-        with Progress(screen.quiet) as progress, located(file) as source, screen.hearing():
+        with screen.hearing(), Progress(screen.quiet) as progress, located(file) as source:
             found = for_model(pca, source, file, label, missing, transpose)
             first = exhausted(First(), pca.codes(found.rows.watched(Watch(progress))))
             labels = None if found.label is None else first.of(found.beside()[found.label])
@@ -118,21 +121,32 @@ def compare_models(screen: Screen, a: str, b: str) -> int:
     first, second = _of_components(a), _of_components(b)
     if not all(hasattr(model, "subspace_") for model in (first, second)):
         raise DataError("only PCA models have subspaces of the columns to compare; one of these is a kernel model")
-    angles = np.degrees(compare(first, second))
-    screen.say(f"subspaces of {first.n_components_} and {second.n_components_} components, angles in degrees", "bold")
+    angles, sizes = np.degrees(compare(first, second)), (first.n_components_, second.n_components_)
+    contained = bool(angles[-1] < ROUNDING)
+    screen.say(f"subspaces of {sizes[0]} and {sizes[1]} components, angles in degrees", "bold")
     rows = [(str(i + 1), f"{angle:.3g}", f"{np.cos(np.radians(angle)) ** 2:.4f}") for i, angle in enumerate(angles)]
     screen.table(("", "angle", "shared"), rows)
-    screen.say(_verdict(float(angles[-1])))
-    screen.emit(angles=angles, components=[first.n_components_, second.n_components_], exit_code=OK)
+    screen.say(_verdict(float(angles[-1]), *sorted(sizes)))
+    same = contained and sizes[0] == sizes[1]
+    screen.emit(angles=angles, components=list(sizes), same=same, contained=contained, exit_code=OK)
     return OK
 
 
-def _verdict(largest: float) -> str:
-    if largest < 1e-5:
-        return "the same subspace, to rounding"
-    if largest < 5:
-        return f"nearly the same subspace: no direction is off by more than {largest:.2g}°"
-    return f"different subspaces: a direction of one lies {largest:.3g}° outside the other"
+def _verdict(largest: float, few: int, many: int) -> str:
+    """What the largest angle says: of a larger subspace only that it contains the smaller one, or does not."""
+    most = plain(at_most(largest))
+    if few == many:
+        if largest < ROUNDING:
+            return "the same subspace, to rounding"
+        if largest < NEAR:
+            return f"nearly the same subspace: no direction is off by more than {most}°"
+        return f"different subspaces: a direction of one lies {largest:.3g}° outside the other"
+    one, other = f"the {few}-dimensional subspace is", f"contained in the {many}-dimensional one"
+    if largest < ROUNDING:
+        return f"{one} {other}, to rounding"
+    if largest < NEAR:
+        return f"{one} nearly {other}: no direction of it is off by more than {most}°"
+    return f"{one} not {other}: a direction of it lies {largest:.3g}° outside"
 
 
 def export_model(screen: Screen, model: str, out: str, force: bool) -> int:

@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from ritz.harmless import visible
 
 WIDE = 200  # letters of a line where nobody looks
 FEWEST = 8  # letters that are worth a column
+NARROWEST = 20  # letters of a line that is worth folding
 
 
 @dataclass
@@ -30,9 +32,10 @@ class Screen:
     quiet: bool = False
     warned: list[str] = field(default_factory=list)
 
-    def say(self, text: str = "", style: str = "") -> None:
-        """A line of the result."""
+    def say(self, text: str = "", style: str = "", typed: bool = False) -> None:
+        """A line of the result. Where a terminal is too narrow it is broken between words, unless it is to be typed."""
         if not (self.as_json or self.quiet):
+            text = text if typed else folded(text, sys.stdout)
             click.echo(click.style(text, **STYLES[style]) if style else text, color=_colours())
 
     def tell(self, text: str) -> None:
@@ -45,7 +48,8 @@ class Screen:
         text = visible(" ".join(text.split()))
         if text not in self.warned:
             self.warned.append(text)
-            click.echo(f"{click.style('warning:', **STYLES['warning'])} {text}", err=True, color=_colours())
+            lines = folded(f"warning: {text}", sys.stderr).removeprefix("warning:")
+            click.echo(f"{click.style('warning:', **STYLES['warning'])}{lines}", err=True, color=_colours())
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[Any]], left: Sequence[int] = ()) -> None:
         """Columns under their names; those in `left` begin where the name does, the others end there."""
@@ -63,7 +67,7 @@ class Screen:
             least = sum(map(len, numbers)) + 2 * len(numbers) - 2
             if cell_len(line) > room:
                 line = set_cell_size(line, room - 1).rstrip() + "…" if room > least + FEWEST else "  ".join(numbers)
-            self.say(line, "" if i else "bold")
+            self.say(line, "" if i else "bold", typed=True)
 
     def emit(self, **facts: Any) -> None:
         """The result for machines."""
@@ -97,6 +101,29 @@ def as_json(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if isinstance(value, str | int | bool | None) else str(value)
+
+
+def folded(text: str, stream: Any) -> str:
+    """Text with lines broken between words where they are longer than the lines of a terminal."""
+    if not stream.isatty():
+        return text
+    width, lines = shutil.get_terminal_size().columns, []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        fits = len(line) <= width or width < 2 * NARROWEST
+        lines += (
+            [line]
+            if fits
+            else textwrap.wrap(
+                line,
+                width,
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+                drop_whitespace=True,
+            )
+        )
+    return "\n".join(lines)
 
 
 def typed(path: Any) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from ritz.linalg import Array, squared
 from ritz.request import Decomposition
 from ritz.subspace import Subspace
+from ritz.wording import at_most
 
 # What a fit leaves on an estimator, and what is computed when asked for after partial_fit.
 LEARNED = frozenset(
@@ -75,7 +76,7 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
     if not certificate.satisfied:
         why = f"; {fitted.spectrum.note}" if fitted.spectrum.note else ""
         found.append(
-            f"accuracy tol={certificate.tol:g} was not reached: {certificate.reached:.1e} was{why}; see certificate_"
+            f"accuracy tol={certificate.tol:g} was not reached: {certificate.accuracy()}{why}; see certificate_"
         )
     elif certificate.may_have_missed:
         found.append(
@@ -87,7 +88,7 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
     if certificate.rank < k and certificate.missing:
         found.append(
             f"the sketch resolves {certificate.rank} of {k} components: variances beyond are at most "
-            f"{certificate.missing:.1e}, and their directions arbitrary"
+            f"{at_most(certificate.missing)}, and their directions arbitrary"
         )
     elif certificate.rank < k and not expected and not certificate.may_have_missed:
         found.append(
@@ -96,7 +97,7 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
         )
     elif certificate.tie_at_k and certificate.satisfied and certificate.rank >= k:
         found.append(
-            f"component {k} and the next one have equal variance to rounding, so the subspace of {k} components is not "
-            "unique; keep one more or one fewer"
+            f"{certificate.tie}, so the subspace of {k} component{'s' * (k > 1)} is not unique; keep one more or one "
+            "fewer"
         )
     return found

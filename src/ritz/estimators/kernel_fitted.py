@@ -10,6 +10,7 @@ from ritz.kernel_decomposition import KernelFit
 from ritz.kernels import Kernel
 from ritz.linalg import Array, squared
 from ritz.preimage import PreImage
+from ritz.wording import at_most
 
 FLAT = 2.0  # times the mean eigenvalue that the largest one must exceed to stand for anything
 
@@ -75,7 +76,7 @@ def complaints(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, landma
     if isinstance(landmarks, float) and fitted.trace_error > landmarks:
         found.append(
             f"n_landmarks={landmarks:g} was not reached: as many landmarks as memory_limit allows lack "
-            f"{fitted.trace_error:.1e} of the trace"
+            f"{at_most(fitted.trace_error)} of the trace"
         )
     if fitted.indefinite:
         found.append(
@@ -96,8 +97,7 @@ def complaints(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, landma
         )
     elif certificate.tie_at_k and certificate.satisfied and certificate.rank >= k and asked is not None:
         found.append(
-            f"component {k} and the next one cannot be told apart, so the span of {k} components is not determined; "
-            "keep one more or one fewer"
+            f"{certificate.tie}, so the span of {k} component{'s' * (k > 1)} is not unique; keep one more or one fewer"
         )
     return found
 
@@ -107,10 +107,10 @@ def _short(fitted: KernelFit) -> str:
     why = f"; {fitted.spectrum.note}" if fitted.spectrum.note else ""
     if fitted.trace_error:
         why = (
-            f"; landmarks lack {fitted.trace_error:.1e} of the trace: more of them come nearer, eigen_solver='krylov' "
-            "reaches tol, and a larger tol says what is enough"
+            f"; landmarks lack {at_most(fitted.trace_error)} of the trace: more of them come nearer, "
+            "eigen_solver='krylov' reaches tol, and a larger tol says what is enough"
         )
-    return f"accuracy tol={certificate.tol:g} was not reached: {certificate.reached:.1e} was{why}; see certificate_"
+    return f"accuracy tol={certificate.tol:g} was not reached: {certificate.accuracy()}{why}; see certificate_"
 
 
 def _share(fitted: KernelFit) -> float:

@@ -13,6 +13,7 @@ from ritz.sensing import SOLVERS
 from ritz.sensing.certificate import RecoveryCertificate
 from ritz.sensing.threshold import LEAST_GAP
 from ritz.spectrum import check_tol
+from ritz.wording import at_most
 
 NEARLY = 1e-3  # relative residuals that speak for the basis
 
@@ -183,7 +184,7 @@ def _short(known: RecoveryCertificate, short: Any, max_iter: int | None) -> str:
     residual, gap, b = known.residual[short].max(), known.duality_gap[short].max(), len(known.converged)
     text = (
         f"accuracy tol={known.tol:g} was not reached for {short.sum()} of {b} signals: relative residual "
-        f"{residual:.1e}, duality gap {gap:.1e}; "
+        f"{at_most(residual)}, duality gap {at_most(gap)}; "
     )
     if max_iter is not None and (known.solver == "basis-pursuit" or (known.iterations[short] >= max_iter).any()):
         return text + f"raise max_iter={max_iter}"

@@ -13,6 +13,7 @@ from ritz.errors import DataError
 from ritz.linalg import UNIT, Array, column_norms, gamma
 from ritz.rayleigh import Pairs, ritz_pairs, ritz_triplets, rotation
 from ritz.rows.array import thin_product
+from ritz.wording import at_most, plain
 
 COMBINING = 80  # additions beyond the blocks' own: merging runs, scaling, dividing
 
@@ -73,7 +74,8 @@ class Operator(ABC):
             AQ = self.apply(Q)
         turned = rotation(Q.T @ AQ)
         if turned.lowest < -(10 * self.rounding + min(self.negativity, self.tolerance * float(turned.values[0]))):
-            raise DataError(f"the matrix has an eigenvalue of at most {turned.lowest:.2g}; it must have none below 0")
+            lowest = plain(at_most(turned.lowest))
+            raise DataError(f"the matrix has an eigenvalue of at most {lowest}; it must have none below 0")
         return ritz_pairs(Q, AQ, turned)
 
     def dense(self) -> Array | None:  # (dim, dim)

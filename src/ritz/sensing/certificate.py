@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ritz.linalg import Array
 from ritz.sensing.dictionary import ALIKE, Coherence, guaranteed
 from ritz.sensing.threshold import alone, apart, determined, needed, noisy_needed, signs_needed, telling
+from ritz.wording import at_least, at_most, at_most_within, plain
 
 SHOWN = 12  # signals in the table
 POOR = 0.1  # of the measurements left unexplained without a word
@@ -174,7 +175,7 @@ class RecoveryCertificate:
         word = "approximated" if not self.explained.all() else "recovered" if self.unique.all() else "explained"
         proved = word != "explained" or self.rank >= p or self._sparsest.all()
         word += " as asked" if proved else " as asked, not proved unique"
-        return f"{word}: {signals}, residual at most {self.residual.max():.1e}"
+        return f"{word}: {signals}, residual at most {at_most(self.residual.max())}"
 
     def _table(self) -> list[str]:
         b = len(self.converged)
@@ -185,8 +186,8 @@ class RecoveryCertificate:
         lines = [head + " exact recovery" if known else head.rstrip()]
         for i in range(min(b, SHOWN)):
             of = "least l1 norm" if self.penalty[i] == 0 else f"lasso {self.penalty[i]:.1e}"
-            line = f"{i + 1:>6} {self.support_size[i]:>9} {self.sparsity[i]:>9} {self.residual[i]:>9.1e} "
-            line += f"{self.duality_gap[i]:>8.1e} {of:<14} {self._condition(i) if known else ''}"
+            line = f"{i + 1:>6} {self.support_size[i]:>9} {self.sparsity[i]:>9} {at_most(self.residual[i]):>9} "
+            line += f"{at_most(self.duality_gap[i]):>8} {of:<14} {self._condition(i) if known else ''}"
             lines.append(line.rstrip())
         if b > SHOWN:
             lines.append(f"     … and {b - SHOWN} more")
@@ -196,7 +197,7 @@ class RecoveryCertificate:
         value = self.exact_recovery[i]
         if np.isnan(value):
             return "unknown"
-        return f"holds: {value:.2f} < 1" if self.exact_recovery_holds[i] else "not guaranteed"
+        return f"holds: {plain(at_most_within(value, HOLDS))} < 1" if self.exact_recovery_holds[i] else "not guaranteed"
 
     @property
     def remarks(self) -> list[str]:
@@ -206,11 +207,11 @@ class RecoveryCertificate:
         first = f"measurements: {many} determine up to {self.determined} of {p} coefficients (l1 norm, Gaussian)"
         if self.hopeless.any() and self.needed > m:
             first += f"; the {int(self.sparsity[self.hopeless].max())} found would need about {self.needed}"
-        least = "" if self.coherence_exact else "at least "
-        second = (
-            f"coherence: {least}{self.coherence:.3g} of measurements and basis (best 1), "
-            f"{least}{self.mutual_coherence:.2g} between columns"
-        )
+        pair, mutual = f"{self.coherence:.3g}", f"{self.mutual_coherence:.2g}"
+        if not self.coherence_exact:
+            pair = f"at least {plain(at_least(self.coherence, 3))}"
+            mutual = f"at least {plain(at_least(self.mutual_coherence))}"
+        second = f"coherence: {pair} of measurements and basis (best 1), {mutual} between columns"
         if self.guaranteed:
             count = self.guaranteed
             second += f"; up to {count} coefficient{'s' * (count > 1)}: recovery guaranteed"

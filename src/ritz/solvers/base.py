@@ -11,6 +11,7 @@ import numpy as np
 from ritz.errors import DataError
 from ritz.linalg import Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
+from ritz.wording import component
 
 
 class Step(NamedTuple):
@@ -108,6 +109,6 @@ def slow(history: list[Step], max_iter: int, why: str) -> str:
     steps = max(1, last.iteration - back[0].iteration)
     ratio = min((last.residual / back[0].residual) ** (1 / steps), 1.0) if back[0].residual else 1.0
     return (
-        f"component {last.component + 1} stopped at max_iter={max_iter} with residual {last.residual:.1e}, which each "
+        f"{component(last.component)} stopped at max_iter={max_iter} with residual {last.residual:.1e}, which each "
         f"iteration multiplies by about {ratio:.4f}: {why}"
     )

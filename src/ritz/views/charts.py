@@ -14,11 +14,13 @@ from ritz.linalg import Array
 from ritz.views.axes import GAP, LEFT, WIDTH, Axis, left_of, level, upright
 from ritz.views.findings import Findings
 from ritz.views.lettering import fitted, length
-from ritz.views.text import number, percent
+from ritz.views.text import asked_share, number, percent
+from ritz.wording import component
 
 HEIGHT = 306
 TOP, BOTTOM = 30, 50  # margins
-MOST_BARS = 60  # components in a scree chart
+MOST_BARS = 60  # components in a scree chart, or more if more were kept,
+CROWDED = 400  # but not more than there are pixels; a curve has as many points
 MOST_WEIGHTS = 20  # columns in a chart of weights
 EDGE = 8  # the margin above charts whose vertical axis has no label
 ROW = 21  # height of a horizontal bar, with what is between two
@@ -61,6 +63,7 @@ class Chart:
     y: Axis | None = None
     labels: tuple[Label, ...] = ()
     top: float = TOP
+    note: str = ""  # said below it, after the title
 
     @property
     def foot(self) -> float:
@@ -74,14 +77,17 @@ def scree(found: Findings) -> Chart:
     null = _null(found, len(values))
     top = float(max(values.max(), null.max(initial=0.0)))
     y = upright(0.0, top or 1.0, HEIGHT - BOTTOM, TOP, word, share=word.startswith("share"))
-    x = _numbered(len(values), left_of(y), "component")
+    x = _numbered(len(values), left_of(y), "PC")
     marks = [Mark("bar", bars(x, y, np.arange(1, kept + 1), values[:kept]))]
     if kept < len(values):
         marks.append(Mark("bar faint", bars(x, y, np.arange(kept + 1, len(values) + 1), values[kept:])))
     if len(null):
         marks.append(Mark("null", line(x.at(np.arange(1, len(null) + 1)), y.at(null)), "what noise alone reaches"))
-    listed = "; ".join(f"{i + 1}: {number(value, 4)}" for i, value in enumerate(values[:10]))
-    return Chart("scree", f"{word.capitalize()} of each component", listed, WIDTH, HEIGHT, tuple(marks), x, y)
+    listed = "; ".join(f"{component(i)}: {number(value, 4)}" for i, value in enumerate(values[:10]))
+    note = "; the line is what noise alone reaches" if len(null) else ""
+    note += f"; the first {len(values)} of {found.k}" if len(values) < found.k else ""
+    title = f"{word.capitalize()} of each component"
+    return Chart("scree", title, listed, WIDTH, HEIGHT, tuple(marks), x, y, note=note)
 
 
 def _scree_values(found: Findings) -> tuple[Array, int, str]:
@@ -91,7 +97,7 @@ def _scree_values(found: Findings) -> tuple[Array, int, str]:
         values = np.asarray(found.choice.values, dtype=float)
     if found.out_of_range:
         values, word = found.shares, "share of the variance"
-    values = values[:MOST_BARS]
+    values = values[: max(MOST_BARS, min(found.k, CROWDED))]
     return values, min(found.k, len(values)), word
 
 
@@ -104,17 +110,24 @@ def _null(found: Findings, most: int) -> Array:
 
 
 def together(found: Findings) -> Chart:
-    """How much the first components keep together."""
-    shares = np.minimum(np.cumsum(found.shares), 1.0)[:MOST_BARS]
+    """How much the first components keep together, up to the last, and how much they were asked to keep."""
+    shares = np.minimum(np.cumsum(found.shares), 1.0)
     y = upright(0.0, 1.0, HEIGHT - BOTTOM, TOP, "share of the variance", share=True)
     x = _numbered(len(shares), left_of(y), "components kept")
-    places, heights = x.at(np.arange(1, len(shares) + 1)), y.at(shares)
-    marks = (Mark("line", line(places, heights)), Mark("dots", dots(places, heights)))
-    listed = "; ".join(f"{i + 1}: {percent(share)}" for i, share in enumerate(shares[:10]))
-    return Chart("together", "Variance kept together", listed, WIDTH, HEIGHT, marks, x, y)
+    drawn = np.unique(np.linspace(0, len(shares) - 1, CROWDED).astype(int))
+    places, heights = x.at(drawn + 1), y.at(shares[drawn])
+    dotted = slice(None) if len(shares) <= MOST_BARS else slice(-1, None)
+    marks = [Mark("line", line(places, heights)), Mark("dots", dots(places[dotted], heights[dotted]))]
+    told, note = [*range(min(10, len(shares))), *([len(shares) - 1] if len(shares) > 10 else [])], ""
+    listed = "; ".join(f"{i + 1}: {percent(float(shares[i]), found.asked)}" for i in told)
+    if found.asked is not None:
+        level_asked, text = y.at(np.full(2, found.asked)), f"{asked_share(found.asked)} was asked for"
+        marks.insert(0, Mark("asked", line(np.array([x.start, x.end]), level_asked), text))
+        listed, note = f"{text}; {listed}", f"; the line: {text}"
+    return Chart("together", "Variance kept together", listed, WIDTH, HEIGHT, tuple(marks), x, y, note=note)
 
 
-def weights(found: Findings, entries: Array, component: int) -> Chart:
+def weights(found: Findings, entries: Array, i: int) -> Chart:
     """The columns with the largest weights in one axis, given its entries."""
     order = np.argsort(-np.abs(entries), kind="stable")[:MOST_WEIGHTS]
     chosen, names = entries[order], [found.name(int(j)) for j in order]
@@ -123,14 +136,14 @@ def weights(found: Findings, entries: Array, component: int) -> Chart:
     x = level(min(0.0, float(chosen.min())), max(0.0, float(chosen.max())), round(start, 1), "weight")
     zero = float(x.at(0.0))
     marks, labels = [], []
-    for i, (name, value) in enumerate(zip(names, chosen, strict=True)):
-        top, end = EDGE + ROW * i, float(x.at(value))
+    for j, (name, value) in enumerate(zip(names, chosen, strict=True)):
+        top, end = EDGE + ROW * j, float(x.at(value))
         kind, text = ("bar" if value >= 0 else "bar below"), f"{name}: {number(float(value), 3)}"
         marks.append(Mark(kind, box(min(zero, end), top + ROW * (1 - FULL) / 2, abs(end - zero), ROW * FULL), text))
         labels.append(Label(round(x.start - 8, 1), top + ROW / 2, fitted(name, LONGEST, NAME), "name", name))
     listed = "; ".join(mark.title for mark in marks[:5])
-    title = f"Weights of the columns in component {component + 1}"
-    return Chart(f"weights{component}", title, listed, WIDTH, height, tuple(marks), x, None, tuple(labels), EDGE)
+    title = f"Weights of the columns in {component(i)}"
+    return Chart(f"weights{i}", title, listed, WIDTH, height, tuple(marks), x, None, tuple(labels), EDGE)
 
 
 def _numbered(count: int, start: float, label: str) -> Axis:

@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ritz.views.findings import share_asked
+from ritz.views.text import percent
+from ritz.wording import at_most, at_most_degrees, component
+
 HEAD = ("", "variance", "share", "together", "± numerical", "± sampling", "axis off by", "mostly")
 MOSTLY = 3  # columns that stand for an axis
 LEAST = 0.5  # of the largest entry of an axis, below which another one says little
@@ -13,23 +17,24 @@ LETTERS = 18  # of the name of a column
 
 
 def component_rows(pca: Any, most: int) -> list[tuple[str, ...]]:
-    """The first components of a fitted PCA, a row of text each."""
+    """The first components of a fitted PCA and the last, which tells what all of them keep, a row of text each."""
     certificate, shares = pca.certificate_, pca.explained_variance_ratio_
-    together, sampling = np.cumsum(shares), certificate.sampling_errors
+    together, sampling, errors = np.minimum(np.cumsum(shares), 1.0), certificate.sampling_errors, certificate.errors
     rows: list[tuple[str, ...]] = []
-    for i, variance in enumerate(pca.explained_variance_[:most]):
-        with np.errstate(invalid="ignore"):
-            numerical = np.nan_to_num(np.max(np.abs(certificate.value_bounds[i] - certificate.values[i])), nan=np.inf)
-        sine = certificate.angle_bounds[i]
+    asked = share_asked(pca)
+    last = len(shares) - 1
+    for i in [*range(min(most, last)), last]:
+        if i > len(rows):
+            rows.append(("…", *[""] * (len(HEAD) - 1)))
         rows.append(
             (
-                f"PC{i + 1}",
-                f"{variance:.5g}",
-                f"{shares[i]:.1%}",
-                f"{together[i]:.1%}",
-                f"{numerical:.0e}",
+                component(i),
+                f"{pca.explained_variance_[i]:.5g}",
+                percent(float(shares[i])),
+                percent(float(together[i]), asked),
+                at_most(errors[i], 1),
                 "" if sampling is None else f"{sampling[i]:.2g}",
-                "undetermined" if sine >= 1 else f"{np.degrees(np.arcsin(sine)):.0e}°",
+                at_most_degrees(certificate.angle_bounds[i], 1),
                 made_of(pca, i),
             )
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ritz.views.findings import Findings
-from ritz.views.text import angle, bound, count, counted, figure, listed, number, percent, span
+from ritz.views.text import angle, bound, count, counted, figure, least, listed, number, percent, spelled
+from ritz.wording import component, components
 
 MOST_GROUPS = 5  # that are listed
 
@@ -13,6 +14,7 @@ MOST_GROUPS = 5  # that are listed
 def explained(found: Findings) -> list[tuple[str, str]]:
     """Headings and what is to be said under them."""
     said = [
+        ("Residuals", _residuals(found)),
         ("Error of the computer", _numerical(found)),
         ("Error of the sample", _sampling(found)),
         ("Direction of the axes", _directions(found)),
@@ -25,8 +27,21 @@ def explained(found: Findings) -> list[tuple[str, str]]:
     return [(heading, text) for heading, text in said if text]
 
 
+def _residuals(found: Findings) -> str:
+    if found.certificate.by_singular_values:
+        equation, rest = "X v = σ u, X being the prepared rows", "X v − σ u"
+    else:
+        equation, rest = (
+            f"A u = λ u, A being the {'covariance' if found.kernel is None else 'kernel matrix'}",
+            "A u − λ u",
+        )
+    return (
+        f"Exact components solve {equation}. The residual of a computed one is the length of {rest}, rounding included."
+    )
+
+
 def _numerical(found: Findings) -> str:
-    quantity, first, error = found.certificate.quantity, float(found.values[0]), float(found.errors[0])
+    quantity, first, error = found.certificate.quantity, float(found.values[0]), float(found.certificate.errors[0])
     meaning = (
         f"± numerical is how far {_article(quantity)} may be from the exact answer for these very rows, because "
         "computers round and iterations stop"
@@ -34,12 +49,11 @@ def _numerical(found: Findings) -> str:
     if found.out_of_range:
         return (
             f"The {quantity}s are beyond the range of floating-point numbers and shown as {number(first)}. Their "
-            f"shares of the whole are known. Relative to the largest {quantity}, no component is off by more than "
-            f"{bound(found.certificate.reached)}."
+            f"shares of the whole are known; {found.certificate.accuracy(spelled)}."
         )
     if not np.isfinite(error):
-        least = number(float(found.certificate.value_bounds[0, 0]))
-        return f"{meaning}. For the first one, {number(first)}, no upper bound is known: it is at least {least}."
+        low = least(float(found.certificate.value_bounds[0, 0]))
+        return f"{meaning}. For the first one, {number(first)}, no upper bound is known: it is at least {low}."
     return f"{meaning}. The first one is {figure(first, error)}, known to within {bound(error)}."
 
 
@@ -53,7 +67,7 @@ def _sampling(found: Findings) -> str:
         return ""
     if errors is None or certificate.n_rows is None:
         return "How many rows there were is not known, so nothing can be said of how much other rows would differ."
-    sampling, numerical = float(errors[0]), float(found.errors[0])
+    sampling, numerical = float(errors[0]), float(found.certificate.errors[0])
     relative = percent(float(np.sqrt(2.0 / certificate.n_rows)))
     said = (
         f"± sampling is what another draw of {counted(certificate.n_rows, 'row')} from the same source would change, "
@@ -75,8 +89,8 @@ def _directions(found: Findings) -> str:
         return f"{head}. It is undetermined for all of them: no bound holds."
     worst = int(known[np.argmax(bounds[known])])
     if bounds[0] < 1:
-        said = f"{head}: at most {angle(float(bounds[0]))} degrees for the first"
-        said += f", {angle(float(bounds[worst]))} for number {worst + 1}" if worst else ""
+        said = f"{head}: at most {angle(float(bounds[0]))} degrees for {component(0)}"
+        said += f", {angle(float(bounds[worst]))} for {component(worst)}" if worst else ""
     else:
         said = f"{head}: at most {angle(float(bounds[worst]))} degrees for those that are determined"
     if len(known) == found.k:
@@ -106,15 +120,15 @@ def _groups(found: Findings) -> str:
     groups = found.groups
     said = ""
     if groups:
-        names = listed([span(start, end) for start, end in groups[:MOST_GROUPS]])
+        names = listed([components(start, end) for start, end in groups[:MOST_GROUPS]])
         more = f", and {count(len(groups) - MOST_GROUPS)} groups more" if len(groups) > MOST_GROUPS else ""
         said = (
-            f"Components {names}{more} cannot be told apart: their {found.certificate.quantity}s are closer than their "
+            f"{names}{more} cannot be told apart: their {found.certificate.quantity}s are closer than their "
             "errors, so any turn of their axes among themselves is as good an answer. The angle given for them is that "
             "of the whole group."
         )
     if found.certificate.tie_at_k and found.certificate.rank >= found.k:
-        said += f" The last group goes on beyond component {found.k}: what was kept of it is not unique."
+        said += f" The last group goes on beyond {component(found.k - 1)}: what was kept of it is not unique."
     return said.strip()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ class Findings:
     parameters : names and values, as text
     lacking : share of the trace of the kernel matrix that landmarks lack
     choice : how the number of components was found, where the model carries it
+    asked : the share of the variance that components were to keep, where that decided how many there are
     """
 
     kernel: str | None
@@ -58,18 +60,12 @@ class Findings:
     parameters: tuple[tuple[str, str], ...]
     lacking: float = 0.0
     choice: Any = None
+    asked: float | None = None
 
     @property
     def k(self) -> int:
         """Components."""
         return len(self.values)
-
-    @property
-    def errors(self) -> Array:
-        """How far each value may be from the true one, by the certificate; infinite where nothing is known."""
-        with np.errstate(invalid="ignore"):
-            distance = np.abs(self.certificate.value_bounds - self.values[:, None]).max(axis=1)
-        return np.nan_to_num(distance, nan=np.inf, posinf=np.inf)
 
     @property
     def groups(self) -> tuple[tuple[int, int], ...]:
@@ -103,10 +99,17 @@ def findings(model: Any) -> Findings:
         "names": getattr(model, "feature_names_in_", None),
         "shares": np.asarray(model.explained_variance_ratio_, np.float64),
         "certificate": certificate,
+        "asked": share_asked(model),
         "plan": getattr(model, "plan_", None),
         "parameters": tuple((name, _written(value)) for name, value in sorted(model.get_params(deep=False).items())),
     }
     return Findings(**common, **(_straight(model) if isinstance(model, PCA) else _curved(model)))
+
+
+def share_asked(model: Any) -> float | None:
+    """The share of the variance that decided how many components there are, if one did."""
+    asked = model.n_components
+    return float(asked) if isinstance(asked, Real) and not isinstance(asked, Integral) else None
 
 
 def _straight(pca: PCA) -> dict[str, Any]:

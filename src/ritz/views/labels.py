@@ -31,6 +31,7 @@ class Classes:
     kinds : how they are drawn: c0, c1, …, or other, missing; q0, q1, … along a scale
     counts : rows of each
     scale : whether the classes are steps of a scale of numbers, from the first name to the last
+    labelled : whether rows have labels at all
     """
 
     codes: NDArray[np.intp]
@@ -38,12 +39,13 @@ class Classes:
     kinds: tuple[str, ...]
     counts: tuple[int, ...]
     scale: bool = False
+    labelled: bool = True
 
 
 def classified(labels: Any, n: int) -> Classes:
     """The classes of n rows by their labels; None, NaN and empty text are missing."""
     if labels is None:
-        return Classes(np.zeros(n, np.intp), ("rows",), ("c0",), (n,))
+        return Classes(np.zeros(n, np.intp), ("rows",), ("c0",), (n,), labelled=False)
     values = np.asarray(labels)
     if values.shape != (n,):
         raise DataError(f"labels have the shape {values.shape}, but there are {n} rows: one label for each is needed")

@@ -26,11 +26,12 @@ from ritz.views.findings import Findings, findings
 from ritz.views.labels import classified
 from ritz.views.sampling import First, exhausted
 from ritz.views.scatter import Scores, scores_chart
-from ritz.views.text import angle, between, bound, figure, number, percent, shown, span
+from ritz.views.text import angle, between, bound, figure, number, percent, shown
 from ritz.whole import replacing
+from ritz.wording import component, components
 from ritz.writing import check_target
 
-MOST_ROWS = 50  # of the table of components
+MOST_ROWS = 50  # of the table of components, and the last
 MOST_PICTURES = 12
 MOST_CHARTS = 3  # of weights
 LONGEST_TITLE, LONGEST_FACT = 120, 400  # characters
@@ -152,29 +153,31 @@ def _overview(found: Findings, pixels: bool) -> dict[str, Any]:
 def _table(found: Findings) -> list[dict[str, str]]:
     """A line for every component: what it holds and how sure that is."""
     certificate, sampling = found.certificate, found.certificate.sampling_errors
-    together, errors = np.minimum(np.cumsum(found.shares), 1.0), found.errors
-    groups = {i: span(start, end) for start, end in found.groups for i in range(start, end)}
+    together, errors = np.minimum(np.cumsum(found.shares), 1.0), found.certificate.errors
+    groups = {i: components(start, end) for start, end in found.groups for i in range(start, end)}
+    listed = [*range(min(found.k, MOST_ROWS)), *([found.k - 1] if found.k > MOST_ROWS else [])]
     return [
         {
-            "number": str(i + 1),
+            "name": component(i),
+            "skipped": str(i - MOST_ROWS) if i > MOST_ROWS else "",
             "exact": repr(float(found.values[i])),
             "value": figure(float(found.values[i]), float(errors[i])),
             "share": percent(float(found.shares[i])),
             "between": "" if found.share_bounds is None else between(*map(float, found.share_bounds[i])),
-            "together": percent(float(together[i])),
+            "together": percent(float(together[i]), found.asked),
             "numerical": bound(float(errors[i])),
             "sampling": "" if sampling is None else number(float(sampling[i]), 2, full=True),
             "angle": angle(float(certificate.angle_bounds[i])),
             "group": groups.get(i, ""),
         }
-        for i in range(min(found.k, MOST_ROWS))
+        for i in listed
     ]
 
 
 def _scree(found: Findings) -> list[charts.Chart]:
-    """The variances as bars and summed up; a single one needs no chart."""
+    """The variances as bars and summed up; a single one needs no chart, unless more could have been."""
     return ([charts.scree(found)] if found.k > 1 or found.choice is not None else []) + (
-        [charts.together(found)] if found.k > 1 else []
+        [charts.together(found)] if found.k > 1 or found.asked is not None else []
     )
 
 

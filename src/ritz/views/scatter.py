@@ -13,6 +13,7 @@ from ritz.views.charts import BOTTOM, HEIGHT, TOP, Chart, Mark, box, dots
 from ritz.views.labels import Classes
 from ritz.views.placing import written
 from ritz.views.text import count, counted, number, ordinal, percent
+from ritz.wording import component
 
 MOST_POINTS = 20_000
 MARGIN = 0.04  # of the range, around the points
@@ -44,14 +45,14 @@ def scores_chart(scores: Array, classes: Classes, shares: Array, step: int = 1, 
     finite = np.isfinite(scores[:, :2]).all(axis=1)
     points, codes = scores[finite][:, :2].astype(np.float64), classes.codes[finite]
     rows = len(scores) if rows is None else rows
-    names = [f"component {i + 1} ({percent(float(share))})" for i, share in enumerate(shares[: points.shape[1]])]
+    names = [f"{component(i)} ({percent(float(share))})" for i, share in enumerate(shares[: points.shape[1]])]
     flat = points.shape[1] == 1 or not len(points)
     chart, said = (_histogram if flat else _plane)(points, codes, classes, names)
     which = f"{ordinal(step)} row" if step > 1 else "row"
     where = "first component" if flat else "first two components"
     lead = f"Every {which} at its place along the {where}: rows that are alike lie close together."
     of_all = counted(rows, "row") + (f", of which every {ordinal(step)} is counted" if step > 1 else "")
-    notes = [f"There are {of_all}{', here and in the legend' * _several(classes)}."] if step > 1 else []
+    notes = [f"There are {of_all}{', here and in the legend' * classes.labelled}."] if step > 1 else []
     notes += _beyond(len(scores) - len(points), step) + said
     if not flat and len(points) > MOST_POINTS:
         notes.append(_crowd(rows, classes))
@@ -101,7 +102,7 @@ def _frame(points: Array, names: list[str]) -> tuple[Axis, Axis, float, bool]:
 
 def _ranges(points: Array) -> str:
     return ", ".join(
-        f"component {i + 1} from {number(float(column.min()), 3)} to {number(float(column.max()), 3)}"
+        f"{component(i)} from {number(float(column.min()), 3)} to {number(float(column.max()), 3)}"
         for i, column in enumerate(points.T)
     )
 
@@ -118,7 +119,7 @@ def _points(at: Array, codes: NDArray[np.intp], classes: Classes) -> tuple[Mark,
 
 
 def _title(classes: Classes, i: int) -> str:
-    return f"{classes.names[i]}: {counted(classes.counts[i], 'row')}" if _several(classes) else ""
+    return f"{classes.names[i]}: {counted(classes.counts[i], 'row')}" if classes.labelled else ""
 
 
 def _density(at: Array, codes: NDArray[np.intp], classes: Classes) -> tuple[Mark, ...]:
@@ -136,7 +137,7 @@ def _density(at: Array, codes: NDArray[np.intp], classes: Classes) -> tuple[Mark
             chosen = where[(leading == i) & (level == step)]
             if len(chosen):
                 path = "".join(box(CELL * (cell % wide), CELL * (cell // wide), CELL, CELL) for cell in chosen.tolist())
-                marks.append(Mark(f"cell {kind} level{step}", path, classes.names[i] if _several(classes) else ""))
+                marks.append(Mark(f"cell {kind} level{step}", path, classes.names[i] if classes.labelled else ""))
     return tuple(marks)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
 
 from ritz.harmless import visible
+from ritz.wording import at_least, at_most, degrees_above
 
 LONGEST = 60  # characters of a name or a label
 PLAIN = (1e-4, 1e7)  # sizes that are written without a power of ten
@@ -49,10 +51,21 @@ def number(value: float, digits: int = DIGITS, full: bool = False) -> str:
     >>> number(0.25), number(0.25, 4, full=True), number(-3e-13, 1), number(123456789.0, 3)
     ('0.25', '0.2500', '−3×10⁻¹³', '1.23×10⁸')
     """
-    if not math.isfinite(value):
-        return "unknown" if math.isnan(value) else "∞" if value > 0 else "−∞"
-    mantissa, power = f"{value:.{digits - 1}e}".split("e")
-    rounded, exponent = float(f"{mantissa}e{power}"), int(power)
+    return spelled(f"{value:.{digits - 1}e}", full)
+
+
+def spelled(text: str, full: bool = False) -> str:
+    """A number in scientific notation as people write it, digit by digit.
+
+    Examples
+    --------
+    >>> spelled("2.40e-14"), spelled("1e-06"), spelled("2.50e-01", full=True)
+    ('2.4×10⁻¹⁴', '10⁻⁶', '0.250')
+    """
+    if not math.isfinite(rounded := float(text)) and "e" not in text:
+        return "unknown" if math.isnan(rounded) else "∞" if rounded > 0 else "−∞"
+    mantissa, _, power = text.partition("e")
+    exponent, digits = int(power or 0), sum(map(str.isdigit, mantissa))
     if rounded == 0 or PLAIN[0] <= abs(rounded) < PLAIN[1]:
         text = "0" if rounded == 0 else f"{rounded:,.{max(0, digits - 1 - exponent)}f}"
         return _trimmed(text, full)
@@ -89,20 +102,30 @@ def bound(value: float, digits: int = 2) -> str:
     """
     if not math.isfinite(value):
         return "unknown"
-    text = f"{value:.{digits - 1}e}"
-    if float(text) < value:
-        step = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
-        text = f"{float(text) + step:.{digits - 1}e}"
-    return number(float(text), digits, full=True)
+    return spelled(at_most(value, digits), full=True)
 
 
-def percent(share: float) -> str:
-    """A share with one decimal, or as many as keep it from looking like nothing or like everything.
+def least(value: float, digits: int = DIGITS) -> str:
+    """A lower bound, rounded downwards.
+
+    Examples
+    --------
+    >>> least(2.39999999), least(2.39, 2), least(float("-inf"))
+    ('2.39999', '2.3', '−∞')
+    """
+    return spelled(at_least(value, digits))
+
+
+def percent(share: float, asked: float | None = None) -> str:
+    """A share with one decimal, or as many as keep it from looking like nothing, like everything, or like a share
+    that was asked for and is not reached.
 
     Examples
     --------
     >>> percent(0.1489), percent(0.99996), percent(0.00002), percent(4.4e-12), percent(1.0)
     ('14.9%', '99.996%', '0.002%', '4.4×10⁻¹⁰%', '100%')
+    >>> percent(0.94996), percent(0.94996, asked=0.95)
+    ('95.0%', '94.996%')
     """
     if not math.isfinite(share):
         return "unknown"
@@ -110,8 +133,20 @@ def percent(share: float) -> str:
         return "0%" if share <= 0 else "100%"
     if 100 * share < PLAIN[0]:
         return f"{number(100 * share, 2)}%"
-    digits = next((i for i in range(1, 9) if 0 < round(100 * share, i) < 100), 9)
+    most = 100.0 if asked is None or share >= asked else 100 * asked
+    digits = next((i for i in range(1, 9) if 0 < round(100 * share, i) < most), 9)
     return f"{100 * share:.{digits}f}%"
+
+
+def asked_share(share: float) -> str:
+    """A share that somebody typed.
+
+    Examples
+    --------
+    >>> asked_share(0.95), asked_share(0.9999)
+    ('95%', '99.99%')
+    """
+    return f"{100 * share:.10g}%"
 
 
 def between(low: float, high: float) -> str:
@@ -124,14 +159,15 @@ def between(low: float, high: float) -> str:
     """
     apart = 100 * (high - low)
     digits = 4 if apart <= 0 else min(max(math.ceil(-math.log10(apart)), 1), 4)
-    unit = 10.0**digits
-    low, high = math.floor(round(100 * low * unit, 6)) / unit, math.ceil(round(100 * high * unit, 6)) / unit
-    return f"{low:.{digits}f}% to {high:.{digits}f}%"
+    step = Decimal(1).scaleb(-digits)
+    below, above = (Decimal(f"{100 * share:.{digits}f}") for share in (low, high))
+    below, above = below - step * (float(below) / 100 > low), above + step * (float(above) / 100 < high)
+    return f"{below:.{digits}f}% to {above:.{digits}f}%"
 
 
 def angle(sine: float) -> str:
     """The angle of a sine, in degrees, as an upper bound. Their sign would look like one more digit of a power."""
-    return "undetermined" if sine >= 1 else bound(math.degrees(math.asin(sine)))
+    return "undetermined" if sine >= 1 else bound(degrees_above(sine))
 
 
 def count(n: int) -> str:
@@ -159,8 +195,3 @@ def counted(n: int, thing: str) -> str:
 def listed(parts: Sequence[str]) -> str:
     """a, b and c."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
-
-
-def span(start: int, end: int) -> str:
-    """Components of a half-open range, counted from 1: 2–4."""
-    return f"{start + 1}–{end}" if end - start > 1 else str(end)

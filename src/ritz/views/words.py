@@ -6,7 +6,8 @@ import numpy as np
 
 from ritz.linalg import Array
 from ritz.views.findings import Findings
-from ritz.views.text import bound, count, counted, listed, number, percent, shown, span
+from ritz.views.text import asked_share, count, counted, least, listed, number, percent, shown, spelled
+from ritz.wording import component, components
 
 DESCRIBED = 3  # components whose columns are named
 NAMED = 4  # columns named for each
@@ -48,10 +49,11 @@ def _kept(found: Findings) -> str:
     if total <= 0:
         return "There is no variance to keep: all rows are alike."
     one = percent(float(found.shares[0]))
+    asked = "" if found.asked is None else f", where {asked_share(found.asked)} was asked for"
     if found.k == 1:
-        return f"It keeps {one} of the variance."
+        return f"It keeps {one} of the variance{asked}."
     two = f", the first two {percent(float(found.shares[:2].sum()))}" if found.k > 2 else ""
-    return f"Together they keep {percent(total)} of the variance: the first alone {one}{two}."
+    return f"Together they keep {percent(total)} of the variance{asked}: the first alone {one}{two}."
 
 
 def chosen(found: Findings) -> str:
@@ -97,16 +99,16 @@ def composition(found: Findings) -> list[str]:
 
 def caption(found: Findings, i: int) -> str:
     """What is said below the picture of an axis."""
-    head = f"Component {i + 1}, {percent(float(found.shares[i]))}"
+    head = f"{component(i)}, {percent(float(found.shares[i]))}"
     if i >= found.certificate.rank:
-        return f"Component {i + 1}, no variance: an arbitrary axis"
+        return f"{component(i)}, no variance: an arbitrary axis"
     group = next(((start, end) for start, end in found.groups if start <= i < end), None)
-    return head if group is None else f"{head}; any turn within {span(*group)} is as good"
+    return head if group is None else f"{head}; any turn within {components(*group)} is as good"
 
 
 def _several(start: int, end: int) -> str:
     return (
-        f"Components {span(start, end)} cannot be told apart: their variances are closer than their errors. Not their "
+        f"{components(start, end)} cannot be told apart: their variances are closer than their errors. Not their "
         "single axes, but at most the space that they span together, means anything."
     )
 
@@ -114,7 +116,7 @@ def _several(start: int, end: int) -> str:
 def _one(found: Findings, axis: Array, i: int) -> str:
     order = np.argsort(-np.abs(axis), kind="stable")[:NAMED]
     order = order[np.abs(axis[order]) >= PART * np.abs(axis[order[0]])]
-    head = f"Component {i + 1} ({percent(float(found.shares[i]))} of the variance)"
+    head = f"{component(i)} ({percent(float(found.shares[i]))} of the variance)"
     if found.n_columns == 1:
         return f"{head} is the only column, {found.name(0)}."
     if axis[order[0]] ** 2 >= ALONE:
@@ -133,12 +135,9 @@ def _weighted(found: Findings, axis: Array, columns: Array) -> str:
 def verdict(found: Findings) -> str:
     """Whether it is as accurate as asked, in one sentence."""
     certificate = found.certificate
-    asked = "the best the arithmetic allows" if certificate.tol == 0 else number(certificate.tol, 2)
-    reached = f"{bound(certificate.reached)} of the largest {certificate.quantity} (asked: {asked})"
+    word = "Accurate" if certificate.satisfied else "Not as accurate"
     missed = ", but a larger component may have been missed" if certificate.completeness == "not excluded" else ""
-    if certificate.satisfied:
-        return f"As accurate as asked{missed}: no component is off by more than {reached}."
-    return f"Not as accurate as asked{missed}: components may be off by {reached}."
+    return f"{word} as asked{missed}: {certificate.accuracy(spelled)} (asked: {certificate.asked(spelled)})."
 
 
 def warnings(found: Findings, pixels: bool) -> list[str]:
@@ -148,14 +147,14 @@ def warnings(found: Findings, pixels: bool) -> list[str]:
     if certificate.may_have_missed:
         said.append("A component with a larger variance than some of these may have been missed: it is not excluded.")
     if certificate.rank < k and not certificate.may_have_missed:
-        beyond = span(certificate.rank, k)
+        beyond = components(certificate.rank, k)
         word = "resolved by the sketch" if certificate.missing else "above what rounding can fake"
-        axes = f"axis of number {beyond} is" if k - certificate.rank == 1 else f"axes of numbers {beyond} are"
+        axes = f"axis of {beyond} is" if k - certificate.rank == 1 else f"axes of {beyond} are"
         said.append(f"Only {certificate.rank} of {k} components have a variance {word}. The {axes} arbitrary.")
     elif certificate.tie_at_k:
         said.append(
-            f"Component {k} and the next one, which was left out, cannot be told apart: the choice between them is "
-            "arbitrary. Keep one more, or one fewer."
+            f"{certificate.tie}. The next one was left out, and the choice between them is arbitrary. Keep one more, "
+            "or one fewer."
         )
     if not pixels and (unlike := _unlike(found)):
         said.append(unlike)
@@ -175,7 +174,7 @@ def _unlike(found: Findings) -> str:
     if not ratio > UNLIKE:
         return ""
     exact = np.array_equal(low, high)
-    size = f"{'' if exact else 'at least '}{number(ratio, 2)} times as"
+    size = f"{number(ratio, 2) if exact else 'at least ' + least(ratio, 2)} times as"
     compared = f"varies {size} much" if found.center else f"is {size} large"
     return (
         f"Columns have different scales: {found.name(int(large))} {compared} as {found.name(int(small))}. Large "
