@@ -166,7 +166,7 @@ def test_what_is_no_arrow(tmp_path):
             opened(path)
 
 
-def test_arrow_is_mapped_not_read(tmp_path):
+def test_arrow_is_walked_not_held(tmp_path):
     data = pa.table({f"c{j}": np.zeros(400_000) + j for j in range(10)})
     path = write(tmp_path / "x.arrow", data, batch=1 << 20)
     before, rows = pa.total_allocated_bytes(), opened(path)

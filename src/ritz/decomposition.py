@@ -78,7 +78,7 @@ def held(rows: Rows) -> Rows:
 
     rows.watched(Watch(rows.watch.progress)).reduce(put, max, beside=range(rows.shape[0]))
     array = Array(out, rows.names)
-    array.origin = rows.origin
+    array.origin, array.files = rows.origin, rows.files and rows.files.read_whole()
     return array.watched(rows.watch)
 
 

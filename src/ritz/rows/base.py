@@ -16,6 +16,7 @@ from ritz import threads
 from ritz.linalg import SKINNY, Array, cross, times, triangle
 from ritz.passes import UNWATCHED, Watch
 from ritz.rows.named import Columns
+from ritz.rows.unchanged import steadily
 
 Partial = TypeVar("Partial")
 Block = NDArray[Any]
@@ -144,7 +145,7 @@ class Rows(Columns, ABC):
 
         self.watch.begin(pieces)
         with closing(self._walk(piece, pieces)) as results:
-            for blocks in results:
+            for blocks in steadily(self.files, results, len(pieces)):
                 yield from blocks
 
     def pairs(self, f: Callable[[Block, Block], Block]) -> Block:

@@ -30,6 +30,8 @@ def open_hdf5(path: Path) -> Any:
     try:
         with damage(path, "is damaged"):
             rows = _matrix(file, path)
+            if isinstance(rows, Stored):
+                rows.elsewhere = _elsewhere(rows._array)
     finally:
         if not isinstance(rows, Stored):  # all others have been read, or cannot be
             file.close()
@@ -49,6 +51,14 @@ def _written(dataset: Any, path: Path) -> Any:
     if dataset.size and not (dataset.id.get_storage_size() or dataset.is_virtual):
         raise DataError(f"{dataset.name} of {path} has shape {dataset.shape}, but was never written; write it first")
     return dataset
+
+
+def _elsewhere(dataset: Any) -> tuple[Path, ...]:
+    """The files that hold a dataset which is linked to, put together from others, or kept outside."""
+    at = Path(dataset.file.filename)
+    names = [source.file_name for source in dataset.virtual_sources()] if dataset.is_virtual else []
+    names += [name for name, *_ in dataset.external or ()]
+    return (at, *(at.parent / name for name in dict.fromkeys(names) if name != "."))
 
 
 def _open_h5ad(file: Any, path: Path) -> Any:
