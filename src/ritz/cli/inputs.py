@@ -28,6 +28,7 @@ from ritz.rows.base import dense
 from ritz.rows.chosen import Chosen, choose
 from ritz.rows.columns import announce_names, row_numbers
 from ritz.rows.files import TEXTS, suffix_of
+from ritz.whole import temporary
 
 PIPE = "-"
 HELD = 0.25  # of the memory, that numbers from a file may take to be parsed only once
@@ -109,8 +110,8 @@ def located(name: str) -> Iterator[Path]:
         return
     from ritz.rows.piped import spooled
 
-    with tempfile.TemporaryDirectory(prefix="ritz-") as folder:
-        yield spooled(sys.stdin.buffer, Path(folder))
+    with temporary(Path(tempfile.gettempdir())) as folder:
+        yield spooled(sys.stdin.buffer, folder)
 
 
 def title(name: str, path: Path) -> str:
