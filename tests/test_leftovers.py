@@ -1,4 +1,4 @@
-"""What a killed process leaves behind is removed by the next one that writes there, and never what a live one writes."""
+"""What a killed process leaves behind is removed by the next one that writes there; what a live one writes is not."""
 
 import os
 import signal

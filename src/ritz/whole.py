@@ -9,6 +9,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from errno import ENOENT
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
@@ -59,7 +60,7 @@ def temporary(beside: Path) -> Iterator[Path]:
 
 @contextmanager
 def _unfinished(folder: Path, make: Callable[[Path], None]) -> Iterator[Path]:
-    """A file or a folder that is gone in the end, unless it was moved; its lock tells others that somebody writes it."""
+    """A file or a folder that is gone in the end, unless it was moved; its lock says that somebody writes it."""
     sweep(folder)
     new, lock = _locked(folder, make)
     try:
@@ -146,7 +147,15 @@ def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         if error.errno is None:
             raise
-        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+        raise _naming(error, path, target.parent) from error
+
+
+def _naming(error: OSError, path: str | os.PathLike[str], folder: Path) -> OSError:
+    """The error with the path that the user gave. What is said not to be there is what could not be made."""
+    words = error.strerror or str(error)
+    if error.errno == ENOENT and folder.is_dir():
+        return FileNotFoundError(f"{str(path)!r} cannot be made ({words}): {str(folder)!r} takes no new files")
+    return OSError(error.errno, words, str(path))
 
 
 @contextmanager
@@ -173,7 +182,7 @@ def staged(folder: str | os.PathLike[str], force: bool = False, instead_of: Iter
     except OSError as error:
         if error.errno is None or isinstance(error, FileExistsError):
             raise
-        raise OSError(error.errno, error.strerror, str(folder)) from error
+        raise _naming(error, folder, Path(folder).parent) from error
 
 
 @contextmanager
@@ -183,7 +192,7 @@ def _stage(folder: Path, force: bool) -> Iterator[Path]:
     if beside == folder:  # a fit that was killed may have begun when it was not there
         sweep(folder.parent)
     with temporary(beside) as place:
-        stage = place / folder.name
+        stage = place / (folder.name or "stage")
         stage.mkdir()
         yield stage
         if folder.is_dir():
