@@ -32,6 +32,11 @@ def file_names(text: bool) -> tuple[str, str, str]:
     return MODEL, SCORES[text], REPORT
 
 
+def scores_ending(ending: str, text: bool) -> str:
+    """The end of the name of scores beside an input of that ending: the same format where it can be written."""
+    return ending if ending in FORMATS else ".npy" if ending == ".npz" else ".csv" if text else ".parquet"
+
+
 def may_write(path: Path, sources: Iterable[Path], force: bool) -> None:
     """Refuse what would replace a file, or write elsewhere than it seems to, unless that is asked for."""
     if str(path) == PIPE:

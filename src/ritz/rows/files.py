@@ -37,10 +37,6 @@ FORMATS = {
 PACKED = {".gz": (*TEXTS, ".mtx"), ".zst": TEXTS, ".bz2": TEXTS}  # what may be compressed how
 NAME = "name"  # what the names of rows are called that were columns of the file
 FOLDERS = {".parquet", ".pq", ".zarr"}  # formats that may be a folder
-ADVICE = {
-    **dict.fromkeys(PACKED, "unpack it first; only text is read while it is unpacked"),
-    **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as CSV, or pass pandas.read_excel(path)"),
-}
 
 
 def read(
@@ -163,9 +159,21 @@ def suffix_of(path: Path) -> str:
     return inner if inner in PACKED.get(outer, ()) else outer
 
 
+def ending_of(path: Path) -> str:
+    """The end of the name that another file of the same format would have; a 10x folder has none."""
+    from ritz.rows.market import is_10x
+
+    suffix, outer = suffix_of(path), path.suffix.lower()
+    if suffix not in FORMATS:
+        return "" if is_10x(path) else ".parquet"
+    return suffix + (outer if suffix != outer else "")
+
+
 def _opener(path: Path) -> str:
     """What opens a file or a folder."""
+    from ritz.rows.foreign import about_file, about_folder
     from ritz.rows.market import is_10x
+    from ritz.rows.parquet import listed
 
     if not path.exists():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
@@ -175,12 +183,13 @@ def _opener(path: Path) -> str:
             return "ritz.rows.market:open_10x"
         if suffix in FORMATS and suffix not in FOLDERS:
             raise DataError(f"{str(path)!r} is a folder, but {suffix} is the name of a file; pass a file inside it")
+        if suffix != ".zarr" and not listed(path):
+            raise DataError(about_folder(path, list(FORMATS)))
         return FORMATS[suffix if suffix in FOLDERS else ".parquet"]
     if not path.is_file():  # a pipe would be waited for, a device never end
         raise DataError(f"{str(path)!r} is neither a file nor a folder; save its contents as a file first")
     if suffix not in FORMATS:
-        advice = ADVICE.get(suffix, f"known formats: {', '.join(FORMATS)}")
-        raise DataError(f"cannot read {path.name!r} by the end of its name; {advice}")
+        raise DataError(about_file(path, list(FORMATS)))
     return FORMATS[suffix]
 
 

@@ -23,7 +23,7 @@ def open_hdf5(path: Path) -> Any:
     try:
         import h5py
     except ImportError as error:
-        raise ImportError("reading HDF5 needs h5py: pip install 'ritz[hdf5]'") from error
+        raise ImportError('reading HDF5 needs h5py: pip install "ritz[hdf5]"') from error
     with damage(path, "is no whole HDF5 file"):
         file = h5py.File(path, "r")
     rows = None

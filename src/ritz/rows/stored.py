@@ -74,7 +74,7 @@ def open_zarr(path: Path) -> Stored:
     try:
         import zarr
     except ImportError as error:
-        raise ImportError("reading Zarr needs zarr: pip install 'ritz[zarr]'") from error
+        raise ImportError('reading Zarr needs zarr: pip install "ritz[zarr]"') from error
     try:
         root = zarr.open(str(path), mode="r")
         members = dict(root.members(max_depth=None)) if hasattr(root, "members") else {"": root}
