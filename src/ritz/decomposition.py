@@ -59,7 +59,7 @@ def _decompose(rows: Rows, request: Request) -> Decomposition:
 def _held(rows: Rows, plan: Plan, limit: int) -> Rows:
     """Rows that are walked more than once, read into memory where they are few: to parse them again costs more."""
     size = rows.dtype.itemsize * rows.shape[0] * rows.shape[1]
-    if rows.in_memory or plan.passes == 1 or size > HELD or size + plan.memory > limit:
+    if (rows.in_memory and not rows.copied) or plan.passes == 1 or size > HELD or size + plan.memory > limit:
         return rows
     return held(rows)
 

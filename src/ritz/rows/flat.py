@@ -82,6 +82,7 @@ class Flat(Rows):
         check_shape(shape)
         self._file, self._stored, self._at, self._strides = file, dtype, at, strides
         self.shape = (int(shape[0]), int(shape[1]))
+        self.copied = strides[0] >= abs(strides[1])
         if dtype.kind not in "biufc":
             Array(self._read(min(shape[0], 1000), at))  # raises what is wrong with it
         self.dtype = real_numbers(np.empty(0, dtype)).dtype
