@@ -166,7 +166,7 @@ def test_what_is_no_arrow(tmp_path):
             opened(path)
 
 
-def test_arrow_is_mapped_not_read(tmp_path):
+def test_arrow_is_walked_not_held(tmp_path):
     data = pa.table({f"c{j}": np.zeros(400_000) + j for j in range(10)})
     path = write(tmp_path / "x.arrow", data, batch=1 << 20)
     before, rows = pa.total_allocated_bytes(), opened(path)
@@ -178,3 +178,13 @@ def test_arrow_is_mapped_not_read(tmp_path):
     assert peak < 16e6
     np.testing.assert_allclose(total, 400_000 * np.arange(10.0))
     assert len(rows.edges) > 5
+
+
+def test_arrow_of_wide_batches_is_read_by_columns(tmp_path):
+    """Of a large batch only those bytes are read that hold the columns and the rows of a part."""
+    data = pa.table({"a": np.arange(2_000_000.0), "v": pa.array([[1, 2]] * 2_000_000, pa.list_(pa.int8(), 2))})
+    with ipc.new_file(str(tmp_path / "x.arrow"), data.schema) as writer:
+        writer.write_table(data)
+    rows = opened(tmp_path / "x.arrow")
+    assert len(rows.edges) > 3
+    np.testing.assert_array_equal(rows.block(1_999_990, 2_000_000), [[1, 2]] * 10)

@@ -44,7 +44,7 @@ def test_npy_equals_its_array(tmp_path, make):
     assert found.n_features_in_ == 7
 
 
-def test_npy_is_mapped_not_read(tmp_path):
+def test_npy_is_walked_not_held(tmp_path):
     import tracemalloc
 
     path = tmp_path / "x.npy"
@@ -55,7 +55,7 @@ def test_npy_is_mapped_not_read(tmp_path):
     rows.reduce(lambda run: sum(float(block[0, 0]) for block in run), float.__add__)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 2e6
+    assert peak < 12e6  # blocks of 80 MB, of which every thread has one, and one more while it reads
 
 
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo"])

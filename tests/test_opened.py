@@ -127,7 +127,7 @@ def test_few_columns_of_many(tmp_path):
 def test_a_file_that_changes_while_it_is_read(table):
     rows = opened(table)
     table.write_text((HEAD + "".join(LINES)).replace("no 7,", "no\n7"))
-    with pytest.raises(DataError, match=r"did it change|has . cells"):
+    with pytest.raises(DataError, match="it had 1463 bytes and has 1462"):
         rows.cells(["who"])
 
 

@@ -59,7 +59,7 @@ def _decompose(rows: Rows, request: Request) -> Decomposition:
 def _held(rows: Rows, plan: Plan, limit: int) -> Rows:
     """Rows that are walked more than once, read into memory where they are few: to parse them again costs more."""
     size = rows.dtype.itemsize * rows.shape[0] * rows.shape[1]
-    if rows.in_memory or plan.passes == 1 or size > HELD or size + plan.memory > limit:
+    if (rows.in_memory and not rows.copied) or plan.passes == 1 or size > HELD or size + plan.memory > limit:
         return rows
     return held(rows)
 
@@ -78,7 +78,7 @@ def held(rows: Rows) -> Rows:
 
     rows.watched(Watch(rows.watch.progress)).reduce(put, max, beside=range(rows.shape[0]))
     array = Array(out, rows.names)
-    array.origin = rows.origin
+    array.origin, array.files = rows.origin, rows.files and rows.files.read_whole()
     return array.watched(rows.watch)
 
 

@@ -80,6 +80,7 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
     20 columns are fewer than 1000 rows, so the 20×20 covariance is the smallest matrix that holds the answer
     """
     rows, limit = as_rows(X), parse_bytes(memory_limit)
+    rows.check_unchanged()
     asked = rank.checked(n_components, *rows.shape)
     if asked != "auto":
         return choose(rows, asked, limit)

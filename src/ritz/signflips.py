@@ -113,7 +113,7 @@ class Flipped(Rows):
         self._base, self._prepare, self._seed, self._flip = base, prepare, seed, flip
         self.shape, self.names, self.dtype = base.shape, base.names, np.dtype(np.float64)
         self.most_bytes, self.most_threads = base.most_bytes, base.most_threads
-        self.in_memory, self.watch = base.in_memory, base.watch
+        self.in_memory, self.watch, self.files = base.in_memory, base.watch, base.files
 
     @classmethod
     def opens(cls, source: object) -> bool:

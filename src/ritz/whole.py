@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import secrets
-import tempfile
-from collections.abc import Iterable, Iterator
+import shutil
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from errno import ENOENT
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks: nothing is swept there
+    fcntl = None  # type: ignore[assignment]
+
+MARK = ".ritz-new-"  # how the names of files and folders begin that are not whole yet
 
 
 @contextmanager
@@ -25,10 +36,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     path = Path(os.path.realpath(path))
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise FileExistsError(f"{str(path)!r} is no file, so that none can take its place")
-    new = path.parent / f".{path.name}.{secrets.token_hex(8)}"
-    # With the rights of any new file: those of `tempfile` are for their owner alone.
-    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    try:
+    with _unfinished(path.parent, _new_file) as new:
         yield new
         with new.open("rb") as file:
             os.fsync(file.fileno())
@@ -36,10 +44,93 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             new.chmod(path.stat().st_mode & 0o777)
         os.replace(new, path)
         _sync_folder(path.parent)
-    except BaseException:
+
+
+def _new_file(path: Path) -> None:
+    """With the rights of any new file: those of `tempfile` are for their owner alone."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+
+
+@contextmanager
+def temporary(beside: Path) -> Iterator[Path]:
+    """A new folder in another one, gone in the end; if the process is killed before, the next one there removes it."""
+    with _unfinished(beside, lambda new: os.mkdir(new, 0o700)) as new:
+        yield new
+
+
+@contextmanager
+def _unfinished(folder: Path, make: Callable[[Path], None]) -> Iterator[Path]:
+    """A file or a folder that is gone in the end, unless it was moved; its lock says that somebody writes it."""
+    sweep(folder)
+    new, lock = _locked(folder, make)
+    try:
+        yield new
+    finally:
         with suppress(OSError):
-            new.unlink()
-        raise
+            _remove(new)
+        if lock is not None:
+            os.close(lock)
+
+
+def _locked(folder: Path, make: Callable[[Path], None]) -> tuple[Path, int | None]:
+    """Something new that is locked, where the system knows locks."""
+    while True:
+        new = folder / f"{MARK}{_host()}-{secrets.token_hex(8)}"
+        make(new)
+        if fcntl is None:
+            return new, None
+        lock = None
+        try:
+            lock = os.open(new, os.O_RDONLY)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(lock), os.stat(new)):
+                return new, lock
+        except FileNotFoundError:  # swept before it was locked
+            pass
+        except OSError:  # not every file system has locks; without one, nothing is taken for abandoned either
+            if lock is not None:
+                os.close(lock)
+            return new, None
+        if lock is not None:
+            os.close(lock)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a process of this machine and this user has left here when it was killed; a lock tells who lives."""
+    if fcntl is None:
+        return
+    ours = re.compile(rf"{re.escape(MARK + _host())}-[0-9a-f]{{16}}")
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if ours.fullmatch(entry.name):
+                with suppress(OSError):
+                    _sweep(Path(entry.path))
+
+
+def _sweep(path: Path) -> None:
+    at = os.lstat(path)
+    if at.st_uid != os.geteuid() or not (S_ISREG(at.st_mode) or S_ISDIR(at.st_mode)):
+        return
+    lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while its writer lives
+        if os.path.samestat(os.fstat(lock), os.stat(path)):
+            _remove(path)
+    finally:
+        os.close(lock)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _host() -> str:
+    """This machine: a folder may be shared with others, whose locks are not seen everywhere."""
+    name = os.uname().nodename if hasattr(os, "uname") else ""
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:8]
 
 
 @contextmanager
@@ -56,7 +147,15 @@ def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         if error.errno is None:
             raise
-        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+        raise _naming(error, path, target.parent) from error
+
+
+def _naming(error: OSError, path: str | os.PathLike[str], folder: Path) -> OSError:
+    """The error with the path that the user gave. What is said not to be there is what could not be made."""
+    words = error.strerror or str(error)
+    if error.errno == ENOENT and folder.is_dir():
+        return FileNotFoundError(f"{str(path)!r} cannot be made ({words}): {str(folder)!r} takes no new files")
+    return OSError(error.errno, words, str(path))
 
 
 @contextmanager
@@ -83,15 +182,17 @@ def staged(folder: str | os.PathLike[str], force: bool = False, instead_of: Iter
     except OSError as error:
         if error.errno is None or isinstance(error, FileExistsError):
             raise
-        raise OSError(error.errno, error.strerror, str(folder)) from error
+        raise _naming(error, folder, Path(folder).parent) from error
 
 
 @contextmanager
 def _stage(folder: Path, force: bool) -> Iterator[Path]:
     # Inside a folder that is there already: it may be on a disk of its own, which nothing can be moved to.
     beside = folder if folder.is_dir() else folder.parent
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=beside) as place:
-        stage = Path(place) / folder.name
+    if beside == folder:  # a fit that was killed may have begun when it was not there
+        sweep(folder.parent)
+    with temporary(beside) as place:
+        stage = place / (folder.name or "stage")
         stage.mkdir()
         yield stage
         if folder.is_dir():

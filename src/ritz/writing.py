@@ -142,13 +142,22 @@ def _write_npy(results: Results, path: Path) -> None:
 def _write_parquet(results: Results, sink: Path | _Sink) -> None:
     from pyarrow.parquet import ParquetWriter
 
-    _write_tables(results, lambda schema: ParquetWriter(sink, schema))
+    with _native(sink) as stream:
+        _write_tables(results, lambda schema: ParquetWriter(stream, schema))
 
 
 def _write_arrow(results: Results, path: Path) -> None:
     from pyarrow import ipc
 
-    _write_tables(results, lambda schema: ipc.new_file(str(path), schema))
+    with _native(path) as stream:
+        _write_tables(results, lambda schema: ipc.new_file(stream, schema))
+
+
+def _native(sink: Path | _Sink) -> Any:
+    """A file as pyarrow writes it, by its true name: as text it would have to be UTF-8."""
+    import pyarrow as pa
+
+    return pa.OSFile(os.fsencode(sink), "wb") if isinstance(sink, Path) else nullcontext(sink)
 
 
 def _pour_arrow(results: Results, sink: _Sink) -> None:

@@ -101,7 +101,8 @@ def main() -> None:
 
     \b
     FILE may be text (CSV, TSV, semicolons, decimal commas; also .gz, .zst, .bz2), Parquet (a file or a
-    folder), Arrow, NumPy (.npy, .npz), HDF5, h5ad, Zarr, MatrixMarket or a 10x folder; - is standard input.
+    folder), Arrow, NumPy (.npy, .npz), MatrixMarket or a 10x folder; with an extra HDF5 and h5ad (pip install
+    'ritz[hdf5]') or Zarr (pip install 'ritz[zarr]'); - is standard input.
 
     \b
     Exit codes: 0 done, 1 failed (as when a file exists and --force was not given), 2 wrong usage,

@@ -14,7 +14,7 @@ from ritz.certificate import Certificate
 from ritz.cli.failures import INACCURATE, OK
 from ritz.cli.inputs import Input, Reading, completed, default_count, say_what_it_is, scale_advice
 from ritz.cli.notes import Notes
-from ritz.cli.outputs import FILES, file_names, scores_of
+from ritz.cli.outputs import FILES, file_names, scores_ending, scores_of
 from ritz.cli.screen import Screen, typed
 from ritz.errors import DataError
 from ritz.estimators import PCA
@@ -162,9 +162,10 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) 
     screen.say("\nwritten:")
     for what, path in files.items():
         screen.say(f"  {what:<7} {visible(path)}", typed=True)
-    model, end = typed(files["model"]), "csv" if found.text else "parquet"
+    model, ending = typed(files["model"]), found.ending
     screen.say(f"\nnext: open {visible(files['report'])} in a browser", typed=True)
-    screen.say(f"      ritz transform {model} NEW.{end} -o NEW-scores.{end}", typed=True)
+    new = f"NEW{ending} -o NEW-scores{scores_ending(ending, found.text)}"
+    screen.say(f"      ritz transform {model} {new}", typed=True)
     screen.emit(
         input=found.name,
         rows=found.rows.shape[0],

@@ -107,7 +107,8 @@ def fit(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
 
     Nothing has to be configured: separator, decimal sign and header of a text are found, columns of text
     are left out (one that identifies rows, and one that labels them, are carried along), and all of that is
-    said. The folder NAME-ritz gets
+    said. ritz --help lists the formats of FILE; HDF5 and h5ad need pip install "ritz[hdf5]", Zarr "ritz[zarr]".
+    The folder NAME-ritz gets
 
     \b
       model.safetensors   the model, for ritz transform and for ritz.load in Python

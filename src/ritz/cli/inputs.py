@@ -27,7 +27,8 @@ from ritz.rows import Rows
 from ritz.rows.base import dense
 from ritz.rows.chosen import Chosen, choose
 from ritz.rows.columns import announce_names, row_numbers
-from ritz.rows.files import TEXTS, suffix_of
+from ritz.rows.files import TEXTS, ending_of, suffix_of
+from ritz.whole import temporary
 
 PIPE = "-"
 HELD = 0.25  # of the memory, that numbers from a file may take to be parsed only once
@@ -69,6 +70,7 @@ class Input:
     left_out : columns that are not decomposed, and why
     facts : what was found out about the file, a term and a description each
     text : whether it is text, so that scores should be too
+    ending : of the name of another file like it
     """
 
     name: str
@@ -82,6 +84,7 @@ class Input:
     facts: tuple[tuple[str, str], ...] = ()
     text: bool = False
     size: str = ""
+    ending: str = ".parquet"
 
     def __str__(self) -> str:
         return f"{self.name} ({self.size})" if self.size else self.name
@@ -109,8 +112,8 @@ def located(name: str) -> Iterator[Path]:
         return
     from ritz.rows.piped import spooled
 
-    with tempfile.TemporaryDirectory(prefix="ritz-") as folder:
-        yield spooled(sys.stdin.buffer, Path(folder))
+    with temporary(Path(tempfile.gettempdir())) as folder:
+        yield spooled(sys.stdin.buffer, folder)
 
 
 def title(name: str, path: Path) -> str:
@@ -159,6 +162,7 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
         facts=(("read as", raw.about),) if raw.about else (),
         text=is_text(path),
         size=format_bytes(bytes_of(path)),
+        ending=ending_of(path),
     )
 
 

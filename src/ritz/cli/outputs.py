@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from errno import ENOENT
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from ritz.cli.inputs import PIPE
 from ritz.cli.screen import in_terminal
 from ritz.harmless import visible
 from ritz.scores import score_names
+from ritz.whole import temporary
 from ritz.writing import FORMATS, Results, deliver, pour
 
 MODEL, REPORT = "model.safetensors", "report.html"
@@ -30,18 +33,21 @@ def file_names(text: bool) -> tuple[str, str, str]:
     return MODEL, SCORES[text], REPORT
 
 
+def scores_ending(ending: str, text: bool) -> str:
+    """The end of the name of scores beside an input of that ending: the same format where it can be written."""
+    return ending if ending in FORMATS else ".npy" if ending == ".npz" else ".csv" if text else ".parquet"
+
+
 def may_write(path: Path, sources: Iterable[Path], force: bool) -> None:
     """Refuse what would replace a file, or write elsewhere than it seems to, unless that is asked for."""
     if str(path) == PIPE:
         raise Failure("a model does not go to standard output; give the name of a file", USAGE)
-    if path.is_dir():
+    there = _kind(path)
+    if there == "a folder":
         raise Failure(f"{str(path)!r} is a folder; give the name of a file", USAGE)
-    if not path.parent.is_dir():
-        raise Failure(f"there is no folder {str(path.parent)!r} to write into", USAGE)
-    if path.exists() and not path.is_file():
-        raise Failure(f"{str(path)!r} is no file that could be replaced; give another name", USAGE)
-    if not os.access(path.parent, os.W_OK):
-        raise Failure(f"{str(path.parent)!r} cannot be written to; give another place with -o")
+    if there not in (None, "a file"):
+        raise Failure(f"{str(path)!r} is {there}, no file that could be replaced; give another name", USAGE)
+    _check_parent(_led_to(path), "to write into")
     if force:
         return
     _check_place(path)
@@ -54,21 +60,60 @@ def may_write(path: Path, sources: Iterable[Path], force: bool) -> None:
 def folder_for(asked: str | None, source: str, names: Iterable[str], force: bool) -> Path:
     """The folder of a fit's files, next to the input unless another one is asked for; none of them may exist yet."""
     folder = Path(asked) if asked is not None else _beside(source)
-    if folder.exists() and not folder.is_dir():
-        raise Failure(f"{str(folder)!r} is a file; -o names the folder that results go into", USAGE)
-    if not folder.parent.is_dir():
-        raise Failure(f"there is no folder {str(folder.parent)!r} to make {folder.name!r} in", USAGE)
-    place = folder if folder.exists() else folder.parent
-    if not os.access(place, os.W_OK):
-        raise Failure(f"{str(place)!r} cannot be written to; give another folder with -o", FAILED)
+    there = _kind(folder)
+    if there not in (None, "a folder"):
+        raise Failure(f"{str(folder)!r} is {there}; -o names the folder that results go into", USAGE)
+    real = _led_to(folder)
+    if there is None:
+        _check_parent(real, f"to make {real.name!r} in")
+    else:
+        _check_writable(real)
     if source != PIPE and Path(source).is_dir() and same(folder, Path(source)):
         raise Failure(f"{str(folder)!r} is the folder that is read, or lies in it; give another one with -o", USAGE)
     if not force:
         _check_place(folder, asked is not None)
-        there = [name for name in names if os.path.lexists(folder / name)]
-        if there:
-            raise Failure(f"{str(folder / there[0])!r} exists; --force replaces it, -o names another folder")
+        taken = [name for name in names if os.path.lexists(folder / name)]
+        if taken:
+            raise Failure(f"{str(folder / taken[0])!r} exists; --force replaces it, -o names another folder")
     return folder
+
+
+def _kind(path: Path) -> str | None:
+    """What is there, if anything."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:  # the name is too long, or links go round in circles
+        raise Failure(f"{str(path)!r} cannot be used: {error.strerror}; give another name with -o", USAGE) from error
+    kinds = {stat.S_IFREG: "a file", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+def _led_to(path: Path) -> Path:
+    """Where a link leads, which may be nowhere; any other path as it was given."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def _check_parent(path: Path, purpose: str) -> None:
+    """Whether the folder is there that something should be made in, and takes it."""
+    parent = path.parent
+    found = next((above for above in (parent, *parent.parents) if os.path.lexists(above)), parent)
+    if not found.is_dir():
+        raise Failure(f"{str(found)!r} is {_kind(found) or 'a link to nothing'}, no folder {purpose}; name one", USAGE)
+    if not parent.is_dir():
+        raise Failure(f"there is no folder {str(parent)!r} {purpose}; make it first, or name another one", USAGE)
+    _check_writable(parent)
+
+
+def _check_writable(folder: Path) -> None:
+    """Whether something can be made there. Only trying tells: file systems may refuse what rights allow."""
+    try:
+        with temporary(folder):
+            pass
+    except OSError as error:
+        words = "its file system takes no new files" if error.errno == ENOENT else error.strerror
+        raise Failure(f"{str(folder)!r} cannot be written to: {words}; give another place with -o", FAILED) from error
 
 
 def _beside(source: str) -> Path:

@@ -13,6 +13,7 @@ from ritz.rows.files import read
 
 # The first class whose `opens` accepts the object walks it; modules are imported only when reached.
 SOURCES: list[str | type[Rows]] = [
+    "ritz.rows.flat:Mapped",
     "ritz.rows.array:Array",
     "ritz.rows.sparse:Sparse",
     "ritz.rows.anndata:Cells",

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.rows.array import Array
 from ritz.rows.base import Rows
 from ritz.rows.convert import Convertible
+from ritz.rows.flat import array_of
 from ritz.rows.frame import check_names
 from ritz.rows.sparse import Sparse
 from ritz.rows.stored import Stored
 from ritz.rows.stored_sparse import StoredSparse
+from ritz.rows.unchanged import Files
 
 PARTS = ("X", "var_names", "obs_names", "obsm", "varm", "uns", "is_view", "isbacked")  # what is used of it
 
@@ -28,17 +30,13 @@ class Cells(Rows):
         X = adata.X
         if X is None:
             raise DataError("this AnnData object has no X; put the matrix there: adata.X = adata.layers[...]")
-        where = f"X of {adata.filename}" if adata.isbacked else "X"
-        if getattr(X, "format", None) in ("csr", "csc") and hasattr(X, "group"):
-            return _on_disk(X, where, names)
         if isinstance(X, np.ndarray):
-            return Array(X, names)
+            return array_of(X, names)
         if Sparse.opens(X):
             return Sparse(X, names)
-        if _is_stored(X):
-            return Stored(X, where, names)
-        rows = Convertible(X)
-        rows.names = names
+        files = Files.at(Path(adata.filename)) if adata.isbacked else None
+        rows = _stored(X, f"X of {adata.filename}" if adata.isbacked else "X", names)
+        rows.names, rows.files = names, files
         return rows
 
     @classmethod
@@ -58,6 +56,13 @@ def is_anndata(source: object) -> bool:
 def _is_stored(X: Any) -> bool:
     """Whether X is an array of HDF5 or Zarr, sliced from disk."""
     return type(X).__module__.split(".")[0] in ("h5py", "zarr")
+
+
+def _stored(X: Any, where: str, names: tuple[str, ...]) -> Rows:
+    """X as what it is, wherever it is kept."""
+    if getattr(X, "format", None) in ("csr", "csc") and hasattr(X, "group"):
+        return _on_disk(X, where, names)
+    return Stored(X, where, names) if _is_stored(X) else Convertible(X)
 
 
 def _on_disk(X: Any, where: str, names: tuple[str, ...]) -> StoredSparse:

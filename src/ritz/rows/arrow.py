@@ -1,4 +1,4 @@
-"""Arrow IPC, files (Feather too) and streams: batches are found once, mapped into memory and read by all cores."""
+"""Arrow IPC, files (Feather too) and streams: batches are found once and read by all cores."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from ritz.errors import DataError
-from ritz.rows.npy import KEPT_BYTES
+from ritz.rows.flat import Handle
+from ritz.rows.lines import native
 from ritz.rows.table import Table
 
 MAGIC, STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how a file and a stream begin
-END = STREAM + bytes(4)  # how a stream ends
+END = STREAM + bytes(4)  # how a stream ends; a message has the bytes that describe it in place of the zeros
 TAIL = 4 + len(MAGIC)  # bytes after the footer of a file: its length, and the magic again
 SLICE_BYTES = 1 << 22  # of a batch that is not compressed, so that any core can read its share
 
@@ -27,24 +28,30 @@ def open_arrow(path: Path) -> Arrow:
 
 
 class Arrow(Table):
-    """One part per record batch, or several where a large one can be cut without unpacking it."""
+    """One part per record batch, or several where a large one can be cut without unpacking it.
+
+    Of a batch that is not compressed only those bytes are read that hold the rows of a part: a map of it would end the
+    process where the file becomes shorter.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._map, self._bytes = _mapped(path)
+        self._path, self._file = path, _begun(path)
         with self._damage(f"{path} is no whole Arrow file"):
-            self._filed = self._bytes[: len(MAGIC)].to_pybytes() == MAGIC
+            self._filed = self._file.bytes(0, len(MAGIC)) == MAGIC
+            # Where messages begin, and the bytes that describe them and that they hold.
             self._schema, self._messages = self._in_file() if self._filed else self._in_stream()
             self._plain = _plain(self._schema)
+            claims = [_claim(self._message(*place)[0]) for place in self._messages]
+            self._packed = [packed for _, packed in claims]
             # A batch, its first row in this part, and how many there are.
-            self._parts = [part for i, message in enumerate(self._messages) for part in self._cut(i, *_claim(message))]
+            self._parts = [part for i, claim in enumerate(claims) for part in self._cut(i, *claim)]
             self._describe(count for *_, count in self._parts)
 
     @property
     def reading(self) -> int:
-        """A batch, unpacked, and its numbers."""
+        """A batch as it is stored, unpacked, and its numbers."""
         most = max(count for *_, count in self._parts)
-        return 2 * self.dtype.itemsize * self._width * most
+        return (3 if any(self._packed) else 2) * self.dtype.itemsize * self._width * most
 
     def _where(self, part: int) -> str:
         return f"record batch {self._parts[part][0]} of {self._path}"
@@ -54,62 +61,123 @@ class Arrow(Table):
 
         i, first, count = self._parts[part]
         with self._damage(f"{self._where(part)} is damaged"):
-            batch = ipc.read_record_batch(self._messages[i], self._plain).select(list(self._picked))
+            message, room = self._message(*self._messages[i], whole=self._packed[i])
+            batch = ipc.read_record_batch(message, self._plain).select(list(self._picked))
+            batch.validate()  # lengths, before anything is read that they tell of
+            if not self._packed[i]:
+                for column in batch.columns:
+                    self._fetch(column, first, count, self._messages[i][0], room)
             batch = batch.slice(first, count)
             batch.validate(full=True)  # offsets of lists may point anywhere
         yield from (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))
-        self._give_back(i)
+
+    def _fetch(self, array: Any, first: int, count: int, start: int, room: Any) -> None:
+        """Read some entries of a column into the room for its message, which begins there in the file."""
+        import numpy as np
+        import pyarrow.types as types
+
+        kind, buffers = array.type, array.buffers()
+
+        def bits(buffer: Any, low: int, high: int) -> None:
+            low, high = low // 8, min(-(-high // 8), 0 if buffer is None else buffer.size)
+            if low < high:
+                at = buffer.address - room.address
+                self._file.read(memoryview(room)[at + low : at + high], start + at + low)
+
+        bits(buffers[0], first, first + count)
+        if types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind):
+            if types.is_fixed_size_list(kind):
+                first, last = first * kind.list_size, (first + count) * kind.list_size
+            else:
+                width = 8 if types.is_large_list(kind) else 4
+                bits(buffers[1], 8 * width * first, 8 * width * (first + count + 1))
+                ends = np.frombuffer(buffers[1], f"i{width}")[first : first + count + 1]
+                first, last = (int(end) for end in (ends[0], ends[-1])) if len(ends) else (0, 0)
+            values = array.values
+            bits(values.buffers()[0], 0, len(values))  # gaps inside of vectors are counted in all of them
+            first, last = max(0, first), min(last, len(values))
+            self._fetch(values, first, max(0, last - first), start, room)
+        else:
+            bits(buffers[1], kind.bit_width * first, kind.bit_width * (first + count))
 
     def _whole(self, names: list[str]) -> Any:
         from pyarrow import ipc
 
         options = ipc.IpcReadOptions(included_fields=[self._schema.get_field_index(name) for name in names])
         with self._damage(f"columns {', '.join(map(repr, names[:5]))} of {self._path} cannot be read"):
-            reader = (ipc.open_file if self._filed else ipc.open_stream)(self._bytes, options=options)
+            reader = (ipc.open_file if self._filed else ipc.open_stream)(native(self._path), options=options)
             table = reader.read_all()
             table.validate(full=True)
         if table.num_rows != self.shape[0]:
             raise DataError(f"{self._path} has {table.num_rows} rows by its footer, {self.shape[0]} in its batches")
         return table
 
-    def _in_file(self) -> tuple[Any, list[Any]]:
+    def _in_file(self) -> tuple[Any, list[tuple[int, int, int]]]:
         """The schema, and the record batches where the footer says they are."""
         from pyarrow import ipc
 
-        schema = ipc.open_file(self._bytes).schema  # raises what is wrong with the footer
-        end = len(self._bytes) - TAIL
-        size = int.from_bytes(self._bytes[end : end + 4].to_pybytes(), "little")
-        footer = self._bytes[end - size : end].to_pybytes()
+        schema = ipc.open_file(native(self._path)).schema  # raises what is wrong with the footer
+        end = self._file.size - TAIL
+        size = int.from_bytes(self._file.bytes(end, 4), "little")
+        footer = bytes(self._file.bytes(end - size, size))
         root = _follow(footer, 0)
         self._check_order(footer, _reference(footer, root, 1))
-        return schema, [self._message(*block) for block in _blocks(footer, _reference(footer, root, 3))]
+        places = list(_blocks(footer, _reference(footer, root, 3)))
+        for place in places:
+            kind = self._message(*place)[0].type
+            if kind != "record batch":
+                raise DataError(f"{self._path} is damaged: it has a {kind} where a record batch should be")
+        return schema, places
 
-    def _message(self, start: int, described: int, size: int) -> Any:
-        from pyarrow import ipc
+    def _message(self, start: int, described: int, size: int, whole: bool = False) -> tuple[Any, Any]:
+        """A message, and the room it takes: what describes it is read, and the `whole` of what it holds if need be.
 
-        end = start + described + size
-        if not (0 <= start <= end <= len(self._bytes) and described > 0 and size >= 0):
-            raise DataError(
-                f"{self._path} is damaged: a record batch should end at byte {end}, there are {len(self._bytes)}"
-            )
-        message = ipc.read_message(self._bytes[start:end])
-        if message.type != "record batch":
-            raise DataError(f"{self._path} is damaged: it has a {message.type} where a record batch should be")
-        return message
-
-    def _in_stream(self) -> tuple[Any, list[Any]]:
-        """The schema, and the messages that are record batches; numbers need no dictionaries."""
+        Room that nothing was put into takes no memory.
+        """
         import pyarrow as pa
         from pyarrow import ipc
 
-        source = pa.BufferReader(self._bytes)
-        messages = list(ipc.MessageReader.open_stream(source))
+        end, there = start + described + size, self._file.size
+        if not (0 <= start <= end <= there and described > 0 and size >= 0):
+            raise DataError(f"{self._path} is damaged: a message should end at byte {end}, there are {there}")
+        room = pa.py_buffer(_room(described + size))
+        self._file.read(memoryview(room)[: described + size if whole else described], start)
+        return ipc.read_message(room), room
+
+    def _in_stream(self) -> tuple[Any, list[tuple[int, int, int]]]:
+        """The schema, and the messages that are record batches; numbers need no dictionaries."""
+        from pyarrow import ipc
+
+        places: list[tuple[int, int, int]] = []
+        at = 0
+        while (described := self._described(at, len(places))) > len(END):
+            data = bytes(self._file.bytes(at, described))[len(END) :]
+            body = _field(data, _follow(data, 0), 3)
+            places.append((at, described, 0 if body is None else struct.unpack_from("<q", data, body)[0]))
+            self._message(*places[-1])
+            at = sum(places[-1])
+        rest = self._file.size - at - len(END)
+        if rest:
+            raise DataError(f"{self._path} goes on for {rest} bytes after the end of its stream; split it")
+        messages = [self._message(*place)[0] for place in places]
         if not messages or messages[0].type != "schema":
             raise DataError(f"{self._path} is no whole Arrow stream: it does not begin with a schema")
         self._check_order(*_header(messages[0]))
-        batches = [message for message in messages if message.type == "record batch"]
-        self._check_end(source.tell(), len(batches))
+        batches = [place for place, message in zip(places, messages, strict=True) if message.type == "record batch"]
         return ipc.read_schema(messages[0]), batches
+
+    def _described(self, at: int, found: int) -> int:
+        """Bytes that describe the message that begins there; as many as its mark takes are the mark of the end.
+
+        A stream that was cut off between two messages looks like a shorter one.
+        """
+        if at + len(END) > self._file.size:
+            raise DataError(f"{self._path} is no whole Arrow stream: no mark of the end after {found} messages")
+        mark = bytes(self._file.bytes(at, len(END)))
+        length = struct.unpack_from("<i", mark, 4)[0]
+        if not mark.startswith(STREAM) or length < 0:
+            raise DataError(f"{self._path} is no whole Arrow stream: message {found} begins with {mark!r}")
+        return len(END) + length
 
     def _check_order(self, data: bytes, schema: int) -> None:
         """Only numbers in the order of bytes that this machine has are read where they stand."""
@@ -119,30 +187,14 @@ class Arrow(Table):
                 f"{self._path} was written by a machine with another byte order; write it again on this one"
             )
 
-    def _check_end(self, at: int, found: int) -> None:
-        """A stream that was cut off between two batches looks like a shorter one."""
-        if self._bytes[max(0, at - len(END)) : at].to_pybytes() != END:
-            raise DataError(f"{self._path} is no whole Arrow stream: no mark of the end after {found} record batches")
-        rest = len(self._bytes) - at
-        if rest:
-            raise DataError(f"{self._path} goes on for {rest} bytes after the end of its stream; split it")
-
     def _cut(self, i: int, rows: int, packed: bool) -> list[tuple[int, int, int]]:
         """The parts of a batch."""
-        size = self._messages[i].body.size
+        size = self._messages[i][2]
         if rows < 0 or (rows > 8 * size and not packed):  # a number takes a bit at least
             raise DataError(f"record batch {i} of {self._path} is damaged: it claims {rows} rows in {size} bytes")
         cuts = 1 if packed else max(1, min(rows, size // SLICE_BYTES))
         ends = [rows * cut // cuts for cut in range(cuts + 1)]
         return [(i, a, b - a) for a, b in pairwise(ends) if b > a]
-
-    def _give_back(self, i: int) -> None:
-        """Pages that were read count as memory of this process until they are given back."""
-        if len(self._bytes) <= KEPT_BYTES or not hasattr(mmap, "MADV_DONTNEED"):
-            return
-        body = self._messages[i].body
-        start = (body.address - self._bytes.address) // mmap.PAGESIZE * mmap.PAGESIZE
-        self._map.madvise(mmap.MADV_DONTNEED, start, body.address + body.size - self._bytes.address - start)
 
     @contextmanager
     def _damage(self, what: str) -> Iterator[None]:
@@ -155,18 +207,22 @@ class Arrow(Table):
             raise DataError(f"{what}: {error}") from error
 
 
-def _mapped(path: Path) -> tuple[Any, Any]:
-    """The bytes of a file that begins as Arrow does."""
-    import pyarrow as pa
+def _begun(path: Path) -> Handle:
+    """A file that begins as Arrow does."""
+    file = Handle(path)
+    head = bytes(file.bytes(0, min(8, file.size)))
+    if head.startswith(b"FEA1"):
+        raise DataError(f"{path} is Feather of version 1; write it again with version 2")
+    if not head.startswith((MAGIC, STREAM)):
+        raise DataError(f"{path} is neither an Arrow file nor a stream: it begins with {head!r}, not {MAGIC!r}")
+    return file
 
-    with path.open("rb") as file:
-        head = file.read(8)
-        if head.startswith(b"FEA1"):
-            raise DataError(f"{path} is Feather of version 1; write it again with version 2")
-        if not head.startswith((MAGIC, STREAM)):
-            raise DataError(f"{path} is neither an Arrow file nor a stream: it begins with {head!r}, not {MAGIC!r}")
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return mapped, pa.py_buffer(mapped)
+
+def _room(size: int) -> mmap.mmap:
+    """Memory that is taken page by page, when something is put into it."""
+    if not hasattr(mmap, "MAP_PRIVATE"):
+        return mmap.mmap(-1, size)
+    return mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0))
 
 
 def _plain(schema: Any) -> Any:

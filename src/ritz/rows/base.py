@@ -17,6 +17,7 @@ from ritz.linalg import SKINNY, Array, cross, times, triangle
 from ritz.passes import UNWATCHED, Watch
 from ritz.rows.exact import check_block
 from ritz.rows.named import Columns
+from ritz.rows.unchanged import steadily
 
 Partial = TypeVar("Partial")
 Block = NDArray[Any]
@@ -45,7 +46,8 @@ class Rows(Columns, ABC):
     most_bytes: int = MOST_BYTES
     most_threads: int = 1 << 30
     sparse: bool = False  # whether blocks are sparse, so that nothing can be subtracted from them
-    in_memory: bool = True  # whether a walk costs no reading
+    in_memory: bool = True  # whether a walk costs no reading, or none but a copy
+    copied: bool = False  # whether every walk is a copy, so that one copy of all is better than many walks
     transposed: bool = False  # whether products with few columns keep a transpose in memory
     density: float = 1.0  # share of the entries that are stored
     origin: tuple[Any, ...] = ()  # of files: their names, sizes and times of change
@@ -149,7 +151,7 @@ class Rows(Columns, ABC):
 
         self.watch.begin(pieces)
         with closing(self._walk(piece, pieces)) as results:
-            for blocks in results:
+            for blocks in steadily(self.files, results, len(pieces)):
                 yield from blocks
 
     def pairs(self, f: Callable[[Block, Block], Block]) -> Block:

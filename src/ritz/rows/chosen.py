@@ -28,7 +28,7 @@ class Chosen(Rows):
     ) -> None:
         self._base, self._columns, self._kept, self.fill = base, columns, kept, fill
         self.shape = (base.shape[0] if kept is None else len(kept), len(columns))
-        self.dtype, self.in_memory = base.dtype, base.in_memory
+        self.dtype, self.in_memory, self.copied = base.dtype, base.in_memory, base.copied
         self.inherit(base, kept)
         self.names = None if base.names is None else tuple(base.names[j] for j in columns)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.memory import check_fits
+from ritz.rows.array import Array
 from ritz.rows.base import Rows
 from ritz.rows.columns import select
+from ritz.rows.sparse import Sparse
+from ritz.rows.unchanged import Files
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat")
 # What opens a file, by the end of its name; modules are imported only when reached.
@@ -34,10 +37,6 @@ FORMATS = {
 PACKED = {".gz": (*TEXTS, ".mtx"), ".zst": TEXTS, ".bz2": TEXTS}  # what may be compressed how
 NAME = "name"  # what the names of rows are called that were columns of the file
 FOLDERS = {".parquet", ".pq", ".zarr"}  # formats that may be a folder
-ADVICE = {
-    **dict.fromkeys(PACKED, "unpack it first; only text is read while it is unpacked"),
-    **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as CSV, or pass pandas.read_excel(path)"),
-}
 
 
 def read(
@@ -51,11 +50,12 @@ def read(
 
     Parameters
     ----------
-    path : .npy, mapped into memory; .npz with one array or a sparse matrix; .csv, .tsv, .txt, also .gz, .zst or .bz2,
+    path : .npy; .npz with one array or a sparse matrix; .csv, .tsv, .txt, also .gz, .zst or .bz2,
         whose separator, decimal sign, header and encoding are found and shown by ``repr``; .parquet, or a folder of
         such files, and .arrow, .feather or .ipc, be it a file or a stream, with numbers in columns or vectors in one
-        column; .h5, .h5ad and .zarr with one matrix; .mtx, or a folder as 10x pipelines write it, turned to cells by
-        genes
+        column; .h5 and .h5ad (``pip install "ritz[hdf5]"``) and .zarr (``pip install "ritz[zarr]"``) with one matrix;
+        .mtx, or a folder as 10x pipelines write it, turned to cells by genes. A file that changes while its rows are in
+        use is an error
     columns : names or positions of the columns to use; by default all that hold numbers, the others with a warning
     label : a column that is kept aside, numbers or text, of an .h5ad also one of ``obs``; its values are the ``labels``
         of the rows
@@ -76,7 +76,7 @@ def read(
     columns = None if columns is None else _listed(columns)
     rows = opened(path, transpose)
     chosen = select(rows, columns, label, missing)
-    chosen.origin = (rows.origin[0], columns, label, transpose, missing)
+    chosen.files, chosen.origin = rows.files, (rows.origin[0], columns, label, transpose, missing)
     return chosen
 
 
@@ -90,18 +90,28 @@ def opened(path: str | PathLike[str], transpose: bool = False) -> Rows:
     from ritz.rows import as_rows
 
     path = Path(path)
-    module, name = _opener(path).split(":")
-    with _naming(path):
+    opener = _opener(path)
+    module, name = opener.split(":")
+    files = Files(partial(_read_by, opener, path.absolute()))
+    with _naming(path, files):
         source = getattr(import_module(module), name)(path)
         rows = as_rows(_turned(source) if transpose else source)
-    rows.origin = (_state(path), None, None, transpose, "error")
+        files.check()
+        files = files.joined(getattr(source, "elsewhere", ()))
+    rows.files = files.read_whole() if isinstance(rows, Array | Sparse) else files
+    rows.origin = (files.origin, None, None, transpose, "error")
     return rows
 
 
-def _state(path: Path) -> tuple[Any, ...]:
-    """What changes when a file, or one in a folder, is written."""
-    files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    return tuple((str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
+def _read_by(opener: str, path: Path) -> list[Path]:
+    """The files that are read of a file or a folder, in which others may come and go."""
+    if not path.is_dir():
+        return [path]
+    module, name = opener.split(":")
+    if name == "open_zarr":  # whatever lies in such a folder is part of the array
+        return sorted(file for file in path.rglob("*") if not file.is_dir())
+    listed: Callable[[Path], list[Path]] = import_module(module).listed
+    return listed(path)
 
 
 def _listed(columns: Any) -> list[Any]:
@@ -149,9 +159,21 @@ def suffix_of(path: Path) -> str:
     return inner if inner in PACKED.get(outer, ()) else outer
 
 
+def ending_of(path: Path) -> str:
+    """The end of the name that another file of the same format would have; a 10x folder has none."""
+    from ritz.rows.market import is_10x
+
+    suffix, outer = suffix_of(path), path.suffix.lower()
+    if suffix not in FORMATS:
+        return "" if is_10x(path) else ".parquet"
+    return suffix + (outer if suffix != outer else "")
+
+
 def _opener(path: Path) -> str:
     """What opens a file or a folder."""
+    from ritz.rows.foreign import about_file, about_folder
     from ritz.rows.market import is_10x
+    from ritz.rows.parquet import listed
 
     if not path.exists():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
@@ -161,21 +183,23 @@ def _opener(path: Path) -> str:
             return "ritz.rows.market:open_10x"
         if suffix in FORMATS and suffix not in FOLDERS:
             raise DataError(f"{str(path)!r} is a folder, but {suffix} is the name of a file; pass a file inside it")
+        if suffix != ".zarr" and not listed(path):
+            raise DataError(about_folder(path, list(FORMATS)))
         return FORMATS[suffix if suffix in FOLDERS else ".parquet"]
     if not path.is_file():  # a pipe would be waited for, a device never end
         raise DataError(f"{str(path)!r} is neither a file nor a folder; save its contents as a file first")
     if suffix not in FORMATS:
-        advice = ADVICE.get(suffix, f"known formats: {', '.join(FORMATS)}")
-        raise DataError(f"cannot read {path.name!r} by the end of its name; {advice}")
+        raise DataError(about_file(path, list(FORMATS)))
     return FORMATS[suffix]
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Errors in the data name the file, also those that only know its contents."""
+def _naming(path: Path, files: Files) -> Iterator[None]:
+    """Errors in the data name the file, also those that only know its contents; one that changes is not damaged."""
     try:
         yield
-    except DataError as error:
-        if path.name in str(error):
+    except (DataError, OSError) as error:
+        files.check(error)
+        if isinstance(error, OSError) or path.name in str(error):
             raise
         raise DataError(f"{path}: {error}") from error

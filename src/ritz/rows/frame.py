@@ -14,6 +14,7 @@ from ritz.errors import ColumnWarning, DataError
 from ritz.rows.array import Array, check_shape
 from ritz.rows.base import Block, Rows
 from ritz.rows.exact import all_small, check_integers, check_numbers
+from ritz.rows.flat import array_of
 
 
 class Frame(Rows):
@@ -28,7 +29,8 @@ class Frame(Rows):
         check_shape(self.shape)
         check_names(self.names)
         whole = _one_array(table)
-        self._whole = None if whole is None else Array(whole, self.names)
+        self._whole = None if whole is None else array_of(whole, self.names)
+        self.files = self._whole.files if self._whole else None
         self._columns = [] if self._whole else [numbers(*pair) for pair in zip(columns(table), self.names, strict=True)]
         self.dtype = self._whole.dtype if self._whole else common_dtype(self._columns, self.name)
 
@@ -46,7 +48,7 @@ class Frame(Rows):
 
     def _rows(self, which: Any) -> Block:
         if self._whole is not None:
-            return self._whole.take(which)
+            return self._whole.block(which.start, which.stop) if isinstance(which, slice) else self._whole.take(which)
         return np.stack([column[which] for column in self._columns], axis=1, dtype=self.dtype)
 
 

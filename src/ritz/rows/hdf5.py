@@ -23,13 +23,15 @@ def open_hdf5(path: Path) -> Any:
     try:
         import h5py
     except ImportError as error:
-        raise ImportError("reading HDF5 needs h5py: pip install 'ritz[hdf5]'") from error
+        raise ImportError('reading HDF5 needs h5py: pip install "ritz[hdf5]"') from error
     with damage(path, "is no whole HDF5 file"):
         file = h5py.File(path, "r")
     rows = None
     try:
         with damage(path, "is damaged"):
             rows = _matrix(file, path)
+            if isinstance(rows, Stored):
+                rows.elsewhere = _elsewhere(rows._array)
     finally:
         if not isinstance(rows, Stored):  # all others have been read, or cannot be
             file.close()
@@ -49,6 +51,14 @@ def _written(dataset: Any, path: Path) -> Any:
     if dataset.size and not (dataset.id.get_storage_size() or dataset.is_virtual):
         raise DataError(f"{dataset.name} of {path} has shape {dataset.shape}, but was never written; write it first")
     return dataset
+
+
+def _elsewhere(dataset: Any) -> tuple[Path, ...]:
+    """The files that hold a dataset which is linked to, put together from others, or kept outside."""
+    at = Path(dataset.file.filename)
+    names = [source.file_name for source in dataset.virtual_sources()] if dataset.is_virtual else []
+    names += [name for name, *_ in dataset.external or ()]
+    return (at, *(at.parent / name for name in dict.fromkeys(names) if name != "."))
 
 
 def _open_h5ad(file: Any, path: Path) -> Any:

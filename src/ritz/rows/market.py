@@ -124,6 +124,12 @@ def is_10x(folder: Path) -> bool:
     return any((folder / name).exists() for name in MATRIX)
 
 
+def listed(folder: Path) -> list[Path]:
+    """The files of such a folder that are read."""
+    found = (_there(folder, names) for names in (MATRIX, GENES, BARCODES))
+    return [path for path in found if path is not None]
+
+
 def open_10x(folder: Path) -> Rows:
     """Cells by genes, named after the genes, with the barcodes of the cells beside them."""
     matrix = next(folder / name for name in MATRIX if (folder / name).exists())

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.dialect import told_apart
+from ritz.rows.unchanged import Steady, steady
 
 Beside = Callable[[int | None], NDArray[Any]]  # reads the first so many values of a column, or all of them
 
@@ -64,7 +65,7 @@ def counts_up(names: tuple[Any, ...]) -> bool:
     return list(names) == list(range(len(names)))
 
 
-class Columns:
+class Columns(Steady):
     """What rows know of their columns."""
 
     shape: tuple[int, int]
@@ -86,7 +87,7 @@ class Columns:
     def inherit(self, source: Columns, kept: NDArray[np.intp] | None = None) -> None:
         """What is known of the source that these rows were chosen from; `kept` says which of its rows they are."""
         self.keys, self.left_out, self.renamed, self.about = source.keys, source.left_out, source.renamed, source.about
-        self.others, self.named_by = source.others, source.named_by
+        self.others, self.named_by, self.files = source.others, source.named_by, source.files
         self.kept = source.kept if kept is None else kept if source.kept is None else source.kept[kept]
 
     def put_beside(self, columns: Iterable[tuple[str, Beside]], names: tuple[str, Beside] | None = None) -> None:
@@ -116,6 +117,7 @@ class Columns:
         return {key: found[key][:count] for key in keys}
 
     @property
+    @steady
     def row_names(self) -> NDArray[Any] | None:
         """Names of all rows of the source, as `kept` counts them, where it knows them; read when they are asked for."""
         return None if self.named_by is None else self.others[self.named_by](None)

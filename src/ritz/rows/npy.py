@@ -1,11 +1,9 @@
-"""NumPy's files: .npy mapped into memory, .npz with one array or with a sparse matrix. Never unpickled."""
+"""NumPy's files: .npy, read where it stands, .npz with one array or with a sparse matrix. Never unpickled."""
 
 from __future__ import annotations
 
 import math
-import mmap
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,71 +13,26 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.memory import check_fits
-from ritz.rows.array import Array, check_shape
-from ritz.rows.base import Block
+from ritz.rows.array import check_shape
+from ritz.rows.flat import Flat, Handle
 from ritz.rows.sparse import stored_values
 
-SCATTERED = 16  # rows here and there whose pages, up to megabytes each, are in memory at a time
-MOST_COLUMNS = 4096  # of a file by columns, whose pages are given back column by column
-KEPT_BYTES = 1 << 27  # of a file, up to which its pages may stay
 SPARSE = {"format", "shape", "data"}  # what scipy.sparse.save_npz writes, whatever the format
 
 
-class Mapped(Array):
-    """An array mapped into memory, walked so that little of it stays there.
-
-    Pages that were read count as memory of this process until they are given back, although the system could take
-    them at any time. The next block is asked for while this one is worked on.
-    """
-
-    def __init__(self, X: np.memmap[Any, Any]) -> None:
-        super().__init__(X)
-        self._map, self._base = X._mmap, X.ctypes.data - np.frombuffer(X._mmap, np.uint8).ctypes.data  # type: ignore[attr-defined]
-        self._row_bytes, column_bytes = X.strides
-        # By columns, every block of rows touches every column, and each of them must be given back on its own.
-        by_rows, by_columns = X.flags.c_contiguous, X.flags.f_contiguous and X.shape[1] <= MOST_COLUMNS
-        self._starts = [0] if by_rows else [j * column_bytes for j in range(X.shape[1])]
-        self._frugal = (by_rows or by_columns) and X.nbytes > KEPT_BYTES and hasattr(mmap, "MADV_DONTNEED")
-
-    @property
-    def T(self) -> NDArray[Any]:
-        return self._X.T
-
-    def take(self, indices: NDArray[np.integer]) -> Block:
-        out = np.empty((len(indices), self.shape[1]), self.dtype)
-        for i in range(0, len(indices), SCATTERED):
-            out[i : i + SCATTERED] = super().take(indices[i : i + SCATTERED])
-            self._advise("MADV_DONTNEED", 0, self.shape[0])
-        return out
-
-    def _blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:
-        at = start
-        for block in super()._blocks(start, stop, step, beside):
-            size = len(block if beside is None else block[0])
-            self._advise("MADV_WILLNEED", at + size, min(at + 2 * size, stop))
-            yield block
-            self._advise("MADV_DONTNEED", at, at + size)
-            at += size
-
-    def _advise(self, advice: str, start: int, stop: int) -> None:
-        if not self._frugal or start >= stop:
-            return
-        for column in self._starts:
-            first = (self._base + column + start * self._row_bytes) // mmap.PAGESIZE * mmap.PAGESIZE
-            last = self._base + column + stop * self._row_bytes
-            self._map.madvise(getattr(mmap, advice), first, last - first)
-
-
-def open_npy(path: Path) -> Mapped:
-    """The array in a .npy file, as a memory map."""
-    with path.open("rb") as file:
-        shape, fortran, dtype = _header(file, path)
-        offset, found = file.tell(), path.stat().st_size
+def open_npy(path: Path) -> Flat:
+    """The array in a .npy file, read where it stands."""
+    file = Handle(path)
+    with file.stream() as stream:
+        shape, fortran, dtype = _header(stream, path)
+        offset = stream.tell()
     check_shape(shape)
-    expected = offset + _bytes(shape, dtype)
+    expected, found = offset + _bytes(shape, dtype), file.size
     if found < expected:
         raise DataError(f"{path} is cut short: a {dtype} array of shape {shape} takes {expected} bytes, found {found}")
-    return Mapped(np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C"))
+    n, d = shape
+    strides = (dtype.itemsize, n * dtype.itemsize) if fortran else (d * dtype.itemsize, dtype.itemsize)
+    return Flat(file, dtype, shape, offset, strides)
 
 
 def open_npz(path: Path) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
+from ritz.rows.lines import native
 from ritz.rows.table import Table
 
 PAGE_BYTES = 3.0 * (1 << 20)  # of a column: a page as most writers cut them, packed and unpacked, and its dictionary
@@ -26,7 +27,10 @@ class Parquet(Table):
     """One part per row group."""
 
     def __init__(self, path: Path) -> None:
-        self._metadata = {file: _metadata(file) for file in _files(path)}
+        files = listed(path)
+        if not files:
+            raise DataError(f"there is no .parquet or .pq file in the folder {str(path)!r}")
+        self._metadata = {file: _metadata(file) for file in files}
         self._schema = self._common_schema()
         groups = [(file, i) for file, meta in self._metadata.items() for i in range(meta.num_row_groups)]
         counts = {group: self._metadata[group[0]].row_group(group[1]).num_rows for group in groups}
@@ -54,7 +58,8 @@ class Parquet(Table):
 
         try:
             # Names of folders are no columns; "a.b" may also stand for a field of a struct "a", hence `select`.
-            tables = [pq.read_table(file, columns=names, partitioning=None).select(names) for file in self._metadata]
+            files = map(native, self._metadata)
+            tables = [pq.read_table(file, columns=names, partitioning=None).select(names) for file in files]
             return pa.concat_tables(tables)
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"columns {', '.join(map(repr, names[:5]))} cannot be read: {error}") from error
@@ -92,15 +97,12 @@ class Parquet(Table):
         return schema
 
 
-def _files(path: Path) -> list[Path]:
+def listed(path: Path) -> list[Path]:
     """The file, or all in a folder in the order of their names, without what pipelines hide between them."""
     if not path.is_dir():
         return [path]
     found = (file for file in path.rglob("*") if file.suffix.lower() in (".parquet", ".pq") and file.is_file())
-    files = sorted(file for file in found if not any(map(_is_hidden, file.relative_to(path).parts)))
-    if not files:
-        raise DataError(f"there is no .parquet or .pq file in the folder {str(path)!r}")
-    return files
+    return sorted(file for file in found if not any(map(_is_hidden, file.relative_to(path).parts)))
 
 
 def _is_hidden(name: str) -> bool:
@@ -123,7 +125,7 @@ def _opened(file: Path, metadata: Any = None) -> Any:
 
     try:
         return pq.ParquetFile(
-            file, metadata=metadata, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
+            native(file), metadata=metadata, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
         )
     except (ArrowException, OSError, UnicodeDecodeError) as error:  # the last one from names of columns
         raise DataError(f"{file} is no whole Parquet file: {error}") from error

@@ -21,6 +21,8 @@ LARGEST = 1 << 50  # bytes that a matrix may claim; a file of a few bytes can cl
 class Stored(Streamed):
     """A two-dimensional array that is sliced like NumPy's, each slice read from disk."""
 
+    elsewhere: tuple[Path, ...] = ()  # files that it is read from, beside the one it was opened by
+
     def __init__(self, array: Any, where: str, names: tuple[Any, ...] | None = None) -> None:
         check_shape(array.shape)
         check_numbers(array, where)
@@ -72,7 +74,7 @@ def open_zarr(path: Path) -> Stored:
     try:
         import zarr
     except ImportError as error:
-        raise ImportError("reading Zarr needs zarr: pip install 'ritz[zarr]'") from error
+        raise ImportError('reading Zarr needs zarr: pip install "ritz[zarr]"') from error
     try:
         root = zarr.open(str(path), mode="r")
         members = dict(root.members(max_depth=None)) if hasattr(root, "members") else {"": root}

@@ -1,0 +1,172 @@
+"""Files that rows are read from must stay what they are: what changes between two reads would give a mixture."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from functools import partial, wraps
+from os import stat_result
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ritz.errors import DataError
+
+Result = TypeVar("Result")
+
+TICK = 12_000_000  # nanoseconds: two writes that are closer may have the same time, so coarse are the clocks of disks
+SMALL = 1 << 20  # bytes that are compared rather than waited for
+# What reads rows, in one step. Whoever overrides one of them need not think of files that change.
+VERBS = (
+    "reduce", "normal", "combine", "project", "map", "pairs", "block", "take", "sample", "head", "column", "cells",
+    "written", "peek",
+)  # fmt: skip
+ADVICE = "fit or read again when nothing writes to it, or copy it first and use the copy"
+
+
+class Files:
+    """Files as they are now, to be compared with what they will be.
+
+    A file is known by its size, its place on the disk and its times of change. One that was written just now could be
+    written again at the same time by the clock of the disk: it is waited for, or known by a checksum where it is small.
+    """
+
+    needed = True  # whether rows are read from them still: what was read whole may outlive its file
+
+    def __init__(self, listed: Callable[[], Iterable[Path]]) -> None:
+        self._listed = listed
+        self.found = self._now()
+        newest = max((state.st_ctime_ns for state in self.found.values() if state), default=0)
+        self._sum: int | None = None
+        age = time.time_ns() - newest
+        if 0 <= age < TICK:
+            if sum(state.st_size for state in self.found.values() if state) <= SMALL:
+                self._sum = self._checksum()
+            else:
+                time.sleep((TICK - age) / 1e9)
+                self.found = self._now()
+
+    @classmethod
+    def at(cls, *paths: Path) -> Files:
+        """These files."""
+        return cls(partial(tuple, tuple(path.absolute() for path in paths)))
+
+    def joined(self, paths: Iterable[Path]) -> Files:
+        """These files and others."""
+        other = {path.absolute(): None for path in paths if path.absolute() not in self.found}
+        return self if not other else Files(partial(_both, self._listed, tuple(other)))
+
+    def read_whole(self) -> Files:
+        """The same files, once all of their rows are in memory."""
+        files = copy(self)
+        files.needed = False
+        return files
+
+    @property
+    def origin(self) -> tuple[tuple[str, int, int], ...]:
+        """Names, sizes and times of change: what tells the data from others, also on another day."""
+        return tuple((str(path.resolve()), at.st_size, at.st_mtime_ns) for path, at in self.found.items() if at)
+
+    def check(self, cause: Exception | None = None) -> None:
+        """Raise if anything has changed; `cause` is what went wrong while it did."""
+        now = self._now()
+        for path in {**self.found, **now}:
+            before, after = self.found.get(path), now.get(path)
+            if _known(before) != _known(after) and (self.needed or after is not None):
+                raise DataError(_change(path, before, after)) from cause
+        there = now.keys() == self.found.keys() and all(now.values())
+        if self._sum is not None and there and self._sum != self._checksum():
+            raise DataError(_change(next(iter(now)), None, None)) from cause
+
+    def _now(self) -> dict[Path, stat_result | None]:
+        return {path: _stat(path) for path in self._listed()}
+
+    def _checksum(self) -> int:
+        value = 0
+        for path in self.found:
+            try:
+                value = zlib.crc32(path.read_bytes(), value)
+            except OSError:  # a folder in a folder, or a file that is gone: the listing tells
+                continue
+        return value
+
+
+def _both(listed: Callable[[], Iterable[Path]], others: tuple[Path, ...]) -> list[Path]:
+    return [*listed(), *others]
+
+
+def _stat(path: Path) -> stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def _known(at: stat_result | None) -> tuple[int, ...] | None:
+    return None if at is None else (at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
+
+
+def _change(path: Path, before: stat_result | None, now: stat_result | None) -> str:
+    """What happened to a file, in words."""
+    if before is not None and now is None:
+        what = "it is gone, or cannot be reached any more"
+    elif before is None and now is not None:
+        what = "it has come to be there"
+    elif before is None or now is None or (before.st_ino, before.st_dev) == (now.st_ino, now.st_dev):
+        sized = before is not None and now is not None and before.st_size != now.st_size
+        what = f"it had {before.st_size} bytes and has {now.st_size}" if sized else "it was written to, or touched"  # type: ignore[union-attr]
+    else:
+        what = "another file has taken its place"
+    return f"{path} changed while it was in use: {what}. Its rows could be a mixture of old and new ones; {ADVICE}"
+
+
+def steady(verb: Callable[..., Result]) -> Callable[..., Result]:
+    """A way to read rows, whose result is given only if the files are what they were when they were opened."""
+
+    @wraps(verb)
+    def read(self: Any, *args: Any, **kwargs: Any) -> Result:
+        files = self.files
+        if files is None:
+            return verb(self, *args, **kwargs)
+        try:
+            found = verb(self, *args, **kwargs)
+        except Exception as error:  # a file that became shorter looks damaged
+            files.check(error)
+            raise
+        files.check()
+        return found
+
+    read.is_steady = True  # type: ignore[attr-defined]
+    return read
+
+
+def steadily(files: Files | None, results: Iterable[Result], count: int) -> Iterator[Result]:
+    """So many results of a walk as they come; the last one is given only if the files are what they were."""
+    try:
+        for i, result in enumerate(results, 1):
+            if i == count and files is not None:
+                files.check()
+            yield result
+    except Exception as error:
+        if files is not None:
+            files.check(error)
+        raise
+
+
+class Steady:
+    """Classes derived from this read rows steadily, whichever verbs they override."""
+
+    files: Files | None = None  # that rows are read from
+
+    def check_unchanged(self) -> None:
+        """Raise if the files are not what they were when they were opened."""
+        if self.files is not None:
+            self.files.check()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in VERBS:
+            verb = vars(cls).get(name)
+            if callable(verb) and not hasattr(verb, "is_steady"):
+                setattr(cls, name, steady(verb))

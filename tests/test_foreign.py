@@ -1,0 +1,127 @@
+"""Files and folders that are not read: what they seem to be and what to do; and what to type after those that are."""
+
+import gzip
+import re
+import sys
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+from cli_helpers import run
+from file_helpers import X, table
+from ritz import DataError, read
+from ritz.rows.foreign import ENDINGS
+
+RECIPES = {
+    "a.PNG": "is a picture; put pictures .*np.stack",
+    "a.bed": "PLINK data set of genotypes; .*--recode A.*bed_reader",
+    "a.xlsx": "spreadsheet; save the sheet as CSV, or pass pandas.read_excel",
+    "a.sav": "SPSS; pass pandas.read_spss",
+    "a.rds": "file of R; .*write.csv",
+    "a.mat": "MATLAB; .*loadmat",
+    "a.pkl": "pickle, which may run any code",
+    "a.pt": "PyTorch; .*torch.load",
+    "a.json": "JSON; .*read_json",
+    "a.zip": "unpack it first",
+    "a.npy.gz": "unpack it first",
+    "a.xyz": "by the end of its name; known formats: .npy, ",
+    "a": "by the end of its name; known formats: .npy, ",
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_file_of_another_format_is_called_what_it_is(tmp_path, name):
+    (tmp_path / name).write_bytes(b"whatever it holds")
+    with pytest.raises(DataError, match=f"cannot read '{re.escape(name)}'.*{RECIPES[name]}"):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        (b"\x89PNG\r\n", "it begins like a picture"),
+        (b"PAR1....", "it begins like a .parquet file: if it is one, give it that ending"),
+        (b"l\x1b\x01", "PLINK"),
+        (b"", "known formats"),
+    ],
+)
+def test_a_file_without_an_ending_is_known_by_its_beginning(tmp_path, head, words):
+    (tmp_path / "data").write_bytes(head)
+    with pytest.raises(DataError, match=words):
+        read(tmp_path / "data")
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["1.png", "2.png", "notes.txt"], r"it holds 2 \.png, 1 \.txt \(\.png is a picture\); put pictures .*reshape"),
+        (["x.bed", "x.bim", "x.fam"], r"1 \.bed, 1 \.bim, 1 \.fam \(.*PLINK.*plink --bfile NAME --recode A"),
+        (["a.csv", "b.csv", "plot.png"], r"it holds 2 \.csv, 1 \.png\. Pass one file of it, such as .*a\.csv"),
+        (["zarr.json"], r"looks like Zarr; let its name end in \.zarr"),
+        ([".hidden"], "it is empty"),
+        (["a.xyz", "b.xyz", "README"], r"2 \.xyz, 1 without an ending; known formats"),
+    ],
+)
+def test_a_folder_is_told_what_it_holds(tmp_path, names, words):
+    folder = tmp_path / "things"
+    folder.mkdir()
+    for name in names:
+        (folder / name).touch()
+    with pytest.raises(DataError, match=words) as caught:
+        read(folder)
+    assert str(folder) in str(caught.value)
+    assert re.search(words, run("fit", folder, code=3).stderr)
+
+
+def test_every_foreign_ending_is_foreign():
+    from ritz.rows.files import FORMATS
+
+    assert not set(ENDINGS) & set(FORMATS)
+
+
+def written(path, ending):
+    if ending in (".csv", ".tsv", ".txt"):
+        np.savetxt(path, X, delimiter="\t")
+    elif ending == ".csv.gz":
+        with gzip.open(path, "wt") as file:
+            np.savetxt(file, X, delimiter=",")
+    elif ending == ".mtx":
+        scipy.io.mmwrite(path, sp.coo_array(X))
+    elif ending == ".parquet":
+        pq.write_table(table(), path)
+    else:
+        (np.save if ending == ".npy" else np.savez)(path, X)
+
+
+@pytest.mark.parametrize(
+    ("ending", "scores"),
+    [(".npy", ".npy"), (".npz", ".npy"), (".csv", ".csv"), (".tsv", ".tsv"), (".txt", ".csv"), (".csv.gz", ".csv"),
+     (".parquet", ".parquet"), (".mtx", ".parquet")],
+)  # fmt: skip
+def test_what_to_type_next_is_of_the_format_of_the_input(tmp_path, ending, scores):
+    path = tmp_path / f"x{ending}"
+    written(path, ending)
+    said = run("fit", path, "-k", "2").stdout
+    assert re.search(rf"ritz transform \S+ NEW{re.escape(ending)} -o NEW-scores{re.escape(scores)}\n", said)
+    run("transform", tmp_path / "x-ritz" / "model.safetensors", path, "-o", tmp_path / f"s{scores}")
+
+
+def test_what_to_type_next_for_a_folder(tmp_path):
+    (tmp_path / "parts").mkdir()
+    pq.write_table(table(), tmp_path / "parts" / "0.parquet")
+    assert "NEW.parquet -o NEW-scores.parquet" in run("fit", tmp_path / "parts", "-k", "2").stdout
+
+
+@pytest.mark.parametrize(("package", "name"), [("h5py", "x.h5"), ("h5py", "x.h5ad"), ("zarr", "x.zarr")])
+def test_formats_that_need_an_extra_say_which(tmp_path, monkeypatch, package, name):
+    extra = {"h5py": "hdf5", "zarr": "zarr"}[package]
+    monkeypatch.setitem(sys.modules, package, None)
+    (tmp_path / name).mkdir() if package == "zarr" else (tmp_path / name).touch()
+    with pytest.raises(ImportError, match=rf'pip install "ritz\[{extra}\]"'):
+        read(tmp_path / name)
+    assert f'pip install "ritz[{extra}]"' in run("fit", tmp_path / name, code=1).stderr
+    assert f"ritz[{extra}]" in run("--help").stdout
+    assert f"ritz[{extra}]" in run("fit", "--help").stdout
