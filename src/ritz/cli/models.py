@@ -37,6 +37,7 @@ def write_report(
     out: str | None,
     label: str | None,
     missing: str | None,
+    header: bool | None,
     transpose: bool | None,
     image: tuple[int, int] | None,
     opens: bool,
@@ -53,7 +54,7 @@ def write_report(
     given: dict[str, Any] = {}
     if file is not None:
         with Progress(screen.quiet) as progress, located(file) as source, screen.hearing():
-            found = for_model(pca, source, file, label, missing, transpose)
+            found = for_model(pca, source, file, label, missing, transpose, header)
             first = exhausted(First(), pca.codes(found.rows.watched(Watch(progress))))
             labels = None if found.label is None else first.of(found.beside()[found.label])
             given = {"scores": first, "labels": labels, "facts": (*found.facts, *first.facts)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.memory import check_fits
 from ritz.rows.base import Rows
-from ritz.rows.columns import select
+from ritz.rows.columns import announce_names, fitting, select
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat")
 # What opens a file, by the end of its name; modules are imported only when reached.
@@ -46,6 +46,7 @@ def read(
     label: Any = None,
     transpose: bool = False,
     missing: str = "error",
+    header: bool | None = None,
 ) -> Rows:
     """A file as rows, to be passed to any estimator; only what is needed is read, and only when.
 
@@ -56,13 +57,15 @@ def read(
         such files, and .arrow, .feather or .ipc, be it a file or a stream, with numbers in columns or vectors in one
         column; .h5, .h5ad and .zarr with one matrix; .mtx, or a folder as 10x pipelines write it, turned to cells by
         genes
-    columns : names or positions of the columns to use; by default all that hold numbers, the others with a warning
+    columns : names or positions of the columns to use; by default all that hold numbers, but row numbers, identifiers
+        and columns without a value, and the others are named in a warning
     label : a column that is kept aside, numbers or text, of an .h5ad also one of ``obs``; its values are the ``labels``
         of the rows
     transpose : whether the samples are the columns of the file; text is then taken for the names of the columns, and
         what the file calls its columns are the ``row_names``
     missing : "error", "drop" the rows with missing values, or put the "mean" of a column there; what a sparse file does
         not store is zero, not missing
+    header : whether the first line of a text names the columns; None finds out, and says so where it may be a row too
 
     Examples
     --------
@@ -74,27 +77,46 @@ def read(
     array([10.301])
     """
     columns = None if columns is None else _listed(columns)
-    rows = opened(path, transpose)
+    rows = opened(path, transpose, header)
     chosen = select(rows, columns, label, missing)
-    chosen.origin = (rows.origin[0], columns, label, transpose, missing)
+    chosen.origin = (rows.origin[0], columns, label, transpose, missing, header)
     return chosen
 
 
-def opened(path: str | PathLike[str], transpose: bool = False) -> Rows:
+def known(path: str | PathLike[str], names: Iterable[str] | None, d: int) -> Rows:
+    """A file with the d columns that a model knows, by their names if it knows them, in its order."""
+    names = None if names is None else list(map(str, names))
+    rows = opened(path, expected=names or ())
+    announce_names(rows, rows.keys or rows.names or ())
+    found = fitting(rows, names, d, Path(path).name)
+    found.origin = (rows.origin[0], names, None, False, "error", None)
+    return found
+
+
+def opened(
+    path: str | PathLike[str],
+    transpose: bool = False,
+    header: bool | None = None,
+    expected: Collection[str] | None = None,
+) -> Rows:
     """A file as it is, before anything is chosen from it: all columns that hold numbers, and no word about the others.
 
     What the others are stands in ``left_out``, the names of all of them in ``keys``, and how the file was understood
     in ``about``. What stands beside a matrix, such as ``obs`` of an .h5ad, is in ``others``, and what the rows are
-    called in ``row_names``. `select` chooses from these rows as `read` does.
+    called in ``row_names``. `select` chooses from these rows as `read` does. `header` is for text, as in `read`, and so
+    are the names that a model `expected`, if any: a first line that holds them is a header.
     """
     from ritz.rows import as_rows
 
     path = Path(path)
+    if header is not None and not isinstance(header, bool | np.bool_):
+        raise TypeError(f"header={header!r} must be True, False, or None to find out")
     module, name = _opener(path).split(":")
+    about_text = (header, expected) if suffix_of(path) in TEXTS else ()
     with _naming(path):
-        source = getattr(import_module(module), name)(path)
+        source = getattr(import_module(module), name)(path, *about_text)
         rows = as_rows(_turned(source) if transpose else source)
-    rows.origin = (_state(path), None, None, transpose, "error")
+    rows.origin = (_state(path), None, None, transpose, "error", header)
     return rows
 
 
@@ -116,7 +138,7 @@ def _turned(source: Any) -> Any:
     if not isinstance(source, Rows):
         return source.T
     turned = as_rows(source.T if hasattr(source, "T") else _whole(source).T)
-    turned.names, turned.about = _names_of_rows(source), source.about
+    turned.names, turned.about, turned.remarks = _names_of_rows(source), source.about, source.remarks
     turned.renamed = tuple(pair for pair in source.renamed if pair[1] not in source.left_out)
     names = source.names or ()
     if names and all(isinstance(name, str) for name in names):  # numbers are positions, which name nothing
