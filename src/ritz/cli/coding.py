@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from ritz.cli.failures import INACCURATE, OK, USAGE, Failure
 from ritz.cli.inputs import LEFT_OUT, Input, Reading, chosen, located, title, without_gaps
 from ritz.cli.notes import Notes, notes_of
-from ritz.cli.outputs import PIPE, check_destination, measures, score_names, scores_of, send, spread_out
+from ritz.cli.outputs import PIPE, check_destination, measures, score_names, send, spread_out
 from ritz.cli.screen import Screen
 from ritz.errors import DataError
 from ritz.estimators.loading import load
@@ -20,7 +21,7 @@ from ritz.labels import numbers_in_words
 from ritz.passes import Watch
 from ritz.progress import Progress
 from ritz.rows import Rows
-from ritz.rows.chosen import Chosen, choose, with_any
+from ritz.rows.chosen import Chosen, choose, those_present
 from ritz.rows.columns import announce_names, fitting, placed
 from ritz.rows.files import opened
 from ritz.rows.named import order_of
@@ -46,20 +47,27 @@ def encode(
     with Progress(screen.quiet) as progress, located(file) as path, screen.hearing():
         check_destination(out, to, [path, Path(model)], force)
         found = for_model(pca, path, file, label, missing, transpose, header)
-        every = missing is None  # nobody asked for rows to be dropped
+        every = missing is None and found.source is not None  # nobody asked for rows to be dropped
+        n = found.source.shape[0] if every and found.source is not None else found.rows.shape[0]
         beside = {} if out is not None and out.endswith(".npy") else found.beside(every)
-        results = scores_of(pca, found.rows.watched(Watch(progress)), {} if every else beside)
-        kept, n = found.rows.kept, found.rows.shape[0]
-        if every and kept is not None and found.source is not None:
-            n = found.source.shape[0]
-            results = replace(results, blocks=spread_out(results, kept, n), n=n)
+        rows, names = found.rows.watched(Watch(progress)), score_names(pca)
+        results = _aligned(pca.codes, rows, n, names)
         where = send(replace(results, beside=beside), out, to)
     if found.carried and not beside:
         screen.warn(f"{', '.join(map(str, found.carried))} not written: .npy holds nothing but numbers")
     lacking = n - found.rows.shape[0]
     _say_gaps(screen, found, lacking, n)
-    _say(screen, where, out, n, results.names, without_scores=lacking, facts=dict(found.facts))
+    _say(screen, where, out, n, names, without_scores=lacking, facts=dict(found.facts))
     return OK
+
+
+def _aligned(compute: Callable[[Rows], Any], rows: Rows, n: int, names: tuple[str, ...]) -> Results:
+    """Results of rows among n, in whose places nothing stands where they are not."""
+    blocks: Any = compute(rows) if rows.shape[0] else (row for row in np.empty((0, 1, len(names))))
+    results = Results(blocks, rows.shape[0], names, rows.result_dtype)
+    if rows.kept is None or rows.shape[0] == n:
+        return results
+    return replace(results, blocks=spread_out(results, rows.kept, n), n=n)
 
 
 def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
@@ -101,7 +109,9 @@ def for_model(
     by_name = names is not None and raw.names is not None
     found = chosen(raw, path, name, replace(reading, keep=tuple(names or ())) if by_name else reading)
     found = replace(found, rows=rows)
-    return without_gaps(found, _complete(found.rows, missing or notes.missing, pca, notes))
+    if missing is None and notes.missing == "drop":  # none may be left
+        return without_gaps(found, those_present(rows, wholly=True))
+    return without_gaps(found, _complete(rows, missing or notes.missing, pca, notes))
 
 
 def _complete(rows: Rows, missing: str, pca: Any, notes: Notes) -> Rows:
@@ -129,10 +139,8 @@ def decode(
         rows, others = _components(raw, score_names(pca), path.name)
         others = [] if out is not None and out.endswith(".npy") else others
         beside = {str(key): numbers_in_words(values) for key, values in raw.written(others).items()}
-        scored = with_any(rows)
-        results = Results(pca.rebuilt(scored.watched(Watch(progress))), scored.shape[0], names, rows.result_dtype)
-        if scored.kept is not None and scored.shape[0] < rows.shape[0]:
-            results = replace(results, blocks=spread_out(results, scored.kept, rows.shape[0]), n=rows.shape[0])
+        scored = those_present(rows, wholly=False)
+        results = _aligned(pca.rebuilt, scored.watched(Watch(progress)), rows.shape[0], names)
         where = send(replace(results, beside=beside), out, to)
     lacking = rows.shape[0] - scored.shape[0]
     if lacking:

@@ -55,6 +55,8 @@ def write_report(
     if file is not None:
         with Progress(screen.quiet) as progress, located(file) as source, screen.hearing():
             found = for_model(pca, source, file, label, missing, transpose, header)
+            if not found.rows.shape[0]:
+                raise DataError(f"every row of {found.name} lacks a value; --missing mean fills the gaps")
             first = exhausted(First(), pca.codes(found.rows.watched(Watch(progress))))
             labels = None if found.label is None else first.of(found.beside()[found.label])
             given = {"scores": first, "labels": labels, "facts": (*found.facts, *first.facts)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Self
 
@@ -136,18 +136,25 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
 
 def _complete(rows: Rows) -> Rows:
     """The rows in which nothing is missing."""
-    kept = np.flatnonzero(rows.map(lambda block: np.asarray(_present(block).all(axis=1))))
-    if not len(kept):
+    found = _those(rows, np.all)
+    if not found.shape[0]:
         raise DataError(f"missing='drop' would drop all {rows.shape[0]} rows: every one has a missing value")
-    return rows if len(kept) == rows.shape[0] else Chosen(rows, np.arange(rows.shape[1]), kept)
+    return found
 
 
-def with_any(rows: Rows) -> Rows:
-    """The rows in which not everything is missing; all of them where that is the case everywhere."""
-    if rows.dtype.kind != "f" or isinstance(rows, Sparse):
+def those_present(rows: Rows, wholly: bool) -> Rows:
+    """The rows in which nothing is missing, or not everything; perhaps none."""
+    rows = rows.with_gaps()
+    if rows.dtype.kind != "f":
         return rows
-    kept = np.flatnonzero(rows.map(lambda block: np.asarray(_present(block).any(axis=1))))
-    return rows if len(kept) in (0, rows.shape[0]) else Chosen(rows, np.arange(rows.shape[1]), kept)
+    if isinstance(rows, Sparse):
+        return rows.complete() if wholly else rows
+    return _those(rows, np.all if wholly else np.any)
+
+
+def _those(rows: Rows, test: Callable[..., Any]) -> Rows:
+    kept = np.flatnonzero(rows.map(lambda block: np.asarray(test(_present(block), axis=1))))
+    return rows if len(kept) == rows.shape[0] else Chosen(rows, np.arange(rows.shape[1]), kept)
 
 
 def _filled(rows: Rows) -> Rows:

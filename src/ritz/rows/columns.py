@@ -21,8 +21,8 @@ def select(rows: Rows, columns: Iterable[Any] | None, label: Any, missing: str) 
     if isinstance(label, list | tuple):
         raise TypeError(f"label={label!r} must name one column, which is kept aside; leave others out with columns=")
     label = None if label is None else rows.resolved(label)
-    announce_names(rows)
     found = Aside() if columns is not None else aside(rows, (label, *_alias(rows, label)))
+    announce_names(rows, found.out)
     if columns is None:
         _announce(rows, label, found)
     without = [] if label is None or rows.is_aside(label) else [label]
