@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.memory import check_fits
 from ritz.rows.base import Rows
-from ritz.rows.columns import announce_names, fitting, select
+from ritz.rows.chosen import choose
+from ritz.rows.columns import announce_names, fitting, placed, select
+from ritz.rows.roles import EMPTY, aside
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat")
 # What opens a file, by the end of its name; modules are imported only when reached.
@@ -137,10 +139,14 @@ def _turned(source: Any) -> Any:
 
     if not isinstance(source, Rows):
         return source.T
-    turned = as_rows(source.T if hasattr(source, "T") else _whole(source).T)
-    turned.names, turned.about, turned.remarks = _names_of_rows(source), source.about, source.remarks
-    turned.renamed = tuple(pair for pair in source.renamed if pair[1] not in source.left_out)
-    names = source.names or ()
+    apart = {key: why for key, why in aside(source).out.items() if why != EMPTY}
+    kept = choose(placed(source), None, list(apart), "error") if apart else source
+    turned = as_rows(kept.T if hasattr(kept, "T") else _whole(kept).T)
+    turned.names, turned.about, turned.aside = _names_of_rows(source, apart), source.about, apart
+    told = (f"column {key!r} ({why}) is no sample, and was left out before transposing" for key, why in apart.items())
+    turned.remarks = (*source.remarks, *told)
+    turned.renamed = tuple(pair for pair in source.renamed if pair[1] not in {*source.left_out, *apart})
+    names = kept.names or ()
     if names and all(isinstance(name, str) for name in names):  # numbers are positions, which name nothing
         turned.put_beside([], (NAME, partial(_first, names)))
     return turned
@@ -156,12 +162,13 @@ def _first(names: tuple[str, ...], count: int | None) -> NDArray[Any]:
     return np.array(names[:count], object)
 
 
-def _names_of_rows(rows: Rows) -> tuple[str, ...] | None:
-    """What the source calls its rows, or its first column of text, if that tells them apart: genes in gene tables."""
+def _names_of_rows(rows: Rows, apart: Iterable[Any] = ()) -> tuple[str, ...] | None:
+    """What the source calls its rows, its first column of text, or one `apart`, if that tells them apart: genes."""
     text = next((key for key, what in rows.left_out.items() if what in ("text", "string")), rows.named_by)
+    text = next(iter(apart), None) if text is None else text
     if text is None:
         return None
-    names = tuple(map(str, rows.column(text)))
+    names = tuple(map(str, rows.written([text])[text]))
     return names if len(set(names)) == len(names) else None
 
 

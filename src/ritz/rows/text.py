@@ -17,7 +17,7 @@ from ritz.rows.cells import is_missing, is_number
 from ritz.rows.dialect import Dialect, detect, fields
 from ritz.rows.lines import PART_BYTES, Lines, Piece, first_lines
 from ritz.rows.parsing import Ragged, numbers, squeezed, words
-from ritz.rows.streamed import Streamed
+from ritz.rows.streamed import PARTS, Streamed
 from ritz.rows.vectors import WORD
 
 
@@ -102,6 +102,16 @@ class Text(Streamed):
             at += len(values)
             self._check_count(at, end, self._lines.plain)
             yield from (values[i : i + step] for i in range(0, len(values), step))
+
+    def spread(self, size: int) -> Block:
+        """Rows from all over; where only the beginning can be reached, all is unpacked, but not parsed."""
+        if self._lines.plain:
+            return super().spread(size)
+        parts = np.unique(np.linspace(0, len(self._lines.rows) - 1, PARTS).astype(int))
+        every = max(1, -(-sum(self._lines.rows[part] for part in parts) // size))
+        wanted = set(parts.tolist())
+        pieces = (piece for i, piece in enumerate(self._lines.pieces()) if i in wanted)
+        return np.concatenate([self._values(piece)[::every] for piece in pieces])
 
     def head(self, part: int, count: int) -> Block:
         return self._values(self._beginning(part, count))[:count]
