@@ -1,5 +1,6 @@
 """What `ritz info` says is true of the whole file, and the command it suggests runs."""
 
+import gzip
 import shlex
 
 import numpy as np
@@ -75,8 +76,14 @@ def test_the_command_that_is_suggested_runs(tmp_path, name):
     assert (command, file, words) == ("fit", str(path), shlex.split(options))
     told = answer(command, file, *words)
     assert told["rows"] >= min(3, len(matrix))
-    line = next(line for line in run("info", path).stdout.splitlines() if line.startswith("next: "))
-    run(*shlex.split(line)[2:])  # into another folder
+
+
+def test_the_command_that_is_suggested_replaces_nothing(tmp_path):
+    path = write(tmp_path / "x.csv", ABCD, numbers())
+    for folder in ([], ["-o", str(tmp_path / "x-ritz-2")]):
+        line = next(line for line in run("info", path).stdout.splitlines() if line.startswith("next: "))
+        assert shlex.split(line)[4:] == folder
+        run(*shlex.split(line)[2:])
 
 
 def test_the_last_rows_count_as_much_as_the_first(tmp_path):
@@ -95,8 +102,6 @@ def test_large_files_are_looked_at_from_beginning_to_end(tmp_path, monkeypatch, 
     late[:, 1] = np.where(np.arange(6000) < 5999, 2.0, 3.0)
     path = write(tmp_path / "x.csv", ("a", "b"), late)
     if packed:
-        import gzip
-
         (tmp_path / "x.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
         path = tmp_path / "x.csv.gz"
     told = answer("info", path)

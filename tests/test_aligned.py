@@ -35,10 +35,17 @@ def scores_in(path):
     return table["who"].to_pylist(), np.column_stack(numbers)
 
 
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fitted")
+    run("fit", write(folder / "x.csv"), "--missing", "drop", "-k", 2, "-o", folder / "m", "-q")
+    return folder / "m" / "model.safetensors"
+
+
 @pytest.fixture
-def model(tmp_path):
-    run("fit", write(tmp_path / "x.csv"), "--missing", "drop", "-k", 2, "-o", tmp_path / "m", "-q")
-    return tmp_path / "m" / "model.safetensors"
+def model(tmp_path, fitted):
+    write(tmp_path / "x.csv")
+    return fitted
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".arrow", ".npy"])

@@ -186,6 +186,17 @@ def test_vectors_of_words(table, tmp_path, text, told):
     assert [cells[0] for cells in csv.reader(written.splitlines()[1:])] == WORDS
 
 
+def test_a_quote_is_a_word_of_short_vectors_too(table):
+    rows = read(table('the 0.5 0.25\n" 0.75 1.5\nof 2.5 0.5\n', "v.txt"))
+    assert rows.row_names.tolist() == ["the", '"', "of"]
+
+
+def test_names_of_rows_as_r_leaves_them_unnamed(table):
+    rows, told = remarks(table("1990 1991\nA 1.5 2.5\nB 2 3\n", "x.txt"))
+    assert (rows.names, rows.shape) == (("1990", "1991"), (2, 2))
+    assert "a cell fewer" in told[0]
+
+
 def test_names_of_years_between_blanks_are_no_vector(table):
     rows, told = remarks(table("country 1990 1991 1992 1993\nA 1.5 2 3 4\nB 2.5 3 4 7\n", "x.txt"))
     assert rows.names == ("1990", "1991", "1992", "1993")

@@ -27,6 +27,8 @@ COLUMNS = {
     "row": ("row", np.arange(1, N + 1), False),
     "numbers that identify": ("customer_id", RNG.permutation(N) * 7, False),
     "PassengerId": ("PassengerId", np.arange(892, 892 + N), False),
+    "no.": ("No.", np.arange(1, N + 1), False),
+    "how many": ("number", RNG.permutation(N), True),
     "beyond 2**53": ("id", 2**60 + np.arange(N), False),
     "no header": (None, np.arange(1, N + 1), False),
     "words": ("name", [f"w{i}" for i in range(N)], False),
@@ -54,13 +56,17 @@ def write_table(path, name, values):
     return path
 
 
-@pytest.mark.parametrize("kind", [".csv", ".parquet", ".feather"])
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *((name, ".csv") for name in COLUMNS),
+        *((name, ".parquet") for name in ("id", "numbers that identify", "nothing", "year")),
+        ("pandas", ".feather"),
+    ],
+)
 @pytest.mark.filterwarnings("ignore::ritz.errors.AccuracyWarning")
 def test_the_command_and_python_decompose_the_same_columns(tmp_path, name, kind):
     key, values, decomposed = COLUMNS[name]
-    if kind != ".csv" and not key:
-        pytest.skip("a table has names")
     path = (write_csv if kind == ".csv" else write_table)(tmp_path / f"x{kind}", key, values)
     told = answer("fit", path, "-o", tmp_path / "m")
     ours = load(tmp_path / "m" / "model.safetensors")

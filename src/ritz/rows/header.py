@@ -47,6 +47,8 @@ def judged(
         return False, ""
     line = _Line(first, below, numeric, decimal)
     why = line.evidence(rows, quoted) if expected is None else ""
+    if rows and all(len(row) == len(first) + 1 for row in rows):
+        why = "it has a cell fewer than the rows, as R writes names"
     if not (why or quoted or line.may_name):
         return False, ""
     shown = ", ".join(cell.strip() for cell in first[:SHOWN]) + (", …" if len(first) > SHOWN else "")

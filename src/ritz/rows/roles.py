@@ -22,13 +22,30 @@ ROW_NUMBERS, IDENTIFIER, EMPTY = "row numbers", "identifies rows", "no value at 
 # What programs call a column that nobody named: pandas, then its index in a file, and Ritz.
 NAMELESS = re.compile(r"(unnamed[:_ ]*\d*|level_\d+|__index_level_\d+__|)", re.IGNORECASE)
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|#|[^\W\d_]+")
-IDENTIFIERS = {"id", "ids", "idx", "uid", "uuid", "guid", "pid", "rowid", "recid", "seqn"}  # as any word of a name
-# A name made of these alone says that the column numbers the rows.
+# Any of these words in a name, or one of these names, says that numbers which are all different identify the rows.
+IDENTIFIERS = {"id", "ids", "idx", "uid", "uuid", "guid", "pid", "rowid", "recid", "seqn"}
+WHOLE_NAMES = {"index", "serial", "serial number", "serial no", "key", "pk", "row", "rowname", "rownames", "row names"}
+LETTERS = {"s", "n"}  # these say it only beside others, as in S.No.
+# A name made of these alone says that a column which counts the rows numbers them.
 NUMBERING = {
-    *("row", "rows", "rownum", "rownumber", "rowno", "rownr", "rowname", "rownames", "index", "no", "nr", "nos"),
-    *("num", "number", "nummer", "numero", "serial", "seq", "sequence", "sno", "sn", "sl", "sr", "lfd", "lfdnr", "#"),
-    *("obs", "observation", "case", "record", "sample", "subject", "patient", "participant", "respondent", "key"),
-    *("pk", "line", "entry", "item", "names", "name", "of", "the"),
+    *("row", "rows", "rownum", "rownumber", "rowno", "rownr", "index", "no", "nr", "num", "number", "nummer", "numero"),
+    *(
+        "serial",
+        "seq",
+        "sequence",
+        *LETTERS,
+        "sno",
+        "sn",
+        "sl",
+        "sr",
+        "lfd",
+        "lfdnr",
+        "#",
+        "obs",
+        "observation",
+        "case",
+    ),
+    *("record", "sample", "subject", "patient", "participant", "respondent", "line", "entry", "item"),
 }
 
 
@@ -43,9 +60,9 @@ class Aside:
 def aside(rows: Rows, spared: Container[Any] = (), fewest: int = FEWEST) -> Aside:
     """The one rule for all files, by name and contents. Nothing is left out if nothing else would be left.
 
-    A column that numbers the rows is left out if it has no name, or one that says so, such as id, index or row; so
-    is one of whole numbers, all different, whose name says that it identifies them. A column with any other name that
-    happens to count, such as the year or the time, is decomposed.
+    A column that numbers the rows is left out if it has no name, or one that says so, such as index, row or no.; so
+    is one of whole numbers, all different, whose name says that it identifies them, such as id. A column with any other
+    name that happens to count, such as the year or the time, is decomposed.
     """
     found = Aside()
     if not isinstance(rows, Streamed) or not rows.tabular or rows.vectors or rows.shape[0] < 2:
@@ -101,6 +118,8 @@ def _judged(rows: Streamed, key: Any, columns: list[tuple[NDArray[Any], int]], f
         leading = rows.keys is None or key == rows.keys[0]
         certain = rows.shape[0] >= fewest or (leading and first in (0, 1))
         return ROW_NUMBERS if certain and (counts or (leading and _all_different(there))) else ""
+    if named == "numbering":
+        return ROW_NUMBERS if counts and (rows.shape[0] >= fewest or first in (0, 1)) else ""
     if named == "identifier" and counts:
         return ROW_NUMBERS
     return IDENTIFIER if named == "identifier" and _all_different(there) else ""
@@ -121,9 +140,9 @@ def _kind_of_name(rows: Streamed, key: Any) -> str:
     if NAMELESS.fullmatch(key) or ("", key) in rows.renamed:
         return "no name"
     words = [word.lower() for word in WORD.findall(key)]
-    if any(word in IDENTIFIERS for word in words) or (words and set(words) <= NUMBERING):
+    if any(word in IDENTIFIERS for word in words) or " ".join(words) in WHOLE_NAMES:
         return "identifier"
-    return "any"
+    return "numbering" if set(words) <= NUMBERING and set(words) - LETTERS else "any"
 
 
 def _counts(columns: list[tuple[NDArray[Any], int]]) -> bool:

@@ -45,6 +45,7 @@ def are_vectors(lines: list[str], counts: tuple[int, int] | None) -> bool:
     words = [cells[0] for cells in table]
     wordy = sum(not (is_number(word) or is_missing(word)) for word in words) > WORDY * len(words)
     quoted = any(len(word) > 2 and word[0] == word[-1] == '"' for word in words)
-    if not wordy or quoted or len(table[0]) <= LONG or len(set(words)) < len(words) or any("\t" in x for x in lines):
+    least = 2 if any(word.count('"') % 2 for word in words) else LONG
+    if not wordy or quoted or len(table[0]) <= least or len(set(words)) < len(words) or any("\t" in x for x in lines):
         return False
     return not judged(table, ".", False)[0]
