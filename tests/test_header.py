@@ -134,7 +134,11 @@ def test_a_model_knows_whether_its_columns_have_names(table, tmp_path):
     years = table(DOUBTFUL["years over measurements"][0], "years.csv")
     run("fit", years, "--no-header", "-k", 1, "-o", tmp_path / "n", "-q")
     assert answer("transform", tmp_path / "n" / "model.safetensors", years, "-o", tmp_path / "b.npy")["rows"] == 3
-    assert len(PCA(1).fit(read(years, header=False)).transform(years)) == 3
+    rows = read(years, header=False)
+    assert len(PCA(1).fit(rows).transform(rows)) == 3
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).standard_normal((9, 3)))
+    pandas = table(DOUBTFUL["pandas, decimals"][0], "pandas.csv")
+    assert len(PCA(1).fit(tmp_path / "x.npy").transform(pandas)) == 2
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])

@@ -98,7 +98,8 @@ def for_model(
     transpose = notes.transpose if transpose is None else transpose
     known = getattr(pca, "feature_names_in_", None)
     names = None if known is None else list(map(str, known))
-    raw = opened(path, transpose, header, None if transpose else names or ())
+    nameless = () if notes.header is False else None  # told so for the fit
+    raw = opened(path, transpose, header, nameless if transpose or names is None else names)
     there = dict.fromkeys((*(raw.keys or raw.names or ()), *raw.left_out, *raw.others))
     places, d = notes.columns, pca.n_features_in_
     if places is not None and d < raw.shape[1] and raw.names is None and max(places) < raw.shape[1]:

@@ -35,7 +35,14 @@ def fit_file(screen: Screen, file: str, out: str | None, opens: bool, force: boo
             found = chosen(opened(path, reading.transpose, reading.header), path, file, reading)
         asked = Asked(**given)
         named = None if found.identifier is None else str(found.identifier)
-        notes = Notes(found.label, named, transpose=reading.transpose, missing=reading.missing, image=asked.image)
+        notes = Notes(
+            found.label,
+            named,
+            transpose=reading.transpose,
+            missing=reading.missing,
+            header=reading.header,
+            image=asked.image,
+        )
         code = analyse(found, reading, asked, folder, screen, notes, force)
     if opens:
         show(folder / REPORT)

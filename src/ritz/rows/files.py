@@ -88,7 +88,7 @@ def read(
 def known(path: str | PathLike[str], names: Iterable[str] | None, d: int) -> Rows:
     """A file with the d columns that a model knows, by their names if it knows them, in its order."""
     names = None if names is None else list(map(str, names))
-    rows = opened(path, expected=names or ())
+    rows = opened(path, expected=names)
     announce_names(rows, rows.keys or rows.names or ())
     found = fitting(rows, names, d, Path(path).name)
     found.origin = (rows.origin[0], names, None, False, "error", None)

@@ -23,8 +23,8 @@ def judged(
     """Whether the first line is a header; and where it may be either, in words what it was taken for and why.
 
     Text above numbers is a header without doubt, and so is a line with all the names that are `expected`. Numbers
-    above numbers are a row, unless much speaks for names: a row that is lost is worse than one too many. Where the
-    names are known and not there, nothing speaks for them.
+    above numbers are a row, unless much speaks for names: a row that is lost is worse than one too many. Where it is
+    known that there are no names, none being `expected`, nothing speaks for them.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def judged(
     if any(t and first[j] in below[j] for j, t in enumerate(text)):
         return False, ""
     line = _Line(first, below, numeric, decimal)
-    why = line.evidence(rows, quoted) if expected is None else ""
+    why = line.evidence(rows, quoted) if expected is None or expected else ""
     if rows and all(len(row) == len(first) + 1 for row in rows):
         why = "it has a cell fewer than the rows, as R writes names"
     if not (why or quoted or line.may_name):
