@@ -18,7 +18,7 @@ from pyarrow import feather
 import ritz
 from cli_helpers import run
 from ritz import PCA, CompressedSensing, KernelPCA, eigen, read
-from ritz.errors import DataError
+from ritz.errors import ColumnWarning, DataError
 
 N = 40
 STEPS = np.random.default_rng(0).integers(0, 300, (N, 2)).tolist()
@@ -401,8 +401,11 @@ def test_columns_that_are_not_decomposed(tmp_path, suffix):
     labelled = read(path, label=first)
     np.testing.assert_allclose(PCA(2).fit(labelled).explained_variance_, expected, rtol=1e-12)
     assert labelled.labels.tolist() == ids.tolist()
+    if named:  # an identifier by its name
+        with pytest.warns(ColumnWarning, match="id"):
+            np.testing.assert_allclose(PCA(2).fit(path).explained_variance_, expected, rtol=1e-12)
     with pytest.raises(DataError, match=REFUSED):
-        PCA(2).fit(path)
+        PCA(2).fit(read(path, columns=[first, *rest]))
 
 
 def test_labels_in_text(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ritz.cli.failures import INACCURATE, OK, USAGE, Failure
-from ritz.cli.inputs import Input, Reading, chosen, located, without_gaps
+from ritz.cli.inputs import LEFT_OUT, Input, Reading, chosen, located, title, without_gaps
 from ritz.cli.notes import Notes, notes_of
-from ritz.cli.outputs import PIPE, check_destination, scores_of, send
+from ritz.cli.outputs import PIPE, check_destination, send, spread_out
 from ritz.cli.screen import Screen, in_terminal
 from ritz.errors import DataError
 from ritz.estimators.loading import load
@@ -20,7 +21,8 @@ from ritz.labels import numbers_in_words
 from ritz.passes import Watch
 from ritz.progress import Progress
 from ritz.rows import Rows
-from ritz.rows.chosen import Chosen, choose
+from ritz.rows.chosen import Chosen, choose, those_present
+from ritz.rows.columns import announce_names, fitting, placed
 from ritz.rows.files import opened
 from ritz.rows.named import known_columns, order_of
 from ritz.rows.sparse import Sparse
@@ -36,6 +38,7 @@ def encode(
     to: str | None,
     label: str | None,
     missing: str | None,
+    header: bool | None,
     transpose: bool | None,
     force: bool,
 ) -> int:
@@ -44,36 +47,72 @@ def encode(
     pca = load(model)
     with screen.hearing(), Progress(screen.quiet or _seen(out)) as progress, located(file) as path:
         check_destination(out, to, [path, Path(model)], force)
-        found = for_model(pca, path, file, label, missing, transpose)
-        beside = {} if out is not None and out.endswith(".npy") else found.beside()
-        results = scores_of(pca, found.rows.watched(Watch(progress)), beside)
-        where = send(results, out, to)
+        found = for_model(pca, path, file, label, missing, transpose, header)
+        every = missing is None and found.source is not None  # nobody asked for rows to be dropped
+        n = found.source.shape[0] if every and found.source is not None else found.rows.shape[0]
+        beside = {} if out is not None and out.endswith(".npy") else found.beside(every)
+        rows, names = found.rows.watched(Watch(progress)), score_names(pca)
+        results = _aligned(pca.codes, rows, n, names)
+        where = send(replace(results, beside=beside), out, to)
     if found.carried and not beside:
         screen.warn(f"{', '.join(map(str, found.carried))} not written: .npy holds nothing but numbers")
-    _say(screen, where, out, found.rows.shape[0], results.names)
+    lacking = n - found.rows.shape[0]
+    _say_gaps(screen, found, lacking, n)
+    _say(screen, where, out, n, names, without_scores=lacking, facts=dict(found.facts))
     return OK
 
 
-def for_model(pca: Any, path: Path, name: str, label: str | None, missing: str | None, transpose: bool | None) -> Input:
+def _aligned(compute: Callable[[Rows], Any], rows: Rows, n: int, names: tuple[str, ...]) -> Results:
+    """Results of rows among n, in whose places nothing stands where they are not."""
+    blocks: Any = compute(rows) if rows.shape[0] else (row for row in np.empty((0, 1, len(names))))
+    results = Results(blocks, rows.shape[0], names, rows.result_dtype)
+    if rows.kept is None or rows.shape[0] == n:
+        return results
+    return replace(results, blocks=spread_out(results, rows.kept, n), n=n)
+
+
+def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
+    """What became of rows that lack a value."""
+    if lacking:
+        screen.warn(
+            f"{lacking} of {n} rows lack a value, and their scores are empty; --missing drop leaves such rows out, "
+            "--missing mean fills the gaps"
+        )
+    for term, text in found.facts:
+        if term == LEFT_OUT and not lacking:
+            screen.tell(f"{term}: {text}")
+    if isinstance(found.rows, Chosen) and found.rows.replaced:
+        screen.tell(f"cells filled: {found.rows.replaced}, with the mean of the model")
+
+
+def for_model(
+    pca: Any,
+    path: Path,
+    name: str,
+    label: str | None,
+    missing: str | None,
+    transpose: bool | None,
+    header: bool | None = None,
+) -> Input:
     """A file with the columns that a model knows, in its order, read as the one of the fit was, or as told."""
     notes = notes_of(pca)
     transpose = notes.transpose if transpose is None else transpose
-    raw, columns = opened(path, transpose), known_columns(pca)
+    names = known_columns(pca)
+    nameless = () if notes.header is False else None  # told so for the fit
+    raw = opened(path, transpose, header, nameless if transpose or names is None else names)
     there = dict.fromkeys((*(raw.keys or raw.names or ()), *raw.left_out, *raw.others))
-    reading = Reading(label or (notes.label if notes.label in there else None), identifier=notes.identifier)
-    if columns is None or raw.names is None:
-        found, d = chosen(raw, path, name, reading), pca.n_features_in_
-        if notes.columns is not None and found.rows.shape[1] > d:
-            found = replace(found, rows=choose(raw, notes.columns, [], "error"))
-        if found.rows.shape[1] != d:
-            raise DataError(
-                f"{found.name} has {found.rows.shape[1]} columns of numbers, but the model was learned from {d}"
-            )
+    places, d = notes.columns, pca.n_features_in_
+    if places is not None and d < raw.shape[1] and raw.names is None and max(places) < raw.shape[1]:
+        rows = choose(placed(raw), places, [], "error")
     else:
-        order_of(list(there), columns, path.name)
-        found = chosen(raw, path, name, replace(reading, keep=tuple(columns)))
-        found = replace(found, rows=choose(raw, columns, [], "error"))
-    return without_gaps(found, _complete(found.rows, missing or notes.missing, pca, notes))
+        rows = fitting(raw, names, d, title(name, path))
+    reading = Reading(label or (notes.label if notes.label in there else None), identifier=notes.identifier)
+    by_name = names is not None and raw.names is not None
+    found = chosen(raw, path, name, replace(reading, keep=tuple(names or ())) if by_name else reading)
+    found = replace(found, rows=rows)
+    if missing is None and notes.missing == "drop":  # none may be left
+        return without_gaps(found, those_present(rows, wholly=True))
+    return without_gaps(found, _complete(rows, missing or notes.missing, pca, notes))
 
 
 def _complete(rows: Rows, missing: str, pca: Any, notes: Notes) -> Rows:
@@ -86,7 +125,9 @@ def _complete(rows: Rows, missing: str, pca: Any, notes: Notes) -> Rows:
     return choose(rows, None, [], missing)
 
 
-def decode(screen: Screen, model: str, scores: str, out: str | None, to: str | None, force: bool) -> int:
+def decode(
+    screen: Screen, model: str, scores: str, out: str | None, to: str | None, header: bool | None, force: bool
+) -> int:
     """Rows from scores."""
     _check_speech(screen, out)
     pca: Any = load(model)
@@ -94,24 +135,29 @@ def decode(screen: Screen, model: str, scores: str, out: str | None, to: str | N
     names = tuple(map(str, known)) if known is not None else tuple(f"x{j}" for j in range(pca.n_features_in_))
     with screen.hearing(), Progress(screen.quiet or _seen(out)) as progress, located(scores) as path:
         check_destination(out, to, [path, Path(model)], force)
-        raw = opened(path)
+        raw = opened(path, header=header, expected=score_names(pca))
+        announce_names(raw, raw.keys or raw.names or ())
         rows, others = _components(raw, pca, path.name)
         others = [] if out is not None and out.endswith(".npy") else others
         beside = {str(key): numbers_in_words(values) for key, values in raw.written(others).items()}
-        blocks = pca.rebuilt(rows.watched(Watch(progress)))
-        where = send(Results(blocks, rows.shape[0], names, rows.result_dtype, beside), out, to)
+        scored = those_present(rows, wholly=False)
+        results = _aligned(pca.rebuilt, scored.watched(Watch(progress)), rows.shape[0], names)
+        where = send(replace(results, beside=beside), out, to)
+    lacking = rows.shape[0] - scored.shape[0]
+    if lacking:
+        screen.warn(f"{lacking} of {rows.shape[0]} rows have no scores, and their cells are empty")
     code = OK
     if measures(pca):  # what was recovered has a certificate of its own
         screen.tell(visible(pca.certificate_.verdict))
         code = OK if pca.certificate_.satisfied else INACCURATE
-    _say(screen, where, out, rows.shape[0], names, code)
+    _say(screen, where, out, rows.shape[0], names, code, without_scores=lacking)
     return code
 
 
 def _components(raw: Rows, pca: Any, name: str) -> tuple[Rows, list[Any]]:
     """The columns PC1, PC2, … or pca0, pca1, …, and the others; where none is called so, all columns of numbers."""
     there = dict.fromkeys(raw.keys or (*(raw.names or ()), *raw.left_out))
-    wanted = names_by_which(pca, list(map(str, there)))
+    wanted = names_by_which(pca, [key for key in there if isinstance(key, str)])  # the others are positions
     if wanted is not None:
         order_of(list(there), wanted, name)
         missing = set(there) - set(wanted)
@@ -133,11 +179,13 @@ def _check_speech(screen: Screen, out: str | None) -> None:
         raise Failure("--json needs -o: standard output holds either the data or what is said about it", USAGE)
 
 
-def _say(screen: Screen, where: str, out: str | None, n: int, names: tuple[str, ...], code: int = OK) -> None:
+def _say(
+    screen: Screen, where: str, out: str | None, n: int, names: tuple[str, ...], code: int = OK, **more: Any
+) -> None:
     """Where they went; not among the data that goes to standard output."""
     text = f"{n} row{'s' * (n != 1)}, {names[0]}{f' to {names[-1]}' * (len(names) > 1)},"
     if out in (None, PIPE):
         screen.tell(f"{visible(text)} to {where}")
         return
     screen.say(f"{visible(text)} written to {visible(where)}")
-    screen.emit(file=where, rows=n, columns=list(names), warnings=screen.warned, exit_code=code)
+    screen.emit(file=where, rows=n, columns=list(names), **more, warnings=screen.warned, exit_code=code)

@@ -134,6 +134,7 @@ def fit(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
 @options.to
 @options.label
 @options.missing_as_fitted
+@options.header
 @options.transpose_as_fitted
 @options.force
 @options.speaking
@@ -145,6 +146,8 @@ def transform(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> i
     missing ones are an error that lists them. Numbers are streamed, so FILE may be larger than memory;
     identifiers and labels are held there. Without -o the scores go to standard output: as Arrow into a pipe,
     as CSV on a terminal. A CompressedSensing model measures: y1, y2, … stand in the place of scores.
+    Every row of FILE has its row of scores; one that lacks a value has empty ones, and how many do is said,
+    unless --missing asks for something else, or the model was fitted with --missing mean.
 
     \b
     Examples:
@@ -161,6 +164,7 @@ def transform(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> i
 @click.argument("scores", type=options.FILE)
 @click.option("-o", "--out", type=options.OUT, help="File for the rows: .csv, .tsv, .parquet, .arrow or .npy.")
 @options.to
+@options.header
 @options.force
 @options.speaking
 @click.pass_context
@@ -188,6 +192,7 @@ def inverse(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int
 @click.option("-o", "--out", type=options.OUT, help="The page to write.  [default: report.html next to MODEL]")
 @options.label
 @options.missing_as_fitted
+@options.header
 @options.transpose_as_fitted
 @options.image
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")

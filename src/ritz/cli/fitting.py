@@ -24,7 +24,7 @@ def fit_file(screen: Screen, file: str, out: str | None, opens: bool, force: boo
     kept = given["checkpoint"]
     if kept is not None and file != PIPE and same(Path(kept), Path(file)):
         raise Failure(f"--checkpoint {kept!r} is the file that is read; name another one", USAGE)
-    names = ("label", "drop", "keep", "transpose", "missing", "drop_constant")
+    names = ("label", "drop", "keep", "transpose", "missing", "drop_constant", "header")
     reading = Reading(**{name: given.pop(name) for name in names})
     if file != PIPE and Path(file).exists():
         screen.tell(f"reading {visible(title(file, Path(file)))} ({format_bytes(bytes_of(Path(file)))}) …")
@@ -32,10 +32,17 @@ def fit_file(screen: Screen, file: str, out: str | None, opens: bool, force: boo
 
     with located(file) as path:
         with screen.hearing():
-            found = chosen(opened(path, reading.transpose), path, file, reading)
+            found = chosen(opened(path, reading.transpose, reading.header), path, file, reading)
         asked = Asked(**given)
         named = None if found.identifier is None else str(found.identifier)
-        notes = Notes(found.label, named, transpose=reading.transpose, missing=reading.missing, image=asked.image)
+        notes = Notes(
+            found.label,
+            named,
+            transpose=reading.transpose,
+            missing=reading.missing,
+            header=reading.header,
+            image=asked.image,
+        )
         code = analyse(found, reading, asked, folder, screen, notes, force)
     if opens:
         show(folder / REPORT)

@@ -7,7 +7,6 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,9 @@ from ritz.profile import Profile
 from ritz.rows import Rows
 from ritz.rows.base import dense
 from ritz.rows.chosen import Chosen, choose
-from ritz.rows.columns import announce_names, row_numbers
+from ritz.rows.columns import announce_doubts, announce_names, placed
 from ritz.rows.files import TEXTS, ending_of, suffix_of
+from ritz.rows.roles import EMPTY, IDENTIFIER, aside
 from ritz.whole import temporary
 
 PIPE = "-"
@@ -38,7 +38,8 @@ LONGEST = 80  # letters of an identifier or a label; longer ones are texts
 DEFAULT = 10  # components, unless there are fewer
 APART = 10.0  # times that deviations of columns may differ before one decides about the first component
 SHOWN = 10  # columns that are left out, on the screen
-ROW_NUMBERS = "row numbers; --keep takes it in"
+LEFT_OUT = "rows left out"  # of which a fact may tell
+KEEP = "; --keep takes it in"
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Reading:
     transpose: bool = False
     missing: str = "error"
     drop_constant: bool = False
+    header: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -89,13 +91,16 @@ class Input:
     def __str__(self) -> str:
         return f"{self.name} ({self.size})" if self.size else self.name
 
-    def beside(self) -> dict[str, NDArray[Any]]:
-        """The columns that are carried along, of the rows that are kept: read when they are asked for, then whole."""
+    def beside(self, every: bool = False) -> dict[str, NDArray[Any]]:
+        """The columns that are carried along, of the rows that are kept, or of `every` one of the source.
+
+        They are read when they are asked for, then whole.
+        """
         found = dict(self.given)
         if self.source is not None and self.carried:
             cells = self.source.written(self.carried)
             found |= {str(key): numbers_in_words(values) for key, values in cells.items()}
-        kept = self.rows.kept
+        kept = None if every else self.rows.kept
         return found if kept is None else {key: values[kept] for key, values in found.items()}
 
 
@@ -134,23 +139,24 @@ def is_text(path: Path) -> bool:
 
 def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     """The columns of a file that are decomposed, those that are carried along, and those that are left out."""
-    if raw.names is None:
-        raw = copy(raw)
-        raw.names = tuple(range(raw.shape[1]))  # places that stay what they are when others are left out
+    raw = placed(raw)
     label = next(iter(known_columns(raw, [] if reading.label is None else [reading.label])), None)
     dropped = dict.fromkeys(known_columns(raw, reading.drop), "asked for")
     spared = {*known_columns(raw, reading.keep), *dropped, label}
     peeked = raw.peek([key for key in raw.left_out if key not in dropped], PEEKED)
     peeked |= {} if label is not None else _annotations(raw, dropped)
-    numbered = [key for j in row_numbers(raw.with_gaps()) if (key := name_of(raw, j)) not in spared]
+    apart = aside(raw, spared)
+    numbered = [key for key, why in apart.out.items() if why != EMPTY]
     identifier = _identifier(peeked, numbered, label) if raw.named_by in (None, *dropped) else raw.named_by
     if reading.identifier in {*(raw.keys or raw.names or ()), *raw.left_out, *raw.others} - spared:
         identifier = reading.identifier
     label = label if label is not None else _label(peeked, identifier)
-    roles = {identifier: "identifies rows", label: "label", **dict.fromkeys(numbered, ROW_NUMBERS), **dropped}
+    why = {key: why + KEEP * (why != EMPTY) for key, why in apart.out.items()}
+    roles = {identifier: IDENTIFIER, label: "label", **why, **dropped}
     roles.pop(None, None)
     rows = choose(raw, None, [key for key in roles if not raw.is_aside(key)], "error")
     announce_names(raw, roles)
+    announce_doubts(apart)
     return Input(
         title(name, path),
         rows,
@@ -170,20 +176,28 @@ def completed(found: Input, reading: Reading, limit: int | None = None) -> Input
     """The input with its numbers in memory where they fit, gaps dealt with, and constant columns left out if asked."""
     rows = found.rows if reading.missing == "error" else found.rows.with_gaps()
     rows = held(rows) if _worth_holding(rows, limit) else rows
-    if reading.drop_constant or Profile.of(rows.with_gaps()).empty:
+    if Profile.of(rows.with_gaps()).empty:
         low, high = extremes(rows.with_gaps())
-        words = dict.fromkeys(_names(rows, low > high), "no value at all")
-        words |= dict.fromkeys(_names(rows, low == high), "constant") if reading.drop_constant else {}
-        found = replace(found, left_out={**found.left_out, **words})
-        rows = choose(rows, None, list(words), "error")
-    return without_gaps(found, choose(rows, None, [], reading.missing))
+        found, rows = _without(found, rows, _names(rows, low > high), EMPTY)
+    complete = choose(rows, None, [], reading.missing)
+    if reading.drop_constant:  # of the rows that are left
+        low, high = extremes(complete.with_gaps())
+        found, rows = _without(found, rows, _names(rows, low == high), "constant")
+        complete = choose(rows, None, [], reading.missing)
+    return without_gaps(found, complete)
+
+
+def _without(found: Input, rows: Rows, names: list[Any], why: str) -> tuple[Input, Rows]:
+    """The input and its rows without some columns."""
+    found = replace(found, left_out={**found.left_out, **dict.fromkeys(names, why)})
+    return found, choose(rows, None, names, "error")
 
 
 def without_gaps(found: Input, rows: Rows) -> Input:
     """The input with the rows that are left, and a word about those that are not."""
     gone, facts = found.rows.shape[0] - rows.shape[0], found.facts
     if gone:
-        facts = (*facts, ("rows left out", f"{gone} of {found.rows.shape[0]}, for want of a value"))
+        facts = (*facts, (LEFT_OUT, f"{gone} of {found.rows.shape[0]}, for want of a value"))
     if isinstance(rows, Chosen) and rows.filled:
         facts = (*facts, ("cells filled", f"{rows.filled}, with the mean of their column"))
     return replace(found, rows=rows.watched(found.rows.watch), facts=facts)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ritz.cli.inputs import APART, Input, Reading, bytes_of, chosen, default_count, located, say_what_it_is
+from ritz.cli.inputs import APART, Input, Reading, bytes_of, chosen, default_count, located, name_of, say_what_it_is
+from ritz.cli.outputs import free_folder
 from ritz.cli.screen import Screen, typed
 from ritz.harmless import visible
 from ritz.memory import format_bytes
@@ -29,7 +30,7 @@ def look(screen: Screen, file: str, components: Any, scale: bool, memory: int | 
         if path.suffix == ".safetensors":
             return _look_at_model(path, screen)
         with screen.hearing():
-            found = chosen(opened(path, reading.transpose), path, file, reading)
+            found = chosen(opened(path, reading.transpose, reading.header), path, file, reading)
             profile = Profile.of(found.rows.with_gaps())
             asked = default_count(components, found.rows)
             planned = plan(found.rows, asked, memory)
@@ -37,40 +38,54 @@ def look(screen: Screen, file: str, components: Any, scale: bool, memory: int | 
     _show_contents(screen, found, profile)
     _show_plan(screen, planned, asked, seconds)
     if found.rows.shape[0] > 1:
-        screen.say(f"\nnext: ritz fit {typed(file)}{_options(components, scale, reading, profile)}", typed=True)
+        options = _options(components, scale, reading, profile, found, file)
+        screen.say(f"\nnext: ritz fit {typed(file)}{options}", typed=True)
     _emit(screen, found, profile, planned, asked, seconds)
     return 0
 
 
-def _options(components: Any, scale: bool, reading: Reading, profile: Profile) -> str:
+def _options(components: Any, scale: bool, reading: Reading, profile: Profile, found: Input, file: str) -> str:
     """What was asked for, and what should be."""
-    scale = scale or profile.spread > APART
+    scale = scale or profile.needs_scale(APART)
+    missing = profile.remedy if reading.missing == "error" else reading.missing
+    stuck = bool(profile.constant) or (missing == "drop" and bool(profile.stuck.any()))
+    drops = [*reading.drop, *(str(name_of(found.rows, j)) for j in profile.worthless)]
+    folder = free_folder(file)
     words = {
         f"-k {components}": components is not None,
         "--scale": scale,
-        "--drop-constant": scale and bool(profile.constant),
+        "--drop-constant": scale and stuck,
         f"--label {shlex.quote(str(reading.label))}": reading.label is not None,
+        "--header" if reading.header else "--no-header": reading.header is not None,
         "--transpose": reading.transpose,
-        f"--missing {reading.missing}": reading.missing != "error",
-        "--missing mean": reading.missing == "error" and profile.missing.any(),
+        f"--missing {missing}": missing != "error",
+        f"-o {typed(folder)}": folder is not None,
     }
     parts = [word for word, due in words.items() if due]
-    for name, columns in (("drop", reading.drop), ("keep", reading.keep)):
+    for name, columns in (("drop", drops), ("keep", reading.keep)):
         parts += [f"--{name} {shlex.quote(column)}" for column in columns]
     return visible("".join(f" {part}" for part in parts))
 
 
 def _show_contents(screen: Screen, found: Input, profile: Profile) -> None:
     n, d = found.rows.shape
-    seen = "" if profile.whole else f" (by {profile.looked_at} of its rows)"
+    seen = "" if profile.whole else f" (by {profile.looked_at} rows from all over it)"
     rows, columns = f"{n} row{'s' * (n != 1)}", f"{d} column{'s' * (d != 1)}"
     screen.say(f"{visible(found)}: {rows}, {columns} of {found.rows.dtype}", "bold")
     say_what_it_is(found, screen)
     screen.say(f"  missing cells: {_gaps(profile)}{seen}")
     screen.say(f"  column scales: {_scales(profile)}{seen}")
+    if profile.infinite.any():
+        shown = ", ".join(profile.names[j] for j in np.flatnonzero(profile.infinite)[:5])
+        screen.say(
+            f"  infinite cells: {int(profile.infinite.sum())}, in {visible(shown)}{seen}; replace or remove them"
+        )
     if profile.constant:
         shown = ", ".join(profile.constant[:5]) + (", …" if len(profile.constant) > 5 else "")
-        screen.say(f"  constant columns: {visible(shown)}{seen}; --drop-constant leaves them out")
+        where = "" if profile.whole else f" in the {profile.looked_at} rows looked at"
+        screen.say(
+            f"  constant columns{where}: {visible(shown)}; --drop-constant leaves out what is constant everywhere"
+        )
 
 
 def _show_plan(screen: Screen, planned: Plan, asked: Any, seconds: float) -> None:
@@ -91,6 +106,7 @@ def _emit(screen: Screen, found: Input, profile: Profile, planned: Plan, asked: 
         left_out=dict(found.left_out),
         label=found.label,
         looked_at=profile.looked_at,
+        whole=profile.whole,
         missing=int(profile.missing.sum()),
         deviations=profile.deviations,
         spread=profile.spread,
@@ -107,12 +123,17 @@ def _gaps(profile: Profile) -> str:
         return "none"
     worst = np.argsort(-profile.missing, kind="stable")[:3]
     shown = ", ".join(f"{profile.names[j]} ({int(profile.missing[j])})" for j in worst if profile.missing[j])
-    return f"{int(profile.missing.sum())}, most in {visible(shown)}"
+    rows = (
+        f"in {profile.affected} of {profile.looked_at} rows" if profile.affected else "in columns that hold hardly any"
+    )
+    return f"{int(profile.missing.sum())}, {rows}, most in {visible(shown)}"
 
 
 def _scales(profile: Profile) -> str:
     if profile.spread <= APART:
-        return f"alike, within a factor of {profile.spread:.2g}"
+        units = ", ".join(sorted(profile.units - {""}))
+        advice = f", but units differ ({units}); consider --scale" if profile.needs_scale(APART) else ""
+        return f"alike, within a factor of {profile.spread:.2g}{advice}"
     return visible(f"{profile.widest} varies {profile.times} as much as {profile.narrowest}; consider --scale")
 
 

@@ -40,6 +40,7 @@ def write_report(
     out: str | None,
     label: str | None,
     missing: str | None,
+    header: bool | None,
     transpose: bool | None,
     image: tuple[int, int] | None,
     opens: bool,
@@ -56,7 +57,9 @@ def write_report(
     given: dict[str, Any] = {}
     if file is not None:
         with screen.hearing(), Progress(screen.quiet) as progress, located(file) as source:
-            found = for_model(pca, source, file, label, missing, transpose)
+            found = for_model(pca, source, file, label, missing, transpose, header)
+            if not found.rows.shape[0]:
+                raise DataError(f"every row of {found.name} lacks a value; --missing mean fills the gaps")
             first = exhausted(First(), pca.codes(found.rows.watched(Watch(progress))))
             labels = None if found.label is None else first.of(found.beside()[found.label])
             given = {"scores": first, "labels": labels, "facts": (*found.facts, *first.facts)}

@@ -22,6 +22,7 @@ class Notes:
     columns: tuple[int, ...] | None = None  # that were decomposed, where they have no names and some were left out
     transpose: bool = False
     missing: str = "error"
+    header: bool | None = None  # as it was told for the fit
     image: tuple[int, int] | None = None
     fill: tuple[float, ...] | None = None  # what stands for missing values, where it is not the mean of the model
     demo: str | None = None
@@ -39,6 +40,7 @@ def notes_of(model: Any) -> Notes:
         all(isinstance(found.get(name, ""), str) for name in ("label", "identifier", "demo"))
         and _are_places(found.get("columns", []))
         and isinstance(found.get("transpose", False), bool)
+        and isinstance(found.get("header", False), bool)
         and found.get("missing", "error") in WAYS
         and (image is None or _is_size(image))
         and _is_fill(found.get("fill", [0.0] * model.n_features_in_), model.n_features_in_)
@@ -55,7 +57,7 @@ def together(models: Sequence[Any]) -> Notes:
     first, counts = all_notes[0], np.array([float(model.n_samples_seen_) for model in models])
     same = {
         name: getattr(first, name)
-        for name in ("label", "identifier", "columns", "transpose", "missing", "image")
+        for name in ("label", "identifier", "columns", "transpose", "missing", "header", "image")
         if all(getattr(notes, name) == getattr(first, name) for notes in all_notes)
     }
     fills = [notes.fill for notes in all_notes]

@@ -100,9 +100,14 @@ keep = click.option(
     "--keep",
     multiple=True,
     metavar="COL",
-    help="Take this column in although it looks like row numbers. May be given several times.",
+    help="Take this column in although it looks like row numbers or identifiers. May be given several times.",
 )
 transpose = click.option("--transpose", is_flag=True, help="Samples are the columns of the file, as in gene tables.")
+header = click.option(
+    "--header/--no-header",
+    default=None,
+    help="Whether the first line of a text names the columns.  [default: found out, and said where it may be a row]",
+)
 missing = click.option(
     "--missing",
     type=click.Choice(["error", "drop", "mean"]),
@@ -113,7 +118,8 @@ missing = click.option(
 missing_as_fitted = click.option(
     "--missing",
     type=click.Choice(["error", "drop", "mean"]),
-    help="Cells without a value; mean is that of the model.  [default: as the model was fitted]",
+    help="Rows with cells without a value: refuse them, drop them, or put the mean of the model there.  [default: as "
+    "the model was fitted; if it dropped rows, they stay here, with empty scores]",
 )
 transpose_as_fitted = click.option(
     "--transpose/--no-transpose",
@@ -143,5 +149,5 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
-reading = together(label, drop, keep, transpose, missing)
+reading = together(label, drop, keep, header, transpose, missing)
 speaking = together(json, quiet)

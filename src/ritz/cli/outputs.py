@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import closing, suppress
 from dataclasses import replace
 from errno import ENOENT
 from pathlib import Path
@@ -19,6 +19,7 @@ from ritz.cli.failures import FAILED, USAGE, Failure
 from ritz.cli.inputs import PIPE
 from ritz.cli.screen import in_terminal
 from ritz.harmless import visible
+from ritz.linalg import Array
 from ritz.scores import score_names
 from ritz.whole import temporary
 from ritz.writing import FORMATS, Results, deliver, pour
@@ -127,6 +128,15 @@ def _beside(source: str) -> Path:
     return path.parent / f"{name}-ritz"
 
 
+def free_folder(source: str) -> Path | None:
+    """A folder that a fit may write into, where the usual one holds results already; None where it does not."""
+    usual = _beside(source)
+    found, i = usual, 2
+    while any(os.path.lexists(found / name) for name in FILES) or (found.exists() and not found.is_dir()):
+        found, i = usual.with_name(f"{usual.name}-{i}"), i + 1
+    return None if found == usual else found
+
+
 def _check_place(path: Path, given: bool = True) -> None:
     if given and ".." in path.parts:
         raise Failure(f"{str(path)!r} leads out of this folder; --force writes there")
@@ -182,3 +192,18 @@ def _harmless(values: NDArray[Any]) -> NDArray[Any]:
 def scores_of(model: Any, rows: Any, beside: Mapping[str, NDArray[Any]]) -> Results:
     """Scores under their names."""
     return Results(model.codes(rows), rows.shape[0], score_names(model), rows.result_dtype, beside)
+
+
+def spread_out(results: Results, kept: NDArray[np.intp], n: int) -> Generator[Array, None, None]:
+    """Blocks of n rows in all, where those at `kept` are the results, and nothing stands in the others."""
+    at = done = 0
+    with closing(results.blocks):
+        for block in results.blocks:
+            places = kept[done : done + len(block)]
+            stop = int(places[-1]) + 1
+            whole = np.full((stop - at, *block.shape[1:]), np.nan, results.dtype)
+            whole[places - at] = block
+            yield whole
+            at, done = stop, done + len(block)
+    if at < n:
+        yield np.full((n - at, len(results.names)), np.nan, results.dtype)

@@ -70,7 +70,7 @@ class Batches(Columns):
             if not fresh:
                 self._columns_alone(X)
             return self
-        rows = as_rows(X)
+        rows = as_rows(X) if fresh else self._like_fitted(X)
         if not fresh:
             self._columns(X, rows, reset=False)
         found = taken_in(self._moments, rows, request)

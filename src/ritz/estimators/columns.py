@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ritz.errors import DataError
 from ritz.rows import Rows, as_rows
 from ritz.rows.anndata import is_anndata
+from ritz.rows.chosen import choose
+from ritz.rows.files import known
 from ritz.rows.named import counts_up, keys_of, known_columns
 
 
@@ -28,9 +30,21 @@ class Columns:
     def _known(self, X: Any) -> Rows:
         """New rows, once the model is known to be fitted and their columns to be the model's."""
         check_is_fitted(self)
-        rows = as_rows(X)
+        rows = self._like_fitted(X)
         self._columns(X, rows, reset=False)
         return rows
+
+    def _like_fitted(self, X: Any) -> Rows:
+        """Rows; of a file, the columns that the model knows, whatever else stands in it."""
+        names = self.__dict__.get("feature_names_in_")
+        if isinstance(X, str | PathLike):
+            return known(X, names, self.n_features_in_)
+        rows = as_rows(X)
+        anything = isinstance(X, Rows) and X.origin and X.origin[1] is None  # columns that nobody asked for by name
+        there = list(rows.names or ())
+        if not anything or names is None or not set(names) <= set(there) or list(names) == there:
+            return rows
+        return choose(rows, list(names), [], "error")
 
     def _columns(self, X: Any, rows: Rows, reset: bool) -> None:
         """Remember, or compare, how many columns there are and their names."""

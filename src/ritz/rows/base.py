@@ -70,6 +70,10 @@ class Rows(Columns, ABC):
         """About so many rows, from all over the data."""
         return self.take(np.unique(np.linspace(0, self.shape[0] - 1, size).astype(np.intp)))
 
+    def spread(self, size: int) -> Block:
+        """The same, however they are stored; more is read than for `sample` where rows come one after another."""
+        return self.sample(size)
+
     def reduce(
         self,
         f: Callable[[Iterable[Any]], Partial],

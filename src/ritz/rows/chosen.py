@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Self
 
@@ -27,6 +27,7 @@ class Chosen(Rows):
         fill: NDArray[np.floating] | None = None,
     ) -> None:
         self._base, self._columns, self._kept, self.fill = base, columns, kept, fill
+        self._replaced: list[int] = []  # missing values of every block that was read
         self.shape = (base.shape[0] if kept is None else len(kept), len(columns))
         self.dtype, self.in_memory, self.copied = base.dtype, base.in_memory, base.copied
         self.inherit(base, kept)
@@ -66,6 +67,9 @@ class Chosen(Rows):
     def sample(self, size: int) -> Block:
         return self._finish(self._base.sample(size)) if self._kept is None else super().sample(size)
 
+    def spread(self, size: int) -> Block:
+        return self._finish(self._base.spread(size)) if self._kept is None else super().spread(size)
+
     def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
         return self._among_kept(self._base._runs(step, least, most))
 
@@ -99,7 +103,15 @@ class Chosen(Rows):
         if self.fill is None:
             return block
         gaps = np.isnan(block)
-        return np.where(gaps, self.fill.astype(block.dtype), block) if gaps.any() else block
+        if not gaps.any():
+            return block
+        self._replaced.append(int(np.count_nonzero(gaps)))
+        return np.where(gaps, self.fill.astype(block.dtype), block)
+
+    @property
+    def replaced(self) -> int:
+        """Missing values that were replaced in whatever was read so far."""
+        return sum(self._replaced)
 
 
 def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], missing: str) -> Rows:
@@ -124,9 +136,24 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
 
 def _complete(rows: Rows) -> Rows:
     """The rows in which nothing is missing."""
-    kept = np.flatnonzero(rows.map(lambda block: np.asarray(_present(block).all(axis=1))))
-    if not len(kept):
+    found = _those(rows, np.all)
+    if not found.shape[0]:
         raise DataError(f"missing='drop' would drop all {rows.shape[0]} rows: every one has a missing value")
+    return found
+
+
+def those_present(rows: Rows, wholly: bool) -> Rows:
+    """The rows in which nothing is missing, or not everything; perhaps none."""
+    rows = rows.with_gaps()
+    if rows.dtype.kind != "f":
+        return rows
+    if isinstance(rows, Sparse):
+        return rows.complete() if wholly else rows
+    return _those(rows, np.all if wholly else np.any)
+
+
+def _those(rows: Rows, test: Callable[..., Any]) -> Rows:
+    kept = np.flatnonzero(rows.map(lambda block: np.asarray(test(_present(block), axis=1))))
     return rows if len(kept) == rows.shape[0] else Chosen(rows, np.arange(rows.shape[1]), kept)
 
 

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import re
 from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice
+from typing import Any
 
 from ritz.errors import DataError
+from ritz.rows.cells import is_missing, is_number
+from ritz.rows.encodings import decoded
+from ritz.rows.header import judged
+from ritz.rows.vectors import are_vectors, counts_of, split
 
-# Words for a value that is not there, in the languages that write tables.
-MISSING = (
-    "", "NA", "N/A", "n/a", "na", "<NA>", "#N/A", "#N/A N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NAN", "null",
-    "NULL", "Null", "None", "none", "NaT", "missing", "?", ".", "-", "--", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN",
-    "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?",
-)  # fmt: skip
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas", " ": "blanks"}  # tried in this order
-NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?)\s*", re.IGNORECASE | re.ASCII)
-MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 LINES, FEWEST, LETTERS = 200, 6, 1 << 19  # looked at: so many lines, fewer where they are long
-FEWEST_COUNTED = 3  # columns that must be counted by a header of nothing but numbers
-YEARS = (1800, 2100)
 QUOTED = re.compile(r'"[^"]*"')
 MOSTLY = 0.8  # share of numbers that makes a column one of numbers
 COMMENTS = ("#", "%")
@@ -42,6 +37,9 @@ class Dialect:
     names : of all columns; None without a header
     numeric, empty : of all columns, whether they hold numbers, and whether they hold nothing
     renamed : names that repeat or are empty, and what those columns are called instead
+    doubt : what the first line was taken for, where it may be names or a row
+    counts : of words and of the numbers of each, where a line before the table says so, as in files of word2vec
+    vectors : whether every row is a word and its vector, so that quotes are words too
     """
 
     encoding: str
@@ -56,19 +54,39 @@ class Dialect:
     numeric: tuple[bool, ...]
     empty: tuple[bool, ...]
     renamed: tuple[tuple[str, str], ...] = ()
+    doubt: str = ""
+    counts: tuple[int, int] | None = None
+    vectors: bool = False
 
     def __str__(self) -> str:
+        taken = "names" if self.header else "a row"
         parts = [
             f"separated by {'runs of blanks' if self.runs else SEPARATORS.get(self.separator, repr(self.separator))}",
             "decimal comma" if self.decimal == "," else "decimal point",
-            "names in the header" if self.header else "no header",
+            ("names in the header" if self.header else "no header")
+            + (f" (its numbers were taken for {taken})" if self.doubt and self.header else "")
+            + (f" (the numbers of the first line were taken for {taken})" if self.doubt and not self.header else ""),
             self.encoding + (" with a byte-order mark" if self.mark else ""),
         ]
+        if self.vectors:
+            parts.append("a word and its vector in every row")
+        if self.counts:
+            parts.append(f"the first line ({self.counts[0]} {self.counts[1]}), which counts them, skipped")
         return ", ".join(parts)
 
 
-def detect(head: bytes, where: str, whole: bool = True, tabs: bool = False) -> Dialect:
+def detect(
+    head: bytes,
+    where: str,
+    whole: bool = True,
+    tabs: bool = False,
+    header: bool | None = None,
+    expected: Collection[str] | None = None,
+) -> Dialect:
     """The dialect of a file from its first lines; unless they are the whole of it, the last one may be cut off.
+
+    `header` says whether the first line names the columns, None leaves that to be found out; `expected` are the names
+    that a model knows, if any, where the file is read for one.
 
     Examples
     --------
@@ -79,76 +97,87 @@ def detect(head: bytes, where: str, whole: bool = True, tabs: bool = False) -> D
     (('größe', 'gewicht'), (True, True))
     """
     try:
-        return _detected(*_decoded(head, where), where, whole, tabs)
+        encoding, mark, text = decoded(head, where)
+        return _detected(encoding, mark, text, where, whole, tabs, header, expected)
     except csv.Error as error:
         raise DataError(f"{where} cannot be read as a table: {error}") from error
 
 
-def _detected(encoding: str, mark: bool, text: str, where: str, whole: bool, tabs: bool) -> Dialect:
+def _detected(
+    encoding: str,
+    mark: bool,
+    text: str,
+    where: str,
+    whole: bool,
+    tabs: bool,
+    header: bool | None,
+    expected: Collection[str] | None,
+) -> Dialect:
     newline = "\n" if "\n" in text or "\r" not in text else "\r"
     lines = text.replace("\r\n", "\n").replace(newline, "\n").split("\n")
     lines = lines if whole and lines[-1] else lines[:-1]
-    skipped, separator = _preamble(lines)
+    skipped, separator = _preamble(lines, header is not False)
     lines = lines[skipped : skipped + max(FEWEST, LETTERS // max(1, *map(len, lines)))] if lines else []
     if not any(lines):
         raise DataError(f"{where} holds no rows")
-    separator, decimal = _separator(lines, separator or ("\t" if tabs else None))
+    counts = counts_of(lines) if separator is None else None
+    lines, skipped = (lines[1:], skipped + 1) if counts else (lines, skipped)
+    vectors = separator is None and header is not True and are_vectors(lines[:LINES], counts)
+    separator, decimal = (" ", ".") if vectors else _separator(lines, separator or ("\t" if tabs else None))
     runs = separator == " " and any("  " in (plain := QUOTED.sub("x", line)) or plain[:1] == " " for line in lines)
-    table = _cells(lines, separator, runs)
-    header = _has_header(table, decimal, lines)
+    runs = runs or (vectors and any("\t" in line or "  " in line or line[-1:] == " " for line in lines))
+    table = _cells(lines, separator, runs, not vectors)
+    header, doubt = (
+        (bool(header), "")
+        if header is not None or counts
+        else judged(table, decimal, _alone_in_quotes(lines, table[0]), expected)
+    )
     first, rows = (table[0], table[1:]) if header else ([], table)
     if header and not rows:
         raise DataError(f"{where} holds a header and no rows")
     width = _width(rows, len(first), where)
     kinds = [_kind([row[j] for row in rows if len(row) > j], decimal) for j in range(width)]
     numeric, empty = zip(*kinds, strict=True)
+    numeric = (False, *numeric[1:]) if vectors else numeric
     if header and len(first) < width:  # R leaves the names of rows unnamed; others end every row with a separator
         first = [*first, ""] if empty[-1] else ["", *first]
     names = told_apart([cell.strip() for cell in first]) if header else None
     renamed = tuple((cell, name) for cell, name in zip(first, names or (), strict=False) if cell.strip() != name)
     lines_of_header = 1 + sum(cell.count("\n") for cell in first) if header else 0
     skipped += lines_of_header + _blank_before(lines, header)
-    return Dialect(encoding, mark, separator, decimal, newline, runs, header, skipped, names, numeric, empty, renamed)
+    found = (encoding, mark, separator, decimal, newline, runs, header, skipped, names, numeric, empty, renamed)
+    return Dialect(*found, doubt, counts, vectors)
 
 
-def is_number(cell: str, decimal: str = ".") -> bool:
-    """Whether a cell holds a number."""
-    if decimal == ",":
-        cell = cell.replace(".", "x").replace(",", ".")
-    return NUMBER.fullmatch(cell) is not None
-
-
-def is_missing(cell: str) -> bool:
-    """Whether a cell says that there is no value."""
-    return cell.strip() in MISSING
-
-
-def fields(line: str, separator: str, runs: bool) -> list[str]:
+def fields(line: str, dialect: Dialect) -> list[str]:
     """The cells of one line."""
-    return next(csv.reader([line.strip() if runs else line], delimiter=separator, skipinitialspace=runs), [])
+    return next(_reader([line], dialect.separator, dialect.runs, not dialect.vectors), [])
 
 
-def _decoded(head: bytes, where: str) -> tuple[str, bool, str]:
-    """Encoding, whether a mark says so, and the text."""
-    for mark, encoding in MARKS.items():
-        if head.startswith(mark):
-            return encoding, True, head[len(mark) :].decode(encoding, "ignore")
-    if b"\x00" in head:
-        raise DataError(f"{where} is no text: it holds zero bytes")
-    try:
-        # The head may end inside a character of several bytes.
-        return "utf-8", False, codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        return "cp1252", False, head.decode("cp1252", "replace")
+def _reader(lines: Iterable[str], separator: str, runs: bool, quotes: bool = True) -> Any:
+    if not quotes:
+        return map(split, lines)
+    some = (f"{line.strip()}\n" if runs else line for line in lines)
+    return csv.reader(some, delimiter=separator, skipinitialspace=runs)
 
 
-def _preamble(lines: list[str]) -> tuple[int, str | None]:
-    """Lines before the table: comments, blank lines, and the separator as spreadsheets announce it."""
+def _alone_in_quotes(lines: list[str], first: list[str]) -> bool:
+    """Whether all cells of the first line are in quotes, and none below."""
+    return lines[0].count('"') >= 2 * len(first) and not any('"' in line for line in lines[1:])
+
+
+def _preamble(lines: list[str], names: bool = True) -> tuple[int, str | None]:
+    """Lines before the table: comments, blank lines, and the separator as spreadsheets announce it.
+
+    Where there may be `names`, a comment may be the header.
+    """
     skipped, announced = 0, None
     for line in lines:
         if match := re.fullmatch(r"sep=(.)", line.strip("\r")):
             announced = match.group(1)
-        elif line.strip() and not (line.startswith(COMMENTS) and not _named_by_comment(line, lines[skipped + 1 :])):
+        elif line.strip() and not (
+            line.startswith(COMMENTS) and not (names and _named_by_comment(line, lines[skipped + 1 :]))
+        ):
             break
         skipped += 1
     return skipped, announced
@@ -195,36 +224,11 @@ def _one_column(lines: list[str]) -> bool:
     return "," not in lines[0] and all(is_number(line, ",") or is_missing(line) for line in rows)
 
 
-def _cells(lines: list[str], separator: str, runs: bool) -> list[list[str]]:
+def _cells(lines: list[str], separator: str, runs: bool, quotes: bool = True) -> list[list[str]]:
     """The cells of the first lines that are not blank."""
-    some = (line.strip() if runs else line for line in islice(lines, 4 * LINES) if line.strip("\r"))
-    table = csv.reader((f"{line}\n" for line in some), delimiter=separator, skipinitialspace=runs)
+    some = (line for line in islice(lines, 4 * LINES) if line.strip("\r"))
+    table = _reader((f"{line}\n" for line in some), separator, runs, quotes)
     return [row for row in islice(table, LINES) if row]
-
-
-def _has_header(table: list[list[str]], decimal: str, lines: list[str]) -> bool:
-    """Whether the first line names columns: text over numbers, nothing but text, or numbers that count the columns."""
-    first, rows = table[0], table[1:]
-    text = [not (is_number(cell, decimal) or is_missing(cell)) for cell in first]
-    below = [[row[j] for row in rows if len(row) > j and not is_missing(row[j])] for j in range(len(first))]
-    over_numbers = [cells and sum(is_number(cell, decimal) for cell in cells) > len(cells) / 2 for cells in below]
-    if any(t and over for t, over in zip(text, over_numbers, strict=True)):
-        return True
-    if any(over_numbers):
-        quoted = lines[0].count('"') >= 2 * len(first) and not any('"' in line for line in lines[1:])
-        return bool(rows) and (quoted or _counts(first, below))
-    return all(text)
-
-
-def _counts(first: list[str], below: list[list[str]]) -> bool:
-    """Whether a line of numbers counts, as years do and as pandas numbers columns, while those below have fractions."""
-    numbers = [int(cell) for cell in map(str.strip, first) if cell.isdigit()]
-    rising = all(a < b for a, b in pairwise(numbers))
-    consecutive = rising and len(numbers) >= 2 and numbers[-1] - numbers[0] == len(numbers) - 1
-    years = rising and len(numbers) >= 2 and YEARS[0] <= numbers[0] and numbers[-1] <= YEARS[1]
-    if not years and (not consecutive or (len(numbers) < FEWEST_COUNTED and len(numbers) == len(first))):
-        return False
-    return any(not cell.strip().lstrip("-").isdigit() and is_number(cell) for cells in below for cell in cells)
 
 
 def _width(rows: list[list[str]], named: int, where: str) -> int:

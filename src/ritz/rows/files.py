@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -17,7 +17,9 @@ from ritz.errors import DataError
 from ritz.memory import check_fits
 from ritz.rows.array import Array
 from ritz.rows.base import Rows
-from ritz.rows.columns import select
+from ritz.rows.chosen import choose
+from ritz.rows.columns import announce_names, fitting, placed, select
+from ritz.rows.roles import EMPTY, aside
 from ritz.rows.sparse import Sparse
 from ritz.rows.unchanged import Files
 
@@ -45,6 +47,7 @@ def read(
     label: Any = None,
     transpose: bool = False,
     missing: str = "error",
+    header: bool | None = None,
 ) -> Rows:
     """A file as rows, to be passed to any estimator; only what is needed is read, and only when.
 
@@ -56,13 +59,15 @@ def read(
         column; .h5 and .h5ad (``pip install "ritz[hdf5]"``) and .zarr (``pip install "ritz[zarr]"``) with one matrix;
         .mtx, or a folder as 10x pipelines write it, turned to cells by genes. A file that changes while its rows are in
         use is an error
-    columns : names or positions of the columns to use; by default all that hold numbers, the others with a warning
+    columns : names or positions of the columns to use; by default all that hold numbers, but row numbers, identifiers
+        and columns without a value, and the others are named in a warning
     label : a column that is kept aside, numbers or text, of an .h5ad also one of ``obs``; its values are the ``labels``
         of the rows
     transpose : whether the samples are the columns of the file; text is then taken for the names of the columns, and
         what the file calls its columns are the ``row_names``
     missing : "error", "drop" the rows with missing values, or put the "mean" of a column there; what a sparse file does
         not store is zero, not missing
+    header : whether the first line of a text names the columns; None finds out, and says so where it may be a row too
 
     Examples
     --------
@@ -74,32 +79,51 @@ def read(
     array([10.301])
     """
     columns = None if columns is None else _listed(columns)
-    rows = opened(path, transpose)
+    rows = opened(path, transpose, header)
     chosen = select(rows, columns, label, missing)
-    chosen.files, chosen.origin = rows.files, (rows.origin[0], columns, label, transpose, missing)
+    chosen.files, chosen.origin = rows.files, (rows.origin[0], columns, label, transpose, missing, header)
     return chosen
 
 
-def opened(path: str | PathLike[str], transpose: bool = False) -> Rows:
+def known(path: str | PathLike[str], names: Iterable[str] | None, d: int) -> Rows:
+    """A file with the d columns that a model knows, by their names if it knows them, in its order."""
+    names = None if names is None else list(map(str, names))
+    rows = opened(path, expected=names)
+    announce_names(rows, rows.keys or rows.names or ())
+    found = fitting(rows, names, d, Path(path).name)
+    found.origin = (rows.origin[0], names, None, False, "error", None)
+    return found
+
+
+def opened(
+    path: str | PathLike[str],
+    transpose: bool = False,
+    header: bool | None = None,
+    expected: Collection[str] | None = None,
+) -> Rows:
     """A file as it is, before anything is chosen from it: all columns that hold numbers, and no word about the others.
 
     What the others are stands in ``left_out``, the names of all of them in ``keys``, and how the file was understood
     in ``about``. What stands beside a matrix, such as ``obs`` of an .h5ad, is in ``others``, and what the rows are
-    called in ``row_names``. `select` chooses from these rows as `read` does.
+    called in ``row_names``. `select` chooses from these rows as `read` does. `header` is for text, as in `read`, and so
+    are the names that a model `expected`, if any: a first line that holds them is a header.
     """
     from ritz.rows import as_rows
 
     path = Path(path)
+    if header is not None and not isinstance(header, bool | np.bool_):
+        raise TypeError(f"header={header!r} must be True, False, or None to find out")
     opener = _opener(path)
     module, name = opener.split(":")
+    about_text = (header, expected) if suffix_of(path) in TEXTS else ()
     files = Files(partial(_read_by, opener, path.absolute()))
     with _naming(path, files):
-        source = getattr(import_module(module), name)(path)
+        source = getattr(import_module(module), name)(path, *about_text)
         rows = as_rows(_turned(source) if transpose else source)
         files.check()
         files = files.joined(getattr(source, "elsewhere", ()))
     rows.files = files.read_whole() if isinstance(rows, Array | Sparse) else files
-    rows.origin = (files.origin, None, None, transpose, "error")
+    rows.origin = (files.origin, None, None, transpose, "error", header)
     return rows
 
 
@@ -125,10 +149,14 @@ def _turned(source: Any) -> Any:
 
     if not isinstance(source, Rows):
         return source.T
-    turned = as_rows(source.T if hasattr(source, "T") else _whole(source).T)
-    turned.names, turned.about = _names_of_rows(source), source.about
-    turned.renamed = tuple(pair for pair in source.renamed if pair[1] not in source.left_out)
-    names = source.names or ()
+    apart = {key: why for key, why in aside(source).out.items() if why != EMPTY}
+    kept = choose(placed(source), None, list(apart), "error") if apart else source
+    turned = as_rows(kept.T if hasattr(kept, "T") else _whole(kept).T)
+    turned.names, turned.about, turned.aside = _names_of_rows(source, apart), source.about, apart
+    told = (f"column {key!r} ({why}) is no sample, and was left out before transposing" for key, why in apart.items())
+    turned.remarks = (*source.remarks, *told)
+    turned.renamed = tuple(pair for pair in source.renamed if pair[1] not in {*source.left_out, *apart})
+    names = kept.names or ()
     if names and all(isinstance(name, str) for name in names):  # numbers are positions, which name nothing
         turned.put_beside([], (NAME, partial(_first, names)))
     return turned
@@ -144,12 +172,13 @@ def _first(names: tuple[str, ...], count: int | None) -> NDArray[Any]:
     return np.array(names[:count], object)
 
 
-def _names_of_rows(rows: Rows) -> tuple[str, ...] | None:
-    """What the source calls its rows, or its first column of text, if that tells them apart: genes in gene tables."""
+def _names_of_rows(rows: Rows, apart: Iterable[Any] = ()) -> tuple[str, ...] | None:
+    """What the source calls its rows, its first column of text, or one `apart`, if that tells them apart: genes."""
     text = next((key for key, what in rows.left_out.items() if what in ("text", "string")), rows.named_by)
+    text = next(iter(apart), None) if text is None else text
     if text is None:
         return None
-    names = tuple(map(str, rows.column(text)))
+    names = tuple(map(str, rows.written([text])[text]))
     return names if len(set(names)) == len(names) else None
 
 

@@ -38,6 +38,7 @@ class Lines:
     def __init__(self, path: Path, dialect: Dialect) -> None:
         self._path, self._dialect = path, dialect
         self._newline = dialect.newline.encode()
+        self._quotes = not dialect.vectors  # whether they may hold line ends
         self.plain = _compression(path) is None and dialect.encoding == "utf-8"
         found = self._side_by_side() if self.plain and not dialect.runs else None
         spans, rows, lines = zip(*(found or self._one_by_one()), strict=True)
@@ -63,7 +64,7 @@ class Lines:
         """Where rows end: line ends that are not inside quotes."""
         codes = np.frombuffer(text, np.uint8)
         ends = np.flatnonzero(codes == self._newline[0])
-        if QUOTE in text:
+        if self._quotes and QUOTE in text:
             # A place is inside where an odd number of quotes stands before it; a doubled one opens and closes at once.
             ends = ends[np.searchsorted(np.flatnonzero(codes == QUOTE), ends) % 2 == 0]
         return ends
@@ -89,7 +90,7 @@ class Lines:
             early = max(begin, start - 2)  # a blank line may lie across two parts
             text = self._bytes(early, min(start + PART_BYTES, size))
             ends = self.ends(text)
-            if QUOTE in text or self._blank(text, ends)[0 if start == begin else 1 :].any():
+            if (self._quotes and QUOTE in text) or self._blank(text, ends)[0 if start == begin else 1 :].any():
                 return None
             ends = ends[ends >= start - early] + early
             return (len(ends), int(ends[0]) + 1) if len(ends) else None  # a row may be longer than a part
@@ -112,7 +113,8 @@ class Lines:
         found: list[tuple[tuple[int, int], int, int]] = []
         for start, text in self._texts():
             whole = self._ended(text)
-            self._check_quotes(whole, self._dialect.skipped + 1 + sum(lines for *_, lines in found))
+            if self._quotes:
+                self._check_quotes(whole, self._dialect.skipped + 1 + sum(lines for *_, lines in found))
             blank = self._blank(whole, self.ends(whole))
             found.append(((start, start + len(text)), int(np.count_nonzero(~blank)), whole.count(self._newline)))
         if not found:

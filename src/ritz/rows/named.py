@@ -78,6 +78,8 @@ class Columns(Steady):
     renamed: tuple[tuple[str, str], ...] = ()  # names that the source repeats or leaves empty, and what they became
     left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source that are no numbers, and what they are
     others: Mapping[Any, Beside] = MappingProxyType({})  # columns that the source keeps outside of its matrix
+    aside: Mapping[Any, str] = MappingProxyType({})  # columns of numbers that were left out, and why
+    remarks: tuple[str, ...] = ()  # what was decided about the source that may have to be undone
     named_by: Any = None  # the one of them that holds the names of the rows
 
     def some(self, columns: NDArray[np.intp]) -> Self | None:
@@ -88,6 +90,7 @@ class Columns(Steady):
         """What is known of the source that these rows were chosen from; `kept` says which of its rows they are."""
         self.keys, self.left_out, self.renamed, self.about = source.keys, source.left_out, source.renamed, source.about
         self.others, self.named_by, self.files = source.others, source.named_by, source.files
+        self.remarks, self.aside = source.remarks, source.aside
         self.kept = source.kept if kept is None else kept if source.kept is None else source.kept[kept]
 
     def put_beside(self, columns: Iterable[tuple[str, Beside]], names: tuple[str, Beside] | None = None) -> None:

@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.rows.base import Block
-from ritz.rows.dialect import MISSING, Dialect
+from ritz.rows.cells import MISSING
+from ritz.rows.dialect import Dialect
 from ritz.rows.lines import QUOTE
 
 ZERO, NEWLINE = b"0"[0], b"\n"[0]
 BLANKS = re.compile(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)")
 RUNS = re.compile(rb'("[^"]*")|[ \t]+')
+ANY = re.compile(rb"[ \t]+")
 UNUSED = "\x1f"  # a character that no cell holds, for columns of cells
 WHOLE = 1 << 30  # bytes that pyarrow may take for one block: all of a part
 FEW = 0.25  # share of the columns below which the others are better passed over than parsed
@@ -29,8 +31,10 @@ class Ragged(Exception):
     """A row has more or fewer cells than the table."""
 
 
-def squeezed(text: bytes) -> bytes:
-    """The text with one blank where there was a run of them, and none around lines."""
+def squeezed(text: bytes, quotes: bool = True) -> bytes:
+    """The text with one blank where there was a run of them, and none around lines; those in `quotes` stay."""
+    if not quotes:
+        return BLANKS.sub(b"", ANY.sub(b" ", text))
     return BLANKS.sub(b"", RUNS.sub(lambda run: run.group(1) or b" ", text))
 
 
@@ -69,7 +73,7 @@ def _by_cells(text: bytes, dialect: Dialect, columns: list[int]) -> Block | None
     ends = codes == NEWLINE
     stops = ends | (codes == ord(dialect.separator))
     places = np.flatnonzero(stops)
-    quotes = np.flatnonzero(codes == QUOTE) if QUOTE in text else places[:0]
+    quotes = np.flatnonzero(codes == QUOTE) if QUOTE in text and not dialect.vectors else places[:0]
     if _any_inside(places, quotes):
         return None
     if not np.array_equal(places[width - 1 :: width], np.flatnonzero(ends)) or len(places) % width:
@@ -126,7 +130,8 @@ def _table(text: bytes, dialect: Dialect, columns: list[int], kind: Any) -> Any:
 
     names = [str(j) for j in range(len(dialect.numeric))]
     read = csv.ReadOptions(use_threads=False, block_size=WHOLE, column_names=names)
-    parse = csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True)
+    quote: Any = False if dialect.vectors else '"'
+    parse = csv.ParseOptions(delimiter=dialect.separator, quote_char=quote, newlines_in_values=True)
     return csv.read_csv(pa.BufferReader(text), read, parse, _convert(columns, kind, dialect))
 
 

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from ritz.rows.base import LANES, Block, Rows
 
+PARTS, SPREAD_BYTES = 16, 1 << 27  # that are read for rows from all over, and fewer where they are large
+
 
 class Streamed(Rows):
     """Rows in parts that can be read independently of each other, each from its beginning.
@@ -22,6 +24,7 @@ class Streamed(Rows):
     in_memory = False
     edges: NDArray[np.int64]  # where the parts begin, and the end
     tabular: bool = False  # whether columns may be anything that a table holds, numbers of rows too
+    vectors: bool = False  # whether rows are vectors in one column, all of which is measured
 
     @abstractmethod
     def stream(self, part: int, step: int) -> Iterator[Block]:
@@ -46,6 +49,20 @@ class Streamed(Rows):
         """Rows from the first, the middle and the last part: those from all over would take a pass of their own."""
         parts = self.some_parts
         return np.concatenate([self.head(part, -(-size // len(parts))) for part in parts])
+
+    def spread(self, size: int) -> Block:
+        """About so many rows from all over the source, whose parts are read from beginning to end: some, if many."""
+        n, d = self.shape
+        most = max(len(self.some_parts), min(PARTS, SPREAD_BYTES * (len(self.edges) - 1) // (8 * n * d)))
+        parts = np.unique(np.linspace(0, len(self.edges) - 2, most).astype(int))
+        every = max(1, -(-int(np.diff(self.edges)[parts].sum()) // size))
+        found = []
+        for part in parts:
+            at = 0
+            for block in self.stream(int(part), self.block_rows):
+                found.append(block[-at % every :: every].copy())
+                at += len(block)
+        return np.concatenate(found)
 
     @property
     def some_parts(self) -> list[int]:

@@ -41,6 +41,7 @@ class Table(Streamed):
         """Shape, names and type, from the schema and the rows of every part."""
         self.edges = np.concatenate([[0], np.cumsum(list(counts))]).astype(np.int64)
         self._vector, self._picked = self._columns()
+        self.vectors = self._vector
         self._width = self._vector_width() if self._vector else len(self._picked)
         self.shape = (int(self.edges[-1]), self._width)
         check_shape(self.shape)

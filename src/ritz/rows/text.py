@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from copy import copy
 from decimal import Decimal
 from pathlib import Path
@@ -14,16 +14,18 @@ from numpy.typing import NDArray
 from ritz import threads
 from ritz.errors import DataError
 from ritz.rows.base import Block
-from ritz.rows.dialect import Dialect, detect, fields, is_missing, is_number
+from ritz.rows.cells import is_missing, is_number
+from ritz.rows.dialect import Dialect, detect, fields
 from ritz.rows.exact import all_small, check_numbers, is_large, is_rounded, written
 from ritz.rows.lines import PART_BYTES, Lines, Piece, first_lines
 from ritz.rows.parsing import Ragged, numbers, squeezed, words
-from ritz.rows.streamed import Streamed
+from ritz.rows.streamed import PARTS, Streamed
+from ritz.rows.vectors import WORD
 
 
-def open_text(path: Path) -> Text:
-    """The rows of a table in text."""
-    return Text(path)
+def open_text(path: Path, header: bool | None = None, expected: Collection[str] | None = None) -> Text:
+    """The rows of a table in text, whose `header` is there, or not, or to be found out; `expected` names help."""
+    return Text(path, header, expected)
 
 
 class Text(Streamed):
@@ -32,10 +34,11 @@ class Text(Streamed):
     tabular = True
     keys: tuple[Any, ...]
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, header: bool | None = None, expected: Collection[str] | None = None) -> None:
         self._path = path
         head, whole = first_lines(path)
-        self.dialect: Dialect = detect(head, str(path), whole, tabs=".tsv" in path.suffixes[-2:])
+        tabs = ".tsv" in path.suffixes[-2:]
+        self.dialect: Dialect = detect(head, str(path), whole, tabs, header, expected)
         self.about = str(self.dialect)
         self._choose_columns()
         self._lines = Lines(path, self.dialect)
@@ -44,24 +47,41 @@ class Text(Streamed):
         if not self.edges[-1]:
             raise DataError(f"{path} holds no rows")
         self.shape, self.dtype = (int(self.edges[-1]), len(self._picked)), np.dtype(np.float64)
+        self.remarks = tuple(self._remarks())
+
+    def _remarks(self) -> Iterator[str]:
+        """What was done that the reader may have to undo."""
+        dialect = self.dialect
+        if dialect.doubt:
+            right = "pass header=True if it names the columns, header=False if it is a row"
+            yield f"{self._path.name}: {dialect.doubt}; {right}"
+        if dialect.counts:
+            words, size = dialect.counts
+            yield f"{self._path.name}: the first line ({words} {size}), which counts words and numbers, was skipped" + (
+                "" if words == self.shape[0] else f"; it says {words} words, but there are {self.shape[0]}"
+            )
 
     def _choose_columns(self) -> None:
         """Numbers are picked; text, and columns of nothing that nobody named, are left out."""
         dialect, width = self.dialect, len(self.dialect.numeric)
         keys: tuple[Any, ...] = dialect.names or tuple(range(width))
+        if dialect.vectors:
+            self.vectors = True
+            keys = (WORD, *keys[1:])
+            self.others, self.named_by = {WORD: self._words}, WORD
         nameless = {name for _, name in dialect.renamed} if dialect.names else set(keys)
         kinds = zip(keys, dialect.numeric, dialect.empty, strict=True)
         self.left_out = {
             key: "text" if not numeric else "empty"
             for key, numeric, empty in kinds
-            if not numeric or (empty and key in nameless)
+            if key not in self.others and (not numeric or (empty and key in nameless))
         }
         self.keys = keys
-        self._picked = [j for j, key in enumerate(keys) if key not in self.left_out]
+        self._picked = [j for j, key in enumerate(keys) if not self.is_aside(key)]
         if not self._picked:
             raise DataError(f"no column of {self._path} holds numbers; the text was read as {dialect}")
         self.renamed = dialect.renamed
-        if dialect.names or self.left_out:
+        if dialect.names or len(self._picked) < width:
             self.names = tuple(keys[j] for j in self._picked)
 
     @classmethod
@@ -85,6 +105,16 @@ class Text(Streamed):
             self._check_count(at, end, self._lines.plain)
             yield from (values[i : i + step] for i in range(0, len(values), step))
 
+    def spread(self, size: int) -> Block:
+        """Rows from all over; where only the beginning can be reached, all is unpacked, but not parsed."""
+        if self._lines.plain:
+            return super().spread(size)
+        parts = np.unique(np.linspace(0, len(self._lines.rows) - 1, PARTS).astype(int))
+        every = max(1, -(-sum(self._lines.rows[part] for part in parts) // size))
+        wanted = set(parts.tolist())
+        pieces = (piece for i, piece in enumerate(self._lines.pieces()) if i in wanted)
+        return np.concatenate([self._values(piece)[::every] for piece in pieces])
+
     def head(self, part: int, count: int) -> Block:
         return self._values(self._beginning(part, count))[:count]
 
@@ -100,6 +130,10 @@ class Text(Streamed):
         some.names = None if self.names is None else tuple(self.names[j] for j in columns)
         some.shape = (self.shape[0], len(columns))
         return some
+
+    def _words(self, count: int | None) -> NDArray[Any]:
+        """What the rows are called, of vectors of words."""
+        return self.cells([WORD])[WORD][:count]
 
     def column(self, key: Any) -> NDArray[Any]:
         return self.cells([key])[key]
@@ -123,7 +157,7 @@ class Text(Streamed):
     def _columns(self, keys: Iterable[Any], pieces: Iterator[Piece], as_text: bool = False) -> dict[Any, NDArray[Any]]:
         """Columns, numbers or text, out of some pieces."""
         places = {key: self._place(key) for key in keys}
-        texts = sorted({j for j in places.values() if as_text or self.keys[j] in self.left_out})
+        texts = sorted({j for j in places.values() if as_text or self.is_aside(self.keys[j])})
         rest = sorted(set(places.values()) - set(texts))
 
         def columns(piece: Piece) -> dict[int, NDArray[Any]]:
@@ -191,7 +225,7 @@ class Text(Streamed):
         """The text without blank lines, with one separator where there was a run of blanks, and usual line ends."""
         text = self._lines.without_blank(text)
         text = text.replace(b"\r", b"\n") if self.dialect.newline == "\r" else text
-        return squeezed(text) if self.dialect.runs else text
+        return squeezed(text, not self.dialect.vectors) if self.dialect.runs else text
 
     def _explained(self, piece: Piece, error: Exception, columns: list[int]) -> DataError:
         """Where the text first departs from the dialect."""
@@ -201,7 +235,7 @@ class Text(Streamed):
             row = piece.text[start:end].decode("utf-8", "replace").removesuffix("\r")
             if "\r" in row and dialect.newline == "\n":
                 return DataError(f"line {line} of {self._path} has a carriage return inside: {row[:60]!r}")
-            cells = fields(row, dialect.separator, dialect.runs) if row.strip() else []
+            cells = fields(row, dialect) if row.strip() else []
             if cells and len(cells) != width:
                 return DataError(f"line {line} of {self._path} has {len(cells)} cells, not {width}: {row[:60]!r}")
             for j in columns if cells else []:

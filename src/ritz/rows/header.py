@@ -1,0 +1,148 @@
+"""Whether the first line of a table in text names its columns, or is a row; and whether that can be told at all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import pairwise
+
+from ritz.rows.cells import is_count, is_missing, is_number, number
+
+YEARS = (1800, 2100)
+APART, FAR = (
+    3.0,
+    10.0,
+)  # times that names differ from the numbers below, as wavelengths from absorbances
+FEW, SEVERAL, MANY = 3, 5, 8  # columns that are numbered or named in even steps, with less and less else to say so
+RISING = 10  # columns whose names rise in any steps
+SHOWN = 4  # cells in a message
+
+
+def judged(
+    table: list[list[str]], decimal: str, quoted: bool, expected: Collection[str] | None = None
+) -> tuple[bool, str]:
+    """Whether the first line is a header; and where it may be either, in words what it was taken for and why.
+
+    Text above numbers is a header without doubt, and so is a line with all the names that are `expected`. Numbers
+    above numbers are a row, unless much speaks for names: a row that is lost is worse than one too many. Where it is
+    known that there are no names, none being `expected`, nothing speaks for them.
+
+    Examples
+    --------
+    >>> judged([["a", "b"], ["1", "2"]], ".", False)
+    (True, '')
+    >>> judged([["1900", "1950"], ["1901", "1960"]], ".", False)[0]
+    False
+    """
+    first, rows = table[0], table[1:]
+    text = [not (is_number(cell, decimal) or is_missing(cell)) for cell in first]
+    below = [[row[j] for row in rows if len(row) > j and not is_missing(row[j])] for j in range(len(first))]
+    numeric = [bool(cells) and sum(is_number(c, decimal) for c in cells) > len(cells) / 2 for cells in below]
+    if any(t and over for t, over in zip(text, numeric, strict=True)):
+        return True, ""
+    if not any(numeric):
+        return all(text), ""
+    if expected and set(expected) <= {cell.strip() for cell in first}:
+        return True, ""
+    if any(t and first[j] in below[j] for j, t in enumerate(text)):
+        return False, ""
+    line = _Line(first, below, numeric, decimal)
+    why = line.evidence(rows, quoted) if expected is None or expected else ""
+    if rows and all(len(row) == len(first) + 1 for row in rows):
+        why = "it has a cell fewer than the rows, as R writes names"
+    if not (why or quoted or line.may_name):
+        return False, ""
+    shown = ", ".join(cell.strip() for cell in first[:SHOWN]) + (", …" if len(first) > SHOWN else "")
+    taken = f"names of columns, because {why}" if why else "a row of numbers"
+    return bool(why), f"the first line ({shown}) was taken for {taken}"
+
+
+class _Line:
+    """Numbers above numbers."""
+
+    def __init__(self, first: list[str], below: list[list[str]], numeric: list[bool], decimal: str) -> None:
+        self._decimal = decimal
+        places = [j for j, over in enumerate(numeric) if over]
+        missing = [j for j in places if is_missing(first[j])]
+        self.places = [j for j in places if j not in missing]
+        self._cells = [first[j] for j in self.places]
+        self._below = [[c for c in below[j] if is_number(c, decimal)] for j in self.places]
+        self._index = self._read([c for c in below[0] if is_number(c, decimal)]) if missing == [0] else []
+        # Programs leave the name of the first column empty, and no other.
+        self._whole = missing in ([], [0]) and bool(self.places)
+        self._beside = len(self.places) < len(first)
+        self.numbers = self._read(self._cells)
+
+    def _read(self, cells: list[str]) -> list[float]:
+        return [number(cell, self._decimal) for cell in cells]
+
+    @property
+    def may_name(self) -> bool:
+        """Whether it could be names at all: all different, and written as counts are, or in order."""
+        different = len(set(self.numbers)) == len(self.numbers)
+        ordered = len(self.numbers) >= FEW and _rising(self.numbers)
+        return self._whole and different and (all(map(is_count, self._cells)) or ordered)
+
+    def evidence(self, rows: list[list[str]], quoted: bool) -> str:
+        """What speaks so much for names that it is hardly a row; nothing where it may well be one."""
+        if not self._whole or not rows:
+            return ""
+        if quoted:
+            return "it alone is in quotes"
+        if self.may_name and self._years():
+            return "it counts years, and the numbers below are of another kind"
+        if not self.may_name or any(map(self._alike, rows)):
+            return ""
+        if self._numbered():
+            return "it counts the columns"
+        steps = len(self.numbers) >= (SEVERAL if _even(self.numbers) else RISING) and _rising(self.numbers)
+        return "it rises in steps far from the numbers below" if steps and self._far(FAR) else ""
+
+    def _numbered(self) -> bool:
+        """Whether it is 0, 1, 2, … or 1, 2, 3, … as programs number columns."""
+        start, count = self.numbers[0], len(self.numbers)
+        if start not in (0, 1) or self.numbers != [start + i for i in range(count)]:
+            return False
+        if self._index and self._index == [self._index[0] + i for i in range(len(self._index))]:
+            return self._index[0] in (0, 1)
+        few = (FEW if start == 0 else SEVERAL) - self._beside
+        return count >= MANY or (count >= few and self._fractions >= 0.5)
+
+    def _years(self) -> bool:
+        years = all(YEARS[0] <= year <= YEARS[1] for year in self.numbers) and all(map(is_count, self._cells))
+        count, even = len(self.numbers), _even(self.numbers)
+        if not years or count < 2 or not _rising(self.numbers):
+            return False
+        if self._fractions >= 0.5 and (self._far(APART) or (even and count >= SEVERAL)):
+            return True
+        return even and count >= FEW and self._far(FAR)
+
+    @property
+    def _fractions(self) -> float:
+        """The share of the numbers below that are not written as counts."""
+        cells = [cell for column in self._below for cell in column]
+        return sum(not is_count(cell.strip().lstrip("-")) for cell in cells) / max(1, len(cells))
+
+    def _far(self, times: float) -> bool:
+        """Whether every number is so many times larger than all below it, or smaller than any."""
+        sizes = [[abs(value) for value in self._read(column)] for column in self._below]
+        pairs = zip(map(abs, self.numbers), sizes, strict=True)
+        return all(size > times * max(column) or times * size < min(column) for size, column in pairs)
+
+    def _alike(self, row: list[str]) -> bool:
+        """Whether a row below goes on in the same way, as in a table of counts."""
+        cells = [row[j] for j in self.places if j < len(row) and is_number(row[j], self._decimal)]
+        if len(cells) != len(self.numbers) or len(cells) < FEW or is_count(cells[0]) != is_count(self._cells[0]):
+            return False
+        ours, theirs = self.numbers, self._read(cells)
+        return _even(ours) and _even(theirs) and abs(theirs[1] - theirs[0] - (ours[1] - ours[0])) <= 1e-6
+
+
+def _rising(numbers: list[float]) -> bool:
+    """Whether they rise, or fall, from one to the next."""
+    return all(a < b for a, b in pairwise(numbers)) or all(a > b for a, b in pairwise(numbers))
+
+
+def _even(numbers: list[float]) -> bool:
+    """Whether they rise or fall in equal steps."""
+    steps = [b - a for a, b in pairwise(numbers)]
+    return bool(steps) and steps[0] != 0 and all(abs(step - steps[0]) <= 1e-6 * abs(steps[0]) for step in steps)

@@ -1,0 +1,113 @@
+"""What `ritz info` says is true of the whole file, and the command it suggests runs."""
+
+import gzip
+import shlex
+
+import numpy as np
+import pytest
+
+from cli_helpers import answer, run
+from ritz import profile
+from ritz.rows import lines
+
+N = 80
+RNG = np.random.default_rng(0)
+NAN = float("nan")
+
+
+def numbers(factors=(1, 2, 3, 4)):
+    return RNG.standard_normal((N, len(factors))) * factors + 5
+
+
+def changed(matrix, *changes):
+    for place, value in changes:
+        matrix[place] = value
+    return matrix
+
+
+def scattered(matrix, share):
+    for i in range(0, N, share):
+        matrix[i, i // share % matrix.shape[1]] = NAN
+    return matrix
+
+
+ABCD = ("a", "b", "c", "d")
+# Names, numbers, and the options that the file needs.
+TABLES = {
+    "nothing to do": (ABCD, numbers(), ""),
+    "two rows of nothing": (ABCD, changed(numbers(), ([3, 9], NAN)), "--missing drop"),
+    "half of the rows hardly hold anything": (
+        ABCD, changed(numbers(), (np.s_[:40, 1:], NAN)), "--missing drop",
+    ),
+    "gaps everywhere": (ABCD, scattered(numbers(), 2), "--missing mean"),
+    "a gap in every row": (ABCD, scattered(numbers(), 1), "--missing mean"),
+    "a column of gaps": (ABCD, changed(numbers(), (np.s_[5:, 2], NAN)), "--drop c"),
+    "a column of nothing": (ABCD, changed(numbers(), (np.s_[:, 2], NAN)), ""),
+    "a column of gaps, and others": (
+        ABCD, scattered(changed(numbers(), (np.s_[5:, 2], NAN)), 2), "--missing mean --drop c",
+    ),
+    "an infinity": (ABCD, changed(numbers(), ((3, 1), np.inf)), "--drop b"),
+    "different scales": (ABCD, numbers((1000, 1, 1, 1)), "--scale"),
+    "a constant": (ABCD, changed(numbers((1000, 1, 1, 1)), (np.s_[:, 1], 7)), "--scale --drop-constant"),
+    "constant where nothing is missing": (
+        ABCD, changed(numbers((1000, 1, 1, 1)), (np.s_[:, 1], 7), ((4, 1), 9), ((4, 2), NAN)),
+        "--scale --drop-constant --missing drop",
+    ),
+    "different units": (("height_cm", "weight_kg", "age_years"), numbers((10, 15, 12)), "--scale"),
+    "the same unit": (("length_mm", "depth_mm"), numbers((1, 50)), ""),
+    "one column": (("a",), numbers((1,)), ""),
+    "two rows": (ABCD, numbers()[:2], ""),
+    "a name like an option": (("x", "y z", "-w"), changed(numbers((1, 2, 3)), (np.s_[5:, 2], NAN)), "--drop -w"),
+}  # fmt: skip
+
+
+def write(path, names, matrix):
+    cells = [["" if np.isnan(value) else repr(float(value)) for value in row] for row in matrix]
+    path.write_text("\n".join(map(",".join, [names, *cells])) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_command_that_is_suggested_runs(tmp_path, name):
+    names, matrix, options = TABLES[name]
+    path = write(tmp_path / "x.csv", names, matrix)
+    line = next(line for line in run("info", path).stdout.splitlines() if line.startswith("next: "))
+    _, _, command, file, *words = shlex.split(line)
+    assert (command, file, words) == ("fit", str(path), shlex.split(options))
+    told = answer(command, file, *words)
+    assert told["rows"] >= min(3, len(matrix))
+
+
+def test_the_command_that_is_suggested_replaces_nothing(tmp_path):
+    path = write(tmp_path / "x.csv", ABCD, numbers())
+    for folder in ([], ["-o", str(tmp_path / "x-ritz-2")]):
+        line = next(line for line in run("info", path).stdout.splitlines() if line.startswith("next: "))
+        assert shlex.split(line)[4:] == folder
+        run(*shlex.split(line)[2:])
+
+
+def test_the_last_rows_count_as_much_as_the_first(tmp_path):
+    late = np.concatenate([np.tile([1.0, 2.0, 3.0], (5000, 1)), RNG.standard_normal((500, 3)) * [1, 1, 30]])
+    told = answer("info", write(tmp_path / "x.csv", ("a", "b", "c"), late))
+    assert (told["whole"], told["constant"]) == (True, [])
+    assert told["spread"] == pytest.approx(np.std(late, axis=0).max() / np.std(late, axis=0).min(), rel=1e-3)
+
+
+@pytest.mark.parametrize("size", [4000, 1 << 22])
+@pytest.mark.parametrize("packed", [False, True])
+def test_large_files_are_looked_at_from_beginning_to_end(tmp_path, monkeypatch, size, packed):
+    monkeypatch.setattr(lines, "PART_BYTES", size)
+    monkeypatch.setattr(profile, "LOOKED_BYTES", 50_000)
+    late = np.concatenate([np.tile([1.0, 2.0], (3000, 1)), RNG.standard_normal((3000, 2)) * [1, 3]])
+    late[:, 1] = np.where(np.arange(6000) < 5999, 2.0, 3.0)
+    path = write(tmp_path / "x.csv", ("a", "b"), late)
+    if packed:
+        (tmp_path / "x.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path = tmp_path / "x.csv.gz"
+    told = answer("info", path)
+    assert not told["whole"]
+    assert told["constant"] in (["'b'"], [])
+    assert told["deviations"][0] == pytest.approx(late[:, 0].std(), rel=0.1)
+    said = run("info", path).stdout
+    assert "rows from all over it" in said
+    assert "constant columns:" not in said
