@@ -16,7 +16,7 @@ from ritz.rank import Choice
 from ritz.request import Decomposition, Request, check_count
 from ritz.rows import Rows
 from ritz.signflips import Flips, edge, product_dtype, spectrum
-from ritz.solving import preprocessing
+from ritz.solving import magnified, preprocessing
 from ritz.threads import team
 
 # What rounding may add to a value, of itself and of the largest: it must not decide between equal ones.
@@ -75,6 +75,7 @@ def _flips(rows: Rows, request: Request) -> tuple[Flips, float]:
     """
     found = moments(rows, center=request.center, full=False, scale=request.scale)
     prepare, _, unit = preprocessing(found, request, rows.name)
+    rows, prepare, found = magnified(rows, found, prepare, unit)
     weight = np.ones(rows.shape[1]) if prepare.weight is None else prepare.weight
     squares = found.diagonal * (found.unit * weight) ** 2
     size = float(np.ldexp(1.0, int(np.frexp(np.sqrt(np.mean(squares) / rows.shape[0]))[1])))

@@ -21,7 +21,7 @@ from ritz.embedding import Embedding
 from ritz.errors import DataError
 from ritz.kernels import Kernel, Linear, Points, Rbf
 from ritz.kernels.base import Frame, near
-from ritz.linalg import Array
+from ritz.linalg import Array, squared
 from ritz.memory import check_fits
 from ritz.operators import Kernel as KernelMatrix
 from ritz.rows import Rows, as_rows
@@ -97,20 +97,28 @@ def _compared(
     model = _regression(scores, dense(others).astype(np.float64), embedding, alpha, limit)
     new = as_rows(stack(embedding.encode(rows), len(truth)).astype(np.float64))
     local = isinstance(embedding.kernel, Rbf) and embedding.kernel.gamma > 0
-    errors = {}
+    errors, unit = {}, near(float(np.abs(truth).max(initial=0.0)))
     for held in HOLDS if local else HOLDS[:1]:
         back = stack(replace(model, held=held).decode(new), len(truth))
-        errors[held] = float(np.mean(np.square(back - truth).sum(axis=1)))
+        errors[held] = float(np.mean(np.square(back / unit - truth / unit).sum(axis=1)))
     best = min(errors, key=lambda held: errors[held])
-    return replace(found, held=best, error=errors[best])
+    return replace(found, held=best, error=float(squared(errors[best], unit)))
 
 
 def _regression(scores: Array, X: Array, embedding: Embedding, alpha: float, limit: int) -> PreImage:
-    mean: Array = np.asarray(X.mean(axis=0))
+    unit = near(float(np.abs(X).max(initial=0.0)))
+    mean: Array = np.asarray((X / unit).mean(axis=0)) * unit
     if isinstance(embedding.kernel, Linear):
         units = Points(np.eye(scores.shape[1]), np.ones(scores.shape[1]))
         return PreImage(Linear(), Frame(), units, _least_squares(scores, X - mean), mean, embedding)
-    kernel = Rbf(bandwidth.median(scores, "rbf") if scores.shape[1] else 0.0)
+    gamma = bandwidth.median(scores, "rbf") if scores.shape[1] else 0.0
+    if scores.shape[1] and not np.finfo(float).tiny <= gamma < np.inf:
+        size = near(float(np.abs(scores).max()))
+        raise DataError(
+            f"fit_inverse_transform=True compares scores, but with sizes of {size:.0e} their squares leave float64; "
+            "scale the columns, or change the kernel's parameters"
+        )
+    kernel = Rbf(gamma)
     frame = kernel.frame(scores)
     points = kernel.points(scores, frame)
     K = KernelMatrix(kernel, frame, points)
@@ -127,7 +135,7 @@ def _least_squares(scores: Array, centred: Array) -> Array:
     Z = scores / unit
     values = np.square(Z).sum(axis=0)
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
-    return ((Z / unit).T @ centred) * inverse[:, None]
+    return (Z.T @ (centred / unit)) * inverse[:, None]
 
 
 def _ridge(K: KernelMatrix, centred: Array, alpha: float) -> Array:
@@ -157,11 +165,12 @@ def _too_small(alpha: float) -> str:
 
 def fixed_point(embedding: Embedding, Y: Array, start: Array, held: float) -> Array:
     """z ← (Σ_i w_i k(z, z_i) z_i + h z₀)/(Σ_i w_i k(z, z_i) + h), where Σ_i w_i φ(z_i) has the scores Y."""
-    climb = _Climb(embedding, Y, start, held)
-    for _ in range(STEPS):
-        if not climb.step():
-            break
-    return climb.rows
+    with np.errstate(over="ignore", under="ignore"):  # no kernel sees what is infinitely far
+        climb = _Climb(embedding, Y, start, held)
+        for _ in range(STEPS):
+            if not climb.step():
+                break
+        return climb.rows
 
 
 class _Climb:

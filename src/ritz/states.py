@@ -134,6 +134,12 @@ def _squares(deviations: Array, variances: Array) -> bool:
 
 def _check_subspace(subspace: Subspace) -> None:
     require(subspace.left_out >= 0 and subspace.ddof >= 0, "left_out and ddof >= 0")
+    require(subspace.unit > 0 and np.frexp(subspace.unit)[0] == 0.5, "a unit that is a power of two")
+    require(subspace.beyond is None or subspace.beyond >= 0, "beyond >= 0")
+    require(subspace.roots is None or (subspace.roots >= 0).all(), "roots >= 0")
+    with np.errstate(over="ignore", under="ignore"):
+        roots = subspace.deviations * subspace.unit
+    require(_squares(roots, subspace.variances), "variances are squares of the roots")
 
 
 def _check_certificate(certificate: Certificate) -> None:
@@ -206,7 +212,7 @@ FORMS: dict[type[Any], Form] = {
         check=_check_pca,
     ),
     Subspace: Form(
-        {"axes": "d k", "variances": "k", "mean": "d", "scale": "d"},
+        {"axes": "d k", "variances": "k", "mean": "d", "scale": "d", "roots": "k", "rest": "d"},
         infinite="variances left_out",
         check=_check_subspace,
     ),

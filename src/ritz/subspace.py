@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import InitVar, dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ritz.errors import DataError
+from ritz.exponents import Exponents, delivered, differences, outside_of, sums, times_power
 from ritz.linalg import Array, orthogonality_defect
 from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows, as_rows
-from ritz.rows.base import Block, stack
+from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
+from ritz.units import FAINT
 
 CANCELS = 1e-4  # share of ‖z‖² below which ‖z‖² − ‖y‖² has lost too many digits
+FLOAT64 = np.dtype(np.float64)
+# Sizes below which products of numbers in these types have lost digits, and from 1, up to which float32 has room.
+LEAST, ROOM = {np.dtype(np.float32): 1e-30, FLOAT64: 1e-280}, 1e18
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +34,11 @@ class Subspace:
     mean, scale : (d,) or None for 0 and 1: z = (x − mean)/scale
     left_out : variance outside the subspace
     n_rows, ddof : of the training data; n_rows is None when only a covariance was given
+    unit : a power of two near the size of the data, where its squares leave float64, or it has few digits itself; the
+        variances are then infinite or 0, and what follows has all digits
+    roots : (k,) standard deviations along the axes, in `unit`; None for the roots of the variances
+    beyond : root of `left_out`, likewise
+    rest : (d,) what the mean lacks as a float64, in `unit`; None for 0
 
     Examples
     --------
@@ -46,11 +57,15 @@ class Subspace:
     left_out: float = 0.0
     n_rows: int | None = None
     ddof: int = 1
+    unit: float = 1.0
+    roots: Array | None = None
+    beyond: float | None = None
+    rest: Array | None = None
     orthonormal: InitVar[bool] = False  # whether that is known already
     _weight: Array | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self, orthonormal: bool) -> None:
-        for name in ("axes", "variances", "mean", "scale"):
+        for name in ("axes", "variances", "mean", "scale", "roots", "rest"):
             part = getattr(self, name)
             if part is not None:  # the model's own copies, so that nobody can change them
                 # Memory with gaps, or that runs backwards, would round differently from the same numbers in a file.
@@ -66,7 +81,7 @@ class Subspace:
         defect = 0.0 if orthonormal else orthogonality_defect(self.axes)
         if not defect <= 1e-6 * max(1, k):
             raise DataError(f"axes are not orthonormal: ‖UᵀU − I‖ = {defect:.1e}")
-        for name in ("mean", "scale"):
+        for name in ("mean", "scale", "rest"):
             part = getattr(self, name)
             if part is not None and (part.shape != (d,) or not np.isfinite(part).all()):
                 raise DataError(f"{name} must hold {d} finite numbers, one per column, got shape {part.shape}")
@@ -75,24 +90,82 @@ class Subspace:
                 raise DataError(f"scale must be positive, got {float(self.scale.min()):g}")
             object.__setattr__(self, "_weight", 1.0 / self.scale)
 
+    @property
+    def deviations(self) -> Array:  # (k,)
+        """Standard deviations along the axes, in `unit`."""
+        return np.sqrt(self.variances) / self.unit if self.roots is None else self.roots
+
+    @property
+    def outside(self) -> float:
+        """Root of the variance outside the subspace, in `unit`."""
+        return float(np.sqrt(self.left_out) / self.unit if self.beyond is None else self.beyond)
+
+    @property
+    def spare(self) -> int:
+        """How many more axes the data may have."""
+        d, k = self.axes.shape
+        return min(d if self.n_rows is None else self.n_rows, d) - k
+
+    @property
+    def power(self) -> int:
+        """The unit is 2 to this power."""
+        return int(np.frexp(self.unit)[1]) - 1
+
+    @property
+    def faint(self) -> bool:
+        """Whether the data is so small that it is divided by `unit` before all else."""
+        return self.unit < FAINT
+
     def encode(self, X: object) -> Array:  # (n, d) -> (n, k)
         """y = Uᵀ((x − mean)/scale), centred before it is projected."""
         rows = as_rows(X)
         return stack(self.codes(rows), rows.shape[0])
 
-    def codes(self, rows: Rows) -> Generator[Array, None, None]:
-        """The same block by block."""
-        axes = self.axes.astype(rows.result_dtype)
-        return self._each(rows, lambda block, prepare: prepare.times(block, axes))
+    def codes(self, rows: Rows, whiten: bool = False) -> Generator[Array, None, None]:
+        """The same block by block; divided by their standard deviations when whitening."""
+        dtype = self._working(rows.result_dtype)
+        axes, least = self.axes.astype(dtype), LEAST[dtype]
+        unit, roots = self.power, self.deviations
+        weight = np.divide(1.0, roots, out=np.zeros(len(roots)), where=roots > 0)
+        # Whitened in the unit of what was multiplied, so that ordinary data sees one product and no more.
+        here = weight.astype(dtype) if self.faint else times_power(weight, -unit).astype(dtype)
 
-    def decode(self, Y: Array) -> Array:  # (n, k) -> (n, d)
-        """x̂ = scale ⊙ (U y) + mean."""
-        X = Y @ self.axes.T.astype(Y.dtype, copy=False)
-        if self.scale is not None:
-            X *= self.scale.astype(X.dtype, copy=False)
-        if self.mean is not None:
-            X += self.mean.astype(X.dtype, copy=False)
-        return X
+        def code(block: Block, prepare: Preprocessing) -> Array:
+            Z, prepare = self._ready(block, prepare, dtype)
+            Y = Z @ axes if isinstance(Z, np.ndarray) else prepare.times(Z, axes)
+            far = outside_of(np.abs(Y).max(axis=1), least)
+            if whiten:
+                Y = Y * here
+            elif self.faint:
+                Y = times_power(Y, unit)
+            if len(far):
+                small, powers = differences(dense(block[far]), self.mean, self.scale)
+                y = small @ self.axes
+                Y = Y.astype(np.float64, copy=False)
+                Y[far] = times_power(y * weight, powers[:, None] - unit) if whiten else times_power(y, powers[:, None])
+            return Y
+
+        return self._each(rows, code, rows.result_dtype)
+
+    def decode(self, Y: Array, whiten: bool = False) -> Array:  # (n, k) -> (n, d)
+        """x̂ = scale ⊙ (U y) + mean; of scores that were divided by their standard deviations when whitening."""
+        dtype, unit = self._working(Y.dtype), self.power
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            undo = self.deviations if self.faint else times_power(self.deviations, unit)
+            S = Y.astype(dtype, copy=False) * undo.astype(dtype) if whiten else Y.astype(dtype, copy=False)
+            X = S @ self.axes.T.astype(dtype, copy=False)
+            far = outside_of(np.abs(S).max(axis=1), LEAST[dtype], 1 / LEAST[dtype])
+            if whiten and self.faint:
+                X = times_power(X if self.rest is None else X + self.rest, unit)
+            if self.scale is not None:
+                X *= self.scale.astype(dtype, copy=False)
+            if self.mean is not None:
+                X += self.mean.astype(dtype, copy=False)
+            if len(far):
+                X = X.astype(np.float64, copy=False)
+                back = (self.deviations, unit) if whiten else (1.0, 0)
+                X[far] = sums(Y[far], back[0], self.axes, self.mean, self.scale, back[1])
+        return delivered(X, Y.dtype)
 
     def project(self, X: object) -> Array:  # (n, d) -> (n, d)
         """The nearest points of the subspace."""
@@ -107,18 +180,61 @@ class Subspace:
         """The same block by block."""
 
         def error(block: Block, prepare: Preprocessing) -> Array:
-            if isinstance(block, np.ndarray):
-                Z = prepare(block, np.empty(block.shape, rows.result_dtype))
-                block, prepare = Z.astype(np.float64, copy=False), Preprocessing()
-            Y, size = prepare.times(block, self.axes), prepare.sizes(block)
-            error = size - np.einsum("ij,ij->i", Y, Y)
-            close = np.flatnonzero(error < CANCELS * size)
-            if len(close):
-                residual = prepare(block[close]) - Y[close] @ self.axes.T
-                error[close] = np.einsum("ij,ij->i", residual, residual)
-            return np.where(np.isinf(size), np.inf, error)
+            _, error, powers = self._parts(block, prepare, rows.result_dtype)
+            return times_power(error, 2 * powers)
 
         return self._each(rows, error)
+
+    def parts(self, rows: Rows) -> Generator[tuple[Array, Array, Exponents], None, None]:
+        """Scores, squared errors and powers p of every row, block by block: they are in units of 2^p and 4^p."""
+
+        def part(block: Block, prepare: Preprocessing) -> Array:
+            Y, error, powers = self._parts(block, prepare, rows.result_dtype)
+            return np.column_stack([Y, error, powers])
+
+        for joined in self._each(rows, part):
+            yield joined[:, :-2], joined[:, -2], joined[:, -1].astype(np.int64)
+
+    def _parts(self, block: Block, prepare: Preprocessing, dtype: np.dtype[Any]) -> tuple[Array, Array, Exponents]:
+        Z, prepare = self._ready(block, prepare, self._working(dtype))
+        if isinstance(Z, np.ndarray):
+            Z = Z.astype(np.float64, copy=False)
+        Y, error, size = self._split(Z, prepare)
+        powers = np.full(len(Y), self.power if self.faint else 0)
+        far = outside_of(np.sqrt(size), LEAST[FLOAT64] ** 0.5)
+        if len(far):
+            small, powers[far] = differences(dense(block[far]), self.mean, self.scale)
+            Y[far], error[far], _ = self._split(small, Preprocessing())
+        return Y, error, powers
+
+    def _split(self, Z: Any, prepare: Preprocessing) -> tuple[Array, Array, Array]:
+        """Scores, squared errors and sizes."""
+        Y, size = prepare.times(Z, self.axes), prepare.sizes(Z)
+        error = size - np.einsum("ij,ij->i", Y, Y)
+        close = np.flatnonzero(error < CANCELS * size)
+        if len(close):
+            residual = prepare(Z[close]) - Y[close] @ self.axes.T
+            error[close] = np.einsum("ij,ij->i", residual, residual)
+        return Y, error, size
+
+    def _working(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """What to compute in: float32 for results of that type, where it has room for all that is multiplied."""
+        sizes = [times_power(self.deviations[:1], self.power)] if self.scale is None else [self.scale]
+        ordinary = all(((size == 0) | ((size > 1 / ROOM) & (size < ROOM))).all() for size in sizes)
+        return np.dtype(np.float32 if dtype == np.float32 and ordinary else np.float64)
+
+    def _ready(self, block: Block, prepare: Preprocessing, dtype: np.dtype[Any]) -> tuple[Any, Preprocessing]:
+        """Rows that are preprocessed already, or sparse ones with how that is done, in the unit of faint ones."""
+        if not self.faint:
+            if isinstance(block, np.ndarray):
+                return prepare(block, np.empty(block.shape, dtype)), Preprocessing()
+            return block, prepare
+        factor = np.full(len(self.axes), 1 / self.unit)
+        if isinstance(block, np.ndarray):
+            Z = Preprocessing(self.mean, None, factor)(block)
+            return (Z if self.rest is None else Z - self.rest), Preprocessing()
+        mean = None if self.mean is None else self.mean * factor
+        return Preprocessing(None, None, factor).uncentred(block), Preprocessing(mean, self.rest)
 
     @property
     def total_error(self) -> float:
@@ -127,17 +243,19 @@ class Subspace:
             raise DataError("a model made from a covariance does not know how many rows there were; pass n_rows")
         return (self.n_rows - self.ddof) * self.left_out
 
-    def _each(self, rows: Rows, f: Callable[[Block, Preprocessing], Array]) -> Generator[Array, None, None]:
+    def _each(
+        self, rows: Rows, f: Callable[[Block, Preprocessing], Array], dtype: np.dtype[Any] = FLOAT64
+    ) -> Generator[Array, None, None]:
         if rows.shape[1] != len(self.axes):
             raise DataError(f"X has {rows.shape[1]} columns, but the model was learned from {len(self.axes)}")
         prepare = Preprocessing.split(self.mean, self._weight, rows.result_dtype)
 
         def quietly(block: Block) -> Array:
-            with np.errstate(over="ignore", invalid="ignore"):
+            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
                 return f(block, prepare)
 
         for out in rows.each(quietly):
             # Any NaN or infinity in a row reaches its result; only then is the data searched for the place.
             if not np.isfinite(out).all():
                 check_finite(rows)
-            yield out
+            yield delivered(out, dtype)

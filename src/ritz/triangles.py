@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ritz.errors import DataError
 from ritz.linalg import Array, column_squares, gamma, triangle, triangle_terms
 from ritz.moments import Moments
 from ritz.preprocessing import Preprocessing
@@ -71,8 +70,6 @@ def triangular_moments(rows: Rows, *, center: bool = True, scale: bool = False) 
         check_finite(rows)
         unit = units(peaks(rows, shift, np.ones(d, bool)))
         part = _walked(rows, shift, unit, center)
-        if not np.isfinite(part.T).all():
-            raise DataError("differences between entries overflow float64; divide the data by its largest entry")
     elif not _within(size, SQUARED):
         unit = units(size)
         part.T[:, int(center) :] /= unit
@@ -81,7 +78,7 @@ def triangular_moments(rows: Rows, *, center: bool = True, scale: bool = False) 
     return Moments(
         count=rows.shape[0],
         shift=shift,
-        delta=delta * unit,
+        delta=delta,
         scatter=diagonal,
         unit=unit,
         sizes=diagonal + rows.shape[0] * delta**2,

@@ -194,7 +194,8 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
         check_finite(rows)
         measured = _mapped(rows, self.measurement_.apply, np.float64)
         signals, _ = self._found(measured, self.basis_.apply)
-        return np.square(_mapped(rows, lambda block: block, np.float64) - signals).sum(axis=1)
+        with np.errstate(over="ignore", under="ignore"):  # squares may be infinite
+            return np.square(_mapped(rows, lambda block: block, np.float64) - signals).sum(axis=1)
 
     def _measured(self, X: Any) -> tuple[Array, Any]:
         """Measurements, checked, and the type of what they are turned into."""

@@ -43,14 +43,13 @@ def attributes(fitted: Decomposition, dtype: np.dtype[Any]) -> dict[str, Any]:
 def of_subspace(subspace: Subspace, deviations: Array, dtype: np.dtype[Any]) -> dict[str, Any]:
     """The attributes that follow from the model itself and its standard deviations, whose squares may overflow."""
     d, k = subspace.axes.shape
-    n = subspace.n_rows
-    rest = min(d if n is None else n, d) - k
+    n, rest = subspace.n_rows, subspace.spare
     with np.errstate(over="ignore", under="ignore"):
         state = {
             "subspace_": subspace,
             "n_components_": k,
             "components_": np.array(subspace.axes.T, dtype=dtype, order="C"),
-            "explained_variance_": subspace.variances.astype(dtype),
+            "explained_variance_": fitting(subspace.variances, dtype),
             "noise_variance_": subspace.left_out / rest if rest > 0 else 0.0,
             "mean_": np.zeros(d) if subspace.mean is None else subspace.mean.copy(),
             "scale_": None if subspace.scale is None else subspace.scale.copy(),
@@ -58,8 +57,15 @@ def of_subspace(subspace: Subspace, deviations: Array, dtype: np.dtype[Any]) -> 
             "_whitening": np.divide(1.0, deviations, out=np.zeros(k), where=deviations > 0),
         }
         if n is not None:
-            state |= {"n_samples_": n, "singular_values_": (deviations * np.sqrt(n - subspace.ddof)).astype(dtype)}
+            state |= {"n_samples_": n, "singular_values_": fitting(deviations * np.sqrt(n - subspace.ddof), dtype)}
     return state
+
+
+def fitting(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Values in that type, or in float64 where it has no room for them, or not for all their digits."""
+    sizes, limits = np.abs(values), np.finfo(dtype)
+    outside = ((sizes > limits.max) & (sizes < np.inf)) | ((sizes < limits.tiny) & (sizes > 0))
+    return values.astype(np.float64 if outside.any() else dtype)
 
 
 def complaints(fitted: Decomposition, asked: Any) -> list[str]:

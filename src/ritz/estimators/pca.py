@@ -19,7 +19,7 @@ from ritz.estimators import cells
 from ritz.estimators.batches import Batches
 from ritz.estimators.coding import Coding
 from ritz.estimators.density import Gaussian
-from ritz.estimators.fitted import LEARNED, attributes, complaints
+from ritz.estimators.fitted import LEARNED, attributes, complaints, fitting
 from ritz.estimators.saving import Saving, pca_state
 from ritz.estimators.seeds import seed
 from ritz.estimators.watching import watching
@@ -222,8 +222,7 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
         """Axes times standard deviations."""
         if not hasattr(self, "subspace_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'loadings_'")
-        loadings: Array = self.subspace_.axes * self._standard_deviations
-        return loadings.astype(self.components_.dtype)
+        return fitting(self.subspace_.axes * self._standard_deviations, self.components_.dtype)
 
     @property
     def _n_features_out(self) -> int:
@@ -285,7 +284,7 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
         return pca_state(self), FORMS
 
     def _density(self) -> Gaussian:
-        return Gaussian(self.subspace_, float(self.noise_variance_))
+        return Gaussian(self.subspace_)
 
 
 def _check_labels(C: Any, rows: Rows) -> None:
