@@ -57,14 +57,16 @@ def chosen(rows: Rows, request: Request, route: Route) -> Choice:
     edges = edges * (1 + TIE[product_dtype(rows)]) * n / (n - request.center) + DUST * values[0]
     null = np.broadcast_to(edges[:, None], (FLIPS, len(values)))
     size = unit / np.sqrt(n - request.ddof)
+    above, told, null_told = rank.parallel(values, null), squared(values, size), squared(rank.threshold(null), size)
     return Choice(
         rule="random sign flips, upper edge",
         seed=request.seed,
         flips=FLIPS,
         quantile=rank.QUANTILE,
-        values=squared(values, size),
-        null=squared(rank.threshold(null), size),
-        k=max(1, rank.parallel(values, null)),
+        values=told,
+        null=null_told,
+        k=max(1, above),
+        count=None if rank.parallel(told, null_told[None]) == above else above,
     )
 
 

@@ -113,11 +113,14 @@ def magnified(rows: Rows, found: Moments, prepare: Preprocessing, unit: float) -
     if unit >= FAINT:
         return rows, prepare, found
     here = replace(found.rescaled(np.full(len(found.unit), unit)), unit=np.ones(len(found.unit)))
-    if rows.sparse and here.shift.any():
-        column = int(np.flatnonzero(here.shift)[0])
-        raise DataError(
-            f"column {rows.name(column)} is {here.shift[column]:.0e} everywhere, and no other varies by more than "
-            f"{unit:.0e}; drop it, or multiply the others"
-        )
-    delta = None if prepare.delta is None else here.delta
-    return Magnified(rows, None if delta is None else here.shift, 1 / unit), Preprocessing(None, delta), here
+    delta, shift = (None, None) if prepare.delta is None else (here.delta, here.shift)
+    if rows.sparse and delta is not None and shift is not None:  # nothing is subtracted from them
+        with np.errstate(over="ignore"):
+            delta, shift = shift / unit + delta, None
+        if not np.isfinite(delta).all():
+            column = int(np.argmin(np.isfinite(delta)))
+            raise DataError(
+                f"column {rows.name(column)} is {here.shift[column]:.0e} everywhere, and no other varies by more than "
+                f"{unit:.0e}; drop it, or multiply the others"
+            )
+    return Magnified(rows, shift, 1 / unit), Preprocessing(None, delta), here

@@ -162,6 +162,8 @@ def _check_certificate(certificate: Certificate) -> None:
 def _check_choice(choice: Choice) -> None:
     require(0 < choice.quantile < 1 and choice.flips >= 1, "a quantile inside (0, 1) of one flip or more")
     require(1 <= choice.k <= len(choice.values), "a choice among the values that were compared")
+    require(choice.count is None or max(1, choice.count) == choice.k, "as many components as stand above noise")
+    require(choice.count is None or choice.count >= 0, "a count >= 0")
 
 
 def _check_plan(plan: Plan) -> None:
@@ -208,7 +210,7 @@ FORMS: dict[type[Any], Form] = {
     PCAState: Form(
         {"deviations": "k", "ratios": "k", "dual": "n k"},
         {"ratios": RESULTS},
-        infinite="total_variance deviations history",
+        infinite="total_variance deviations history dual",
         check=_check_pca,
     ),
     Subspace: Form(

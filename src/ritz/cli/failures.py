@@ -26,7 +26,7 @@ WORDING = [
     (r"; read it with missing='drop' or missing='mean'", "; --missing drop or --missing mean deal with them"),
     (r"pass columns= without it, or mark", "leave it out with --drop, or mark"),
     (r"; drop them or use scale=False", "; leave them out with --drop-constant, or do without --scale"),
-    (r"scale=True, but", "--scale, but"),
+    (r"\bscale=True\b", "--scale"),
     (r"missing='(\w+)'", r"--missing \1"),
     (r"n_components='?(\w+|0\.\d+)'?", r"-k \1"),
     (r"svd_solver='(\w+)'", r"--solver \1"),

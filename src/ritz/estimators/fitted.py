@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ritz.exponents import times_power
 from ritz.linalg import Array, squared
+from ritz.rank import INDEPENDENT
 from ritz.request import Decomposition
 from ritz.subspace import Subspace
 
@@ -57,8 +59,13 @@ def of_subspace(subspace: Subspace, deviations: Array, dtype: np.dtype[Any]) -> 
             "_whitening": np.divide(1.0, deviations, out=np.zeros(k), where=deviations > 0),
         }
         if n is not None:
-            state |= {"n_samples_": n, "singular_values_": fitting(deviations * np.sqrt(n - subspace.ddof), dtype)}
+            state |= {"n_samples_": n, "singular_values_": fitting(in_data(subspace, np.sqrt(n - subspace.ddof)), dtype)}
     return state
+
+
+def in_data(subspace: Subspace, factor: Any) -> Array:
+    """Deviations times a factor in the units of the data, rounded once."""
+    return np.asarray(times_power(subspace.deviations * factor, subspace.power))
 
 
 def fitting(values: Array, dtype: np.dtype[Any]) -> Array:
@@ -74,9 +81,11 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
     d, k = subspace.axes.shape
     found = []
     if fitted.choice is not None and not fitted.choice.above:
+        scale = "" if subspace.scale is not None else ", or use scale=True if large columns hide what others share"
         found.append(
-            "no component stands above noise: with random signs the rows have as much variance in one direction; "
-            "n_components='auto' keeps 1, whose direction may mean nothing; see rank_choice_"
+            "no component stands above noise: with random signs the rows have as much variance in one direction, and "
+            f"{INDEPENDENT}; n_components='auto' keeps 1, whose direction may mean nothing; ask for a number, such as "
+            f"n_components={min(2, d)}, to keep the largest variances all the same{scale}; see rank_choice_"
         )
     if not certificate.satisfied:
         why = f"; {fitted.spectrum.note}" if fitted.spectrum.note else ""

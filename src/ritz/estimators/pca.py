@@ -19,7 +19,7 @@ from ritz.estimators import cells
 from ritz.estimators.batches import Batches
 from ritz.estimators.coding import Coding
 from ritz.estimators.density import Gaussian
-from ritz.estimators.fitted import LEARNED, attributes, complaints, fitting
+from ritz.estimators.fitted import LEARNED, attributes, complaints, fitting, in_data
 from ritz.estimators.saving import Saving, pca_state
 from ritz.estimators.seeds import seed
 from ritz.estimators.watching import watching
@@ -44,8 +44,9 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
     n_components : int, float in (0, 1), "mle", "auto" or None
         How many components: that many; enough for that share of the variance; Minka's choice; as many as stand above
         noise, but at least one; all min(n, d). "auto" keeps what has more variance than any direction of 19 copies of
-        the preprocessed rows whose entries have random signs: noise does so once in 20 times. It takes as long as 20
-        covariance matrices, and may miss a component in the shadow of far larger ones.
+        the preprocessed rows whose entries have random signs: noise does so once in 20 times. The copies keep the scale
+        of every column, so columns that are independent of each other are noise, however unequal their variances. It
+        takes as long as 20 covariance matrices, and may miss a component in the shadow of far larger ones.
     center, scale : bool
         Subtract the mean; divide every column by its standard deviation. Without centring, scaling is by the root
         mean square.
@@ -78,7 +79,8 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
     Attributes
     ----------
     components_ : (k, d) axes; float32 for float32 and float16 data, float64 otherwise
-    explained_variance_, explained_variance_ratio_, singular_values_ : (k,)
+    explained_variance_, explained_variance_ratio_, singular_values_ : (k,), of the same type; variances, singular
+        values and loadings that float32 has no room for (below 1.2e-38 or above 3.4e38) are float64
     mean_ : (d,), in float64; zeros when center=False
     scale_ : (d,) or None
     noise_variance_ : mean of the variances left out
@@ -222,7 +224,7 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
         """Axes times standard deviations."""
         if not hasattr(self, "subspace_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'loadings_'")
-        return fitting(self.subspace_.axes * self._standard_deviations, self.components_.dtype)
+        return fitting(in_data(self.subspace_, self.subspace_.axes), self.components_.dtype)
 
     @property
     def _n_features_out(self) -> int:
