@@ -19,6 +19,7 @@ from ritz import bandwidth
 from ritz.cholesky import randomly_pivoted
 from ritz.embedding import Embedding
 from ritz.errors import DataError
+from ritz.exponents import delivered
 from ritz.kernels import Kernel, Linear, Points, Rbf
 from ritz.kernels.base import Frame, near
 from ritz.linalg import Array, squared
@@ -65,7 +66,7 @@ class PreImage:
         """The pre-image of every row of scores."""
         most = max(1, VALUES // max(len(self.points), len(self.embedding.points)))
         blocks = rows.limited(max(1, 8 * rows.shape[1] * most))
-        return blocks.each(lambda block: self._decoded(dense(block)).astype(rows.result_dtype, copy=False))
+        return (delivered(X, rows.result_dtype) for X in blocks.each(lambda block: self._decoded(dense(block))))
 
     def _decoded(self, Y: Block) -> Array:
         with np.errstate(over="ignore"):

@@ -41,7 +41,8 @@ class _Part(NamedTuple):
     terms: int
 
     def merge(self, other: _Part) -> _Part:
-        T = triangle(self.T, other.T)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            T = triangle(self.T, other.T)
         return _Part(T, max(self.terms, other.terms) + triangle_terms(len(self.T) + len(other.T), T.shape[1]))
 
 

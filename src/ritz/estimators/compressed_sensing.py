@@ -19,6 +19,7 @@ from ritz.estimators.saving import Saving
 from ritz.estimators.seeds import seed
 from ritz.estimators.sensing_request import asked_of, check_fit, check_solver, complaints
 from ritz.estimators.sensing_saving import kept_parameters, sensing_state
+from ritz.exponents import delivered
 from ritz.files.decoding import Form
 from ritz.linalg import Array
 from ritz.progress import Progress
@@ -172,7 +173,7 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
     def inverse_transform(self, X: Any) -> Any:
         """Signals from measurements: x = Ψc with a sparse c that explains them. `certificate_` then speaks of these."""
         Y, dtype = self._measured(X)
-        signals, certificate = self._found(Y, lambda codes: self.basis_.apply(codes).astype(dtype, copy=False))
+        signals, certificate = self._found(Y, lambda codes: delivered(self.basis_.apply(codes), dtype))
         self.certificate_, self.n_iter_ = certificate, int(certificate.iterations.max())
         return signals
 
@@ -186,7 +187,7 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
         codes, certificate = self._found(Y, lambda codes: codes)
         with by_all_cores():
             signals = self.basis_.apply(codes)
-        return Recovery(codes.astype(dtype, copy=False), signals.astype(dtype, copy=False), certificate)
+        return Recovery(delivered(codes, dtype), delivered(signals, dtype), certificate)
 
     def reconstruction_error(self, X: Any) -> Array:
         """Squared distance of every signal to what comes back of its measurements."""
@@ -269,6 +270,6 @@ def _of_block(f: Callable[[Array], Array], dtype: Any) -> Callable[[Block], Arra
     """The same of a block."""
 
     def mapped(block: Block) -> Array:
-        return np.asarray(f(dense(block).astype(np.float64, copy=False)), dtype=dtype)
+        return delivered(np.asarray(f(dense(block).astype(np.float64, copy=False))), np.dtype(dtype))
 
     return mapped

@@ -59,7 +59,10 @@ def of_subspace(subspace: Subspace, deviations: Array, dtype: np.dtype[Any]) -> 
             "_whitening": np.divide(1.0, deviations, out=np.zeros(k), where=deviations > 0),
         }
         if n is not None:
-            state |= {"n_samples_": n, "singular_values_": fitting(in_data(subspace, np.sqrt(n - subspace.ddof)), dtype)}
+            state |= {
+                "n_samples_": n,
+                "singular_values_": fitting(in_data(subspace, np.sqrt(n - subspace.ddof)), dtype),
+            }
     return state
 
 

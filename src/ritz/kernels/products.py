@@ -82,10 +82,10 @@ class Polynomial(Kernel):
                 f"kernel='poly' overflows: (gamma*x.y + coef0)**degree reaches {highest:.3g}**{self.degree:g}; "
                 f"lower degree={self.degree:g} or gamma={self.gamma:g}, or scale the columns"
             )
-        if self.gamma > 0 and sizes.any() and self.degree > 0 and not unit > np.finfo(float).tiny:
+        if self.gamma > 0 and sizes.any() and not highest > np.finfo(float).tiny:
             raise DataError(
-                f"kernel='poly' underflows: (gamma*x.y + coef0)**degree reaches no more than {highest:.3g}**"
-                f"{self.degree:g}; raise gamma={self.gamma:g} or coef0={self.coef0:g}, or scale the columns"
+                f"kernel='poly' underflows: gamma*x.y + coef0 reaches no more than {highest:.3g}; raise "
+                f"gamma={self.gamma:g} or coef0={self.coef0:g}, or scale the columns"
             )
         highest = highest or 1.0
         weight, terms = float(np.sqrt(self.gamma / highest)), (longest(X) + 12) * (self.degree + 2)
