@@ -304,3 +304,27 @@ def test_independent_columns_are_noise_to_auto():
     with pytest.warns(AccuracyWarning) as said:
         PCA("auto", scale=True).fit(X)
     assert "scale=True" not in str(said[0].message)
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-200, 1e300])
+@pytest.mark.parametrize("noise", [None, 0.1])
+def test_measurements_of_any_size(size, noise):
+    """Rounded to the numbers there are, and no further; where the noise is larger nothing comes back."""
+    X = np.cos(np.outer([3, 5], 2 * np.arange(64) + 1) * np.pi / 128) * size
+    sensing = CompressedSensing(32, noise=noise).fit(X)
+    Y = sensing.transform(X)
+    np.testing.assert_allclose(Y / size, sensing.transform(X / size), atol=1e-12 + 5e-324 / size)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        found = sensing.inverse_transform(Y)
+    if noise and size < 1:
+        assert not found.any()
+    else:
+        np.testing.assert_allclose(found / size, X / size, atol=1e-6 + 1e-323 / size)
+
+
+@pytest.mark.parametrize("solver", ["auto", "svd"])
+def test_sparse_entries_too_far_apart(solver):
+    X = scipy.sparse.csr_array(np.array([[1.7e308, 1.0], [-1.7e308, 2.0], [1.7e308, 0.0]]))
+    with pytest.raises(DataError, match="differences between entries overflow float64 in column 0"):
+        PCA(1, svd_solver=solver).fit(X)

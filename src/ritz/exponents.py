@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ritz.linalg import Array
 
 Exponents = NDArray[np.integer]
 
+ORDINARY = (1e-270, 1e270)  # sizes of rows that need no care
 NONE = -(1 << 20)  # the exponent of 0: below all others
 
 
@@ -48,6 +50,15 @@ def sums(Y: Array, weight: Array | float, axes: Array, mean: Array | None, scale
         X, powers = X * factors, powers + more
     X = times_power(X, powers)
     return X if mean is None else X + mean
+
+
+def mapped(f: Callable[[Array], Array], X: Array) -> Array:
+    """f of rows, a linear one, which sees none so large or so small that its sums would leave float64."""
+    sizes = np.abs(X).max(axis=1)
+    if not len(outside_of(sizes[sizes > 0], *ORDINARY)):
+        return f(X)
+    powers = np.frexp(sizes)[1].astype(np.int64)[:, None]
+    return np.asarray(times_power(f(times_power(X, -powers)), powers))
 
 
 def between(S: Array, scale: Array | None, power: int, inverse: bool = False) -> Array:

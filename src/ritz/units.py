@@ -36,14 +36,17 @@ def provisional_mean(rows: Rows, dtype: np.dtype[Any]) -> tuple[Array, Array]:
 
 
 def peaks(rows: Rows, shift: Array, columns: NDArray[np.bool_]) -> Array:
-    """Largest |x − shift| of those columns, an error where that is no float64; sparse rows are not shifted."""
+    """Largest |x − shift| of those columns, an error where that is no float64."""
+
+    def ends(block: Any) -> tuple[Array, ...]:
+        if rows.sparse:
+            return tuple(end.toarray().astype(np.float64)[columns] for end in (block.max(axis=0), block.min(axis=0)))
+        part = block[:, columns].astype(np.float64)
+        return part.max(axis=0), part.min(axis=0)
 
     def largest(blocks: Iterable[Block]) -> Array:
-        if rows.sparse:
-            return np.max([abs(block).max(axis=0).toarray()[columns] for block in blocks], axis=0)
         with np.errstate(over="ignore"):
-            moved = (block[:, columns].astype(np.float64) - shift[columns] for block in blocks)
-            return np.max([np.abs(part).max(axis=0) for part in moved], axis=0)
+            return np.max([np.abs(end - shift[columns]) for block in blocks for end in ends(block)], axis=0)
 
     found = rows.reduce(largest, np.maximum)
     check_differences(found, lambda j: rows.name(int(np.flatnonzero(columns)[j])))
