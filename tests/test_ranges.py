@@ -279,6 +279,10 @@ def test_errors_name_the_column_or_the_parameter():
     stored = PLAIN * 1e-310
     with pytest.raises(DataError, match=r"scale=True, but column 0 varies by \de-310; multiply it"):
         PCA(scale=True).fit(stored)
+    with pytest.raises(DataError, match=r"scale=True, but column 1 varies by \de[+-]\d+; multiply it"):
+        PCA(scale=True).fit([[1.0, 0.0], [2.0, 0.0], [4.0, 0.0], [3.0, 0.0], [0.0, 5e-324]])
+    with pytest.raises(DataError, match="scale=True, but column 0 varies by more than float64 has numbers for"):
+        PCA(center=False, scale=True).fit([[1.7e308, 1.0], [1.7e308, 2.0]])
     far = PCA(1).partial_fit([[1.7e308, 1.0]])
     with pytest.raises(DataError, match="differences between entries overflow float64 in column 0"):
         far.partial_fit([[-1.7e308, 2.0]])

@@ -95,16 +95,21 @@ def preprocessing(
         unit = float(np.max(found.unit))
         weight = None if unit == 1 else np.full(len(found.mean), 1 / unit)
         return Preprocessing(shift, delta, weight), None, unit
-    scale = found.unit * np.sqrt(found.diagonal / (found.count - request.ddof))
-    flat = (scale <= 2 * np.finfo(float).eps * np.abs(found.mean)) | (found.diagonal <= found.rounding * found.sizes)
+    with np.errstate(over="ignore", under="ignore"):
+        scale = found.unit * np.sqrt(found.diagonal / (found.count - request.ddof))
+    if not np.isfinite(scale).all():
+        column = name(int(np.argmin(np.isfinite(scale))))
+        raise DataError(f"scale=True, but column {column} varies by more than float64 has numbers for; divide it")
+    varies = found.diagonal > found.rounding * found.sizes
+    tiny = np.flatnonzero((scale < np.finfo(float).tiny) & varies)
+    if len(tiny):
+        raise DataError(f"scale=True, but column {name(int(tiny[0]))} varies by {scale[tiny[0]]:.0e}; multiply it")
+    flat = (scale <= 2 * np.finfo(float).eps * np.abs(found.mean)) | ~varies
     constant = np.flatnonzero(flat if request.center else scale <= 0)
     if len(constant):
         names = ", ".join(name(int(j)) for j in constant[:5]) + (", …" if len(constant) > 5 else "")
         what = "constant (to rounding)" if request.center else "zero"
         raise DataError(f"scale=True, but {len(constant)} column(s) are {what}: {names}; drop them or use scale=False")
-    tiny = np.flatnonzero(scale < np.finfo(float).tiny)
-    if len(tiny):
-        raise DataError(f"scale=True, but column {name(int(tiny[0]))} varies by {scale[tiny[0]]:.0e}; multiply it")
     return Preprocessing(shift, delta, 1 / scale), scale, 1.0
 
 
