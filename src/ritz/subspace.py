@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ from ritz.units import FAINT
 
 CANCELS = 1e-4  # share of ‖z‖² below which ‖z‖² − ‖y‖² has lost too many digits
 FLOAT64 = np.dtype(np.float64)
+APART = 1 << 20  # entries of rows that are preprocessed in units of their own at a time
 # Sizes below which products of numbers in these types have lost digits, and from 1, up to which float32 has room.
 LEAST, ROOM = {np.dtype(np.float32): 1e-30, FLOAT64: 1e-280}, 1e18
 
@@ -133,16 +134,15 @@ class Subspace:
         def code(block: Block, prepare: Preprocessing) -> Array:
             Z, prepare = self._ready(block, prepare, dtype)
             Y = Z @ axes if isinstance(Z, np.ndarray) else prepare.times(Z, axes)
-            far = outside_of(np.abs(Y).max(axis=1), least)
+            sizes = np.abs(Y).max(axis=1)
             if whiten:
                 Y = Y * here
             elif self.faint:
                 Y = times_power(Y, unit)
-            if len(far):
-                small, powers = differences(dense(block[far]), self.mean, self.scale)
-                y = small @ self.axes
+            for far, small, powers in self._apart(block, sizes, least):
+                y, powers = small @ self.axes, powers[:, None]
                 Y = Y.astype(np.float64, copy=False)
-                Y[far] = times_power(y * weight, powers[:, None] - unit) if whiten else times_power(y, powers[:, None])
+                Y[far] = times_power(y * weight, powers - unit) if whiten else times_power(y, powers)
             return Y
 
         return self._each(rows, code, rows.result_dtype)
@@ -201,11 +201,19 @@ class Subspace:
             Z = Z.astype(np.float64, copy=False)
         Y, error, size = self._split(Z, prepare)
         powers = np.full(len(Y), self.power if self.faint else 0)
-        far = outside_of(np.sqrt(size), LEAST[FLOAT64] ** 0.5)
-        if len(far):
-            small, powers[far] = differences(dense(block[far]), self.mean, self.scale)
+        for far, small, some in self._apart(block, np.sqrt(size), LEAST[FLOAT64] ** 0.5):
             Y[far], error[far], _ = self._split(small, Preprocessing())
+            powers[far] = some
         return Y, error, powers
+
+    def _apart(self, block: Any, sizes: Array, least: float) -> Iterator[tuple[Exponents, Array, Exponents]]:
+        """Rows of a block that leave the range by these sizes: which, preprocessed in a unit each, and its power."""
+        far = outside_of(sizes, least)
+        if not isinstance(block, np.ndarray) and self.mean is None:  # rows without entries are 0, whatever the axes
+            far = far[np.diff(block.indptr)[far] > 0]
+        step = max(1, APART // block.shape[1])
+        for which in (far[start : start + step] for start in range(0, len(far), step)):
+            yield which, *differences(dense(block[which]), self.mean, self.scale)
 
     def _split(self, Z: Any, prepare: Preprocessing) -> tuple[Array, Array, Array]:
         """Scores, squared errors and sizes."""
