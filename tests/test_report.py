@@ -160,7 +160,14 @@ def test_the_choice_of_components_is_drawn_and_told(above, said):
     values = PCA(8, scale=True).fit(X).explained_variance_
     null = np.where(np.arange(8) < above, 0.9, 1.1) * values
     model.rank_choice_ = SimpleNamespace(
-        values=values, null=null, k=max(above, 1), flips=19, seed=7, quantile=0.95, rule="random <sign> flips"
+        values=values,
+        null=null,
+        k=max(above, 1),
+        above=above,
+        flips=19,
+        seed=7,
+        quantile=0.95,
+        rule="random <sign> flips",
     )
     page = page_of(model)
     assert faults(page) == []

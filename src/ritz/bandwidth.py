@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
+from ritz.errors import DataError
 from ritz.kernels.base import near
 from ritz.rows.base import Block, dense
 
@@ -31,7 +32,12 @@ def resolved(gamma: Any, X: Block, kernel: Any) -> float:
     if isinstance(gamma, str):
         if gamma not in RULES:
             raise ValueError(f"gamma={gamma!r} must be a number >= 0, 'median', 'scale' or None for 1/n_features")
-        return RULES[gamma](X, kernel)
+        found = RULES[gamma](X, kernel)
+        if not np.finfo(float).tiny <= found < np.inf:
+            raise DataError(
+                f"gamma={gamma!r} is {found:g} for these rows, which float64 has no number for; scale the columns"
+            )
+        return found
     if isinstance(gamma, bool) or not isinstance(gamma, Real) or not 0 <= float(gamma) < np.inf:
         raise ValueError(f"gamma={gamma!r} must be a number >= 0, 'median', 'scale' or None for 1/n_features")
     return float(gamma)
@@ -53,13 +59,18 @@ def median(X: Block, kernel: Any) -> float:
 
 def scale(X: Block, kernel: Any) -> float:
     """1/(d·variance of all entries)."""
+    stored = np.asarray(X if isinstance(X, np.ndarray) else X.data).astype(np.float64)
+    size = near(float(np.abs(stored).max(initial=0.0)))
+    stored /= size
     if isinstance(X, np.ndarray):
-        variance = float(np.var(X, dtype=np.float64))
+        variance = float(np.var(stored))
     else:
-        entries, stored = X.shape[0] * X.shape[1], X.data.astype(np.float64)
+        entries = X.shape[0] * X.shape[1]
         mean = float(stored.sum()) / entries
         variance = (float(np.square(stored - mean).sum()) + (entries - len(stored)) * mean**2) / entries
-    return 1 / (X.shape[1] * variance) if variance > 0 else 1 / X.shape[1]
+    if not variance > 0:
+        return 1 / X.shape[1]
+    return 1 / (X.shape[1] * variance) / size / size
 
 
 RULES = {"median": median, "scale": scale}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -66,13 +67,14 @@ class Certificate:
 
     def in_units(self, unit: float) -> Certificate:
         """The certificate of unit²·A."""
-        names = ("values", "residuals", "rounding", "missing")
+        names = ("residuals", "rounding", "missing")
         low, high = squared(self.value_bounds, unit).T
         if unit != 1:  # where numbers leave the range of float64, bounds are rounded outwards
             with np.errstate(under="ignore"):
                 low = np.maximum(np.minimum(np.nextafter(low, -np.inf), np.finfo(float).max), np.minimum(low, 0.0))
                 high = np.nextafter(high, np.inf)
-        parts = {name: squared(getattr(self, name), unit) for name in names}
+        parts = {name: _rounded_up(squared(getattr(self, name), unit), getattr(self, name)) for name in names}
+        parts["values"] = squared(self.values, unit)
         return replace(self, value_bounds=np.column_stack([low, high]), **parts)
 
     @property
@@ -177,3 +179,10 @@ class Certificate:
         how = "audited with random probes" if self.audited else "worst case"
         what = "rounding and what is missing" if self.missing else "rounding"
         return [*lines, f"{what}: {at_most(self.rounding)} ({how}); passes over the data: {self.passes}"]
+
+
+def _rounded_up(values: Any, before: Any) -> Any:
+    """Errors that were brought to another unit; where that has cost them digits, no smaller than they were."""
+    few = (values < np.finfo(float).tiny) & (np.asarray(before) > 0)
+    up = np.where(few, np.nextafter(values, np.inf), values)
+    return up if isinstance(values, np.ndarray) else float(up)

@@ -16,7 +16,7 @@ from ritz.rank import Choice
 from ritz.request import Decomposition, Request, check_count
 from ritz.rows import Rows
 from ritz.signflips import Flips, edge, product_dtype, spectrum
-from ritz.solving import preprocessing
+from ritz.solving import magnified, preprocessing
 from ritz.threads import team
 
 # What rounding may add to a value, of itself and of the largest: it must not decide between equal ones.
@@ -57,14 +57,16 @@ def chosen(rows: Rows, request: Request, route: Route) -> Choice:
     edges = edges * (1 + TIE[product_dtype(rows)]) * n / (n - request.center) + DUST * values[0]
     null = np.broadcast_to(edges[:, None], (FLIPS, len(values)))
     size = unit / np.sqrt(n - request.ddof)
+    above, told, null_told = rank.parallel(values, null), squared(values, size), squared(rank.threshold(null), size)
     return Choice(
         rule="random sign flips, upper edge",
         seed=request.seed,
         flips=FLIPS,
         quantile=rank.QUANTILE,
-        values=squared(values, size),
-        null=squared(rank.threshold(null), size),
-        k=max(1, rank.parallel(values, null)),
+        values=told,
+        null=null_told,
+        k=max(1, above),
+        count=None if rank.parallel(told, null_told[None]) == above else above,
     )
 
 
@@ -75,6 +77,7 @@ def _flips(rows: Rows, request: Request) -> tuple[Flips, float]:
     """
     found = moments(rows, center=request.center, full=False, scale=request.scale)
     prepare, _, unit = preprocessing(found, request, rows.name)
+    rows, prepare, found = magnified(rows, found, prepare, unit)
     weight = np.ones(rows.shape[1]) if prepare.weight is None else prepare.weight
     squares = found.diagonal * (found.unit * weight) ** 2
     size = float(np.ldexp(1.0, int(np.frexp(np.sqrt(np.mean(squares) / rows.shape[0]))[1])))

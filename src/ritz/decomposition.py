@@ -20,7 +20,7 @@ from ritz.rows import Rows
 from ritz.rows.array import Array
 from ritz.rows.base import Block
 from ritz.solvers import SVD
-from ritz.solving import in_units_of_data, preprocessing, solve
+from ritz.solving import in_units_of_data, magnified, preprocessing, solve
 from ritz.threads import team
 from ritz.triangles import triangular_moments
 
@@ -164,14 +164,15 @@ def _within(plan: Plan, limit: int) -> Plan:
 def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: int) -> Decomposition:
     prepare, scale, unit = preprocessing(found, request, rows.name)
     bound = min(rows.shape[0] - request.center, rows.shape[1])
-    covariance = Covariance(rows, prepare, found, request.ddof, bound, passes)
+    covariance = Covariance(*magnified(rows, found, prepare, unit), request.ddof, bound, passes)
     A: Operator = Gram(covariance) if plan.side == "gram" else covariance
     if plan.dense:
         A.dense()
     solver = request.chosen(plan.solver)
     result, total = solve(A, solver, request, min(rows.shape), rows.shape[0])
-    mean = found.words if request.center else None
-    fit = in_units_of_data(result, total, unit, min(rows.shape), plan, mean, scale, rows.shape[0], request.ddof)
+    mean = found.mean if request.center else None
+    about = (mean, scale, rows.shape[0], request.ddof, found.remainder(unit) if request.center else None)
+    fit = in_units_of_data(result, total, unit, min(rows.shape), plan, *about)
     share = request.n_components if isinstance(request.n_components, float) else 0.0
     enough = len(result.values) == min(rows.shape) or float(np.sum(result.values)) >= share * total
     return replace(fit, enough=enough, moments=found if _mergeable(found) else None)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ritz.errors import DataError
+from ritz.exponents import delivered
 from ritz.kernels import Kernel, Points
 from ritz.kernels.base import Frame
 from ritz.linalg import Array
@@ -22,7 +23,7 @@ ROWS, COLUMNS = 512, 2048  # of the tiles in which new rows meet the points of t
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """y_j = Σ_i (k(x, x_i)/unit² − c) B_ij − offset_j over the points x_i of the model.
+    """y_j = unit·(Σ_i (k(x, x_i)/unit² − c) B_ij − offset_j) over the points x_i of the model, unit that of the frame.
 
     Attributes
     ----------
@@ -59,9 +60,7 @@ class Embedding:
                 check_finite(rows)
                 why = f"has no finite value for some of these rows: {self.kernel.limit}"
                 raise DataError(f"kernel={self.kernel!r} {why}")
-            with np.errstate(over="ignore", under="ignore"):
-                Y = Y.astype(dtype or rows.result_dtype, copy=False)
-            yield Y
+            yield delivered(Y, np.dtype(dtype or rows.result_dtype))
 
     def _encoded(self, block: Block) -> Array:
         """NaN where the rows hold anything that is not finite, which a kernel may well map to something that is."""
@@ -78,6 +77,7 @@ class Embedding:
                     values = values - level
                 total += values @ self.coefficients[part]
             total -= self.offset
+            total *= self.frame.unit
             total[~np.isfinite(total)] = np.nan
             return total
 
@@ -85,9 +85,9 @@ class Embedding:
 def of_all_points(
     kernel: Kernel, frame: Frame, points: Points, values: Array, vectors: Array, means: Array
 ) -> Embedding:
-    """The model whose axes are combinations of all points: B = unit·U/√λ, 0 for axes without variance."""
+    """The model whose axes are combinations of all points: B = U/√λ, 0 for axes without variance."""
     B = vectors - vectors.mean(axis=0)
-    B = frame.unit * np.divide(B, np.sqrt(values), out=np.zeros_like(B), where=values > 0)
+    B = np.divide(B, np.sqrt(values), out=np.zeros_like(B), where=values > 0)
     mean = np.full(len(points), 1 / len(points))
     return Embedding(kernel, frame, kernel.kept(points), B, (means - means.mean()) @ B, mean, centred=True)
 
@@ -96,6 +96,6 @@ def of_landmarks(
     kernel: Kernel, frame: Frame, points: Points, triangle: Array, mean: Array, weights: Array, values: Array
 ) -> Embedding:
     """The model whose axes U = H F W are combinations of few points: f(x) = L⁻¹ k(x) takes the place of a row of F."""
-    W = frame.unit * weights * np.sqrt(values)
+    W = weights * np.sqrt(values)
     B = solve_triangular(triangle.T, np.column_stack([W, mean]), lower=False)
     return Embedding(kernel, frame, points, B[:, :-1], mean @ W, B[:, -1], centred=False)

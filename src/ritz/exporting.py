@@ -158,7 +158,14 @@ def _projected(graph: _Graph, rows: str, model: PCA) -> str:
     scores = graph.add("MatMul", rows, subspace.axes)
     if prepare.delta is not None:
         scores = graph.add("Sub", scores, prepare.lacking(subspace.axes))
-    return graph.scaled(scores, model._whitening) if model.whiten else scores
+    if not model.whiten:
+        return scores
+    if not np.isfinite(model._whitening).all():
+        least = float(np.min(model._standard_deviations))
+        raise DataError(
+            f"whiten=True, but scores vary by {least:.0e}, whose inverse is no float64; multiply the data and fit again"
+        )
+    return graph.scaled(scores, model._whitening)
 
 
 def _embedded(graph: _Graph, rows: str, embedding: Embedding) -> str:
@@ -171,7 +178,8 @@ def _embedded(graph: _Graph, rows: str, embedding: Embedding) -> str:
     if embedding.centred:  # the level does not matter but for the digits it saves
         level = graph.add("ReduceMean", values, np.array([1]), keepdims=1)
         values = graph.add("Sub", values, level)
-    return graph.add("Sub", graph.add("MatMul", values, embedding.coefficients), embedding.offset)
+    unit = embedding.frame.unit
+    return graph.add("Sub", graph.add("MatMul", values, embedding.coefficients * unit), embedding.offset * unit)
 
 
 def _points(graph: _Graph, rows: str, embedding: Embedding) -> str:

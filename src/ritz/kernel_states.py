@@ -68,7 +68,9 @@ def _check_kernel_pca(state: KernelState) -> None:
     n, k = state.eigenvectors.shape
     require(state.rows.shape == (n, state.n_features), f"rows of shape {(n, state.n_features)}")
     require(
-        {part.dtype.name for part in (state.eigenvalues, state.eigenvectors, state.ratios)} == {state.dtype}, "dtype"
+        {part.dtype.name for part in (state.eigenvectors, state.ratios)} == {state.dtype}
+        and state.eigenvalues.dtype.name in (state.dtype, "float64"),
+        "dtype",
     )
     values = state.eigenvalues
     require((values >= 0).all() and (values[1:] <= values[:-1]).all(), "eigenvalues >= 0 and descending")

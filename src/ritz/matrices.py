@@ -48,7 +48,7 @@ def decompose_moments(found: Moments, request: Request, name: Callable[[int], st
         raise DataError(f"rows were summed with center={found.centred}; that cannot be changed, start a new model")
     check_count(n, request)
     prepare, scale, unit = preprocessing(found, request, name)
-    mean, why = found.words if request.center else None, "the rows were summed up as they came"
+    mean, why = found.mean if request.center else None, "the rows were summed up as they came"
     if found.triangle is not None and request.name in ("auto", "svd"):
         A: Operator = _kept(found, prepare, request)
         why = "the triangle of the rows was kept up as they came, so small variances have all their digits"
@@ -58,7 +58,7 @@ def decompose_moments(found: Moments, request: Request, name: Callable[[int], st
         if request.name in ("svd", "gram"):
             why = f"{request.name} needs the rows, but they were summed up as they came"
             request = replace(request, solver="covariance")
-    fit = decompose_matrix(A, unit, scale, request, mean, n, why)
+    fit = decompose_matrix(A, unit, scale, request, mean, n, why, found.remainder(unit) if request.center else None)
     return replace(fit, moments=found)
 
 
@@ -74,9 +74,10 @@ def decompose_matrix(
     unit: float,
     scale: Array | None,
     request: Request,
-    mean: tuple[Array, ...] | None,
+    mean: Array | None,
     n_rows: int | None,
     why: str = "the covariance matrix was given",
+    remainder: Array | None = None,
 ) -> Decomposition:
     """Fit a principal subspace to a covariance matrix given directly, or by its factor, A·unit²."""
     rank.check_at_hand(request.n_components, "here are only their moments, or a covariance")
@@ -92,4 +93,4 @@ def decompose_matrix(
     found, total = solve(A, request.chosen(name), request, bound, n_rows)
     share, copies, dense = (14.0, 10, False) if name == "svd" else (4.0 / 3, 3, True)
     plan = Plan(name, "covariance", 0, share * A.dim**3, 8 * copies * A.dim**2, why, dense)
-    return in_units_of_data(found, total, unit, bound, plan, mean, scale, n_rows, request.ddof)
+    return in_units_of_data(found, total, unit, bound, plan, mean, scale, n_rows, request.ddof, remainder)

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg import Array, column_squares, gamma, triangle, triangle_terms
-from ritz.preprocessing import two_words
 from ritz.rows import Rows
 from ritz.rows.finite import check_finite
 from ritz.sums import Sums, audited, diagonal_of, probe_vectors, product_dtype, sums_of
-from ritz.units import peaks, provisional_mean, units
+from ritz.units import check_differences, peaks, power_near, provisional_mean, units
 
 FAR = 1e30  # times a unit, beyond which a square is not summed in it
 # Sums of squares outside these limits are rescaled: eigenvalues, and squares of their errors, must stay in range.
@@ -33,7 +32,8 @@ class Moments:
     Attributes
     ----------
     count : int
-    shift, delta : arrays of length d; the mean is their sum
+    shift, delta : arrays of length d; the mean is shift + delta·unit. What lies between float64's numbers is kept in
+        units, where it has all its digits even if the mean itself has few
     scatter : (d, d) array, or (d,) for its diagonal alone
     unit : array of length d, powers of two; the scatter is that of (x − μ)/unit
     sizes : array of length d, Σ (x − shift)² per column: what the rounding errors scale with
@@ -63,12 +63,13 @@ class Moments:
 
     @property
     def mean(self) -> Array:
-        return self.shift + self.delta
+        return self.shift + self.delta * self.unit
 
-    @property
-    def words(self) -> tuple[Array, Array]:
-        """The mean rounded to float64, and what that rounding left over."""
-        return two_words(self.shift, self.delta)
+    def remainder(self, unit: float) -> Array:
+        """What the mean as a float64 lacks, in that unit."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            rest = _two_words(self.shift, self.delta, self.unit)[1] * (self.unit / unit)
+        return np.where(np.isfinite(rest), rest, 0.0)  # of a column that cannot matter in that unit
 
     @property
     def diagonal(self) -> Array:
@@ -83,12 +84,11 @@ class Moments:
         if other.count > self.count:  # the mean moves by the smaller step, which is rounded less
             return other.merge(self)
         count = self.count + other.count
-        # The difference of the means, taken word by word: their large parts cancel exactly or nearly so.
-        step = (other.shift - self.shift) + (other.delta - self.delta)
-        unit = _common_unit(self, other, step)
+        unit = _common_unit(self, other)
         ours, theirs = self.rescaled(unit), other.rescaled(unit)
-        jump = step / unit * np.sqrt(self.count * other.count / count)
-        shift, delta = two_words(self.shift, self.delta + step * (other.count / count))
+        step = steps(ours, theirs)
+        jump = step * np.sqrt(self.count * other.count / count)
+        shift, delta = _two_words(ours.shift, ours.delta + step * (other.count / count), unit)
         both = replace(
             ours,
             count=count,
@@ -108,12 +108,15 @@ class Moments:
 
     def rescaled(self, unit: Array) -> Moments:
         """The same moments in other units."""
-        ratio = np.minimum(self.unit / unit, FAR)
-        sizes = self.sizes * ratio**2
-        ratio = np.where(self.diagonal > 0, ratio, 0.0)  # a column without spread has none in any unit
-        scatter = self.scatter * (ratio**2 if self.scatter.ndim == 1 else np.outer(ratio, ratio))
-        R = None if self.triangle is None else self.triangle * ratio
-        return replace(self, scatter=scatter, sizes=sizes, unit=unit, triangle=R)
+        with np.errstate(over="ignore", under="ignore"):
+            ratio = np.minimum(self.unit / unit, FAR)
+            sizes = self.sizes * ratio**2
+            near = ratio < FAR  # a larger one is that of a column without spread, whose mean needs one word
+            shift, delta = np.where(near, self.shift, self.mean), np.where(near, self.delta * ratio, 0.0)
+            ratio = np.where(self.diagonal > 0, ratio, 0.0)  # a column without spread has none in any unit
+            scatter = self.scatter * (ratio**2 if self.scatter.ndim == 1 else np.outer(ratio, ratio))
+            R = None if self.triangle is None else self.triangle * ratio
+        return replace(self, shift=shift, delta=delta, scatter=scatter, sizes=sizes, unit=unit, triangle=R)
 
     def reordered(self, order: NDArray[np.intp]) -> Moments:
         """The same moments of columns in another order."""
@@ -130,13 +133,29 @@ class Moments:
         return replace(self, scatter=R.T @ R, triangle=None, rounding=self.rounding + gamma(len(self.mean) + 8))
 
 
-def _common_unit(a: Moments, b: Moments, step: Array) -> Array:
+def _two_words(high: Array, low: Array, unit: Array) -> tuple[Array, Array]:
+    """high + low·unit as a rounded sum and its remainder, in that unit: later differences of means keep what one word
+    would lose."""
+    total = high + low * unit
+    part = total - high
+    return total, (low - part / unit) + (high - (total - part)) / unit  # whichever is the larger (Knuth's TwoSum)
+
+
+def steps(a: Moments, b: Moments) -> Array:
+    """From the mean of one to that of the other, in the units of both, word by word: the large parts cancel exactly or
+    nearly so."""
+    return (b.shift - a.shift) / a.unit + (b.delta - a.delta)
+
+
+def _common_unit(a: Moments, b: Moments) -> Array:
     """Units for both: those of columns without spread do not count, and squares of the step must be in range."""
     unit = np.maximum(np.where(a.diagonal > 0, a.unit, 0.0), np.where(b.diagonal > 0, b.unit, 0.0))
-    size = np.abs(step)
-    power = np.ldexp(1.0, np.clip(np.frexp(size)[1], -1021, 1021))
-    far = (size > FAR * unit) & (size > 0) & ((unit > 0) | (size > FAR) | (size < 1 / FAR))
-    unit = np.where(far, power, unit)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        size = np.abs((b.shift - a.shift) + (b.delta * b.unit - a.delta * a.unit))
+        check_differences(size)
+        far = (size > FAR * unit) & ((unit > 0) | (size > FAR) | (size < 1 / FAR))
+    unit = np.where(far & (size > 0), power_near(size), unit)
+    unit = np.where((unit == 0) & (size > 0), 1.0, unit)
     known = unit[unit > 0]
     return np.where(unit > 0, unit, 1.0 if not len(known) or (known == 1).any() else known.max())
 
@@ -186,14 +205,12 @@ def moments(
     if unsafe.any():
         unit, probes = units(unsafe), none
         sums = sums_of(rows, shift, unit, full, probes, rough)
-        if not np.isfinite(sums.total).all():
-            raise DataError("differences between entries overflow float64; divide the data by its largest entry")
     audit = audited(sums, probes, spread if scale else None) if probes.size else 0.0
     return replace(_about_the_mean(sums, shift, unit, center), audit=audit, scaled=scale, rough=rough, centred=center)
 
 
 def _peaks_of_unsafe(rows: Rows, shift: Array, sums: Sums, dtype: np.dtype[Any]) -> Array:
-    """Largest |x − shift|/2 per column if squares may have overflowed or underflowed, else zeros."""
+    """Largest |x − shift| per column if squares may have overflowed or underflowed, else zeros."""
     low, high = SAFE_SQUARES[dtype]
     diagonal = sums.diagonal
     found: Array = np.zeros(len(diagonal))
@@ -217,4 +234,4 @@ def _about_the_mean(sums: Sums, shift: Array, unit: Array, center: bool) -> Mome
     else:
         scatter -= np.outer(remainder, remainder)
         np.fill_diagonal(scatter, np.maximum(np.diagonal(scatter), 0.0))
-    return Moments(sums.count, shift, delta * unit, scatter, unit, sizes, 4 * gamma(sums.terms + 8))
+    return Moments(sums.count, shift, delta, scatter, unit, sizes, 4 * gamma(sums.terms + 8))

@@ -19,9 +19,10 @@ from ritz import bandwidth
 from ritz.cholesky import randomly_pivoted
 from ritz.embedding import Embedding
 from ritz.errors import DataError
+from ritz.exponents import delivered
 from ritz.kernels import Kernel, Linear, Points, Rbf
 from ritz.kernels.base import Frame, near
-from ritz.linalg import Array
+from ritz.linalg import Array, squared
 from ritz.memory import check_fits
 from ritz.operators import Kernel as KernelMatrix
 from ritz.preprocessing import Preprocessing, mean_in_words
@@ -67,12 +68,13 @@ class PreImage:
     def decode(self, rows: Rows) -> Generator[Array, None, None]:
         """The pre-image of every row of scores."""
         blocks = rows.limited(self._most(rows.shape[1]))
-        return blocks.each(lambda block: self._decoded(dense(block)).astype(rows.result_dtype, copy=False))
+        return (delivered(X, rows.result_dtype) for X in blocks.each(lambda block: self._decoded(dense(block))))
 
-    def distances(self, X: Block, scores: Array) -> Array:
-        """Squared distances of rows to the pre-images of their scores, before these are rounded beside a large mean."""
+    def distances(self, X: Block, scores: Array, unit: float = 1.0) -> Array:
+        """Squared distances of rows to the pre-images of their scores, in units of unit², before these are rounded
+        beside a large mean."""
         beside = stack(as_rows(scores).limited(self._most(scores.shape[1])).each(self._beside), len(scores))
-        return np.asarray(np.square(Preprocessing(self.mean, self.remainder)(X) - beside).sum(axis=1))
+        return np.asarray(np.square((Preprocessing(self.mean, self.remainder)(X) - beside) / unit).sum(axis=1))
 
     def _most(self, k: int) -> int:
         """Bytes of a block of scores."""
@@ -119,15 +121,16 @@ def _compared(
     model = _regression(scores, dense(others), embedding, alpha, limit)
     new = stack(embedding.encode(rows), len(truth)).astype(np.float64)
     local = isinstance(embedding.kernel, Rbf) and embedding.kernel.gamma > 0
-    errors = {}
+    errors, unit = {}, near(float(np.abs(truth).max(initial=0.0)))
     for held in HOLDS if local else HOLDS[:1]:
-        errors[held] = float(np.mean(replace(model, held=held).distances(truth, new)))
+        errors[held] = float(np.mean(replace(model, held=held).distances(truth, new, unit)))
     best = min(errors, key=lambda held: errors[held])
-    return replace(found, held=best, error=errors[best])
+    return replace(found, held=best, error=float(squared(errors[best], unit)))
 
 
 def _regression(scores: Array, X: Block, embedding: Embedding, alpha: float, limit: int) -> PreImage:
-    mean, left = mean_in_words(X)
+    unit = near(float(np.abs(X).max(initial=0.0)))
+    mean, left = (word * unit for word in mean_in_words(X / unit))
     remainder = left if left.any() else None
     centred = Preprocessing(mean, remainder)(X)
     found = _of_centred(scores, centred, mean, embedding, alpha, limit)
@@ -138,7 +141,14 @@ def _of_centred(scores: Array, centred: Array, mean: Array, embedding: Embedding
     if isinstance(embedding.kernel, Linear):
         units = Points(np.eye(scores.shape[1]), np.ones(scores.shape[1]))
         return PreImage(Linear(), Frame(), units, _least_squares(scores, centred), mean, embedding)
-    kernel = Rbf(bandwidth.median(scores, "rbf") if scores.shape[1] else 0.0)
+    gamma = bandwidth.median(scores, "rbf") if scores.shape[1] else 0.0
+    if scores.shape[1] and not np.finfo(float).tiny <= gamma < np.inf:
+        size = near(float(np.abs(scores).max()))
+        raise DataError(
+            f"fit_inverse_transform=True compares scores, but with sizes of {size:.0e} their squares leave float64; "
+            "scale the columns, or change the kernel's parameters"
+        )
+    kernel = Rbf(gamma)
     frame = kernel.frame(scores)
     points = kernel.points(scores, frame)
     K = KernelMatrix(kernel, frame, points)
@@ -155,7 +165,7 @@ def _least_squares(scores: Array, centred: Array) -> Array:
     Z = scores / unit
     values = np.square(Z).sum(axis=0)
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
-    return ((Z / unit).T @ centred) * inverse[:, None]
+    return (Z.T @ (centred / unit)) * inverse[:, None]
 
 
 def _ridge(K: KernelMatrix, centred: Array, alpha: float) -> Array:
@@ -191,11 +201,12 @@ def fixed_point(embedding: Embedding, Y: Array, start: Array, held: float) -> Ar
 
 def climbed(embedding: Embedding, Y: Array, start: Array, held: float) -> Array:
     """The same for rows as seen from the origin of the points."""
-    climb = _Climb(embedding, Y, start, held)
-    for _ in range(STEPS):
-        if not climb.step():
-            break
-    return climb.rows
+    with np.errstate(over="ignore", under="ignore"):  # no kernel sees what is infinitely far
+        climb = _Climb(embedding, Y, start, held)
+        for _ in range(STEPS):
+            if not climb.step():
+                break
+        return climb.rows
 
 
 class _Climb:

@@ -12,6 +12,8 @@ from ritz.linalg import Array
 from ritz.wording import component
 
 QUANTILE = 0.95  # of what chance reaches, that a component must exceed
+# What the random signs of "auto" compare with: copies that keep the size of every entry, and so the scale of columns.
+INDEPENDENT = "columns that are independent of each other are noise to this rule, however unequal their variances"
 FIRST, AROUND = 3, 2  # components of a choice that are listed: the first ones, and those before and behind the cut
 
 
@@ -114,6 +116,7 @@ class Choice:
     values : (m,) variances of the rows, those that were compared and those that were found on the way
     null : (m,) what they must exceed, at the same places
     k : how many components are kept: those above the null, but at least one
+    count : how many those above the null are, where values and null are too large or too small to tell; else None
     """
 
     rule: str
@@ -123,11 +126,12 @@ class Choice:
     values: Array
     null: Array
     k: int
+    count: int | None = None
 
     @property
     def above(self) -> int:
         """How many components stand above the null, 0 where k is 1 for want of any."""
-        return parallel(self.values, self.null[None])
+        return parallel(self.values, self.null[None]) if self.count is None else self.count
 
     def __str__(self) -> str:
         end, resumed = min(len(self.values), self.k + AROUND), self.k - AROUND
@@ -135,6 +139,7 @@ class Choice:
         if resumed > FIRST + 1:  # dots that stand for one line save none
             lines[FIRST:resumed] = [f"{'…':>9}"]
         kept = f"{self.k} component{'s' if self.k > 1 else ''} kept, {self.above} above noise: {self.rule}"
+        kept += "" if self.above else f"; {INDEPENDENT}"
         what = f"null: the {self.quantile:g} quantile of the largest variance in {self.flips} copies of the rows with"
         return "\n".join([kept, f"{what} random signs (seed {self.seed})", "           variance         null", *lines])
 

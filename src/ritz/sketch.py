@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg import UNIT, Array, eigh_descending, gamma, times
-from ritz.moments import FAR, Moments, moments
+from ritz.moments import FAR, Moments, moments, steps
 from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows, as_rows
 from ritz.rows.array import squares
@@ -57,9 +57,11 @@ class Sketch:
         """A block of rows in float64, centred, which overwrites it; nothing is lost."""
         found = moments(as_rows(X).limited(BLOCK_BYTES), center=center, full=False)
         unit = _unit(found)
-        weight = None if unit == 1 else np.full(X.shape[1], 1 / unit)
-        shift, delta = (found.shift, found.delta) if center else (None, None)
-        return cls(found, (Preprocessing(shift, delta, weight)(X, out=X),))
+        shift = found.shift if center else None
+        Z = Preprocessing(shift, None, None if unit == 1 else np.full(X.shape[1], 1 / unit))(X, out=X)
+        if center:
+            Z -= found.delta * (found.unit / unit)
+        return cls(found, (Z,))
 
     @property
     def unit(self) -> float:
@@ -84,8 +86,8 @@ class Sketch:
         ours, theirs = self._rescaled(unit), other._rescaled(unit)
         pieces = (*ours.pieces, *theirs.pieces)
         if found.centred:
-            step = (b.shift - a.shift) + (b.delta - a.delta)  # word by word: the large parts cancel
-            pieces = (*pieces, (step / unit * np.sqrt(a.count * b.count / found.count))[None])
+            step = steps(a.rescaled(found.unit), b.rescaled(found.unit)) * (found.unit / unit)
+            pieces = (*pieces, (step * np.sqrt(a.count * b.count / found.count))[None])
         sizes = float(np.sum(found.sizes * (found.unit / unit) ** 2))
         rounding = ours.rounding + theirs.rounding + gamma(JOINING) * sizes
         return Sketch(found, pieces, ours.lost + theirs.lost, rounding)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +16,12 @@ from ritz.operators import Operator
 from ritz.planner import Plan
 from ritz.preprocessing import Preprocessing
 from ritz.request import Decomposition, Request
+from ritz.rows import Rows
+from ritz.rows.magnified import Magnified
 from ritz.solvers import SVD, Solver
 from ritz.spectrum import Spectrum, certify
 from ritz.subspace import Subspace
+from ritz.units import FAINT
 
 FIRST_GUESS = 16  # components an iterative solver starts with when a share of the variance is asked for
 
@@ -54,16 +59,21 @@ def in_units_of_data(
     unit: float,
     bound: int,
     plan: Plan,
-    mean: tuple[Array, ...] | None,
+    mean: Array | None,
     scale: Array | None,
     n_rows: int | None,
     ddof: int,
+    remainder: Array | None = None,
 ) -> Decomposition:
-    """A fit from a spectrum of at most `bound` values in units of `unit`; the mean in one word or two."""
+    """A fit from a spectrum of at most `bound` values; these, and what the mean lacks, are in units of `unit`."""
     left_out, seen = _left_out(found, total, bound)
     variances, rest = squared(found.values, unit), float(squared(left_out, unit))
-    high, low = (None, None) if mean is None else (mean[0], mean[1] if len(mean) > 1 and mean[1].any() else None)
-    subspace = Subspace(found.vectors, variances, high, scale, rest, n_rows, ddof, low, orthonormal=True)
+    exact: dict[str, Any] = {}
+    if unit != 1:
+        exact = {"unit": unit, "roots": np.sqrt(found.values), "beyond": float(np.sqrt(left_out))}
+    if remainder is not None and remainder.any():
+        exact["remainder"] = remainder
+    subspace = Subspace(found.vectors, variances, mean, scale, rest, n_rows, ddof, orthonormal=True, **exact)
     return Decomposition(subspace, found, found.certificate.in_units(unit), plan, total, unit, seen)
 
 
@@ -79,20 +89,44 @@ def preprocessing(
     found: Moments, request: Request, name: Callable[[int], str] = str
 ) -> tuple[Preprocessing, Array | None, float]:
     """z = (x − mean)/scale in units where nothing overflows; the scale and the unit (1 when scaled)."""
-    shift, delta = (found.shift, found.delta) if request.center else (None, None)
+    with np.errstate(under="ignore"):
+        shift, delta = (found.shift, found.delta * found.unit) if request.center else (None, None)
     shift = shift if shift is not None and shift.any() else None
     if not request.scale:
         unit = float(np.max(found.unit))
         weight = None if unit == 1 else np.full(len(found.mean), 1 / unit)
         return Preprocessing(shift, delta, weight), None, unit
-    scale = found.unit * np.sqrt(found.diagonal / (found.count - request.ddof))
-    flat = (scale <= 2 * np.finfo(float).eps * np.abs(found.mean)) | (found.diagonal <= found.rounding * found.sizes)
+    with np.errstate(over="ignore", under="ignore"):
+        scale = found.unit * np.sqrt(found.diagonal / (found.count - request.ddof))
+    if not np.isfinite(scale).all():
+        column = name(int(np.argmin(np.isfinite(scale))))
+        raise DataError(f"scale=True, but column {column} varies by more than float64 has numbers for; divide it")
+    varies = found.diagonal > found.rounding * found.sizes
+    tiny = np.flatnonzero((scale < np.finfo(float).tiny) & varies)
+    if len(tiny):
+        raise DataError(f"scale=True, but column {name(int(tiny[0]))} varies by {scale[tiny[0]]:.0e}; multiply it")
+    flat = (scale <= 2 * np.finfo(float).eps * np.abs(found.mean)) | ~varies
     constant = np.flatnonzero(flat if request.center else scale <= 0)
     if len(constant):
         names = ", ".join(name(int(j)) for j in constant[:5]) + (", …" if len(constant) > 5 else "")
         what = "constant (to rounding)" if request.center else "zero"
         raise DataError(f"scale=True, but {len(constant)} column(s) are {what}: {names}; drop them or use scale=False")
-    tiny = np.flatnonzero(scale < 1 / np.finfo(float).max)
-    if len(tiny):
-        raise DataError(f"scale=True, but column {name(int(tiny[0]))} varies by {scale[tiny[0]]:.0e}; multiply it")
     return Preprocessing(shift, delta, 1 / scale), scale, 1.0
+
+
+def magnified(rows: Rows, found: Moments, prepare: Preprocessing, unit: float) -> tuple[Rows, Preprocessing, Moments]:
+    """The same where numbers have all their digits: rows of faint numbers divided by their unit before all else."""
+    if unit >= FAINT:
+        return rows, prepare, found
+    here = replace(found.rescaled(np.full(len(found.unit), unit)), unit=np.ones(len(found.unit)))
+    delta, shift = (None, None) if prepare.delta is None else (here.delta, here.shift)
+    if rows.sparse and delta is not None and shift is not None:  # nothing is subtracted from them
+        with np.errstate(over="ignore"):
+            delta, shift = shift / unit + delta, None
+        if not np.isfinite(delta).all():
+            column = int(np.argmin(np.isfinite(delta)))
+            raise DataError(
+                f"column {rows.name(column)} is {here.shift[column]:.0e} everywhere, and no other varies by more than "
+                f"{unit:.0e}; drop it, or multiply the others"
+            )
+    return Magnified(rows, shift, 1 / unit), Preprocessing(None, delta), here

@@ -136,6 +136,12 @@ def _squares(deviations: Array, variances: Array) -> bool:
 
 def _check_subspace(subspace: Subspace) -> None:
     require(subspace.left_out >= 0 and subspace.ddof >= 0, "left_out and ddof >= 0")
+    require(subspace.unit > 0 and np.frexp(subspace.unit)[0] == 0.5, "a unit that is a power of two")
+    require(subspace.beyond is None or subspace.beyond >= 0, "beyond >= 0")
+    require(subspace.roots is None or (subspace.roots >= 0).all(), "roots >= 0")
+    with np.errstate(over="ignore", under="ignore"):
+        roots = subspace.deviations * subspace.unit
+    require(_squares(roots, subspace.variances), "variances are squares of the roots")
 
 
 def _check_certificate(certificate: Certificate) -> None:
@@ -158,6 +164,8 @@ def _check_certificate(certificate: Certificate) -> None:
 def _check_choice(choice: Choice) -> None:
     require(0 < choice.quantile < 1 and choice.flips >= 1, "a quantile inside (0, 1) of one flip or more")
     require(1 <= choice.k <= len(choice.values), "a choice among the values that were compared")
+    require(choice.count is None or max(1, choice.count) == choice.k, "as many components as stand above noise")
+    require(choice.count is None or choice.count >= 0, "a count >= 0")
 
 
 def _check_plan(plan: Plan) -> None:
@@ -204,11 +212,11 @@ FORMS: dict[type[Any], Form] = {
     PCAState: Form(
         {"deviations": "k", "ratios": "k", "dual": "n k"},
         {"ratios": RESULTS},
-        infinite="total_variance deviations history",
+        infinite="total_variance deviations history dual",
         check=_check_pca,
     ),
     Subspace: Form(
-        {"axes": "d k", "variances": "k", "mean": "d", "scale": "d", "remainder": "d"},
+        {"axes": "d k", "variances": "k", "mean": "d", "scale": "d", "remainder": "d", "roots": "k"},
         infinite="variances left_out",
         check=_check_subspace,
     ),

@@ -78,8 +78,8 @@ def _decompose_sketch(found: Stream, request: Request) -> Decomposition:
     note = f"{found.room} directions stand for {n} rows of {d} columns; fit on the rows themselves can reach it"
     # The dual is that of the sketch: no row of it is a row of the data.
     spectrum = replace(spectrum, note=note if A.missing else "", dual=None)
-    mean = A.mean if request.center else None
-    fit = in_units_of_data(spectrum, total, A.unit, min(n, d), _plan(found, k), mean, None, n, request.ddof)
+    about = (A.mean, None, n, request.ddof, A.remainder) if request.center else (None, None, n, request.ddof)
+    fit = in_units_of_data(spectrum, total, A.unit, min(n, d), _plan(found, k), *about)
     return replace(fit, moments=found)
 
 

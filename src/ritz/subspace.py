@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ritz.errors import DataError
+from ritz.exponents import Exponents, delivered, differences, outside_of, sums, times_power
 from ritz.linalg import Array, orthogonality_defect
 from ritz.preprocessing import Preprocessing, less
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
+from ritz.units import FAINT
 
 CANCELS = 1e-4  # share of ‖z‖² below which ‖z‖² − ‖y‖² has lost too many digits
 # ‖z‖ in deviations of the weakest component, up to which products in float32 err by about 1e-5 of that deviation.
 NARROW = 128.0
 # ‖mean/scale‖ in the same deviations, beyond which sparse rows are centred as dense blocks: 1e5·eps of it is rounding.
 FAR = 1e5
+FLOAT64 = np.dtype(np.float64)
+APART = 1 << 20  # entries of rows that are preprocessed in units of their own at a time
+# Sizes below which products of numbers in these types have lost digits, and from 1, up to which float32 has room.
+LEAST, ROOM = {np.dtype(np.float32): 1e-30, FLOAT64: 1e-280}, 1e18
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +37,13 @@ class Subspace:
     axes : (d, k), orthonormal columns
     variances : (k,), descending
     mean, scale : (d,) or None for 0 and 1: z = (x − mean)/scale
-    remainder : (d,) or None for 0: what the rounding of the mean left over, which is subtracted too
     left_out : variance outside the subspace
     n_rows, ddof : of the training data; n_rows is None when only a covariance was given
+    unit : a power of two near the size of the data, where its squares leave float64, or it has few digits itself; the
+        variances are then infinite or 0, and what follows has all digits
+    roots : (k,) standard deviations along the axes, in `unit`; None for the roots of the variances
+    beyond : root of `left_out`, likewise
+    remainder : (d,) or None for 0: what the rounding of the mean left over, in `unit`, which is subtracted too
 
     Examples
     --------
@@ -52,12 +62,15 @@ class Subspace:
     left_out: float = 0.0
     n_rows: int | None = None
     ddof: int = 1
+    unit: float = 1.0
+    roots: Array | None = None
+    beyond: float | None = None
     remainder: Array | None = None
     orthonormal: InitVar[bool] = False  # whether that is known already
     _weight: Array | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self, orthonormal: bool) -> None:
-        for name in ("axes", "variances", "mean", "scale", "remainder"):
+        for name in ("axes", "variances", "mean", "scale", "roots", "remainder"):
             part = getattr(self, name)
             if part is not None:  # the model's own copies, so that nobody can change them
                 # Memory with gaps, or that runs backwards, would round differently from the same numbers in a file.
@@ -77,57 +90,117 @@ class Subspace:
             part = getattr(self, name)
             if part is not None and (part.shape != (d,) or not np.isfinite(part).all()):
                 raise DataError(f"{name} must hold {d} finite numbers, one per column, got shape {part.shape}")
-        if self.remainder is not None and (self.mean is None or (self.mean + self.remainder != self.mean).any()):
+        low = self._low
+        if low is not None and (self.mean is None or (self.mean + low != self.mean).any()):
             raise DataError("remainder must be what the rounding of the mean left over, at most half of its last digit")
         if self.scale is not None:
             if not (self.scale > 0).all():
                 raise DataError(f"scale must be positive, got {float(self.scale.min()):g}")
             object.__setattr__(self, "_weight", 1.0 / self.scale)
 
+    @property
+    def deviations(self) -> Array:  # (k,)
+        """Standard deviations along the axes, in `unit`."""
+        return np.sqrt(self.variances) / self.unit if self.roots is None else self.roots
+
+    @property
+    def outside(self) -> float:
+        """Root of the variance outside the subspace, in `unit`."""
+        return float(np.sqrt(self.left_out) / self.unit if self.beyond is None else self.beyond)
+
+    @property
+    def spare(self) -> int:
+        """How many more axes the data may have."""
+        d, k = self.axes.shape
+        return min(d if self.n_rows is None else self.n_rows, d) - k
+
+    @property
+    def power(self) -> int:
+        """The unit is 2 to this power."""
+        return int(np.frexp(self.unit)[1]) - 1
+
+    @property
+    def faint(self) -> bool:
+        """Whether the data is so small that it is divided by `unit` before all else."""
+        return self.unit < FAINT
+
     def encode(self, X: object, dtype: Any = None) -> Array:  # (n, d) -> (n, k)
         """y = Uᵀ((x − mean)/scale), centred before it is projected; in the precision of the rows unless told."""
         rows = as_rows(X)
         return stack(self.codes(rows, dtype), rows.shape[0])
 
-    def codes(self, rows: Rows, dtype: Any = None) -> Generator[Array, None, None]:
-        """The same block by block."""
+    def codes(self, rows: Rows, dtype: Any = None, whiten: bool = False) -> Generator[Array, None, None]:
+        """The same block by block; divided by their standard deviations when whitening."""
         wanted = rows.result_dtype if dtype is None else np.dtype(dtype)
-        prepare, far = self.preprocessing(np.dtype(np.float64)), rows.sparse and self._far
-        narrow, axes = self.preprocessing(wanted), self.axes.astype(wanted)
-        lacking = narrow.lacking(self.axes)
-        most = NARROW * np.sqrt(self.variances[-1])
-        with np.errstate(over="ignore"):
-            tried = wanted != np.float64 and most > np.sqrt(np.sum(self.variances) + self.left_out)
+        unit, roots, product = self.power, self.deviations, self._product(rows, wanted)
+        weight = np.divide(1.0, roots, out=np.zeros(len(roots)), where=roots > 0)
+        # Whitened in the unit of what was multiplied, so that ordinary data sees one product and no more.
+        here = weight if self.faint else times_power(weight, -unit)
 
         def code(block: Block) -> Array:
-            block = dense(block) if far else block
+            Y = product(block)
+            sizes, least = np.abs(Y).max(axis=1), LEAST[Y.dtype]
+            if whiten:
+                Y = np.multiply(Y, here, dtype=np.float64)
+            elif self.faint:
+                Y = times_power(Y, unit)
+            for far, small, powers in self._apart(block, sizes, least):
+                y, powers = small @ self.axes, powers[:, None]
+                Y = Y.astype(np.float64, copy=False)
+                Y[far] = times_power(y * weight, powers - unit) if whiten else times_power(y, powers)
+            return Y
+
+        return self._each(rows, code, wanted)
+
+    def _product(self, rows: Rows, wanted: np.dtype[Any]) -> Callable[[Block], Array]:
+        """Uᵀz of a block, in the unit of faint rows; in float32 where that is wanted, and z is not too far away."""
+        narrow, axes = self.preprocessing(wanted), self.axes.astype(wanted)
+        lacking, roots, densely = narrow.lacking(self.axes), self.deviations, self._densely(rows)
+        near = NARROW * roots[-1] > np.hypot(np.linalg.norm(roots), self.outside)
+        tried = near and not self.faint and self._working(wanted) == np.float32
+        most = times_power(NARROW * roots[-1], self.power)
+
+        def product(block: Block) -> Array:
             if tried and isinstance(block, np.ndarray):
                 Z = narrow.nearly(block, wanted)
                 if np.sqrt(np.einsum("ij,ij->i", Z, Z).max()) < most:
                     return less(Z @ axes, lacking)
-            return prepare.times(block, self.axes).astype(wanted, copy=False)
+            ready, prepare = self._ready(dense(block) if densely else block)
+            return prepare.times(ready, self.axes)
 
-        return self._each(rows, code)
+        return product
 
-    @property
-    def _far(self) -> bool:
-        """Whether centring by a difference of products would lose digits of the weakest component with variance."""
-        center, seen = self.preprocessing(np.dtype(np.float64)).center, self.variances[self.variances > 0]
-        if center is None or not center.any() or not len(seen):
+    def _densely(self, rows: Rows) -> bool:
+        """Whether sparse rows are centred as dense ones: a difference of products would lose digits of the weakest
+        component with variance."""
+        center, seen = self.preprocessing(FLOAT64).center, self.deviations[self.deviations > 0]
+        if not rows.sparse or center is None or not center.any() or not len(seen):
             return False
         unit = np.abs(center).max()  # squares may overflow
-        return bool(unit * np.linalg.norm(center / unit) > FAR * np.sqrt(seen[-1]))
+        return bool(unit * np.linalg.norm(center / unit) > FAR * times_power(seen[-1], self.power))
 
-    def decode(self, Y: Array) -> Array:  # (n, k) -> (n, d)
-        """x̂ = scale ⊙ (U y) + mean; the sum with a large mean is rounded once."""
-        X = Y @ self.axes.T.astype(Y.dtype, copy=False)
-        if self.scale is not None:
-            X *= self.scale.astype(X.dtype, copy=False)
-        words = self.preprocessing(X.dtype)
-        for word in (words.delta, words.shift):
-            if word is not None:
-                less(X, -word)
-        return X
+    def decode(self, Y: Array, whiten: bool = False) -> Array:  # (n, k) -> (n, d)
+        """x̂ = scale ⊙ (U y) + mean, where the sum with a large mean is rounded once; of scores that were divided by
+        their standard deviations when whitening."""
+        dtype, unit = self._working(Y.dtype), self.power
+        words = self.preprocessing(dtype)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            undo = self.deviations if self.faint else times_power(self.deviations, unit)
+            S = np.multiply(Y, undo, dtype=np.float64).astype(dtype) if whiten else Y.astype(dtype, copy=False)
+            X = S @ self.axes.T.astype(dtype, copy=False)
+            far, low = outside_of(np.abs(S).max(axis=1), LEAST[dtype], 1 / LEAST[dtype]), words.delta
+            if whiten and self.faint:
+                X, low = times_power(X if self.remainder is None else X + self.remainder, unit), None
+            if self.scale is not None:
+                X *= self.scale.astype(dtype, copy=False)
+            for word in (low, words.shift):
+                if word is not None:
+                    less(X, -word)
+            if len(far):
+                X = X.astype(np.float64, copy=False)
+                back = (self.deviations, unit) if whiten else (1.0, 0)
+                X[far] = sums(Y[far], back[0], self.axes, self.mean, self.scale, back[1])
+        return delivered(X, Y.dtype)
 
     def project(self, X: object) -> Array:  # (n, d) -> (n, d)
         """The nearest points of the subspace."""
@@ -140,24 +213,78 @@ class Subspace:
 
     def errors(self, rows: Rows) -> Generator[Array, None, None]:
         """The same block by block."""
-        prepare = self.preprocessing(np.dtype(np.float64))
+        densely = self._densely(rows)
 
         def error(block: Block) -> Array:
-            Z = prepare(block) if isinstance(block, np.ndarray) else None
-            if Z is None:
-                Y, (size, whole) = prepare.times(block, self.axes), prepare.sizes(block)
-            else:
-                Y, size = Z @ self.axes, np.einsum("ij,ij->i", Z, Z)
-                whole = size
-            error = size - np.einsum("ij,ij->i", Y, Y)
-            close = np.flatnonzero(error < CANCELS * whole)
-            if len(close):
-                rest = prepare(block[close]) if Z is None else Z[close]
-                residual = rest - (rest @ self.axes) @ self.axes.T
-                error[close] = np.einsum("ij,ij->i", residual, residual)
-            return np.where(np.isinf(size), np.inf, error)
+            _, error, powers = self._parts(dense(block) if densely else block)
+            return times_power(error, 2 * powers)
 
         return self._each(rows, error)
+
+    def parts(self, rows: Rows) -> Generator[tuple[Array, Array, Exponents], None, None]:
+        """Scores, squared errors and powers p of every row, block by block: they are in units of 2^p and 4^p."""
+        densely = self._densely(rows)
+
+        def part(block: Block) -> Array:
+            return np.column_stack(self._parts(dense(block) if densely else block))
+
+        for joined in self._each(rows, part):
+            yield joined[:, :-2], joined[:, -2], joined[:, -1].astype(np.int64)
+
+    def _parts(self, block: Block) -> tuple[Array, Array, Exponents]:
+        Y, error, size = self._split(*self._ready(block))
+        powers = np.full(len(Y), self.power if self.faint else 0)
+        for far, small, some in self._apart(block, np.sqrt(size), LEAST[FLOAT64] ** 0.5):
+            Y[far], error[far], _ = self._split(small, Preprocessing())
+            powers[far] = some
+        return Y, error, powers
+
+    def _apart(self, block: Any, sizes: Array, least: float) -> Iterator[tuple[Exponents, Array, Exponents]]:
+        """Rows of a block that leave the range by these sizes: which, preprocessed in a unit each, and its power."""
+        far = outside_of(sizes, least)
+        if not isinstance(block, np.ndarray) and self.mean is None:  # rows without entries are 0, whatever the axes
+            far = far[np.diff(block.indptr)[far] > 0]
+        step = max(1, APART // block.shape[1])
+        for which in (far[start : start + step] for start in range(0, len(far), step)):
+            yield which, *differences(dense(block[which]), self.mean, self._low, self.scale)
+
+    def _split(self, Z: Any, prepare: Preprocessing) -> tuple[Array, Array, Array]:
+        """Scores, squared errors and sizes."""
+        Y, (size, whole) = prepare.times(Z, self.axes), prepare.sizes(Z)
+        error = size - np.einsum("ij,ij->i", Y, Y)
+        close = np.flatnonzero(error < CANCELS * whole)
+        if len(close):
+            rest = prepare(Z[close])
+            residual = rest - (rest @ self.axes) @ self.axes.T
+            error[close] = np.einsum("ij,ij->i", residual, residual)
+        return Y, error, size
+
+    def _working(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """What to compute in: float32 for results of that type, where it has room for all that is multiplied."""
+        sizes = [times_power(self.deviations[:1], self.power)] if self.scale is None else [self.scale]
+        ordinary = all(((size == 0) | ((size > 1 / ROOM) & (size < ROOM))).all() for size in sizes)
+        return np.dtype(np.float32 if dtype == np.float32 and ordinary else np.float64)
+
+    def _ready(self, block: Block) -> tuple[Any, Preprocessing]:
+        """Rows that are preprocessed already, or sparse ones with how that is done, in the unit of faint ones."""
+        if not self.faint:
+            prepare = self.preprocessing(FLOAT64)
+            return (prepare(block), Preprocessing()) if isinstance(block, np.ndarray) else (block, prepare)
+        factor = np.full(len(self.axes), 1 / self.unit)
+        if isinstance(block, np.ndarray):
+            Z = Preprocessing(self.mean, None, factor)(block)
+            return (Z if self.remainder is None else Z - self.remainder), Preprocessing()
+        mean = None if self.mean is None else self.mean * factor
+        return Preprocessing(None, None, factor).uncentred(block), Preprocessing(mean, self.remainder)
+
+    def preprocessing(self, dtype: np.dtype[Any]) -> Preprocessing:
+        """z = (x − mean)/scale for rows that are computed with in that precision."""
+        return Preprocessing.split(self.mean, self._low, self._weight, dtype)
+
+    @property
+    def _low(self) -> Array | None:
+        """The remainder of the mean in the units of the data."""
+        return self.remainder if self.remainder is None or self.unit == 1 else self.remainder * self.unit
 
     @property
     def total_error(self) -> float:
@@ -166,20 +293,18 @@ class Subspace:
             raise DataError("a model made from a covariance does not know how many rows there were; pass n_rows")
         return (self.n_rows - self.ddof) * self.left_out
 
-    def preprocessing(self, dtype: np.dtype[Any]) -> Preprocessing:
-        """z = (x − mean)/scale for rows that are computed with in that precision."""
-        return Preprocessing.split(self.mean, self.remainder, self._weight, dtype)
-
-    def _each(self, rows: Rows, f: Callable[[Block], Array]) -> Generator[Array, None, None]:
+    def _each(
+        self, rows: Rows, f: Callable[[Block], Array], dtype: np.dtype[Any] = FLOAT64
+    ) -> Generator[Array, None, None]:
         if rows.shape[1] != len(self.axes):
             raise DataError(f"X has {rows.shape[1]} columns, but the model was learned from {len(self.axes)}")
 
         def quietly(block: Block) -> Array:
-            with np.errstate(over="ignore", invalid="ignore"):
+            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
                 return f(block)
 
         for out in rows.each(quietly):
             # Any NaN or infinity in a row reaches its result; only then is the data searched for the place.
             if not np.isfinite(out).all():
                 check_finite(rows)
-            yield out
+            yield delivered(out, dtype)

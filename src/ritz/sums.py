@@ -42,14 +42,15 @@ class Sums:
 
     def absorb(self, other: Sums) -> Sums:
         """Add another run to this one, in place: the scatter may be large."""
-        self.count += other.count
-        self.total += other.total
-        if self.scatter.ndim == 1:
-            self.scatter += other.scatter
-        else:
-            add_upper(other.scatter, self.scatter)
-        self.terms = max(self.terms, other.terms) + 1
-        self.probed += other.probed
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            self.count += other.count
+            self.total += other.total
+            if self.scatter.ndim == 1:
+                self.scatter += other.scatter
+            else:
+                add_upper(other.scatter, self.scatter)
+            self.terms = max(self.terms, other.terms) + 1
+            self.probed += other.probed
         return self
 
     @property

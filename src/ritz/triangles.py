@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ritz.errors import DataError
 from ritz.linalg import Array, column_squares, gamma, triangle, triangle_terms
 from ritz.moments import Moments
 from ritz.preprocessing import Preprocessing
@@ -42,7 +41,8 @@ class _Part(NamedTuple):
     terms: int
 
     def merge(self, other: _Part) -> _Part:
-        T = triangle(self.T, other.T)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            T = triangle(self.T, other.T)
         return _Part(T, max(self.terms, other.terms) + triangle_terms(len(self.T) + len(other.T), T.shape[1]))
 
 
@@ -71,8 +71,6 @@ def triangular_moments(rows: Rows, *, center: bool = True, scale: bool = False) 
         check_finite(rows)
         unit = units(peaks(rows, shift, np.ones(d, bool)))
         part = _walked(rows, shift, unit, center)
-        if not np.isfinite(part.T).all():
-            raise DataError("differences between entries overflow float64; divide the data by its largest entry")
     elif not _within(size, SQUARED):
         unit = units(size)
         part.T[:, int(center) :] /= unit
@@ -81,7 +79,7 @@ def triangular_moments(rows: Rows, *, center: bool = True, scale: bool = False) 
     return Moments(
         count=rows.shape[0],
         shift=shift,
-        delta=delta * unit,
+        delta=delta,
         scatter=diagonal,
         unit=unit,
         sizes=diagonal + rows.shape[0] * delta**2,

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ritz.errors import DataError
 from ritz.linalg import Array
 from ritz.rows import Rows
 from ritz.rows.base import Block, dense
 
 SAMPLE = 1024  # rows averaged into the provisional mean, fewer where they are wide
 WIDE = 1 << 16  # entries of that sample
+# Units below which products with entries of rows may fall below 2⁻¹⁰²², where float64 has fewer and fewer digits.
+FAINT = 2.0**-900
 
 
 def provisional_mean(rows: Rows, dtype: np.dtype[Any]) -> tuple[Array, Array]:
@@ -33,19 +36,38 @@ def provisional_mean(rows: Rows, dtype: np.dtype[Any]) -> tuple[Array, Array]:
 
 
 def peaks(rows: Rows, shift: Array, columns: NDArray[np.bool_]) -> Array:
-    """Largest |x − shift|/2 of those columns; sparse rows are not shifted."""
+    """Largest |x − shift| of those columns, an error where that is no float64."""
+
+    def ends(block: Any) -> tuple[Array, ...]:
+        if rows.sparse:
+            return tuple(end.toarray().astype(np.float64)[columns] for end in (block.max(axis=0), block.min(axis=0)))
+        part = block[:, columns].astype(np.float64)
+        return part.max(axis=0), part.min(axis=0)
 
     def largest(blocks: Iterable[Block]) -> Array:
-        if rows.sparse:
-            return np.max([0.5 * abs(block).max(axis=0).toarray()[columns] for block in blocks], axis=0)
-        # Halving first keeps the difference of two huge values finite.
-        halves = (block[:, columns].astype(np.float64) * 0.5 - shift[columns] * 0.5 for block in blocks)
-        return np.max([np.abs(half).max(axis=0) for half in halves], axis=0)
+        with np.errstate(over="ignore"):
+            return np.max([np.abs(end - shift[columns]) for block in blocks for end in ends(block)], axis=0)
 
-    return rows.reduce(largest, np.maximum)
+    found = rows.reduce(largest, np.maximum)
+    check_differences(found, lambda j: rows.name(int(np.flatnonzero(columns)[j])))
+    return found
+
+
+def check_differences(found: Array, name: Callable[[int], str] = str) -> None:
+    """Differences between the entries of columns must be finite."""
+    if not np.isfinite(found).all():
+        column = name(int(np.argmin(np.isfinite(found))))
+        raise DataError(
+            f"differences between entries overflow float64 in column {column}; divide the data by its largest entry"
+        )
+
+
+def power_near(sizes: Array) -> Array:
+    """The next power of two, as far as its inverse is finite and has all its digits."""
+    return np.ldexp(1.0, np.clip(np.frexp(sizes)[1], -1021, 1021))
 
 
 def units(sizes: Array) -> Array:
     """A power of two near the size of every column; those of size 0 must not decide and take the largest."""
-    power = np.ldexp(1.0, np.clip(np.frexp(sizes)[1], -1021, 1021))
+    power = power_near(sizes)
     return np.where(sizes > 0, power, power[sizes > 0].max(initial=0.0) or 1.0)

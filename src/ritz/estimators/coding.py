@@ -29,8 +29,6 @@ class Coding(Columns, TransformerMixin):
     n_components_: int
     whiten: bool
     get_feature_names_out: Any
-    _whitening: Array
-    _standard_deviations: Array
 
     def transform(self, X: Any, *, out: Out | None = None) -> Any:
         """Scores y = Uᵀ((x − mean)/scale), one row each; divided by their standard deviations when whitening.
@@ -56,11 +54,7 @@ class Coding(Columns, TransformerMixin):
 
     def codes(self, rows: Rows) -> Generator[Array, None, None]:
         """Scores of rows whose columns are the model's, block by block."""
-        codes = self.subspace_.codes(rows)
-        if not self.whiten:
-            return codes
-        dtype = rows.result_dtype  # float32 may have no number for the weights of tiny scores
-        return (np.multiply(Y, self._whitening, dtype=np.float64).astype(dtype, copy=False) for Y in codes)
+        return self.subspace_.codes(rows, whiten=bool(self.whiten))
 
     def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
         """x̂ = scale ⊙ (U y) + mean from scores y; `out` as in `transform`.
@@ -78,10 +72,9 @@ class Coding(Columns, TransformerMixin):
         if scores.shape[1] != self.n_components_:
             raise DataError(f"scores have {scores.shape[1]} columns, the model has {self.n_components_} components")
         check_finite(scores)
-        undo = self._standard_deviations if self.whiten else np.ones(self.n_components_)
 
         def decode(Y: Block) -> Array:
-            return self.subspace_.decode(np.multiply(dense(Y), undo, dtype=scores.result_dtype))
+            return self.subspace_.decode(dense(Y).astype(scores.result_dtype, copy=False), bool(self.whiten))
 
         return scores.each(decode)
 

@@ -19,6 +19,7 @@ from ritz.estimators.saving import Saving
 from ritz.estimators.seeds import seed
 from ritz.estimators.sensing_request import asked_of, check_fit, check_solver, complaints
 from ritz.estimators.sensing_saving import kept_parameters, sensing_state
+from ritz.exponents import delivered, mapped
 from ritz.files.decoding import Form
 from ritz.linalg import Array
 from ritz.progress import Progress
@@ -163,17 +164,20 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
         """Measurements y = Φx of every signal."""
         rows = self._known(X)
         check_finite(rows)
-        return _mapped(rows, self.measurement_.apply, rows.result_dtype)
+        return _mapped(rows, self._measure, rows.result_dtype)
 
     def codes(self, rows: Rows) -> Generator[Array, None, None]:
         """Measurements of rows whose columns are the model's, block by block."""
         check_finite(rows)
-        return rows.each(_of_block(self.measurement_.apply, rows.result_dtype))
+        return rows.each(_of_block(self._measure, rows.result_dtype))
+
+    def _measure(self, X: Array) -> Array:
+        return mapped(self.measurement_.apply, X)
 
     def inverse_transform(self, X: Any) -> Any:
         """Signals from measurements: x = Ψc with a sparse c that explains them. `certificate_` then speaks of these."""
         Y, dtype = self._measured(X)
-        signals, certificate = self._found(Y, lambda codes: self.basis_.apply(codes).astype(dtype, copy=False))
+        signals, certificate = self._found(Y, lambda codes: delivered(mapped(self.basis_.apply, codes), dtype))
         self.certificate_, self.n_iter_ = certificate, int(certificate.iterations.max())
         return signals
 
@@ -186,16 +190,17 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
         Y, dtype = self._measured(X)
         codes, certificate = self._found(Y, lambda codes: codes)
         with by_all_cores():
-            signals = self.basis_.apply(codes)
-        return Recovery(codes.astype(dtype, copy=False), signals.astype(dtype, copy=False), certificate)
+            signals = mapped(self.basis_.apply, codes)
+        return Recovery(delivered(codes, dtype), delivered(signals, dtype), certificate)
 
     def reconstruction_error(self, X: Any) -> Array:
         """Squared distance of every signal to what comes back of its measurements."""
         rows = self._known(X)
         check_finite(rows)
-        measured = _mapped(rows, self.measurement_.apply, np.float64)
-        signals, _ = self._found(measured, self.basis_.apply)
-        return np.square(_mapped(rows, lambda block: block, np.float64) - signals).sum(axis=1)
+        measured = _mapped(rows, self._measure, np.float64)
+        signals, _ = self._found(measured, lambda codes: mapped(self.basis_.apply, codes))
+        with np.errstate(over="ignore", under="ignore"):  # squares may be infinite
+            return np.square(_mapped(rows, lambda block: block, np.float64) - signals).sum(axis=1)
 
     def _measured(self, X: Any) -> tuple[Array, Any]:
         """Measurements, checked, and the type of what they are turned into."""
@@ -269,6 +274,6 @@ def _of_block(f: Callable[[Array], Array], dtype: Any) -> Callable[[Block], Arra
     """The same of a block."""
 
     def mapped(block: Block) -> Array:
-        return np.asarray(f(dense(block).astype(np.float64, copy=False)), dtype=dtype)
+        return delivered(np.asarray(f(dense(block).astype(np.float64, copy=False))), np.dtype(dtype))
 
     return mapped

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ritz.exponents import Exponents, between, times_power
 from ritz.linalg import Array
+from ritz.rows import Rows
+from ritz.rows.base import stack
 from ritz.subspace import Subspace
 
 ON_SUPPORT = 1e-12  # share of a row's size that rounding may put outside a degenerate model's support
@@ -21,53 +24,60 @@ class Gaussian:
     """
 
     subspace: Subspace
-    noise: float
 
     def covariance(self) -> Array:
         """In the units of the data."""
-        S = self._assemble(self._along(), self._across())
-        scale = self.subspace.scale
-        return S if scale is None else S * scale * scale[:, None]
+        S = self._assemble(self._along() ** 2, self._across() ** 2)
+        return between(S, self.subspace.scale, 2 * self.subspace.power)
 
     def precision(self) -> Array:
         """Inverse, or pseudo-inverse, of the covariance."""
-        P = self._assemble(_inverse(self._along()), float(_inverse(np.array([self._across()]))[0]))
-        scale = self.subspace.scale
-        return P if scale is None else P / scale / scale[:, None]
+        across = np.array([self._across()])
+        P = self._assemble(_inverse(self._along()) ** 2, float(_inverse(across)[0]) ** 2)
+        return between(P, self.subspace.scale, -2 * self.subspace.power, inverse=True)
 
-    def log_likelihood(self, X: object) -> Array:
+    def log_likelihood(self, rows: Rows) -> Array:
         """log N(x) of every row."""
-        Y, outside = self.subspace.encode(X, np.float64), self.subspace.error(X)
-        along, across = self._along(), self._across()
+        likelihoods = (self._likelihood(*part) for part in self.subspace.parts(rows))
+        return stack(likelihoods, rows.shape[0])
+
+    def _likelihood(self, Y: Array, outside: Array, powers: Exponents) -> Array:
+        """From scores and squared errors in units of 2^p and 4^p: distances have no unit, and determinants add up."""
+        along, across, unit = self._along(), self._across(), self.subspace.power
         d, k = self.subspace.axes.shape
-        distance = np.square(Y) @ _inverse(along)
-        flat = along == 0
-        off = np.square(Y[:, flat]).sum(axis=1)
-        if across > 0:
-            distance += outside / across
-        else:
-            off = off + outside
+        flat, powers = along == 0, powers - unit
+        with np.errstate(over="ignore"):  # what is infinitely far has no density
+            distance = np.square(times_power(Y * _inverse(along), powers[:, None])).sum(axis=1)
+            off = np.square(Y[:, flat]).sum(axis=1)
+            if across > 0:
+                distance += times_power(outside / across**2, 2 * powers)
+            else:
+                off = off + outside
         free = int(np.count_nonzero(along)) + (d - k if across > 0 else 0)
-        determinant = float(np.sum(np.log(along[~flat]))) + ((d - k) * np.log(across) if across > 0 else 0.0)
+        logarithms = float(np.sum(np.log(along[~flat]))) + ((d - k) * np.log(across) if across > 0 else 0.0)
+        logarithms += free * unit * np.log(2.0)
         if self.subspace.scale is not None:
-            determinant += 2 * float(np.sum(np.log(self.subspace.scale)))
-        likelihood = -0.5 * (distance + determinant + free * np.log(2 * np.pi))
+            logarithms += float(np.sum(np.log(self.subspace.scale)))
+        likelihood = -0.5 * (distance + 2 * logarithms + free * np.log(2 * np.pi))
         size = np.square(Y).sum(axis=1) + outside
         return np.where(off > ON_SUPPORT * size, -np.inf, likelihood)
 
     def _along(self) -> Array:
-        """Variances along the axes; the noise is isotropic, so none falls below it."""
-        return np.maximum(self.subspace.variances, self.noise)
+        """Deviations along the axes, in the unit of the subspace; the noise is isotropic, so none falls below it."""
+        return np.maximum(self.subspace.deviations, self._noise())
 
     def _across(self) -> float:
         d, k = self.subspace.axes.shape
-        return self.noise if d > k else 0.0
+        return self._noise() if d > k else 0.0
+
+    def _noise(self) -> float:
+        rest = self.subspace.spare
+        return self.subspace.outside / float(np.sqrt(rest)) if rest else 0.0
 
     def _assemble(self, along: Array, across: float) -> Array:
         axes = self.subspace.axes
-        with np.errstate(over="ignore", invalid="ignore"):  # variances beyond float64 are infinite
-            S = (axes * (along - across)) @ axes.T
-            S.flat[:: len(S) + 1] += across
+        S = (axes * (along - across)) @ axes.T
+        S.flat[:: len(S) + 1] += across
         return S
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ritz.exponents import times_power
 from ritz.linalg import Array, squared
+from ritz.rank import INDEPENDENT
 from ritz.request import Decomposition
 from ritz.subspace import Subspace
 from ritz.wording import at_most
@@ -44,14 +46,13 @@ def attributes(fitted: Decomposition, dtype: np.dtype[Any]) -> dict[str, Any]:
 def of_subspace(subspace: Subspace, deviations: Array, dtype: np.dtype[Any]) -> dict[str, Any]:
     """The attributes that follow from the model itself and its standard deviations, whose squares may overflow."""
     d, k = subspace.axes.shape
-    n = subspace.n_rows
-    rest = min(d if n is None else n, d) - k
+    n, rest = subspace.n_rows, subspace.spare
     with np.errstate(over="ignore", under="ignore"):
         state = {
             "subspace_": subspace,
             "n_components_": k,
             "components_": np.array(subspace.axes.T, dtype=dtype, order="C"),
-            "explained_variance_": subspace.variances.astype(dtype),
+            "explained_variance_": fitting(subspace.variances, dtype),
             "noise_variance_": subspace.left_out / rest if rest > 0 else 0.0,
             "mean_": np.zeros(d) if subspace.mean is None else subspace.mean.copy(),
             "scale_": None if subspace.scale is None else subspace.scale.copy(),
@@ -59,8 +60,23 @@ def of_subspace(subspace: Subspace, deviations: Array, dtype: np.dtype[Any]) -> 
             "_whitening": np.divide(1.0, deviations, out=np.zeros(k), where=deviations > 0),
         }
         if n is not None:
-            state |= {"n_samples_": n, "singular_values_": (deviations * np.sqrt(n - subspace.ddof)).astype(dtype)}
+            state |= {
+                "n_samples_": n,
+                "singular_values_": fitting(in_data(subspace, np.sqrt(n - subspace.ddof)), dtype),
+            }
     return state
+
+
+def in_data(subspace: Subspace, factor: Any) -> Array:
+    """Deviations times a factor in the units of the data, rounded once."""
+    return np.asarray(times_power(subspace.deviations * factor, subspace.power))
+
+
+def fitting(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Values in that type, or in float64 where it has no room for them, or not for all their digits."""
+    sizes, limits = np.abs(values), np.finfo(dtype)
+    outside = ((sizes > limits.max) & (sizes < np.inf)) | ((sizes < limits.tiny) & (sizes > 0))
+    return values.astype(np.float64 if outside.any() else dtype)
 
 
 def complaints(fitted: Decomposition, asked: Any) -> list[str]:
@@ -69,9 +85,11 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
     d, k = subspace.axes.shape
     found = []
     if fitted.choice is not None and not fitted.choice.above:
+        scale = "" if subspace.scale is not None else ", or use scale=True if large columns hide what others share"
         found.append(
-            "no component stands above noise: with random signs the rows have as much variance in one direction; "
-            "n_components='auto' keeps 1, whose direction may mean nothing; see rank_choice_"
+            "no component stands above noise: with random signs the rows have as much variance in one direction, and "
+            f"{INDEPENDENT}; n_components='auto' keeps 1, whose direction may mean nothing; ask for a number, such as "
+            f"n_components={min(2, d)}, to keep the largest variances all the same{scale}; see rank_choice_"
         )
     if not certificate.satisfied:
         why = f"; {fitted.spectrum.note}" if fitted.spectrum.note else ""

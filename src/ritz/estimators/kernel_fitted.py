@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ritz.estimators.fitted import fitting
 from ritz.kernel_decomposition import KernelFit
 from ritz.kernels import Kernel
 from ritz.linalg import Array, squared
@@ -20,10 +21,8 @@ def attributes(fitted: KernelFit, dtype: np.dtype[Any], drop: bool) -> dict[str,
     found, unit = fitted.spectrum, fitted.unit
     bounds, shares = _ratio_bounds(fitted), ratios(found.values, sum(fitted.total) / 2)
     k = int(np.count_nonzero(found.values > 0)) if drop else len(found.values)
-    with np.errstate(over="ignore", under="ignore"):  # beyond the range of the data's precision values are infinite
-        values = squared(found.values[:k], unit).astype(dtype)
     return {
-        "eigenvalues_": values,
+        "eigenvalues_": fitting(squared(found.values[:k], unit), dtype),
         "eigenvectors_": np.array(found.vectors[:, :k], dtype=dtype, order="C"),
         "explained_variance_ratio_": np.clip(shares, *bounds.T)[:k].astype(dtype),
         "explained_variance_ratio_bounds_": bounds[:k],

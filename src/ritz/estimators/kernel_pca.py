@@ -23,6 +23,7 @@ from ritz.estimators.kernel_request import chosen_kernel, chosen_landmarks, requ
 from ritz.estimators.kernel_saving import kernel_state
 from ritz.estimators.saving import Saving
 from ritz.estimators.watching import watching
+from ritz.exponents import delivered
 from ritz.files.decoding import Form
 from ritz.kernel_decomposition import decompose_kernel
 from ritz.kernel_states import FORMS, KernelState
@@ -162,7 +163,7 @@ class KernelPCA(Saving, Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and the scores of the same rows."""
         self._fit(X, as_rows(X))
-        return (self.eigenvectors_ * self._deviations).astype(self.eigenvectors_.dtype, copy=False)
+        return delivered(self.eigenvectors_ * self._deviations, self.eigenvectors_.dtype)
 
     def _fit(self, X: Any, rows: Rows) -> None:
         request = requested(self, rows.shape[0])

@@ -19,7 +19,7 @@ from ritz.estimators import cells
 from ritz.estimators.batches import Batches
 from ritz.estimators.coding import Coding
 from ritz.estimators.density import Gaussian
-from ritz.estimators.fitted import LEARNED, attributes, complaints
+from ritz.estimators.fitted import LEARNED, attributes, complaints, fitting, in_data
 from ritz.estimators.saving import Saving, pca_state
 from ritz.estimators.seeds import seed
 from ritz.estimators.watching import watching
@@ -45,8 +45,9 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
     n_components : int, float in (0, 1), "mle", "auto" or None
         How many components: that many; enough for that share of the variance; Minka's choice; as many as stand above
         noise, but at least one; all min(n, d). "auto" keeps what has more variance than any direction of 19 copies of
-        the preprocessed rows whose entries have random signs: noise does so once in 20 times. It takes as long as 20
-        covariance matrices, and may miss a component in the shadow of far larger ones.
+        the preprocessed rows whose entries have random signs: noise does so once in 20 times. The copies keep the scale
+        of every column, so columns that are independent of each other are noise, however unequal their variances. It
+        takes as long as 20 covariance matrices, and may miss a component in the shadow of far larger ones.
     center, scale : bool
         Subtract the mean; divide every column by its standard deviation. Without centring, scaling is by the root
         mean square.
@@ -79,7 +80,8 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
     Attributes
     ----------
     components_ : (k, d) axes; float32 for float32 and float16 data, float64 otherwise
-    explained_variance_, explained_variance_ratio_, singular_values_ : (k,)
+    explained_variance_, explained_variance_ratio_, singular_values_ : (k,), of the same type; variances, singular
+        values and loadings that float32 has no room for (below 1.2e-38 or above 3.4e38) are float64
     mean_ : (d,), in float64; zeros when center=False
     scale_ : (d,) or None
     noise_variance_ : mean of the variances left out
@@ -193,8 +195,8 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
             operator, unit = symmetric(matrix / scale / scale[:, None])
         if mean is not None:
             check_exact([mean])
-        words = None if mean is None else (np.array(mean, dtype=np.float64),)
-        fitted = decompose_matrix(operator, unit, scale, request, words, n_rows)
+            mean = np.array(mean, dtype=np.float64)
+        fitted = decompose_matrix(operator, unit, scale, request, mean, n_rows)
         pca.n_features_in_ = operator.dim
         if rows.names is not None and all(isinstance(name, str) for name in rows.names):
             pca.feature_names_in_ = np.array(rows.names, dtype=object)
@@ -228,8 +230,7 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
         """Axes times standard deviations."""
         if not hasattr(self, "subspace_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'loadings_'")
-        loadings: Array = self.subspace_.axes * self._standard_deviations
-        return loadings.astype(self.components_.dtype)
+        return fitting(in_data(self.subspace_, self.subspace_.axes), self.components_.dtype)
 
     @property
     def _n_features_out(self) -> int:
@@ -291,7 +292,7 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
         return pca_state(self), FORMS
 
     def _density(self) -> Gaussian:
-        return Gaussian(self.subspace_, float(self.noise_variance_))
+        return Gaussian(self.subspace_)
 
 
 def _check_labels(C: Any, rows: Rows) -> None:

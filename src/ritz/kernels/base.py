@@ -14,6 +14,7 @@ from ritz.preprocessing import Preprocessing
 from ritz.rows.base import Block
 
 LARGEST = 2.0**1000  # values beyond it are refused: sums of them would not be finite
+LEAST = 2.0**-1021  # the least power of two that numbers are divided by: its inverse is finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,11 +145,12 @@ def size(X: Block, origin: Array | None) -> float:
     if origin is None:
         largest = float(np.abs(values).max(initial=0.0))
     else:
-        high, low = values.max(axis=0) / 2 - origin / 2, origin / 2 - values.min(axis=0) / 2
-        largest = 2 * max(float(np.max(high)), float(np.max(low)))
+        with np.errstate(over="ignore"):
+            high, low = values.max(axis=0) - origin, origin - values.min(axis=0)
+        largest = max(float(np.max(high)), float(np.max(low)))
     if not largest < LARGEST**1.02:
         raise DataError("rows lie further apart than float64 has numbers for (1.8e308); scale the columns")
-    return near(largest)
+    return max(near(largest), LEAST)
 
 
 def near(value: float) -> float:

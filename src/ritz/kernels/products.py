@@ -82,6 +82,11 @@ class Polynomial(Kernel):
                 f"kernel='poly' overflows: (gamma*x.y + coef0)**degree reaches {highest:.3g}**{self.degree:g}; "
                 f"lower degree={self.degree:g} or gamma={self.gamma:g}, or scale the columns"
             )
+        if self.gamma > 0 and sizes.any() and not highest > np.finfo(float).tiny:
+            raise DataError(
+                f"kernel='poly' underflows: gamma*x.y + coef0 reaches no more than {highest:.3g}; raise "
+                f"gamma={self.gamma:g} or coef0={self.coef0:g}, or scale the columns"
+            )
         highest = highest or 1.0
         weight, terms = float(np.sqrt(self.gamma / highest)), (longest(X) + 12) * (self.degree + 2)
         if 0 < self.degree < 1:  # a root magnifies errors near 0: |a^p − b^p| ≤ |a − b|^p

@@ -19,11 +19,12 @@ class Sketched(Gram):
     """K = F Fᵀ/(n − ddof) of a sketch F of n rows, at least `least` of them: zeros fill up what the sketch has less.
 
     Its eigenvalues are those of FᵀF/(n − ddof), which falls short of the covariance by `missing` at most, in units of
-    unit². `mean` is that of the rows, in two words.
+    unit². `mean` is that of the rows, `remainder` what it lacks as a float64, in units of unit.
     """
 
     def __init__(self, sketch: Sketch, ddof: int, rank_bound: int, least: int) -> None:
-        self.mean, self.unit, d = sketch.moments.words, sketch.unit, len(sketch.moments.shift)
+        self.remainder = sketch.moments.remainder(sketch.unit)
+        self.mean, self.unit, d = sketch.moments.mean, sketch.unit, len(sketch.moments.mean)
         rows = sum(map(len, sketch.pieces))
         self._F = np.concatenate([*sketch.pieces, np.zeros((max(0, least - rows), d))])
         here = replace(sketch.moments.rescaled(np.full(d, self.unit)), unit=np.ones(d))

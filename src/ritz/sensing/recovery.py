@@ -21,6 +21,7 @@ from ritz.sensing.threshold import determined, telling
 BATCH = 1 << 17  # coefficients of a batch of signals
 SHARES, LEAST = 8, 16  # batches that there should be at least, but of no fewer signals
 SMALL = 1 << 24  # multiplications that BLAS shares out at a loss
+ALL_NOISE = 1e100  # deviation, in units of a row's length, beyond which more makes no difference
 NEGLIGIBLE = 1e-3  # share of the energy of coefficients that are not counted
 
 
@@ -88,13 +89,16 @@ def recovered(A: Dictionary, Y: Array, solver: Solver, goal: Goal) -> Outcome:
     rows = np.flatnonzero(length)
     if len(rows):
         Z = Y[rows] / units[rows, None] / length[rows, None]
-        scaled = replace(goal.of(rows), noise=goal.noise[rows] / units[rows] / length[rows])
+        with np.errstate(over="ignore"):
+            noise = np.minimum(goal.noise[rows] / units[rows] / length[rows], ALL_NOISE)
+        scaled = replace(goal.of(rows), noise=noise)
         some = solver.recover(A, Z, scaled)
         if goal.sparsity is not None:
             _limit(A, Z, some, goal.sparsity)
         outcome.residuals[rows] = np.linalg.norm(Z - A.apply(some.codes), axis=1)
         outcome.within[rows] = outcome.residuals[rows] <= scaled.level(A.shape[0])
-        some.codes[:] *= (length * (units / A.unit))[rows, None]
+        with np.errstate(over="ignore", under="ignore"):
+            some.codes[:] *= (length * (units / A.unit))[rows, None]
         some.converged[:] &= np.isfinite(some.gaps) & np.isfinite(some.codes).all(axis=1)
         outcome.found.put(rows, some)
     return outcome

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ritz.linalg import Array
+from ritz.rank import INDEPENDENT
 from ritz.views.findings import Findings
 from ritz.views.text import asked_share, count, counted, least, listed, number, percent, shown, spelled
 from ritz.wording import component, components
@@ -61,13 +62,15 @@ def chosen(found: Findings) -> str:
     choice = found.choice
     if choice is None:
         return ""
-    above = int(np.argmin(np.append(np.asarray(choice.values) > np.asarray(choice.null), False)))
+    above = int(choice.above)
     noise = (
         f"what noise alone reaches: quantile {float(choice.quantile):g} of {count(int(choice.flips))} copies of the "
         f"rows with random signs, seed {choice.seed}"
     )
     if not above:
-        return f"No component stands above {noise}. One was kept all the same; it may mean nothing."
+        return (
+            f"No component stands above {noise}. One was kept all the same; it may mean nothing: {shown(INDEPENDENT)}."
+        )
     verb = "stands" if above == 1 else "stand"
     return (
         f"The number of components was chosen by the rule “{shown(choice.rule)}”: {counted(above, 'component')} {verb} "
