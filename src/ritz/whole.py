@@ -27,6 +27,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with replacing(f"{folder}/x.txt") as new:
     ...         _ = new.write_text("whole")
@@ -167,6 +168,7 @@ def staged(folder: str | os.PathLike[str], force: bool = False, instead_of: Iter
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as place:
     ...     with staged(f"{place}/result") as stage:
     ...         _ = (stage / "x.txt").write_text("whole")
