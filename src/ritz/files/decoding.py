@@ -215,8 +215,19 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _members(hint: Any) -> tuple[Any, ...]:
-    """What a union may be, or the one thing that is not a union."""
-    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    """What a union may be, or the one thing that is not a union; aliases are what they stand for."""
+    hint = _meant(hint)
+    if get_origin(hint) not in (Union, UnionType):
+        return (hint,)
+    return tuple(member for part in get_args(hint) for member in _members(part))
+
+
+def _meant(hint: Any) -> Any:
+    """What an annotation stands for: NDArray is a type in some versions of NumPy, the name of one in others."""
+    while hasattr(hint, "__value__"):
+        value, given = hint.__value__, get_args(hint)
+        hint = value[given] if given else value
+    return hint
 
 
 def _place(path: str, hint: Any, form: Form, name: str) -> Place:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import gzip
+import inspect
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,11 +37,16 @@ def open_market(path: Path) -> Any:
         with _text(path) as text:
             _check_claims(scipy.io.mminfo(text), path)
         with _text(path) as text:
-            return scipy.io.mmread(text)
+            return scipy.io.mmread(text, **_arrays(scipy.io.mmread))
     except DataError:
         raise
     except Exception as error:  # SciPy, and gzip under it, have many ways to say so
         raise DataError(f"{path} is no whole Matrix Market file: {error}") from error
+
+
+def _arrays(reader: Callable[..., Any]) -> dict[str, bool]:
+    """What asks for sparse arrays: SciPy is to make them its default, and older versions have no choice to offer."""
+    return {"spmatrix": False} if "spmatrix" in inspect.signature(reader).parameters else {}
 
 
 class Text(io.RawIOBase):
