@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -70,8 +72,18 @@ def one_thread():
 
 
 def blas_limits() -> list[int]:
-    """How many threads each BLAS library of this process may use."""
-    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+    """How many threads each BLAS library of this process may use now, as it says itself."""
+    return [_threads_of(ctypes.CDLL(path)) for path in blas_paths()]
+
+
+def blas_paths() -> list[str]:
+    """The BLAS libraries of this process."""
+    return sorted(library["filepath"] for library in threadpool_info() if library["user_api"] == "blas")
+
+
+def _threads_of(library) -> int:
+    names = [f"{a}openblas_get_num_threads{b}" for a in ("", "scipy_") for b in ("", "64_", "_64")]
+    return next(getattr(library, name) for name in [*names, "MKL_Get_Max_Threads"] if hasattr(library, name))()
 
 
 def preprocess(X, center=True, scale=False, ddof=1):

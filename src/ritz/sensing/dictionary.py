@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
+from ritz.lazy import cached_property
 from ritz.linalg import Array
 from ritz.sensing.maps import BLOCK, Map, Matrix, Places
 
