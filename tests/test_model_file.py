@@ -119,7 +119,7 @@ NAMES = {
 
 @pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
 def test_names_of_columns(tmp_path, names):
-    table = pd.DataFrame(TALL, columns=names)
+    table = pd.DataFrame(TALL, columns=pd.Index(names, dtype=object))  # pandas would have text as UTF-8
     model = PCA(2).fit(table)
     loaded = back(model, tmp_path)
     assert list(loaded.feature_names_in_) == names
