@@ -1,4 +1,8 @@
-"""The lowest versions that pyproject.toml promises, one requirement a line: `numpy>=2.0` becomes `numpy==2.0`."""
+"""The lowest versions that pyproject.toml promises, one requirement a line: `numpy>=2.0` becomes `numpy==2.0`.
+
+python .ci/lowest.py           # what users install, at its lowest
+python .ci/lowest.py --test    # what the tests need beside it, as it stands
+"""
 
 from __future__ import annotations
 
@@ -24,5 +28,11 @@ def lowest(text: str) -> list[str]:
     return [need.replace(">=", "==") for need in wanted]
 
 
+def tests(text: str) -> list[str]:
+    """The extra `test`."""
+    return list(tomllib.loads(text)["project"]["optional-dependencies"]["test"])
+
+
 if __name__ == "__main__":
-    sys.stdout.write("\n".join(lowest(PROJECT.read_text("utf-8"))) + "\n")
+    listed = tests if "--test" in sys.argv[1:] else lowest
+    sys.stdout.write("\n".join(listed(PROJECT.read_text("utf-8"))) + "\n")
