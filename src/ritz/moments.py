@@ -135,7 +135,9 @@ def _common_unit(a: Moments, b: Moments, step: Array) -> Array:
     unit = np.maximum(np.where(a.diagonal > 0, a.unit, 0.0), np.where(b.diagonal > 0, b.unit, 0.0))
     size = np.abs(step)
     power = np.ldexp(1.0, np.clip(np.frexp(size)[1], -1021, 1021))
-    far = (size > FAR * unit) & (size > 0) & ((unit > 0) | (size > FAR) | (size < 1 / FAR))
+    with np.errstate(over="ignore"):
+        most = FAR * unit
+    far = (size > most) & (size > 0) & ((unit > 0) | (size > FAR) | (size < 1 / FAR))
     unit = np.where(far, power, unit)
     known = unit[unit > 0]
     return np.where(unit > 0, unit, 1.0 if not len(known) or (known == 1).any() else known.max())
