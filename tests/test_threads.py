@@ -10,7 +10,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from helpers import blas_limits, blas_paths, with_spectrum
-from ritz import PCA
+from ritz import PCA, KernelPCA, compare, eigen, merge
 from ritz.linalg import THREADED
 from ritz.threads import ordered, pinned, scratch, team
 
@@ -364,3 +364,40 @@ def test_fits_at_the_same_time_are_identical_and_leave_blas_as_it_was(shape, par
         np.testing.assert_array_equal(pca.components_, alone.components_)
         np.testing.assert_array_equal(pca.explained_variance_, alone.explained_variance_)
         np.testing.assert_array_equal(pca.certificate_.value_bounds, alone.certificate_.value_bounds)
+
+
+def results(X, model, kernel):
+    """What many calls return, from matrices so large that BLAS would share the work out."""
+    with pinned():  # the test's own product, not ours
+        S = X.T @ X
+    halves = [PCA(60).fit(half) for half in np.split(X, 2)]
+    scores, codes = model.transform(X), kernel.transform(X)
+    return {
+        "transform": scores,
+        "inverse_transform": model.inverse_transform(scores),
+        "score_samples": model.score_samples(X),
+        "get_covariance": model.get_covariance(),
+        "reconstruction_error": model.reconstruction_error(X),
+        "from_covariance": PCA.from_covariance(S, n_rows=300, n_components=20).components_,
+        "partial_fit": PCA(60).partial_fit(X[:150]).partial_fit(X[150:]).components_,
+        "merge": merge(halves).components_,
+        "compare": compare(*halves),
+        "eigen": eigen(S, 20).vectors,
+        "auto": PCA("auto").fit(X).components_,
+        "kernel": codes,
+        "pre-images": kernel.inverse_transform(codes),
+        "landmarks": KernelPCA(5, kernel="rbf", gamma=1e-3, n_landmarks=50).fit_transform(X),
+    }
+
+
+@pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")
+def test_nothing_depends_on_what_other_threads_do(other):
+    X = np.random.default_rng(0).standard_normal((300, 200)) * np.geomspace(5, 0.1, 200)
+    kernel = KernelPCA(40, kernel="rbf", gamma=1e-3, fit_inverse_transform=True).fit(X)
+    model = PCA(60).fit(X)
+    alone = results(X, model, kernel)
+    other.enter()
+    beside = results(X, model, kernel)
+    other.leave()
+    for name, found in alone.items():
+        np.testing.assert_array_equal(found, beside[name], err_msg=name)

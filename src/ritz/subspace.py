@@ -9,6 +9,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg import Array, orthogonality_defect
+from ritz.pinning import pinned
 from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, stack
@@ -85,6 +86,7 @@ class Subspace:
         axes = self.axes.astype(rows.result_dtype)
         return self._each(rows, lambda block, prepare: prepare.times(block, axes))
 
+    @pinned()
     def decode(self, Y: Array) -> Array:  # (n, k) -> (n, d)
         """x̂ = scale ⊙ (U y) + mean."""
         X = Y @ self.axes.T.astype(Y.dtype, copy=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ritz.linalg import Array
+from ritz.pinning import pinned
 from ritz.subspace import Subspace
 
 ON_SUPPORT = 1e-12  # share of a row's size that rounding may put outside a degenerate model's support
@@ -35,6 +36,7 @@ class Gaussian:
         scale = self.subspace.scale
         return P if scale is None else P / scale / scale[:, None]
 
+    @pinned()
     def log_likelihood(self, X: object) -> Array:
         """log N(x) of every row."""
         Y, outside = self.subspace.encode(X).astype(np.float64), self.subspace.error(X)
@@ -63,6 +65,7 @@ class Gaussian:
         d, k = self.subspace.axes.shape
         return self.noise if d > k else 0.0
 
+    @pinned()
     def _assemble(self, along: Array, across: float) -> Array:
         axes = self.subspace.axes
         with np.errstate(over="ignore", invalid="ignore"):  # variances beyond float64 are infinite
