@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 
 import numpy as np
 import pytest
+import scipy.sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from ritz.moments import moments
@@ -47,6 +49,12 @@ def with_spectrum(n: int, d: int, sigma, rng, offset: float = 0.0) -> np.ndarray
     U = random_orthonormal(n, m, rng, centred=True)
     V = random_orthonormal(d, m, rng)
     return (U * sigma) @ V.T + offset * rng.standard_normal(d)
+
+
+def random_array(shape, rng, **options):
+    """A sparse array of SciPy with random entries, whatever its version calls the generator."""
+    keyword = "rng" if "rng" in inspect.signature(scipy.sparse.random_array).parameters else "random_state"
+    return scipy.sparse.random_array(shape, **options, **{keyword: rng})
 
 
 def with_eigenvalues(values, rng) -> tuple[np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import ritz
-from helpers import one_thread, with_spectrum
+from helpers import one_thread, random_array, with_spectrum
 from model_helpers import differences, model_differences, opened
 from ritz import PCA, KernelPCA, load, merge, solvers
 from ritz.errors import AccuracyWarning, DataError
@@ -88,8 +88,8 @@ SHAPES = {
     "mle": (TALL, {"n_components": "mle"}),
     "integers": (np.round(TALL).astype(np.int16), {"n_components": 2}),
     "float16": (TALL.astype(np.float16), {"n_components": 2}),
-    "sparse": (sp.random_array((50, 20), density=0.2, rng=RNG, format="csr"), {"n_components": 3}),
-    "sparse, krylov": (sp.random_array((80, 40), density=0.2, rng=RNG, format="csc"), {"svd_solver": "krylov"}),
+    "sparse": (random_array((50, 20), density=0.2, rng=RNG, format="csr"), {"n_components": 3}),
+    "sparse, krylov": (random_array((80, 40), density=0.2, rng=RNG, format="csc"), {"svd_solver": "krylov"}),
     "offset": (TALL + 1e8, {"n_components": 2}),
     "many columns": (RNG.standard_normal((20, 1200)), {"n_components": 3}),
 }

@@ -205,6 +205,8 @@ def _add(totals: Array, parts: Array) -> Array:
 
 def spectrum(K: Array) -> Array:  # (m, m) -> (m,)
     """All eigenvalues, descending."""
+    if len(K) == 1:  # for which some versions of SciPy have no workspace
+        return np.maximum(K[0], 0.0)
     with pinned.calling(large=len(K) > THREADED):
         values = scipy.linalg.eigh(K, eigvals_only=True, driver="evd", check_finite=False)
     return np.maximum(values[::-1], 0.0)

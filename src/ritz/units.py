@@ -37,7 +37,7 @@ def peaks(rows: Rows, shift: Array, columns: NDArray[np.bool_]) -> Array:
 
     def largest(blocks: Iterable[Block]) -> Array:
         if rows.sparse:
-            return np.max([0.5 * abs(block).max(axis=0).toarray()[columns] for block in blocks], axis=0)
+            return np.max([0.5 * abs(block).max(axis=0).toarray().ravel()[columns] for block in blocks], axis=0)
         # Halving first keeps the difference of two huge values finite.
         halves = (block[:, columns].astype(np.float64) * 0.5 - shift[columns] * 0.5 for block in blocks)
         return np.max([np.abs(half).max(axis=0) for half in halves], axis=0)
