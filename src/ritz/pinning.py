@@ -16,6 +16,8 @@ from typing import Any
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
+PATIENCE = 5.0  # seconds that a fork waits for what takes microseconds: whoever stopped in the middle must not stop it
+
 
 class Pin:
     """BLAS at one thread while anyone needs it: the first to enter pins, the last to leave gives back.
@@ -40,12 +42,15 @@ class Pin:
         self._later: dict[str, int] = {}  # by path, what each library is to have when nobody needs the pin
         self._number = 1  # threads of LAPACK in the calls that run
         self._waiting: deque[object] = deque()
-        self._forking = self._setting = False
+        self._setting = False
 
     def budget(self) -> int:
         """How many threads may run: what BLAS is allowed when it is not pinned, and the cores of this process."""
         if (budget := getattr(self.own, "budget", None)) is not None:  # the same for a whole fit
             return int(budget)
+        return self._allowed()
+
+    def _allowed(self) -> int:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         with self._lock:
             allowed = [self._later.get(found.filepath) or self._get(found) for found in self._found()]
@@ -181,17 +186,17 @@ class Pin:
 
     def before_fork(self) -> None:
         """Nothing is half set, and no threads of LAPACK are at work, which the child would wait for."""
-        if not getattr(self.own, "calls", False):  # as in a handler of signals
+        self.own.locked, self.own.forks = self._lock.acquire(timeout=PATIENCE), False
+        if self.own.locked and not getattr(self.own, "calls", False):  # as in a handler of signals
             self._begin(1)
-            self._forking = True
-        self._lock.acquire()
+            self.own.forks = True
 
     def after_fork_in_parent(self) -> None:
         """All goes on."""
-        if self._forking:
-            self._forking = False
+        if self.own.forks:
             self._end(self._generation)
-        self._lock.release()
+        if self.own.locked:
+            self._lock.release()
 
     def after_fork_in_child(self) -> None:
         """A child has none of its parent's threads: whoever held the pin or a lock is gone."""
