@@ -1,6 +1,7 @@
 """Small files as people have them, and commands run on them."""
 
 import csv
+import inspect
 import json
 import os
 import subprocess
@@ -14,16 +15,24 @@ from sklearn.datasets import load_wine
 
 from ritz.cli import main
 
+# Older versions of click put what goes to stderr into stdout unless told otherwise; newer ones never do.
+APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
 PROGRAM = Path(sysconfig.get_path("scripts")) / "ritz"
 
 
 def run(*arguments, code=0, **given) -> Result:
     """A command in this process, whose exit code is checked."""
-    result = CliRunner().invoke(main, [str(part) for part in arguments], **given)
+    result = CliRunner(**APART).invoke(main, [str(part) for part in arguments], **given)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == code, result.output
     return result
+
+
+def all_said(*arguments, code=0) -> str:
+    """What a command tells people, on stdout and stderr."""
+    result = run(*arguments, code=code)
+    return result.stdout + result.stderr
 
 
 def answer(*arguments, code=0) -> dict:

@@ -1,6 +1,9 @@
 """What every test needs: BLAS threads that give up early, and numbers that are the same in every run."""
 
+import ast
 import os
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -12,6 +15,61 @@ os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 settings.register_profile("search", deadline=None, print_blob=True)
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
+
+
+# What must hold on every Python and with every version that is promised: models, command line, files, PCA, kernels.
+CORE = {
+    "test_agreement.py",
+    "test_batches.py",
+    "test_cli.py",
+    "test_files.py",
+    "test_forks.py",
+    "test_hostile_models.py",
+    "test_kernel_pca.py",
+    "test_kernels.py",
+    "test_model_file.py",
+    "test_pca.py",
+    "test_published.py",
+    "test_reading.py",
+    "test_sensing_files.py",
+    "test_threads.py",
+}
+
+
+def pytest_addoption(parser):
+    said = "leave out the files that import a package which is not installed"
+    parser.addoption("--without-missing", action="store_true", help=said)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """With `-m core`, whatever else there is; a package that is missing is an error where the whole suite runs."""
+    if not collection_path.name.startswith("test_"):
+        return None
+    other = config.getoption("-m") == "core" and collection_path.name not in CORE
+    return True if other or (config.getoption("--without-missing") and missing(collection_path)) else None
+
+
+def pytest_report_header(config):
+    """What is left out."""
+    if not config.getoption("--without-missing"):
+        return []
+    found = {path.name: missing(path) for path in sorted(Path(__file__).parent.glob("test_*.py"))}
+    return [f"left out: {name}, for want of {', '.join(lacks)}" for name, lacks in found.items() if lacks]
+
+
+def missing(path):
+    """The packages that a file imports at its top and that are not installed."""
+    tree = ast.parse(path.read_text("utf-8"))
+    names = {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.module}
+    packages = {name.partition(".")[0] for name in names}
+    return sorted(name for name in packages if find_spec(name) is None)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.name in CORE:
+            item.add_marker("core")
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,8 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
+from helpers import random_array
+
 X = np.random.default_rng(0).standard_normal((300, 7)) * [7, 6, 5, 4, 3, 2, 1] + 3.0
 
 
@@ -50,4 +52,4 @@ def write_h5ad(path, matrix, index=None, **changes):
 WORDS = [b"G0", b"G1", b"G2", b"G3", b"G4", b"G5", b"G6"]
 
 
-SPARSE = sp.random_array((30, 7), density=0.4, format="csr", rng=np.random.default_rng(0))
+SPARSE = random_array((30, 7), density=0.4, format="csr", rng=np.random.default_rng(0))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import inspect
+
 import numpy as np
 import pytest
+import scipy.sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from ritz.moments import moments
@@ -47,6 +51,12 @@ def with_spectrum(n: int, d: int, sigma, rng, offset: float = 0.0) -> np.ndarray
     return (U * sigma) @ V.T + offset * rng.standard_normal(d)
 
 
+def random_array(shape, rng, **options):
+    """A sparse array of SciPy with random entries, whatever its version calls the generator."""
+    keyword = "rng" if "rng" in inspect.signature(scipy.sparse.random_array).parameters else "random_state"
+    return scipy.sparse.random_array(shape, **options, **{keyword: rng})
+
+
 def with_eigenvalues(values, rng) -> tuple[np.ndarray, np.ndarray]:
     """A symmetric matrix with those eigenvalues, and its eigenvectors."""
     Q = random_orthonormal(len(values), len(values), rng)
@@ -70,8 +80,18 @@ def one_thread():
 
 
 def blas_limits() -> list[int]:
-    """How many threads each BLAS library of this process may use."""
-    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+    """How many threads each BLAS library of this process may use now, as it says itself."""
+    return [_threads_of(ctypes.CDLL(path)) for path in blas_paths()]
+
+
+def blas_paths() -> list[str]:
+    """The BLAS libraries of this process."""
+    return sorted(library["filepath"] for library in threadpool_info() if library["user_api"] == "blas")
+
+
+def _threads_of(library) -> int:
+    names = [f"{a}openblas_get_num_threads{b}" for a in ("", "scipy_") for b in ("", "64_", "_64")]
+    return next(getattr(library, name) for name in [*names, "MKL_Get_Max_Threads"] if hasattr(library, name))()
 
 
 def preprocess(X, center=True, scale=False, ddof=1):

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import ritz
-from helpers import sine
+from helpers import random_array, sine
 from ritz import PCA, AccuracyWarning, ColumnWarning, DataError, merge
 from ritz.estimators.cells import plain
 from ritz.rows import as_rows, base
@@ -246,7 +246,7 @@ def test_rows_of_a_backed_sparse_matrix(backed, monkeypatch):
 
 def test_a_backed_sparse_matrix_stays_on_disk(tmp_path):
     path, n, d = tmp_path / "large.h5ad", 20_000, 200
-    large = sp.random_array((n, d), density=0.4, format="csr", rng=np.random.default_rng(0), dtype=np.float64)
+    large = random_array((n, d), density=0.4, format="csr", rng=np.random.default_rng(0), dtype=np.float64)
     ad.AnnData(large).write_h5ad(path)
     expected = PCA(3, svd_solver="covariance").fit(large).explained_variance_
     size = large.data.nbytes + large.indices.nbytes

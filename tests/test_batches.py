@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import ritz
 from helpers import sine
-from ritz import PCA, AccuracyWarning, DataError, compare, merge
+from ritz import PCA, AccuracyWarning, DataError, compare, merge, solvers
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((600, 8)) * [9, 7, 5, 3, 2, 1, 0.5, 0.1] + 50.0
@@ -285,3 +285,43 @@ def test_columns_of_models_are_compared_by_name():
     assert compare(model, PCA(2).fit(X[list("dcba")])).max() < 1e-7
     with pytest.raises(DataError, match="the second model lacks 1 of 4 columns: 'd'"):
         compare(model, PCA(2).fit(X.rename(columns={"d": "e"})))
+
+
+HOPELESS = {
+    "more than columns": {"n_components": 4},
+    "more, as a number of NumPy": {"n_components": np.int64(9)},
+    "none": {"n_components": 0},
+    "a truth": {"n_components": True},
+    "more than the whole": {"n_components": 2.5},
+    "all, as a share": {"n_components": 1.0},
+    "no such rule": {"n_components": "most"},
+    "rows kept": {"n_components": "auto"},
+    "start of another length": {"n_components": 1, "svd_solver": solvers.Power(start=np.ones(4))},
+    "start of zeros": {"n_components": 1, "svd_solver": solvers.Krylov(start=np.zeros(3))},
+}
+
+
+@pytest.mark.parametrize("limit", [None, "4MB"])
+@pytest.mark.parametrize("name", HOPELESS)
+def test_what_no_number_of_rows_could_give_is_refused_at_the_first_batch(name, limit):
+    X = np.random.default_rng(0).standard_normal((5, 3))
+    pca = PCA(**HOPELESS[name], memory_limit=limit)
+    with pytest.raises(ValueError, match=r"n_components=|start h"):
+        pca.partial_fit(X)
+    assert vars(pca) == PCA(**HOPELESS[name], memory_limit=limit).get_params()
+    pca.set_params(n_components=2, svd_solver="auto").partial_fit(X)  # nothing stands in the way of another try
+    assert pca.components_.shape == (2, 3)
+
+
+def test_a_number_beyond_the_columns_is_refused_at_a_later_batch_and_by_merge():
+    X = np.random.default_rng(0).standard_normal((8, 3))
+    pca = PCA(3).partial_fit(X[:4])
+    before = dict(vars(pca.set_params(n_components=4)))
+    with pytest.raises(ValueError, match=r"n_components=4 must be between 1 and .*=3"):
+        pca.partial_fit(X[4:])
+    assert vars(pca) == before
+    with pytest.raises(ValueError, match="n_components=4"):
+        merge([pca, PCA(2).partial_fit(X[4:])])
+    sketched = PCA(3, memory_limit="4MB")
+    with pytest.raises(ValueError, match=r"n_components=3000 must"):
+        sketched.set_params(n_components=3000).partial_fit(np.ones((5, 2000)))

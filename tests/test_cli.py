@@ -16,7 +16,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
-from cli_helpers import answer, run, wine, write_wine
+from cli_helpers import all_said, answer, run, wine, write_wine
 from model_helpers import with_tree
 from ritz import PCA, KernelPCA, load
 from ritz.cli import inputs, main
@@ -38,7 +38,7 @@ def model(wines):
 
 
 def test_fit_writes_next_to_the_input_and_says_what_it_did(wines):
-    said = run("fit", wines, "-k", 3).output
+    said = all_said("fit", wines, "-k", 3)
     folder = wines.parent / "wine-ritz"
     assert sorted(file.name for file in folder.iterdir()) == ["model.safetensors", "report.html", "scores.csv"]
     for words in (
@@ -71,7 +71,7 @@ def test_scores_are_those_of_the_library_with_identifiers_and_labels(wines):
 
 def test_decimal_commas_and_semicolons_give_the_same(tmp_path, wines):
     other = write_wine(tmp_path / "vin.csv", ";", ",")
-    said = run("fit", other, "-k", 3, "--scale").output
+    said = all_said("fit", other, "-k", 3, "--scale")
     assert "semicolons, decimal comma" in said
     run("fit", wines, "-k", 3, "--scale")
     first, second = (load(tmp_path / f"{name}-ritz" / "model.safetensors") for name in ("vin", "wine"))
@@ -79,7 +79,7 @@ def test_decimal_commas_and_semicolons_give_the_same(tmp_path, wines):
 
 
 def test_no_warning_of_scales_when_scaled(wines):
-    assert "varies" not in run("fit", wines, "--scale").output
+    assert "varies" not in all_said("fit", wines, "--scale")
 
 
 def test_a_folder_of_embeddings(tmp_path):

@@ -19,6 +19,7 @@ from pyarrow import ipc
 
 import ritz
 from file_helpers import SPARSE, WORDS, Trap, X, table, write_h5ad
+from helpers import random_array
 from ritz import PCA, DataError, memory, read
 from ritz.rows.base import dense
 
@@ -61,7 +62,7 @@ def test_npy_is_walked_not_held(tmp_path):
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
 @pytest.mark.parametrize("compressed", [True, False])
 def test_npz_with_a_sparse_matrix(tmp_path, kind, compressed):
-    S = sp.random_array((200, 30), density=0.2, format=kind, rng=np.random.default_rng(1))
+    S = random_array((200, 30), density=0.2, format=kind, rng=np.random.default_rng(1))
     sp.save_npz(tmp_path / "s.npz", S, compressed=compressed)
     assert read(tmp_path / "s.npz").sparse
     found, expected = PCA(3).fit(tmp_path / "s.npz"), PCA(3).fit(S)
@@ -181,7 +182,7 @@ def test_matrix_market_with_zero_bytes(tmp_path, place):
 
 
 def test_sparse_archives_that_are_damaged(tmp_path):
-    S = sp.random_array((20, 10), density=0.3, format="csr", rng=np.random.default_rng(0))
+    S = random_array((20, 10), density=0.3, format="csr", rng=np.random.default_rng(0))
     parts = {"format": np.array("csr"), "shape": S.shape, "data": S.data, "indices": S.indices, "indptr": S.indptr}
     np.savez(tmp_path / "s.npz", **parts | {"indices": S.indices + 100})
     with pytest.raises(DataError, match="damaged"):
@@ -282,7 +283,7 @@ def test_folders_and_pipes_called_like_files(tmp_path):
 
 
 def test_matrix_market_and_10x_folders(tmp_path):
-    S = sp.random_array((12, 80), density=0.3, format="coo", rng=np.random.default_rng(0))
+    S = random_array((12, 80), density=0.3, format="coo", rng=np.random.default_rng(0))
     scipy.io.mmwrite(tmp_path / "x.mtx", S)
     expected = PCA(3).fit(S.T.toarray())
     found = PCA(3).fit(read(tmp_path / "x.mtx", transpose=True))
@@ -450,7 +451,7 @@ GZIPPED = gzip.compress(b"G0\n" * 12)
 
 @pytest.mark.parametrize("damage", [b"\xff\xfe", GZIPPED[:-4], GZIPPED[:15]], ids=["no text", "cut", "header only"])
 def test_lists_of_genes_that_are_damaged(tmp_path, damage):
-    scipy.io.mmwrite(tmp_path / "matrix.mtx", sp.random_array((12, 8), density=0.3, rng=np.random.default_rng(0)))
+    scipy.io.mmwrite(tmp_path / "matrix.mtx", random_array((12, 8), density=0.3, rng=np.random.default_rng(0)))
     name = "features.tsv.gz" if damage[0] == 0x1F else "features.tsv"
     (tmp_path / name).write_bytes(damage)
     with pytest.raises(DataError, match=f"{name} is no whole list of genes"):
@@ -470,7 +471,7 @@ def test_matrix_market_that_ends_inside_a_number(tmp_path, end):
 
 
 def test_labels_of_sparse_files_follow_the_rows_that_are_kept(tmp_path):
-    X = sp.random_array((10, 4), density=0.9, rng=np.random.default_rng(0)).tolil()
+    X = random_array((10, 4), density=0.9, rng=np.random.default_rng(0)).tolil()
     X[3, 2] = np.nan
     sp.save_npz(tmp_path / "s.npz", X.tocsr())
     rows = read(tmp_path / "s.npz", label=0, missing="drop")

@@ -1,8 +1,10 @@
 """Model files that are damaged, or made to deceive: one error in one line that names the file, and nothing else."""
 
+import contextlib
 import json
 import os
 import struct
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ from safetensors.numpy import save_file
 
 from helpers import one_thread
 from model_helpers import model_differences, opened, signed, with_tensor, with_tree
-from ritz import PCA, CompressedSensing, KernelPCA, load, solvers
+from ritz import PCA, CompressedSensing, KernelPCA, compare, load, merge, report, solvers
 from ritz.errors import DataError
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")]
@@ -35,11 +37,13 @@ MODELS = {
     "covariance": lambda: PCA(2, svd_solver="covariance").fit(X),
     "power": lambda: PCA(2, svd_solver=solvers.Power(start=np.ones(4)), random_state=np.random.RandomState(0)).fit(X),
     "gram": lambda: PCA(2, svd_solver="gram").fit(X),
+    "auto": lambda: PCA("auto").fit(X),
     "sketch": lambda: PCA(2, memory_limit="4MB").partial_fit(WIDE),
     "one row": lambda: PCA(2).partial_fit(X[:1]),
     "rbf": lambda: KernelPCA(2, kernel="rbf", gamma=0.1, fit_inverse_transform=True).fit(X),
     "sparse": lambda: KernelPCA(2, kernel="poly").fit(sp.csr_array(np.where(np.abs(X) > 3, X, 0.0))),
     "precomputed": lambda: KernelPCA(2, kernel="precomputed").fit(X @ X.T),
+    "landmarks": lambda: KernelPCA(2, kernel="rbf", gamma=0.1, n_landmarks=8).fit(X),
     "sensing": lambda: recovered(CompressedSensing(3, random_state=7)),
     "cosines": lambda: recovered(
         CompressedSensing(3, measurement="subsampled-dct", basis="haar", signal_shape=(2, 2), solver="fista")
@@ -515,6 +519,41 @@ TENSORS = {
 }
 
 
+TENSORS |= {
+    f"{tensor} {value} in {kind}": (kind, tensor, put(value))
+    for kind, tensor in [
+        ("pca", "certificate.values"),
+        ("pca", "certificate.residuals"),
+        ("pca", "certificate.value_bounds"),
+        ("pca", "ratios"),
+        ("auto", "choice.values"),
+        ("auto", "choice.null"),
+        ("rbf", "ratio_bounds"),
+        ("rbf", "certificate.values"),
+        ("rbf", "eigenvalues"),
+        ("rbf", "deviations"),
+        ("precomputed", "ratio_bounds"),
+        ("covariance", "moments.scatter"),
+        ("covariance", "moments.sizes"),
+        ("pca", "moments.triangle"),
+    ]
+    for value in (np.inf, -np.inf, np.nan)
+}
+TENSORS |= {
+    "ratio above 1": ("pca", "ratios", lambda r: r + 1),
+    "ratio bound above 1": ("rbf", "ratio_bounds", lambda b: b + 1),
+    "ratio bounds backwards": ("rbf", "ratio_bounds", lambda b: b[:, ::-1].copy()),
+    "certificate of other variances": ("pca", "certificate.values", lambda v: 2 * v),
+    "certificate of other eigenvalues": ("rbf", "certificate.values", lambda v: 2 * v),
+    "deviations of other eigenvalues": ("rbf", "deviations", lambda v: 2 * v),
+    "negative variance compared": ("auto", "choice.values", put(-1.0)),
+    "negative noise": ("auto", "choice.null", put(-1.0)),
+    "huge scatter": ("covariance", "moments.scatter", put(1e308)),
+    "huge sizes": ("covariance", "moments.sizes", put(1e308)),
+    "huge triangle": ("pca", "moments.triangle", put(1e308)),
+}
+
+
 @pytest.mark.parametrize("name", TENSORS)
 def test_a_tensor_that_was_changed_and_signed_again(written, name):
     kind, tensor, apply = TENSORS[name]
@@ -531,6 +570,54 @@ def test_the_helpers_leave_a_model_alone(written):
         first = next(key for key in opened(path)[0] if key != "__metadata__")
         with_tensor(path, first, lambda array: array)
         assert model_differences(before, load(path)) == []
+
+
+def numbers_in(tree, at=()):
+    """The places of all numbers in a tree, also of those that JSON has no sign for."""
+    parts = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for name, part in parts:
+        yield from numbers_in(part, (*at, name))
+    if (type(tree) in (int, float) or tree in ("inf", "nan")) and at[0] != "notes":
+        yield at
+
+
+@pytest.mark.parametrize("name", ["pca", "covariance", "auto", "rbf", "landmarks", "sensing"])
+def test_any_number_anywhere_is_refused_or_harmless(written, tmp_path, name):
+    """NaN, infinities and what is too large, in every field: an error in one line, or a model that can be used."""
+    path = written(name)
+    data, known = path.read_bytes(), load(path)
+    header, tree, _ = opened(path)
+    places = [*numbers_in(tree)], [key for key, e in header.items() if e.get("dtype") in ("F64", "F32")]
+    for value in (np.inf, -np.inf, np.nan, 1e308, -1e308):
+        for place in places[0]:
+            path.write_bytes(data)
+            with_tree(path, change(*place, to=value if np.isfinite(value) else str(value)))
+            used_or_refused(path, known, tmp_path)
+        for tensor in places[1]:
+            path.write_bytes(data)
+            with np.errstate(over="ignore"):
+                with_tensor(path, tensor, put(value))
+            used_or_refused(path, known, tmp_path)
+
+
+def used_or_refused(path, known, folder):
+    """Whatever loads can be printed, shown, compared, merged and applied; what cannot be says why."""
+    try:
+        model = load(path)
+    except DataError as error:
+        assert "\n" not in str(error)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        str([repr(model), model.certificate_, getattr(model, "plan_", ""), getattr(model, "rank_choice_", "")])
+        uses = [lambda: model.transform(X)]
+        if not isinstance(model, CompressedSensing):
+            uses.append(lambda: report(model, folder / "page.html"))
+        if isinstance(model, PCA):
+            uses += [lambda: compare(model, known), lambda: model.n_components == "auto" or merge([model, known])]
+        for use in uses:
+            with contextlib.suppress(DataError):
+                use()
 
 
 PLACES = {

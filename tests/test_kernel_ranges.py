@@ -5,9 +5,9 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
+from helpers import random_array
 from kernel_helpers import centred, eigen_descending, kernel_value
 from ritz import AccuracyWarning, KernelPCA
 from ritz.cholesky import ROOM, randomly_pivoted
@@ -48,7 +48,7 @@ def test_shares_of_an_indefinite_matrix_are_those_of_its_positive_part():
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "cosine"])
 def test_wide_sparse_rows_stay_sparse(kernel):
     rng = np.random.default_rng(0)
-    X = scipy.sparse.random_array((700, 300_000), density=1e-4, rng=rng, format="csr")
+    X = random_array((700, 300_000), density=1e-4, rng=rng, format="csr")
     tracemalloc.start()
     model = KernelPCA(3, kernel=kernel, gamma=0.1, memory_limit="200MB").fit(X)
     peak = tracemalloc.get_traced_memory()[1]

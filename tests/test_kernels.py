@@ -6,6 +6,7 @@ import scipy.sparse
 from sklearn.metrics import pairwise
 
 from kernel_helpers import FORMS, WIDE, feature_squares, kernel_value, wide
+from ritz import KernelPCA
 from ritz.errors import DataError
 from ritz.kernels import kernel_named
 from ritz.kernels.base import rounding
@@ -249,3 +250,60 @@ def test_powers_that_overflow_name_the_parameter():
 def test_an_unknown_name_is_refused():
     with pytest.raises(ValueError, match=r"kernel='gauss'.*'rbf'"):
         kernel_named("gauss")
+
+
+def looked_up(x, y):
+    """A function of rows that are numbers of something, which has no value for others."""
+    return float(TABLE[int(x[0]), int(y[0])]) if x[0] >= 2 else fail()
+
+
+def looked_up_blocks(X, Y):
+    return TABLE[np.ix_(X[:, 0].astype(int), Y[:, 0].astype(int))] if X[0, 0] >= 2 else fail()
+
+
+def fail():
+    raise KeyError("no such thing")
+
+
+TABLE = np.diag(np.arange(1.0, 40.0))
+OWN = {  # the function, whether it is called with blocks, and the kernel it is
+    "dot": (np.dot, False, lambda X: X @ X.T),
+    "matmul": (np.matmul, False, lambda X: X @ X.T),
+    "vdot": (np.vdot, False, lambda X: X @ X.T),
+    "inner": (np.inner, True, lambda X: X @ X.T),
+    "product": (lambda a, b: a @ b.T, True, lambda X: X @ X.T),
+    "number of columns": (lambda a, b: (a @ b.T) / len(a), False, lambda X: X @ X.T / X.shape[1]),
+    "constant": (lambda a, b: 1.0, False, lambda X: np.ones((len(X), len(X)))),
+    "blocks alone": (lambda A, B: (A[:, None] * B).sum(axis=2), True, lambda X: X @ X.T),
+    "rows alone": (lambda x, y: float(np.minimum(x, y).sum()), False, lambda X: np.minimum(X[:, None], X).sum(axis=2)),
+    "numbers of something": (looked_up, False, lambda X: TABLE[np.ix_(X[:, 0].astype(int), X[:, 0].astype(int))]),
+    "blocks of numbers": (looked_up_blocks, True, lambda X: TABLE[np.ix_(X[:, 0].astype(int), X[:, 0].astype(int))]),
+}
+ROWS = {
+    "symmetric": lambda d: np.add.outer(np.arange(6) + 1, np.arange(d) + 1.0),
+    "zero": lambda d: np.zeros((5, d)),
+    "equal": lambda d: np.full((5, d), 3.0),
+    "few": lambda d: np.full((1, d), 2.0),
+    "many": lambda d: np.random.default_rng(1).integers(2, 9, (7, d)).astype(float),
+}
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("name", OWN)
+def test_whether_a_function_takes_blocks_does_not_depend_on_the_data(name, rows, d):
+    function, blocks, truth = OWN[name]
+    X = ROWS[rows](d) + 2.0 * (name.endswith(("something", "numbers")))
+    kernel = kernel_named(function)
+    frame = kernel.frame(X)
+    points = kernel.points(X, frame)
+    if d > 1 or name not in ("number of columns", "vdot", "constant"):
+        assert frame.exact is not blocks
+    np.testing.assert_allclose(kernel.tile(points, points, frame), truth(X))
+    np.testing.assert_allclose(kernel.diagonal(points, frame), np.diagonal(truth(X)))
+
+
+def test_a_function_of_rows_on_rows_that_are_a_symmetric_matrix():
+    X = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 5.0], [3.0, 5.0, 6.0], [1.0, 0.0, 1.0], [0.0, 2.0, 1.0]])
+    own, linear = KernelPCA(2, kernel=np.dot).fit(X), KernelPCA(2).fit(X)
+    np.testing.assert_allclose(own.eigenvalues_, linear.eigenvalues_)

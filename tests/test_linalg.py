@@ -43,3 +43,9 @@ def test_triangles_merge():
     X = np.random.default_rng(2).standard_normal((90, 4))
     R = triangle(triangle(X[:40]), triangle(X[40:]))
     np.testing.assert_allclose(R.T @ R, X.T @ X, atol=1e-12)
+
+
+def test_a_matrix_of_order_1():
+    for k in (1, None):
+        values, vectors = eigh_descending(np.array([[3.0]]), k)
+        assert (values.tolist(), vectors.tolist()) == ([3.0], [[1.0]])

@@ -6,6 +6,8 @@ import os
 import pickle
 import warnings
 from pathlib import Path
+from types import GenericAlias, NoneType
+from typing import Any, TypeVar, get_origin
 
 import joblib
 import numpy as np
@@ -13,15 +15,17 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from safetensors import safe_open
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import ritz
-from helpers import one_thread, with_spectrum
+from helpers import one_thread, random_array, with_spectrum
 from model_helpers import differences, model_differences, opened
 from ritz import PCA, KernelPCA, load, merge, solvers
 from ritz.errors import AccuracyWarning, DataError
+from ritz.files.decoding import _members
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")]
 assert one_thread  # a fixture
@@ -84,8 +88,8 @@ SHAPES = {
     "mle": (TALL, {"n_components": "mle"}),
     "integers": (np.round(TALL).astype(np.int16), {"n_components": 2}),
     "float16": (TALL.astype(np.float16), {"n_components": 2}),
-    "sparse": (sp.random_array((50, 20), density=0.2, rng=RNG, format="csr"), {"n_components": 3}),
-    "sparse, krylov": (sp.random_array((80, 40), density=0.2, rng=RNG, format="csc"), {"svd_solver": "krylov"}),
+    "sparse": (random_array((50, 20), density=0.2, rng=RNG, format="csr"), {"n_components": 3}),
+    "sparse, krylov": (random_array((80, 40), density=0.2, rng=RNG, format="csc"), {"svd_solver": "krylov"}),
     "offset": (TALL + 1e8, {"n_components": 2}),
     "many columns": (RNG.standard_normal((20, 1200)), {"n_components": 3}),
 }
@@ -115,7 +119,7 @@ NAMES = {
 
 @pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
 def test_names_of_columns(tmp_path, names):
-    table = pd.DataFrame(TALL, columns=names)
+    table = pd.DataFrame(TALL, columns=pd.Index(names, dtype=object))  # pandas would have text as UTF-8
     model = PCA(2).fit(table)
     loaded = back(model, tmp_path)
     assert list(loaded.feature_names_in_) == names
@@ -463,3 +467,23 @@ def test_a_warning_at_the_settling_comes_with_the_save(tmp_path):
     model = PCA(4).partial_fit(with_spectrum(30, 8, [3.0, 2.0, 0, 0, 0, 0, 0, 0], RNG))
     with pytest.warns(AccuracyWarning, match="has rank 2"):
         model.save(tmp_path / "m")
+
+
+class Alias:
+    """A name for a type, as `type NAME[T] = ...` makes one in newer versions of Python."""
+
+    def __init__(self, value):
+        self.__value__ = value
+
+    def __getitem__(self, args):
+        return GenericAlias(self, args)
+
+
+def test_annotations_are_read_by_what_they_stand_for():
+    """NumPy's NDArray is a type in some versions, and the name of one in others."""
+    T = TypeVar("T")
+    named, plain = Alias(np.ndarray[tuple[Any, ...], np.dtype[T]]), NDArray[np.float64] | None
+    assert [get_origin(member) or member for member in _members(named[np.float64])] == [np.ndarray]
+    assert [get_origin(member) or member for member in _members(plain)] == [np.ndarray, NoneType]
+    assert _members(Alias(int | float | None)) == (int, float, NoneType)
+    assert [get_origin(member) for member in _members(Alias(tuple[int, ...]))] == [tuple]

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -168,3 +169,15 @@ def test_scikit_learns_own_tests_pass_but_for_what_compat_explains():
     explained = (ROOT / "docs" / "compat.md").read_text(encoding="utf-8")
     for name in EXCEPTIONS:
         assert f"`{name}`" in explained
+
+
+def test_every_promised_version_has_a_lowest_and_every_tested_python_is_named():
+    listed = subprocess.run([sys.executable, ROOT / ".ci" / "lowest.py"], capture_output=True, text=True, check=True)
+    lines = listed.stdout.split()
+    assert all(re.fullmatch(r"[\w-]+(\[[\w,]+\])?==[\d.]+", line) for line in lines)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert {need.partition(">=")[0] for need in project["dependencies"]} <= {line.partition("==")[0] for line in lines}
+    named = {text.rpartition(" ")[2] for text in project["classifiers"] if re.search(r"Python :: 3\.\d+$", text)}
+    nox = (ROOT / "noxfile.py").read_text("utf-8")
+    assert {f'"{version}"' for version in named} == set(re.findall(r'"3\.\d+"', nox))
+    assert project["requires-python"] == f">={min(named)}"

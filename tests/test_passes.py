@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 
+from helpers import random_array
 from ritz import PCA, journal, progress, read
 from ritz.errors import DataError
 
@@ -434,6 +435,6 @@ def test_a_checkpoint_needs_a_folder(tmp_path):
 
 
 def test_progress_of_sparse_rows_is_shown(capfd):
-    X = scipy.sparse.random_array((300, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
+    X = random_array((300, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
     PCA(2, verbose=True).fit(X)
     assert "accurate as asked" in capfd.readouterr().err

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import scipy.sparse
 from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA as Peer
 
+from helpers import random_array
 from ritz import PCA, AccuracyWarning, DataError, KernelPCA
 from ritz import preimage as module
 from ritz.preimage import HOLDS, fixed_point
@@ -131,7 +131,7 @@ def test_landmarks_of_the_fit_have_pre_images_too(digits):
 
 
 def test_sparse_rows_and_narrow_ones():
-    X = scipy.sparse.random_array((60, 30), density=0.3, rng=np.random.default_rng(0), format="csr")
+    X = random_array((60, 30), density=0.3, rng=np.random.default_rng(0), format="csr")
     options = {"kernel": "rbf", "fit_inverse_transform": True}
     sparse, full = KernelPCA(4, **options).fit(X), KernelPCA(4, **options).fit(X.toarray())
     scores = full.transform(X.toarray())

@@ -4,10 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse
 from scipy.fft import dct, idct
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
+from helpers import random_array
 from ritz import CompressedSensing, compare
 from ritz.datasets import rotating_object
 from ritz.errors import AccuracyWarning, DataError
@@ -163,7 +163,7 @@ def test_columns_of_own_measurements_that_are_known_by_their_products():
 
 def test_a_sparse_matrix_that_is_changed_later():
     rng = np.random.default_rng(6)
-    M = scipy.sparse.random_array((20, N), density=0.3, format="csr", rng=rng)
+    M = random_array((20, N), density=0.3, format="csr", rng=rng)
     model = CompressedSensing(20, measurement=M).fit(TONES)
     before = model.transform(TONES)
     M.data *= 2

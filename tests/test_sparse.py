@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from helpers import sine
+from helpers import random_array, sine
 from ritz import PCA, AccuracyWarning, ColumnWarning, DataError, gather, read
 from ritz.rows import as_rows
 
@@ -25,7 +25,7 @@ SHAPES = {"tall": (400, 30), "wide": (30, 400), "square": (120, 120)}
 
 def matrix(shape, density=0.2, seed=0, dtype=np.float64):
     rng = np.random.default_rng(seed)
-    X = sp.random_array(shape, density=density, format="csr", rng=rng, data_sampler=rng.standard_normal)
+    X = random_array(shape, density=density, format="csr", rng=rng, data_sampler=rng.standard_normal)
     X.data += 2.0
     return X.astype(dtype)
 
@@ -238,7 +238,7 @@ def test_products_are_the_same_for_any_number_of_threads(kernel, monkeypatch):
     V = np.random.default_rng(0).standard_normal((500, 5))
     found = []
     for workers in (1, 2, 5):
-        monkeypatch.setattr("ritz.threads._allowed", lambda workers=workers: workers)
+        monkeypatch.setattr("ritz.pinning.Pin._allowed", lambda pin, workers=workers: workers)
         found.append(gather.product(A, V))
     np.testing.assert_allclose(found[0], A.toarray() @ V, atol=1e-11)
     for other in found[1:]:
@@ -250,7 +250,7 @@ def test_the_rows_are_never_dense_as_a_whole():
     """A matrix that would take 40 GB: memory stays within what its entries need."""
     import tracemalloc
 
-    X = sp.random_array((50_000, 100_000), density=1e-4, format="csr", rng=np.random.default_rng(0))
+    X = random_array((50_000, 100_000), density=1e-4, format="csr", rng=np.random.default_rng(0))
     tracemalloc.start()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
@@ -329,7 +329,7 @@ def test_sparse_tables_that_are_no_numbers_or_have_gaps():
 def test_sparse_tables_are_never_dense_as_a_whole():
     import tracemalloc
 
-    X = sp.random_array((200_000, 500), density=1e-3, format="csc", rng=np.random.default_rng(0))
+    X = random_array((200_000, 500), density=1e-3, format="csc", rng=np.random.default_rng(0))
     table = frame(X.tocoo())
     tracemalloc.start()
     as_rows(table)
@@ -376,7 +376,7 @@ def test_numba_that_cannot_be_imported_is_done_without(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.setattr(gather, "COMPILE", 0)
     gather._compiled.cache_clear()
-    X = sp.random_array((60, 30), density=0.2, rng=np.random.default_rng(0), format="csr")
+    X = random_array((60, 30), density=0.2, rng=np.random.default_rng(0), format="csr")
     V = np.ones((30, 2))
     np.testing.assert_allclose(gather.product(X, V), X.toarray() @ V, rtol=1e-14)
     gather._compiled.cache_clear()

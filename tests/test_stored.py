@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import zarr
 
 from file_helpers import SPARSE, WORDS, Trap, X, write_h5ad
+from helpers import random_array
 from ritz import PCA, DataError, memory, read
 from ritz.rows import stored
 
@@ -46,7 +47,7 @@ def test_stored_arrays_equal_their_arrays(tmp_path, library, chunks, monkeypatch
 
 def test_h5ad_dense_and_sparse(tmp_path):
     path = tmp_path / "cells.h5ad"
-    S = sp.random_array((80, 12), density=0.3, format="csr", rng=np.random.default_rng(0))
+    S = random_array((80, 12), density=0.3, format="csr", rng=np.random.default_rng(0))
     for X_of in (S, S.tocsc(), S.toarray()):
         with h5py.File(path, "w") as file:
             if sp.issparse(X_of):

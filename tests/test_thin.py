@@ -154,7 +154,7 @@ def test_products_by_all_cores_have_the_same_bits_for_any_number_of_threads(monk
     Q, S, W = rng.standard_normal((60_000, 40)), rng.standard_normal((40, 8)), rng.standard_normal((60_000, 8))
     results = []
     for workers in (1, 2, 3):
-        monkeypatch.setattr("ritz.threads._allowed", lambda workers=workers: workers)
+        monkeypatch.setattr("ritz.pinning.Pin._allowed", lambda pin, workers=workers: workers)
         results.append((thin_product(Q, S), thin_inner(Q, W), symmetric_product(Q)))
     for other in results[1:]:
         for part, expected in zip(other, results[0], strict=True):

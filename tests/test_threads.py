@@ -1,14 +1,17 @@
 """Threads and the pin of BLAS: what was set before is set again after, whoever leaves last and however."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from helpers import blas_limits, with_spectrum
-from ritz import PCA
+from helpers import blas_limits, blas_paths, with_spectrum
+from ritz import PCA, KernelPCA, compare, eigen, merge
+from ritz.linalg import THREADED
 from ritz.threads import ordered, pinned, scratch, team
 
 ONE = [1] * len(blas_limits())
@@ -162,65 +165,115 @@ def test_the_pool_has_as_many_threads_as_blas_was_allowed(before):
         assert pinned.budget() == 1
 
 
-def test_lifting_the_pin(before):
-    with pinned(), pinned.lifted():  # not the pin of this thread's team: it may be someone else's
-        assert blas_limits() == ONE
-    with team():
-        assert blas_limits() == ONE
-        with pinned.lifted():
-            assert blas_limits() == before
-        assert blas_limits() == ONE
-        with pinned.lifted(False):
-            assert blas_limits() == ONE
-        assert blas_limits() == ONE
-        budget = pinned.budget()
-        with pinned.lifted():
-            assert pinned.budget() == budget
-    assert blas_limits() == before
+LAPACK = ["scipy.libs" in path for path in blas_paths()]  # the library that only SciPy calls, if it has one
+ALL = pytest.mark.skipif(not any(LAPACK), reason="NumPy and SciPy share a library")
+
+
+def lifted(before):
+    """The limits while SciPy's library has all its threads and NumPy's has one."""
+    return [n if lapack else 1 for n, lapack in zip(before, LAPACK, strict=True)]
+
+
+@ALL
+def test_a_large_factorisation_has_all_threads_and_the_rest_one(before):
+    for around in (nullcontext, pinned, team):
+        with around():
+            with pinned.calling():
+                assert blas_limits() == ONE
+            with pinned.calling(large=True):
+                assert blas_limits() == lifted(before)
+                with pinned.calling():  # inside another call
+                    assert blas_limits() == lifted(before)
+            if around is not nullcontext:
+                assert blas_limits() == ONE
+        assert blas_limits() == before
+
+
+def test_threads_of_a_team_factorise_with_one_thread_each(before):
+    def inside():
+        with pinned.calling(large=True):
+            return blas_limits()
+
+    with team() as pool:
+        assert pool.submit(inside).result(timeout=60) == ONE
 
 
 @pytest.mark.parametrize("problem", [RuntimeError, KeyboardInterrupt])
-def test_an_error_while_the_pin_is_lifted_pins_again(problem, before):
+def test_an_error_in_a_call_pins_again(problem, before):
     with pinned():
-        with pytest.raises(problem), pinned.lifted():
+        with pytest.raises(problem), pinned.calling(large=True):
             raise problem
         assert blas_limits() == ONE
+    with pytest.raises(problem), pinned.calling(large=True):
+        raise problem
     assert blas_limits() == before
 
 
-def test_where_nothing_is_pinned_there_is_nothing_to_lift(before):
-    with pinned.lifted():
-        assert blas_limits() == before
-        with pinned():
-            assert blas_limits() == ONE
-        assert blas_limits() == before
-    assert blas_limits() == before
+@ALL
+def test_a_call_with_all_threads_runs_alone_and_others_together(before):
+    seen, barrier, leave = [], threading.Barrier(2, timeout=20), threading.Event()
+
+    def large():
+        with pinned.calling(large=True):
+            seen.append(blas_limits())
+            assert leave.wait(20)
+            seen.append(blas_limits())
+
+    def small():
+        with pinned.calling():
+            barrier.wait()  # both are inside
+            seen.append(blas_limits())
+
+    with ThreadPoolExecutor(3) as pool:
+        found = [pool.submit(large)]
+        while not seen:
+            time.sleep(0.001)
+        found += [pool.submit(small), pool.submit(small)]
+        while len(pinned._waiting) < 2:
+            time.sleep(0.001)
+        leave.set()
+        for future in found:
+            future.result(timeout=20)
+    assert seen == [lifted(before)] * 2 + [ONE] * 2
 
 
-def test_a_pin_that_others_need_is_not_lifted(before):
-    with pinned(), pinned():
-        with pinned.lifted():
-            assert blas_limits() == ONE
+ORDERS = ["limit fit /limit /fit", "fit limit /fit /limit", "fit limit /limit /fit", "limit fit /fit /limit"]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("order", [*ORDERS, "fit limit limit /fit /limit /limit", "limit fit limit /limit /limit /fit"])
+def test_limits_and_fits_that_overlap_in_any_order(order, number, before, other):
+    """Whoever leaves last, all is as it was; while a fit runs BLAS has one thread, and afterwards what others set."""
+    limits, now = [], []
+
+    def user():
+        for step in order.split():
+            if step == "limit":
+                limits.append(threadpool_limits(number, user_api="blas"))
+                limits[-1].__enter__()
+            elif step == "/limit":
+                limits.pop().__exit__(None, None, None)
+            else:
+                other.enter() if step == "fit" else other.leave()
+            now.append((blas_limits(), bool(limits)))
+
+    elsewhere(user)
+    running = [order.split()[: i + 1].count("fit") > order.split()[: i + 1].count("/fit") for i in range(len(now))]
+    for fit, (seen, limited) in zip(running, now, strict=True):
+        assert seen == (ONE if fit else [number] * len(before) if limited else before)
+
+
+def test_whoever_asks_during_a_fit_is_told_what_holds_after_it(before):
+    with team():
+        assert [x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"] == before
         assert blas_limits() == ONE
+
+
+def test_a_fit_keeps_the_budget_it_began_with(before):
+    with team() as pool, threadpool_limits(1, user_api="blas"):
+        assert pinned.budget() == pool._max_workers == pool.submit(pinned.budget).result(timeout=60)
+        assert elsewhere(pinned.budget) == 1  # another fit begins under the limit
     assert blas_limits() == before
-
-
-@pytest.mark.parametrize("leaves_inside", [True, False])
-def test_another_who_comes_while_the_pin_is_lifted(leaves_inside, before, other):
-    def first():
-        with team():
-            with pinned.lifted():
-                other.enter()
-                assert blas_limits() == ONE
-                if leaves_inside:
-                    other.leave()
-                    assert blas_limits() == before
-            assert blas_limits() == ONE
-            other.leave()
-            assert blas_limits() == ONE
-        assert blas_limits() == before
-
-    elsewhere(first)
 
 
 def test_scratch_is_fresh_outside_and_the_same_again_inside_a_team():
@@ -278,15 +331,16 @@ def test_results_come_in_order_and_few_are_alive_at_once():
 
 
 def fits_at_the_same_time(shape, parameters):
-    """One fit alone, and six by four threads."""
+    """One fit alone, and six by four threads; large ones, two by two."""
     X = with_spectrum(*shape, 0.9 ** np.arange(min(shape)), np.random.default_rng(0), offset=1.0)
 
     def fit(_):
         return PCA(4, random_state=2, **parameters).fit(X)
 
     alone = fit(None)
-    with ThreadPoolExecutor(4) as pool:
-        return alone, list(pool.map(fit, range(6)))
+    at_once, count = (2, 2) if min(shape) > THREADED else (4, 6)
+    with ThreadPoolExecutor(at_once) as pool:
+        return alone, list(pool.map(fit, range(count)))
 
 
 @pytest.mark.parametrize(
@@ -298,6 +352,8 @@ def fits_at_the_same_time(shape, parameters):
         ((100, 5000), {"svd_solver": "gram"}),
         ((600, 400), {"svd_solver": "covariance"}),
         ((4000, 50), {"svd_solver": "svd"}),
+        ((1100, 1010), {"svd_solver": "covariance"}),  # LAPACK has threads of its own
+        ((1010, 1100), {"svd_solver": "gram"}),
     ],
 )
 def test_fits_at_the_same_time_are_identical_and_leave_blas_as_it_was(shape, parameters, before):
@@ -310,11 +366,38 @@ def test_fits_at_the_same_time_are_identical_and_leave_blas_as_it_was(shape, par
         np.testing.assert_array_equal(pca.certificate_.value_bounds, alone.certificate_.value_bounds)
 
 
-def test_fits_that_lift_the_pin_when_alone_agree_to_rounding(before):
-    """LAPACK on a matrix this large has threads of its own, unless others are at work: the same but for rounding."""
-    alone, fits = fits_at_the_same_time((1100, 1010), {"svd_solver": "covariance"})
-    assert blas_limits() == before
-    unit = 50 * 1100 * np.finfo(float).eps
-    for pca in fits:
-        assert np.abs(pca.explained_variance_ - alone.explained_variance_).max() <= unit * alone.total_variance_
-        assert np.abs(pca.components_ - alone.components_).max() <= 10 * unit
+def results(X, model, kernel):
+    """What many calls return, from matrices so large that BLAS would share the work out."""
+    with pinned():  # the test's own product, not ours
+        S = X.T @ X
+    halves = [PCA(60).fit(half) for half in np.split(X, 2)]
+    scores, codes = model.transform(X), kernel.transform(X)
+    return {
+        "transform": scores,
+        "inverse_transform": model.inverse_transform(scores),
+        "score_samples": model.score_samples(X),
+        "get_covariance": model.get_covariance(),
+        "reconstruction_error": model.reconstruction_error(X),
+        "from_covariance": PCA.from_covariance(S, n_rows=300, n_components=20).components_,
+        "partial_fit": PCA(60).partial_fit(X[:150]).partial_fit(X[150:]).components_,
+        "merge": merge(halves).components_,
+        "compare": compare(*halves),
+        "eigen": eigen(S, 20).vectors,
+        "auto": PCA("auto").fit(X).components_,
+        "kernel": codes,
+        "pre-images": kernel.inverse_transform(codes),
+        "landmarks": KernelPCA(5, kernel="rbf", gamma=1e-3, n_landmarks=50).fit_transform(X),
+    }
+
+
+@pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")
+def test_nothing_depends_on_what_other_threads_do(other):
+    X = np.random.default_rng(0).standard_normal((300, 200)) * np.geomspace(5, 0.1, 200)
+    kernel = KernelPCA(40, kernel="rbf", gamma=1e-3, fit_inverse_transform=True).fit(X)
+    model = PCA(60).fit(X)
+    alone = results(X, model, kernel)
+    other.enter()
+    beside = results(X, model, kernel)
+    other.leave()
+    for name, found in alone.items():
+        np.testing.assert_array_equal(found, beside[name], err_msg=name)

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ritz.pinning import pinned
+
 _ROUTINES = {np.dtype(np.float32): ("ssyrk", ctypes.c_float), np.dtype(np.float64): ("dsyrk", ctypes.c_double)}
 
 
@@ -30,7 +32,8 @@ def add_upper_squares(Z: NDArray[Any], total: NDArray[Any], keep: bool) -> None:
     m, d = (ctypes.byref(ctypes.c_int(size)) for size in Z.shape)
     alpha, beta = ctypes.byref(real(1.0)), ctypes.byref(real(float(keep)))
     # To BLAS, which counts by columns, Z is its transpose and the upper triangle is the lower one.
-    syrk(b"L", b"N", d, m, alpha, Z.ctypes.data, d, beta, total.ctypes.data, d)
+    with pinned.calling():
+        syrk(b"L", b"N", d, m, alpha, Z.ctypes.data, d, beta, total.ctypes.data, d)
 
 
 @cache

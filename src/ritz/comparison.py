@@ -8,11 +8,13 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg import Array, orthonormalise, svd
+from ritz.pinning import pinned
 from ritz.rows.named import known_columns, order_of
 from ritz.spectrum import Spectrum
 from ritz.subspace import Subspace
 
 
+@pinned()
 def compare(a: Any, b: Any) -> Array:
     """Principal angles between two subspaces of the same space, in radians, ascending.
 

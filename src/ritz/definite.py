@@ -10,9 +10,10 @@ import scipy.linalg
 from ritz.errors import DataError
 from ritz.kernels import Points, Precomputed
 from ritz.kernels.base import Frame
-from ritz.linalg import Array, eigh_descending, gamma, positive_definite
+from ritz.linalg import THREADED, Array, eigh_descending, gamma, positive_definite
 from ritz.operators import Function, Kernel
 from ritz.operators.kernel import ALIKE
+from ritz.pinning import pinned
 from ritz.solvers import Krylov
 
 GRAINS = 16  # times the precision of values that were given, which they may differ and lie below 0 by
@@ -66,7 +67,7 @@ def checked_positive(A: Kernel, asked: Any) -> None:
 
 def positive_part(A: Kernel) -> float:
     """Σ of the eigenvalues above 0 of a matrix at hand: the total of which components may have shares."""
-    values: Array = scipy.linalg.eigvalsh(A.dense(), check_finite=False)
+    values = _eigenvalues(A.dense())
     return float(np.sum(values[values > 0]))
 
 
@@ -80,8 +81,13 @@ def _extremes(A: Kernel) -> tuple[float, float, int | None]:
     shifted.flat[:: A.dim + 1] += slack
     if positive_definite(shifted):
         return -slack, float(np.linalg.norm(matrix)), None
-    values: Array = scipy.linalg.eigvalsh(matrix, check_finite=False)
+    values = _eigenvalues(matrix)
     return float(values[0]), float(values[-1]), int(np.count_nonzero(values > slack))
+
+
+def _eigenvalues(matrix: Array) -> Array:
+    with pinned.calling(large=len(matrix) > THREADED):
+        return np.asarray(scipy.linalg.eigvalsh(matrix, check_finite=False))
 
 
 def _by_products(A: Kernel) -> tuple[float, float]:

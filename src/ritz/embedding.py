@@ -14,6 +14,7 @@ from ritz.exponents import delivered
 from ritz.kernels import Kernel, Points
 from ritz.kernels.base import Frame
 from ritz.linalg import Array
+from ritz.pinning import pinned
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.finite import check_finite
@@ -97,5 +98,6 @@ def of_landmarks(
 ) -> Embedding:
     """The model whose axes U = H F W are combinations of few points: f(x) = L⁻¹ k(x) takes the place of a row of F."""
     W = weights * np.sqrt(values)
-    B = solve_triangular(triangle.T, np.column_stack([W, mean]), lower=False)
+    with pinned.calling():
+        B = solve_triangular(triangle.T, np.column_stack([W, mean]), lower=False)
     return Embedding(kernel, frame, points, B[:, :-1], mean @ W, B[:, -1], centred=False)

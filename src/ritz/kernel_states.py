@@ -76,9 +76,12 @@ def _check_kernel_pca(state: KernelState) -> None:
     require((values >= 0).all() and (values[1:] <= values[:-1]).all(), "eigenvalues >= 0 and descending")
     defect = orthogonality_defect(state.eigenvectors.astype(np.float64))
     require(defect <= ORTHOGONAL * max(1, k), "orthonormal eigenvectors")
-    require((state.deviations >= 0).all() and (state.ratios >= 0).all(), "deviations and ratios >= 0")
+    require((state.deviations >= 0).all(), "deviations >= 0")
+    require(states.squares_of(state.deviations, values), "eigenvalues are squares of deviations")
+    _check_ratios(state)
     require(state.gamma >= 0 and state.trace_error >= 0, "gamma and trace_error >= 0")
     require(len(state.certificate.values) == k, f"a certificate for {k} components")
+    require(states.agree(_as(state.certificate.values, values), values), "a certificate of these eigenvalues")
     embedding = state.embedding
     require(embedding.n_components == k, f"an embedding with {k} components")
     points = embedding.points
@@ -92,6 +95,19 @@ def _check_kernel_pca(state: KernelState) -> None:
         require(points.Z.shape[1] == state.n_features, f"points of {state.n_features} columns")
     if state.preimage is not None:
         _check_way_back(state.preimage, embedding, state.n_features)
+
+
+def _check_ratios(state: KernelState) -> None:
+    """Shares of a total that may be known to lie between bounds alone: they stand for its middle."""
+    states.check_shares(state.ratios, 2)
+    low, high = state.ratio_bounds.T
+    require((low <= high).all() and (high <= 1).all(), "bounds on ratios in order, and of 1 at most")
+
+
+def _as(values: Array, like: Array) -> Array:
+    """In the dtype of results, whose range may be smaller."""
+    with np.errstate(over="ignore", under="ignore"):
+        return values.astype(like.dtype)
 
 
 def _check_way_back(preimage: PreImage, embedding: Embedding, d: int) -> None:
@@ -127,6 +143,7 @@ def _check_points(points: Points, frame: Frame) -> None:
 
 def _check_frame(frame: Frame) -> None:
     require(frame.weight >= 0 and frame.unit > 0 and frame.terms >= 0 and frame.grain >= 0, "units > 0 and errors >= 0")
+    require(frame.factor >= 0, "a factor >= 0")
 
 
 def _check_kernel(kernel: Any) -> None:
@@ -142,14 +159,16 @@ FORMS: dict[type[Any], Form] = {
             "rows": " ".join(dtype.name for dtype in DTYPES.values()),
             **dict.fromkeys(("eigenvalues", "eigenvectors", "ratios"), RESULTS),
         },
-        infinite="eigenvalues deviations history ratio_bounds",
+        infinite="eigenvalues deviations history",
         sparse="rows",
         check=_check_kernel_pca,
     ),
     Embedding: Form({"coefficients": "p k", "offset": "k", "mean": "p"}, check=_check_embedding),
     Points: Form({"sizes": "p"}, infinite="sizes", sparse="Z"),
     Frame: Form({"origin": "d"}, infinite="terms factor", check=_check_frame),
-    PreImage: Form({"dual": "p d", "mean": "d", "remainder": "d"}, unknown="error", check=_check_preimage),
+    PreImage: Form(
+        {"dual": "p d", "mean": "d", "remainder": "d"}, infinite="error", unknown="error", check=_check_preimage
+    ),
     **dict.fromkeys((Linear, Cosine, Precomputed), Form()),
     **dict.fromkeys((Polynomial, Sigmoid, Rbf, Laplacian), KERNEL),
 }

@@ -9,7 +9,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ritz.blas import add_upper_squares
-from ritz.threads import pinned
+from ritz.pinning import pinned
 
 Array = NDArray[np.floating]
 
@@ -192,7 +192,9 @@ def eigh_descending(A: Array, k: int | None = None) -> tuple[Array, Array]:
     """
     d = len(A)
     k = d if k is None else min(k, d)
-    with pinned.lifted(d > THREADED):
+    if d == 1:  # for which some versions of SciPy have no workspace
+        return np.array(A[0, :k]), np.ones((1, k))
+    with pinned.calling(large=d > THREADED):
         if 4 * k < d:
             values, vectors = scipy.linalg.eigh(A, subset_by_index=[d - k, d - 1], driver="evr", check_finite=False)
             if len(values) == k and orthogonality_defect(vectors) < 1e-10:
@@ -204,7 +206,7 @@ def eigh_descending(A: Array, k: int | None = None) -> tuple[Array, Array]:
 
 def svd(F: Array) -> tuple[Array, Array, Array]:
     """Thin SVD F = P diag(s) Vᵀ, returned as P, s, V."""
-    with pinned.lifted(F.size > THREADED**2):
+    with pinned.calling(large=F.size > THREADED**2):
         try:
             P, s, Vt = scipy.linalg.svd(F, full_matrices=False, lapack_driver="gesdd", check_finite=False)
         except np.linalg.LinAlgError:  # divide and conquer fails to converge on rare inputs; QR iteration does not
@@ -228,5 +230,6 @@ def triangle_terms(m: int, d: int) -> int:
 
 def positive_definite(A: Array) -> bool:
     """Whether a floating-point Cholesky factorisation of A runs to its end. Overwrites A."""
-    _, info = scipy.linalg.lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)
+    with pinned.calling():
+        _, info = scipy.linalg.lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)
     return bool(info == 0)

@@ -22,9 +22,10 @@ from ritz.errors import DataError
 from ritz.exponents import delivered
 from ritz.kernels import Kernel, Linear, Points, Rbf
 from ritz.kernels.base import Frame, near
-from ritz.linalg import Array, squared
+from ritz.linalg import THREADED, Array, squared
 from ritz.memory import check_fits
 from ritz.operators import Kernel as KernelMatrix
+from ritz.pinning import pinned
 from ritz.preprocessing import Preprocessing, mean_in_words
 from ritz.rows import Rows, as_rows
 from ritz.rows.array import symmetric_product, thin_inner
@@ -174,7 +175,8 @@ def _ridge(K: KernelMatrix, centred: Array, alpha: float) -> Array:
     matrix = K.entries(everything, everything)
     matrix.flat[:: K.dim + 1] += alpha
     try:
-        return scipy.linalg.solve(matrix, centred, assume_a="pos", check_finite=False)
+        with pinned.calling(large=K.dim > THREADED):
+            return scipy.linalg.solve(matrix, centred, assume_a="pos", check_finite=False)
     except np.linalg.LinAlgError:
         raise DataError(_too_small(alpha)) from None
 
@@ -185,8 +187,10 @@ def _ridge_of_landmarks(K: KernelMatrix, centred: Array, alpha: float, most: int
     found = randomly_pivoted(K.diagonal, K.entries, most, np.random.default_rng(0), enough)
     inner = symmetric_product(found.F)
     inner.flat[:: len(inner) + 1] += max(alpha, np.finfo(float).eps * float(np.trace(inner)))
-    weights = scipy.linalg.solve(inner, thin_inner(found.F, centred), assume_a="pos", check_finite=False)
-    return found.pivots, scipy.linalg.solve_triangular(found.triangle.T, weights, lower=False)
+    images = thin_inner(found.F, centred)
+    with pinned.calling(large=len(inner) > THREADED):
+        weights = scipy.linalg.solve(inner, images, assume_a="pos", check_finite=False)
+        return found.pivots, scipy.linalg.solve_triangular(found.triangle.T, weights, lower=False)
 
 
 def _too_small(alpha: float) -> str:

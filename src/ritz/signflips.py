@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from ritz import threads
@@ -204,8 +205,11 @@ def _add(totals: Array, parts: Array) -> Array:
 
 def spectrum(K: Array) -> Array:  # (m, m) -> (m,)
     """All eigenvalues, descending."""
-    with pinned.lifted(len(K) > THREADED):
-        return np.maximum(np.linalg.eigvalsh(K)[::-1], 0.0)
+    if len(K) == 1:  # for which some versions of SciPy have no workspace
+        return np.maximum(K[0], 0.0)
+    with pinned.calling(large=len(K) > THREADED):
+        values = scipy.linalg.eigh(K, eigvals_only=True, driver="evd", check_finite=False)
+    return np.maximum(values[::-1], 0.0)
 
 
 def edge(K: Array) -> float:

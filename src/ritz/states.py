@@ -23,6 +23,8 @@ RESULTS = "float64 float32"  # dtypes of results
 QUANTITIES = ("variance", "eigenvalue")
 CLAIMS = ("proved", "probability", "not excluded")
 AGREE = 1e-6  # relative difference of numbers that say the same
+HUGE = 1e290  # variance beyond which errors and sums of variances may leave the range of float64
+SQUARES = 1e200  # the same of squares in units in which they are of ordinary size
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,23 +117,50 @@ def _check_learned(state: PCAState, subspace: Subspace) -> None:
     deviations, ratios, certificate = np.asarray(state.deviations), np.asarray(state.ratios), state.certificate
     require(d == state.n_features, f"axes in {state.n_features} columns")
     require(k >= 1 and len(deviations) == len(ratios) == k, f"{k} deviations and ratios, one per axis")
-    require(certificate is not None and len(certificate.values) == k, f"a certificate for {k} components")
+    values = np.empty(0) if certificate is None else certificate.values
+    require(len(values) == k, f"a certificate for {k} components")
     require(ratios.dtype == state.dtype, f"ratios in {state.dtype}")
-    require((ratios >= 0).all() and (deviations >= 0).all(), "ratios and deviations >= 0")
-    require(state.total_variance is not None and state.total_variance >= 0, "total_variance >= 0")
-    require(_squares(deviations, subspace.variances), "variances are squares of deviations")
+    check_shares(ratios, 1)
+    require((deviations >= 0).all(), "deviations >= 0")
+    require(squares_of(deviations, subspace.variances), "variances are squares of deviations")
+    require(agree(values, subspace.variances), "a certificate of these variances")
+    _check_total(state, subspace)
     n = subspace.n_rows
     require(n is None or n > subspace.ddof, "more rows than ddof")
     require(state.dual is None or state.dual.shape == (n, k), f"a dual of shape {(n, k)}")
-    require(state.choice is None or state.choice.k == k, f"a choice of {k} components")
+    if state.choice is not None:
+        require(state.choice.k == k, f"a choice of {k} components")
+        compared = np.concatenate([state.choice.values, state.choice.null])
+        require(subspace.variances[0] > HUGE or np.isfinite(compared).all(), "a choice among finite variances")
 
 
-def _squares(deviations: Array, variances: Array) -> bool:
+def _check_total(state: PCAState, subspace: Subspace) -> None:
+    """The total is that of the variances kept and left out, as far as they are in range."""
+    total, kept, left_out = state.total_variance, subspace.variances, subspace.left_out
+    require(total is not None and total >= 0, "total_variance >= 0")
+    with np.errstate(over="ignore"):
+        most = 2 * float(np.sum(kept)) + 2 * left_out + np.finfo(float).tiny
+        both = total is not None and max(float(kept[0]), left_out) <= 2 * total + np.finfo(float).tiny
+    require(both and total is not None and total <= most, "total_variance is that kept and left out")
+
+
+def check_shares(ratios: Array, most: float) -> None:
+    """Shares of the variance."""
+    require((ratios >= 0).all(), "ratios >= 0")
+    require((ratios <= most).all() and float(np.sum(ratios)) <= most + 1e-3, f"ratios that add up to {most:g} at most")
+
+
+def squares_of(deviations: Array, variances: Array) -> bool:
     """Whether these are the squares of those, as far as they are in range."""
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        squares, tiny = deviations**2, np.finfo(float).tiny / AGREE
-        close = np.abs(squares - variances) <= AGREE * squares + tiny
-    return bool(np.where(np.isinf(squares) | np.isinf(variances), squares == variances, close).all())
+    with np.errstate(over="ignore", under="ignore"):
+        return agree((deviations**2).astype(variances.dtype), variances)
+
+
+def agree(a: Array, b: Array) -> bool:
+    """Whether numbers are the same but for rounding; where they overflow, both do."""
+    with np.errstate(invalid="ignore"):
+        close = np.abs(a - b) <= AGREE * np.maximum(a, b) + np.finfo(np.asarray(b).dtype).tiny / AGREE
+    return bool(np.where(np.isinf(a) | np.isinf(b), a == b, close).all())
 
 
 def _check_subspace(subspace: Subspace) -> None:
@@ -141,7 +170,7 @@ def _check_subspace(subspace: Subspace) -> None:
     require(subspace.roots is None or (subspace.roots >= 0).all(), "roots >= 0")
     with np.errstate(over="ignore", under="ignore"):
         roots = subspace.deviations * subspace.unit
-    require(_squares(roots, subspace.variances), "variances are squares of the roots")
+    require(squares_of(roots, subspace.variances), "variances are squares of the roots")
 
 
 def _check_certificate(certificate: Certificate) -> None:
@@ -154,11 +183,17 @@ def _check_certificate(certificate: Certificate) -> None:
     require(certificate.groups or not certificate.tie_at_k, "a tie is one of a group")
     require(0 <= certificate.rank <= k and 0 <= certificate.complete_to <= k, f"rank and complete_to from 0 to {k}")
     low, high = certificate.value_bounds.T
-    require((low <= high).all() and (certificate.residuals >= 0).all(), "bounds in order and residuals >= 0")
+    require((certificate.values >= 0).all() and (certificate.residuals >= 0).all(), "values and residuals >= 0")
+    require((low <= high).all() and np.isfinite(low).all(), "bounds in order, and lower ones that are finite")
     angles = certificate.angle_bounds
     require(((angles >= 0) & (angles <= 1)).all(), "sines from 0 to 1")
     errors = (certificate.rounding, certificate.missing, certificate.reached, certificate.tol, certificate.passes)
     require(min(errors) >= 0 and (certificate.n_rows is None or certificate.n_rows > 0), "errors and counts >= 0")
+    beyond = np.append(certificate.residuals, [certificate.rounding, certificate.missing])
+    overflows = (certificate.values > HUGE).any()
+    require(overflows or np.isfinite(beyond).all(), f"finite errors of {certificate.quantity}s in range")
+    chance = certificate.failure_probability
+    require(chance is None or 0 <= chance <= 1, "a failure_probability from 0 to 1")
 
 
 def _check_choice(choice: Choice) -> None:
@@ -166,6 +201,7 @@ def _check_choice(choice: Choice) -> None:
     require(1 <= choice.k <= len(choice.values), "a choice among the values that were compared")
     require(choice.count is None or max(1, choice.count) == choice.k, "as many components as stand above noise")
     require(choice.count is None or choice.count >= 0, "a count >= 0")
+    require((choice.values >= 0).all() and (choice.null >= 0).all(), "variances >= 0, also those of noise")
 
 
 def _check_plan(plan: Plan) -> None:
@@ -177,11 +213,17 @@ def _check_moments(found: Moments) -> None:
     require(found.count >= 1 and len(found.unit) >= 1, "at least one row and one column")
     require((found.unit > 0).all() and (found.sizes >= 0).all(), "units > 0 and sizes >= 0")
     require((found.diagonal >= 0).all(), "a diagonal of the scatter >= 0")
+    require((np.maximum(found.diagonal, found.sizes) <= SQUARES).all(), f"squares of {SQUARES:g} at most")
+    with np.errstate(over="ignore"):
+        spread = np.sqrt(found.diagonal / max(1, found.count - 1)) * found.unit
+    require(np.isfinite(spread).all(), "finite deviations of columns")
     require(0 <= found.rounding <= 1 and found.audit >= 0, "errors >= 0, those of rounding relative")
     if found.triangle is not None:
         require(found.scatter.ndim == 1, "a diagonal alone beside a triangle")
+        require((np.abs(found.triangle) <= np.sqrt(found.scatter) * (1 + AGREE)).all(), "the triangle of the scatter")
     elif found.scatter.ndim == 2:
         largest = float(np.max(found.diagonal))
+        require((np.abs(found.scatter) <= (1 + AGREE) * largest).all(), "no entry above the diagonal's")
         require((np.abs(found.scatter - found.scatter.T) <= AGREE * largest).all(), "a symmetric scatter")
 
 

@@ -19,7 +19,8 @@ from ritz.planner import Plan
 from ritz.request import Decomposition, Request, check_count
 from ritz.rows import Rows
 from ritz.sketch import BLOCK_BYTES, Stream
-from ritz.solvers import Gram
+from ritz.solvers import Gram, Krylov, Orthogonal, Power
+from ritz.solvers.base import checked_start
 from ritz.solving import in_units_of_data, solve
 from ritz.threads import pinned, team
 
@@ -32,10 +33,13 @@ SPARE = 8  # rows of a sketch beside two for every component
 def taken_in(so_far: Moments | Stream | None, rows: Rows, request: Request) -> Moments | Stream:
     """What is known of the rows so far, and of these. It is decided at the first batch whether that is a sketch."""
     d = rows.shape[1]
+    rank.checked(request.n_components, d, d)  # what no number of rows could give, before any is taken in
     if so_far is None and summing_memory(d) > request.limit:
         _check_sketchable(request)
         so_far = Stream(_room(request, d), request.center)
     if not isinstance(so_far, Stream):
+        if isinstance(request.solver, Power | Orthogonal | Krylov) and request.solver.start is not None:
+            checked_start(request.solver.start, d)
         batch = summed(rows, request)
         return batch if so_far is None else so_far.merge(batch)
     _check_sketchable(request, so_far)

@@ -11,6 +11,7 @@ import numpy as np
 from ritz.errors import DataError
 from ritz.exponents import Exponents, delivered, differences, outside_of, sums, times_power
 from ritz.linalg import Array, orthogonality_defect
+from ritz.pinning import pinned
 from ritz.preprocessing import Preprocessing, less
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
@@ -156,6 +157,7 @@ class Subspace:
         """Uᵀz of a block, in the unit of faint rows; in float32 where that is wanted, and z is not too far away."""
         narrow, axes = self.preprocessing(wanted), self.axes.astype(wanted)
         lacking, roots, densely = narrow.lacking(self.axes), self.deviations, self._densely(rows)
+        prepare = self.preprocessing(FLOAT64)
         near = NARROW * roots[-1] > np.hypot(np.linalg.norm(roots), self.outside)
         tried = near and not self.faint and self._working(wanted) == np.float32
         most = times_power(NARROW * roots[-1], self.power)
@@ -165,8 +167,9 @@ class Subspace:
                 Z = narrow.nearly(block, wanted)
                 if np.sqrt(np.einsum("ij,ij->i", Z, Z).max()) < most:
                     return less(Z @ axes, lacking)
-            ready, prepare = self._ready(dense(block) if densely else block)
-            return prepare.times(ready, self.axes)
+            block = dense(block) if densely else block
+            ready, how = self._ready(block) if self.faint else (block, prepare)
+            return how.times(ready, self.axes)
 
         return product
 
@@ -179,6 +182,7 @@ class Subspace:
         unit = np.abs(center).max()  # squares may overflow
         return bool(unit * np.linalg.norm(center / unit) > FAR * times_power(seen[-1], self.power))
 
+    @pinned()
     def decode(self, Y: Array, whiten: bool = False) -> Array:  # (n, k) -> (n, d)
         """x̂ = scale ⊙ (U y) + mean, where the sum with a large mean is rounded once; of scores that were divided by
         their standard deviations when whitening."""

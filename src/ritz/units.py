@@ -40,7 +40,9 @@ def peaks(rows: Rows, shift: Array, columns: NDArray[np.bool_]) -> Array:
 
     def ends(block: Any) -> tuple[Array, ...]:
         if rows.sparse:
-            return tuple(end.toarray().astype(np.float64)[columns] for end in (block.max(axis=0), block.min(axis=0)))
+            return tuple(
+                end.toarray().ravel().astype(np.float64)[columns] for end in (block.max(axis=0), block.min(axis=0))
+            )
         part = block[:, columns].astype(np.float64)
         return part.max(axis=0), part.min(axis=0)
 

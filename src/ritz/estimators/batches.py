@@ -121,8 +121,10 @@ def merge(models: Iterable[PCA]) -> PCA:
     parts = list(models)
     if not parts:
         raise ValueError("nothing to merge: the list of models is empty")
-    rank.check_at_hand(getattr(parts[0], "n_components", None), "models to merge hold no rows (set_params changes it)")
+    asked = getattr(parts[0], "n_components", None)
+    rank.check_at_hand(asked, "models to merge hold no rows (set_params changes it)")
     found = reduce(together, [_mergeable(model, parts[0], i) for i, model in enumerate(parts)])
+    rank.checked(asked, parts[0].n_features_in_, parts[0].n_features_in_)
     whole: PCA = clone(parts[0])
     whole.__dict__.update({name: parts[0].__dict__[name] for name in COLUMNS if name in parts[0].__dict__})
     whole._resume(found, np.result_type(*(model._dtype for model in parts)))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ritz.exponents import Exponents, between, times_power
 from ritz.linalg import Array
+from ritz.pinning import pinned
 from ritz.rows import Rows
 from ritz.rows.base import stack
 from ritz.subspace import Subspace
@@ -36,6 +37,7 @@ class Gaussian:
         P = self._assemble(_inverse(self._along()) ** 2, float(_inverse(across)[0]) ** 2)
         return between(P, self.subspace.scale, -2 * self.subspace.power, inverse=True)
 
+    @pinned()
     def log_likelihood(self, rows: Rows) -> Array:
         """log N(x) of every row."""
         likelihoods = (self._likelihood(*part) for part in self.subspace.parts(rows))
@@ -74,6 +76,7 @@ class Gaussian:
         rest = self.subspace.spare
         return self.subspace.outside / float(np.sqrt(rest)) if rest else 0.0
 
+    @pinned()
     def _assemble(self, along: Array, across: float) -> Array:
         axes = self.subspace.axes
         S = (axes * (along - across)) @ axes.T

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from ritz import kernel_states, sensing_states, states
+from ritz import kernel_states, rank, sensing_states, states
 from ritz.errors import DataError
 from ritz.estimators.compressed_sensing import CompressedSensing
 from ritz.estimators.fitted import of_subspace
@@ -132,7 +132,7 @@ def _check_parameters(model: Any, state: State) -> None:
     if isinstance(state, SensingState):
         check_parameters(model, state.n_features)
     elif isinstance(state, PCAState):
-        clone(model)._request()
+        rank.checked(clone(model)._request().n_components, state.n_features, state.n_features)
     else:
         requested(clone(model), len(state.eigenvectors))
         chosen_kernel(model, state.gamma)

@@ -34,7 +34,7 @@ class Form:
     shapes : a letter or a number for every dimension of an array, such as "d k"; equal letters stand for equal sizes,
         and "d|d d" for either
     dtypes : names of dtypes that an array may have, "float64" unless said otherwise
-    infinite, unknown : names of fields whose numbers may be infinite, or NaN
+    infinite, unknown : names of fields whose numbers may be inf, though never -inf, or NaN
     sparse : names of fields that may hold a sparse matrix
     check : raises an error where parts do not fit together
     """
@@ -215,8 +215,19 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _members(hint: Any) -> tuple[Any, ...]:
-    """What a union may be, or the one thing that is not a union."""
-    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    """What a union may be, or the one thing that is not a union; aliases are what they stand for."""
+    hint = _meant(hint)
+    if get_origin(hint) not in (Union, UnionType):
+        return (hint,)
+    return tuple(member for part in get_args(hint) for member in _members(part))
+
+
+def _meant(hint: Any) -> Any:
+    """What an annotation stands for: NDArray is a type in some versions of NumPy, the name of one in others."""
+    while hasattr(hint, "__value__"):
+        value, given = hint.__value__, get_args(hint)
+        hint = value[given] if given else value
+    return hint
 
 
 def _place(path: str, hint: Any, form: Form, name: str) -> Place:
@@ -239,7 +250,7 @@ def _number(node: Any, place: Place) -> float:
         value = INFINITIES[node] if isinstance(node, str) else float(node)
     except OverflowError:
         raise place.wrong(node) from None
-    if (math.isinf(value) and not place.infinite) or (math.isnan(value) and not place.unknown):
+    if (math.isinf(value) and not (place.infinite and value > 0)) or (math.isnan(value) and not place.unknown):
         raise DataError(f"expected a finite number for {place.path}, found {value}")
     return value
 
@@ -250,6 +261,8 @@ def _check_numbers(array: NDArray[Any], place: Place) -> None:
         return
     if not place.infinite and not np.isfinite(array).all():
         raise DataError(f"expected finite numbers for {place.path}, found NaN or infinity")
+    if (array == -np.inf).any():
+        raise DataError(f"expected numbers above -inf for {place.path}, found it")
     if not place.unknown and np.isnan(array).any():
         raise DataError(f"expected numbers for {place.path}, found NaN")
 

@@ -76,7 +76,7 @@ class Custom(Kernel):
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         if frame.exact:
             return np.array([[self._number(x, y) for y in b.Z] for x in a.Z])
-        return np.array(self.function(a.Z, b.Z, **self.params), dtype=np.float64)
+        return np.array(self._block(a.Z, b.Z), dtype=np.float64)
 
     def lengths(self, points: Points, frame: Frame) -> Array:
         return np.abs(self.diagonal(points, frame))
@@ -101,15 +101,37 @@ class Custom(Kernel):
         return float(value.reshape(()))
 
     def _takes_blocks(self, some: Array) -> bool:
-        """Whether the function, given blocks of two and three rows, returns what it returns for their pairs."""
+        """Whether the function takes blocks, and returns for them what it returns for their pairs.
+
+        Random rows are tried: with rows of the data, chance could decide. Only where it has no value for them, neither
+        way, are rows of the data tried, and nothing but shapes counts.
+        """
+        d = some.shape[1]
+        m, p = [size for size in (2, 3, 4) if size != d][:2]  # the product a·b of such blocks has no shape
+        known = some[np.arange(4) % len(some)]
+        for trial in (np.random.default_rng(0).uniform(0.1, 1.0, (4, d)), known):
+            with np.errstate(all="ignore"):
+                block = self._tried(self._block, trial[:m], trial[:p])
+                single = self._tried(lambda a, b: [[self._number(x, y) for y in b] for x in a], trial[:m], trial[:p])
+            if block is not None and single is not None:
+                return trial is not known and bool(np.allclose(block, single, equal_nan=True))
+            if block is not None or single is not None:
+                return block is not None
+        return False
+
+    def _block(self, a: Array, b: Array) -> Array:
+        block = np.asarray(self.function(a, b, **self.params))
+        if block.shape != (len(a), len(b)) or block.dtype.kind not in "biuf":
+            raise DataError(
+                f"kernel={self._name} returned {block.dtype} of shape {block.shape} for blocks of {len(a)} and "
+                f"{len(b)} rows, not a number for every pair"
+            )
+        return block
+
+    @staticmethod
+    def _tried(f: Callable[[Array, Array], Any], a: Array, b: Array) -> Array | None:
+        """Its value, or None where it has none: a function of rows may do anything with blocks, and the reverse."""
         try:
-            block = np.asarray(self.function(some[:2], some, **self.params))
-            if block.shape != (2, 3) or block.dtype.kind not in "biuf":
-                return False
-        except Exception:  # whatever a function of rows does with blocks
-            return False
-        try:
-            single = [[self._number(x, y) for y in some] for x in some[:2]]
-        except Exception:  # whatever a function of blocks does with rows
-            return True
-        return bool(np.allclose(block, single))
+            return np.asarray(f(a.copy(), b.copy()), np.float64)
+        except Exception:
+            return None

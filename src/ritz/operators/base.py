@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ritz.errors import DataError
+from ritz.lazy import cached_property
 from ritz.linalg import UNIT, Array, column_norms, gamma
 from ritz.rayleigh import Pairs, ritz_pairs, ritz_triplets, rotation
 from ritz.rows.array import thin_product

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
+from ritz.lazy import cached_property
 from ritz.linalg import UNIT, Array, column_norms, gamma
 from ritz.moments import Moments
 from ritz.operators.base import COMBINING, Dense, Factored, Operator

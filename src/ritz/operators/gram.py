@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
+from ritz.lazy import cached_property
 from ritz.linalg import SKINNY, Array, column_norms, gamma, orthonormalise, outside, triangle
 from ritz.operators.base import COMBINING, Operator
 from ritz.operators.covariance import Covariance

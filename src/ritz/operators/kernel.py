@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from ritz import kernels
 from ritz.errors import DataError
 from ritz.kernels.base import Frame, Points, rounding
+from ritz.lazy import cached_property
 from ritz.linalg import Array, column_norms, cross, gamma, times
 from ritz.operators.base import Operator
 from ritz.passes import UNWATCHED, Watch

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from ritz.cholesky import Factor
+from ritz.lazy import cached_property
 from ritz.linalg import Array, eigh_descending, gamma
 from ritz.operators.base import Operator
 from ritz.rows.array import symmetric_product, thin_inner, thin_product

@@ -298,7 +298,8 @@ class Rows(Columns, ABC):
         if workers > 1:
             yield from threads.ordered(f, items, workers)
         else:
-            yield from map(f, items)
+            with threads.pinned():
+                yield from map(f, items)
 
 
 def stack(blocks: Iterator[Block], n: int) -> Block:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import gzip
+import inspect
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +41,7 @@ def open_market(path: Path) -> Any:
             header = scipy.io.mminfo(text)
             _check_claims(header, path)
         with _text(path) as text:
-            matrix = scipy.io.mmread(text)
+            matrix = scipy.io.mmread(text, **_arrays(scipy.io.mmread))
         values = matrix if isinstance(matrix, np.ndarray) else matrix.data
         if header[4] == "real" and not all_small(values):
             _check_written(path)
@@ -59,6 +60,11 @@ def _check_written(path: Path) -> None:
                 value = written(line.split()[-1].decode("ascii"))
                 if is_rounded(value):
                     raise refusal(value, str(path))
+
+
+def _arrays(reader: Callable[..., Any]) -> dict[str, bool]:
+    """What asks for sparse arrays: SciPy is to make them its default, and older versions have no choice to offer."""
+    return {"spmatrix": False} if "spmatrix" in inspect.signature(reader).parameters else {}
 
 
 class Text(io.RawIOBase):

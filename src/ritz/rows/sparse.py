@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.gather import product
+from ritz.lazy import cached_property
 from ritz.linalg import triangle
 from ritz.memory import check_fits
 from ritz.rows.array import check_shape, real_numbers

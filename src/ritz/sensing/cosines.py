@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 
 import numpy as np
 import scipy.fft
 
+from ritz.lazy import cached_property
 from ritz.linalg import Array
 from ritz.sensing.maps import Map, Places
 

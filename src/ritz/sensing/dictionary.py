@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
+from ritz.lazy import cached_property
 from ritz.linalg import Array
 from ritz.sensing.maps import BLOCK, Map, Matrix, Places
 
@@ -19,6 +19,7 @@ ENOUGH = 1e10  # operations that a number for the reader may take
 STRIP = 64  # columns that are compared with all others at once
 FAR = 1e6  # from 1: entries whose squares and products need no care
 SAFE = 1 + 1e-9  # a coherence that rounding has made too small must not promise more
+NONE = 2.0**-61  # coherence that is none: no number of coefficients comes near what it guarantees
 ALIKE = 1 - 1e-9  # coherence of columns that are the same but for rounding
 VANISHED = 1e-12  # length, as a share of the longest, of columns that are rounding
 DEPENDENT = 1e-14  # eigenvalues, as a share of the largest, of dependent columns
@@ -179,7 +180,7 @@ class Dictionary(Map):
 
 def guaranteed(mutual: float) -> int:
     """The most coefficients below ½(1 + 1/μ), μ the coherence of columns of length 1 (Tropp 2004)."""
-    return int(np.ceil(0.5 * (1 + 1 / (mutual * SAFE))) - 1) if mutual > 0 else 1 << 62
+    return int(np.ceil(0.5 * (1 + 1 / (mutual * SAFE))) - 1) if mutual > NONE else 1 << 62
 
 
 def _largest_product(columns: Array) -> float:  # (c, m), a column of A each

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from ritz.eigenpairs import eigen
 from ritz.errors import AccuracyWarning
+from ritz.lazy import cached_property
 from ritz.linalg import Array
 from ritz.solvers import Power
 

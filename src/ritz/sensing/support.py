@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ritz.linalg import Array
+from ritz.pinning import pinned
 from ritz.sensing.base import Flags
 from ritz.sensing.dictionary import Dictionary
 
@@ -40,8 +41,9 @@ def unique(A: Dictionary, Y: Array) -> tuple[Array, Array]:  # (b, m) -> (b, p),
         codes = least_squares(A, Y, np.zeros(every.shape), every)
         return codes, signed_dual(A, codes)
     Q, R = A.held.factors
-    codes = solve_triangular(R, Q.T @ Y.T).T
-    return codes, (Q @ solve_triangular(R, np.sign(codes).T, trans="T")).T
+    with pinned.calling():
+        codes = solve_triangular(R, Q.T @ Y.T).T
+        return codes, (Q @ solve_triangular(R, np.sign(codes).T, trans="T")).T
 
 
 def solved(A: Dictionary, rhs: Array, support: Flags) -> Array:

@@ -86,14 +86,20 @@ def starting_block(start: Array | None, dim: int, width: int, rng: np.random.Gen
     """An orthonormal dim×width block: the given start, filled up with random columns."""
     block = rng.standard_normal((dim, width))
     if start is not None:
-        given = np.atleast_1d(np.asarray(start, dtype=np.float64))
-        given = given.reshape(len(given), -1)[:, :width]
-        if len(given) != dim:
-            raise DataError(f"start has {len(given)} rows but the operator has order {dim}")
-        if not np.isfinite(given).all() or not column_norms(given).all():
-            raise DataError("start holds NaN, infinite or all-zero columns; give a finite non-zero start or none")
+        given = checked_start(start, dim)[:, :width]
         block[:, : given.shape[1]] = given / column_norms(given)
     return orthonormalise(block)
+
+
+def checked_start(start: Array, dim: int) -> Array:  # (dim,) or (dim, b) -> (dim, b)
+    """Vectors that an iteration for a matrix of this order can begin with."""
+    given = np.atleast_1d(np.asarray(start, dtype=np.float64))
+    given = given.reshape(len(given), -1)
+    if len(given) != dim:
+        raise DataError(f"start has {len(given)} rows but the operator has order {dim}")
+    if not np.isfinite(given).all() or not column_norms(given).all():
+        raise DataError("start holds NaN, infinite or all-zero columns; give a finite non-zero start or none")
+    return given
 
 
 def target(A: Operator, tol: float | None, largest: float) -> float:

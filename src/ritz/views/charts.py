@@ -95,7 +95,7 @@ def _scree_values(found: Findings) -> tuple[Array, int, str]:
     values, word = found.values, found.certificate.quantity
     if found.choice is not None:
         values = np.asarray(found.choice.values, dtype=float)
-    if found.out_of_range:
+    if found.out_of_range or not np.isfinite(values).all():
         values, word = found.shares, "share of the variance"
     values = values[: max(MOST_BARS, min(found.k, CROWDED))]
     return values, min(found.k, len(values)), word

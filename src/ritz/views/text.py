@@ -13,6 +13,7 @@ from ritz.harmless import visible
 from ritz.wording import at_least, at_most, degrees_above
 
 LONGEST = 60  # characters of a name or a label
+NOWHERE = 1e6  # share below 0 that a bound may be at and still say something
 PLAIN = (1e-4, 1e7)  # sizes that are written without a power of ten
 DIGITS = 6  # at most
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -156,7 +157,11 @@ def between(low: float, high: float) -> str:
     --------
     >>> between(0.2181, 0.2539), between(0.2, 0.2)
     ('21.8% to 25.4%', '20.0000% to 20.0000%')
+    >>> between(-1e300, 0.25)  # a bound that is none
+    'at most 25.0%'
     """
+    if low < -NOWHERE:
+        return f"at most {math.ceil(round(1000 * high, 6)) / 10:.1f}%"
     apart = 100 * (high - low)
     digits = 4 if apart <= 0 else min(max(math.ceil(-math.log10(apart)), 1), 4)
     step = Decimal(1).scaleb(-digits)

@@ -1,0 +1,42 @@
+"""The checks of .ci/run, one by one, for people: `nox`, or `nox -s core-3.13`."""
+
+import sys
+from pathlib import Path
+
+import nox
+
+sys.path.insert(0, str(Path(__file__).parent / ".ci"))
+from lowest import PROJECT, lowest
+
+OLDEST, NEWER = "3.11", ["3.12", "3.13"]
+nox.options.error_on_missing_interpreters = False
+nox.options.sessions = ["tests", "lint", "core", "lowest"]
+
+
+@nox.session(python=OLDEST)
+def tests(session):
+    """The whole suite."""
+    session.install(".[test]")
+    session.run("python", "-m", "pytest", "-q", *session.posargs)
+
+
+@nox.session(python=OLDEST)
+def lint(session):
+    """Style, types and layers."""
+    session.install(".[test]")
+    for command in (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"], ["lint-imports"]):
+        session.run(*command)
+
+
+@nox.session(python=NEWER)
+def core(session):
+    """The core of the suite on newer Pythons."""
+    session.install("--prefer-binary", ".[test]")
+    session.run("python", "-m", "pytest", "-q", "-m", "core", *session.posargs)
+
+
+@nox.session(name="lowest", python=OLDEST)
+def lowest_versions(session):
+    """The same with the lowest versions that pyproject.toml promises."""
+    session.install("--prefer-binary", *lowest(PROJECT.read_text("utf-8")), ".[test]")
+    session.run("python", "-m", "pytest", "-q", "-m", "core", *session.posargs)

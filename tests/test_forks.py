@@ -1,0 +1,177 @@
+"""A fork while another thread fits: the child has none of its parent's threads, and works all the same."""
+
+import os
+import signal
+import threading
+import time
+import traceback
+
+import numpy as np
+import pytest
+
+from helpers import blas_limits
+from ritz import PCA, CompressedSensing, KernelPCA, load
+from ritz.pinning import pinned
+from ritz.threads import ordered, team
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here"),
+    # The very thing that is tried.
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning"),
+]
+LONG = 60  # seconds after which a child is taken to hang
+rng = np.random.default_rng(0)
+WIDE, TALL = rng.standard_normal((60, 3000)), rng.standard_normal((3000, 20))
+LARGE = rng.standard_normal((1010, 1001))
+FITS = {
+    "gram": lambda: PCA(3, svd_solver="gram").fit(WIDE),
+    "covariance": lambda: PCA(3, svd_solver="covariance").fit(TALL),
+    "krylov": lambda: PCA(3, svd_solver="krylov").fit(WIDE),
+    "svd": lambda: PCA(3, svd_solver="svd").fit(TALL),
+    "large": lambda: PCA(3, svd_solver="covariance").fit(LARGE),
+    "kernel": lambda: KernelPCA(3, kernel="rbf", fit_inverse_transform=True).fit(WIDE),
+    "sensing": lambda: CompressedSensing(10, random_state=0).fit(TALL).fit_transform(TALL[:50]),
+}
+
+
+def in_child(work):
+    """work() in the child of a fork, which is ended where it hangs; what went wrong there, as text."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if not pid:
+        try:
+            os.close(reading)
+            signal.alarm(LONG)
+            work()
+        except BaseException:
+            os.write(writing, traceback.format_exc().encode()[-4000:])
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as file:
+        said = file.read().decode()
+    status = os.waitpid(pid, 0)[1]
+    return "the child hung" if os.WIFSIGNALED(status) else said
+
+
+class Busy:
+    """Another thread that does something again and again until it is told to stop."""
+
+    def __init__(self, work):
+        self._work, self._stop, self.rounds = work, threading.Event(), 0
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self):
+        while not self._stop.is_set():
+            self._work()
+            self.rounds += 1
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join(LONG)
+        assert not self._thread.is_alive(), "the parent hung"
+
+
+def use_everything(path):
+    """Fit, transform, save and load."""
+    FITS["gram"]()
+    FITS["kernel"]()
+    model = PCA(2).fit(TALL)
+    scores = model.transform(TALL)
+    model.inverse_transform(scores)
+    model.save(path)
+    np.testing.assert_array_equal(load(path).transform(TALL), scores)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_fork_during_a_fit(name, tmp_path):
+    before = blas_limits()
+
+    def work():
+        assert blas_limits() == before
+        FITS[name]()
+        use_everything(tmp_path / "m")
+        assert blas_limits() == before
+
+    FITS[name]()  # whatever is imported only now
+    with Busy(FITS[name]) as busy:
+        for moment in range(2):
+            rounds = busy.rounds
+            while busy.rounds == rounds:
+                time.sleep(0.001)
+            time.sleep(0.003 * moment)
+            assert in_child(work) == ""
+    assert blas_limits() == before
+
+
+def test_a_fork_while_locks_are_held():
+    """The pin's lock, and that of threadpoolctl, which others may hold."""
+    from threadpoolctl import threadpool_limits
+
+    def limits():
+        with threadpool_limits(1, user_api="blas"):
+            pass
+
+    def pins():
+        with pinned(), pinned.calling(large=True):
+            pass
+
+    for work in (limits, pins):
+        with Busy(work):
+            for _ in range(20):
+                assert in_child(pins) == ""
+
+
+def test_a_fork_inside_a_fit():
+    """The child goes on where its parent was, without the pin and the threads of the team."""
+    before = blas_limits()
+
+    def work():
+        assert blas_limits() == before
+        FITS["gram"]()
+        assert list(ordered(lambda x: x + 1, range(5), 2)) == [1, 2, 3, 4, 5]
+
+    with team() as pool:
+        assert in_child(work) == ""
+        assert pool.submit(in_child, work).result(timeout=2 * LONG) == ""
+        if not (pid := os.fork()):
+            code = 1
+            try:
+                signal.alarm(LONG)
+                with pool:  # as on the way out of the parent's `with`
+                    pass
+                pinned._leave(pinned._generation - 1)
+                FITS["gram"]()
+                code = 0 if blas_limits() == before else 2
+            finally:
+                os._exit(code)
+        assert os.waitpid(pid, 0)[1] == 0
+    assert blas_limits() == before
+
+
+def test_two_fits_by_the_gram_route_are_under_way_at_the_same_time():
+    """Neither waits for the other: each meets the other while its matrix is formed."""
+    from ritz.operators.gram import Gram
+
+    barrier, met = threading.Barrier(2, timeout=LONG), []
+    real = Gram._dense.compute
+
+    def meets(operator):
+        met.append(barrier.wait())
+        return real(operator)
+
+    Gram._dense.compute = meets
+    try:
+        threads = [threading.Thread(target=FITS["gram"]) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(LONG)
+    finally:
+        Gram._dense.compute = real
+    assert sorted(met) == [0, 1]
