@@ -184,5 +184,6 @@ class Certificate:
 def _rounded_up(values: Any, before: Any) -> Any:
     """Errors that were brought to another unit; where that has cost them digits, no smaller than they were."""
     few = (values < np.finfo(float).tiny) & (np.asarray(before) > 0)
-    up = np.where(few, np.nextafter(values, np.inf), values)
+    with np.errstate(under="ignore"):
+        up = np.where(few, np.nextafter(values, np.inf), values)
     return up if isinstance(values, np.ndarray) else float(up)

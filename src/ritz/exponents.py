@@ -56,7 +56,7 @@ def sums(Y: Array, weight: Array | float, axes: Array, mean: Array | None, scale
 
 def mapped(f: Callable[[Array], Array], X: Array) -> Array:
     """f of rows, a linear one, which sees none so large or so small that its sums would leave float64."""
-    sizes = np.abs(X).max(axis=1)
+    sizes = sizes_of(X)
     if not len(outside_of(sizes[sizes > 0], *ORDINARY)):
         return f(X)
     powers = np.frexp(sizes)[1].astype(np.int64)[:, None]
@@ -78,6 +78,22 @@ def times_power(values: Any, powers: Any) -> Any:
     """values·2^powers."""
     with np.errstate(over="ignore", under="ignore"):
         return np.ldexp(values, np.clip(powers, -4000, 4000))
+
+
+def sizes_of(X: Array) -> Array:  # (m, d) -> (m,)
+    """The largest magnitude in every row, without a copy of them all."""
+    return np.maximum(X.max(axis=1), -X.min(axis=1))
+
+
+def rows_outside(X: Array, least: float, most: float = np.inf) -> NDArray[np.intp]:
+    """Rows whose largest numbers are so large or small that they need a unit of their own.
+
+    Ordinary ones are told by their first number: NumPy is slow to look along short rows.
+    """
+    doubtful = np.arange(len(X))
+    if X.shape[1] and -most < X.min(initial=0.0) and X.max(initial=0.0) < most:
+        doubtful = np.flatnonzero(~(np.abs(X[:, 0]) > least))
+    return doubtful[outside_of(sizes_of(X[doubtful]), least, most)]
 
 
 def outside_of(sizes: Array, least: float, most: float = np.inf) -> NDArray[np.intp]:

@@ -7,9 +7,10 @@ from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.exponents import Exponents, delivered, differences, outside_of, sums, times_power
+from ritz.exponents import Exponents, delivered, differences, outside_of, rows_outside, sums, times_power
 from ritz.linalg import Array, orthogonality_defect
 from ritz.pinning import pinned
 from ritz.preprocessing import Preprocessing, less
@@ -140,32 +141,32 @@ class Subspace:
 
         def code(block: Block) -> Array:
             Y = product(block)
-            sizes, least = np.abs(Y).max(axis=1), LEAST[Y.dtype]
+            far = rows_outside(Y, LEAST[Y.dtype])
             if whiten:
                 Y = np.multiply(Y, here, dtype=np.float64)
             elif self.faint:
                 Y = times_power(Y, unit)
-            for far, small, powers in self._apart(block, sizes, least):
+            for which, small, powers in self._apart(block, far):
                 y, powers = small @ self.axes, powers[:, None]
                 Y = Y.astype(np.float64, copy=False)
-                Y[far] = times_power(y * weight, powers - unit) if whiten else times_power(y, powers)
+                Y[which] = times_power(y * weight, powers - unit) if whiten else times_power(y, powers)
             return Y
 
         return self._each(rows, code, wanted)
 
     def _product(self, rows: Rows, wanted: np.dtype[Any]) -> Callable[[Block], Array]:
         """Uᵀz of a block, in the unit of faint rows; in float32 where that is wanted, and z is not too far away."""
-        narrow, axes = self.preprocessing(wanted), self.axes.astype(wanted)
-        lacking, roots, densely = narrow.lacking(self.axes), self.deviations, self._densely(rows)
         prepare = self.preprocessing(FLOAT64)
-        near = NARROW * roots[-1] > np.hypot(np.linalg.norm(roots), self.outside)
-        tried = near and not self.faint and self._working(wanted) == np.float32
-        most = times_power(NARROW * roots[-1], self.power)
+        densely, tried = rows.sparse and self._densely(prepare), wanted == np.float32 and self._near
+        if tried:
+            narrow, axes = self.preprocessing(wanted), self.axes.astype(wanted)
+            lacking = narrow.lacking(self.axes)
+        most = times_power(NARROW * self.deviations[-1], self.power)
 
         def product(block: Block) -> Array:
             if tried and isinstance(block, np.ndarray):
                 Z = narrow.nearly(block, wanted)
-                if np.sqrt(np.einsum("ij,ij->i", Z, Z).max()) < most:
+                if np.sqrt(np.vecdot(Z, Z).max()) < most:
                     return less(Z @ axes, lacking)
             block = dense(block) if densely else block
             ready, how = self._ready(block) if self.faint else (block, prepare)
@@ -173,11 +174,18 @@ class Subspace:
 
         return product
 
-    def _densely(self, rows: Rows) -> bool:
+    @property
+    def _near(self) -> bool:
+        """Whether products in float32 can tell the weakest component."""
+        roots = self.deviations
+        whole = np.hypot(np.linalg.norm(roots), self.outside)
+        return not self.faint and bool(NARROW * roots[-1] > whole) and self._working(np.dtype(np.float32)) == np.float32
+
+    def _densely(self, prepare: Preprocessing) -> bool:
         """Whether sparse rows are centred as dense ones: a difference of products would lose digits of the weakest
         component with variance."""
-        center, seen = self.preprocessing(FLOAT64).center, self.deviations[self.deviations > 0]
-        if not rows.sparse or center is None or not center.any() or not len(seen):
+        center, seen = prepare.center, self.deviations[self.deviations > 0]
+        if center is None or not center.any() or not len(seen):
             return False
         unit = np.abs(center).max()  # squares may overflow
         return bool(unit * np.linalg.norm(center / unit) > FAR * times_power(seen[-1], self.power))
@@ -192,7 +200,7 @@ class Subspace:
             undo = self.deviations if self.faint else times_power(self.deviations, unit)
             S = np.multiply(Y, undo, dtype=np.float64).astype(dtype) if whiten else Y.astype(dtype, copy=False)
             X = S @ self.axes.T.astype(dtype, copy=False)
-            far, low = outside_of(np.abs(S).max(axis=1), LEAST[dtype], 1 / LEAST[dtype]), words.delta
+            far, low = rows_outside(S, LEAST[dtype], 1 / LEAST[dtype]), words.delta
             if whiten and self.faint:
                 X, low = times_power(X if self.remainder is None else X + self.remainder, unit), None
             if self.scale is not None:
@@ -217,7 +225,7 @@ class Subspace:
 
     def errors(self, rows: Rows) -> Generator[Array, None, None]:
         """The same block by block."""
-        densely = self._densely(rows)
+        densely = rows.sparse and self._densely(self.preprocessing(FLOAT64))
 
         def error(block: Block) -> Array:
             _, error, powers = self._parts(dense(block) if densely else block)
@@ -227,7 +235,7 @@ class Subspace:
 
     def parts(self, rows: Rows) -> Generator[tuple[Array, Array, Exponents], None, None]:
         """Scores, squared errors and powers p of every row, block by block: they are in units of 2^p and 4^p."""
-        densely = self._densely(rows)
+        densely = rows.sparse and self._densely(self.preprocessing(FLOAT64))
 
         def part(block: Block) -> Array:
             return np.column_stack(self._parts(dense(block) if densely else block))
@@ -238,14 +246,14 @@ class Subspace:
     def _parts(self, block: Block) -> tuple[Array, Array, Exponents]:
         Y, error, size = self._split(*self._ready(block))
         powers = np.full(len(Y), self.power if self.faint else 0)
-        for far, small, some in self._apart(block, np.sqrt(size), LEAST[FLOAT64] ** 0.5):
-            Y[far], error[far], _ = self._split(small, Preprocessing())
-            powers[far] = some
+        far = outside_of(np.sqrt(size), LEAST[FLOAT64] ** 0.5)
+        for which, small, some in self._apart(block, far):
+            Y[which], error[which], _ = self._split(small, Preprocessing())
+            powers[which] = some
         return Y, error, powers
 
-    def _apart(self, block: Any, sizes: Array, least: float) -> Iterator[tuple[Exponents, Array, Exponents]]:
-        """Rows of a block that leave the range by these sizes: which, preprocessed in a unit each, and its power."""
-        far = outside_of(sizes, least)
+    def _apart(self, block: Any, far: NDArray[np.intp]) -> Iterator[tuple[Exponents, Array, Exponents]]:
+        """Rows of a block that leave the range: which, preprocessed in a unit each, and its power."""
         if not isinstance(block, np.ndarray) and self.mean is None:  # rows without entries are 0, whatever the axes
             far = far[np.diff(block.indptr)[far] > 0]
         step = max(1, APART // block.shape[1])
@@ -305,7 +313,9 @@ class Subspace:
 
         def quietly(block: Block) -> Array:
             with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                return f(block)
+                wide = f(block)
+                out = wide.astype(dtype, copy=False)  # here, so that what waits takes no more memory than it has to
+            return out if out is wide or np.isfinite(out).all() else wide
 
         for out in rows.each(quietly):
             # Any NaN or infinity in a row reaches its result; only then is the data searched for the place.

@@ -167,7 +167,8 @@ class Function(Operator):
         if AV.dtype.kind not in "biuf" or not np.isfinite(AV).all():
             raise DataError(f"the operator returned {AV.dtype} entries that are not finite real numbers")
         relative = gamma(self.dim + 4) * max(1.0, float(np.finfo(np.result_type(AV, np.float16)).eps) / 2 / UNIT)
-        least = self.dim**1.5 * float(np.finfo(np.result_type(AV, np.float16)).smallest_subnormal)  # of faint entries
+        faint = float(np.finfo(np.result_type(AV, np.float16)).smallest_subnormal)
+        least = self.dim**1.5 * faint if AV.any() else 0.0
         AV = AV.astype(np.float64) / self._unit
         self._error = max(self._error, relative * float(column_norms(AV).max(initial=0.0)) + least / self._unit)
         return AV
