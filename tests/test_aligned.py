@@ -53,6 +53,7 @@ def test_rows_without_scores_keep_their_place_and_are_counted(tmp_path, model, e
     out = tmp_path / f"s{ending}"
     told = answer("transform", model, tmp_path / "x.csv", "-o", out)
     assert (told["rows"], told["without_scores"]) == (N, 2)
+    assert "rows left out" not in told["facts"]
     assert any("2 of 12 rows lack a value" in word and "--missing drop" in word for word in told["warnings"])
     names, scores = scores_in(out)
     assert names in (None, [f"w{i}" for i in range(N)])

@@ -16,6 +16,9 @@ TEN = ",".join(map(str, range(10))) + "\n" + "7,3,9,1,4,4,8,2,2,6\n5,5,1,9,2,8,3
 COUNTRIES = "country,1952,1957,1962,1967,1972\n" + "".join(
     f"c{i},{779.4 + 500 * i},{820.8 + i},853.1,{836.2 + i},739.9\n" for i in range(6)
 )
+POPULATIONS = "country,1990,2000,2010\nA,4511,90210,3500000\nB,1200,1990,2000\nC,1300000000,7,88\n"
+SERIES = ",".join(map(str, range(1990, 1998))) + "\n" + "512,1990,80000,7,1999,2,61,5\n" * 2 + "9,8,7,6,5,4,3,2000\n"
+SPANS = "name,2001,2002,2003\nAnna,1999,2004,2010\nBert,1987,1990,2000\n"
 DOUBTFUL = {
     "rows of years": ("1900,1950,2000\n1905,1955,2010\n1910,1960,1990\n", False),
     "rows of years with decimals": ("1900,1950,2000\n1901.5,1950.2,2003.7\n1899.2,1940.1,1999.5\n", False),
@@ -32,6 +35,9 @@ DOUBTFUL = {
     "years over small counts": ("1990,1991,1992\n1,2,3\n5,4,9\n", True),
     "years that fall": ("2020,2019,2018\n1.5,2.5,3.5\n0.3,0.2,0.1\n", True),
     "years over incomes": (COUNTRIES, True),
+    "years over populations": (POPULATIONS, True),
+    "many years over counts of all sizes": (SERIES, True),
+    "years over years": (SPANS, False),
     "wavelengths": ("1100.5,1102.5,1104.5,1106.5,1108.5\n0.1,0.2,0.3,0.2,0.1\n0.3,0.1,0.2,0.4,0.5\n", True),
     "quoted": ('"1","2","3"\n4,5,6\n7,8,9\n', True),
 }

@@ -15,6 +15,7 @@ import scipy.io
 import scipy.sparse as sp
 from pyarrow import ipc
 
+from cli_helpers import run
 from file_helpers import X, table
 from ritz import DataError, read
 from ritz.rows.base import dense
@@ -100,3 +101,10 @@ def test_what_is_cut_off_or_nonsense_is_an_error_when_it_is_read(tmp_path, data)
     path = spooled(io.BytesIO(data), tmp_path)
     with pytest.raises(DataError, match="standard_input"):
         read(path)
+
+
+def test_a_pipe_is_called_what_people_call_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = run("fit", "-", code=3, input="a,b\n1,2\n3,4\n5,6,7\n8,9\n").stderr
+    assert "line 4 of standard input" in told
+    assert run("info", "-", input="a,b\n1,2\n3,4.5\n5,6\n").stdout.endswith("next: ritz fit -\n")

@@ -144,3 +144,17 @@ def test_tables_in_memory_are_taken_as_they_are():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"id": np.arange(N), "x": X[:, 0]})
     assert PCA().fit(frame).n_features_in_ == 2
+
+
+@pytest.mark.parametrize(
+    "index", [[7, 3, 9, 1, 30, 12, 5, 8], [0, 1, 2, 3, 0, 1, 2, 3], [0.5, 1.5, 9.0, 2, 3, 4, 5, 6]]
+)
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_the_index_of_a_frame_is_no_column_wherever_it_stands(tmp_path, index, ending):
+    """Rows that were chosen, shuffled or joined: pandas writes their index behind all columns."""
+    numbers = np.random.default_rng(0).standard_normal((8, 3))
+    table = pa.table({**dict(zip("abc", numbers.T, strict=True)), "__index_level_0__": index})
+    path = tmp_path / f"x.{ending}"
+    (pq.write_table if ending == "parquet" else pf.write_feather)(table, path)
+    with pytest.warns(ColumnWarning, match=r"__index_level_0__' \(row numbers\)"):
+        assert list(PCA(2).fit(path).feature_names_in_) == ["a", "b", "c"]

@@ -1,5 +1,6 @@
 """Every solver, side, preprocessing, precision and spectrum, against LAPACK on data centred in extended precision."""
 
+import re
 import warnings
 
 import numpy as np
@@ -184,3 +185,22 @@ def test_a_fraction_follows_the_same_rule_with_every_solver(solver, share):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
         assert PCA(share, svd_solver=solver).fit(X).n_components_ == expected
+
+
+@pytest.mark.parametrize("oversample", [0, 3, 10])
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 6, 12])
+def test_an_early_stop_tells_a_rate_only_where_it_was_seen(oversample, max_iter):
+    """Few iterations say nothing of how a residual falls, and no 1.0000 stands where the ratio is 0.07."""
+    rng = np.random.default_rng(1)
+    values = 0.8 ** np.arange(60)
+    Q = np.linalg.qr(rng.standard_normal((60, 60)))[0]
+    solver = solvers.Orthogonal(oversample=oversample, max_iter=max_iter, change=0)
+    with pytest.warns(AccuracyWarning, match="stopped at max_iter") as told:
+        PCA.from_covariance((Q * values) @ Q.T, n_rows=1000, n_components=3, svd_solver=solver, tol=1e-14)
+    text = str(told[0].message)
+    if found := re.search(r"PC(\d) stopped .* about (\S+): the ratio of eigenvalue (\d+)", text):
+        component, seen, last = int(found[1]), float(found[2]), int(found[3])
+        assert seen == pytest.approx(values[last - 1] / values[component - 1], rel=0.5)
+    else:
+        assert "too few iterations to tell how fast it falls" in text
+        assert max_iter < 12

@@ -58,7 +58,8 @@ def encode(
         screen.warn(f"{', '.join(map(str, found.carried))} not written: .npy holds nothing but numbers")
     lacking = n - found.rows.shape[0]
     _say_gaps(screen, found, lacking, n)
-    _say(screen, where, out, n, names, without_scores=lacking, facts=dict(found.facts))
+    facts = {term: text for term, text in found.facts if not (lacking and term == LEFT_OUT)}
+    _say(screen, where, out, n, names, without_scores=lacking, facts=facts)
     return OK
 
 

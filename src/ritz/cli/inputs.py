@@ -118,7 +118,11 @@ def located(name: str) -> Iterator[Path]:
     from ritz.rows.piped import spooled
 
     with temporary(Path(tempfile.gettempdir())) as folder:
-        yield spooled(sys.stdin.buffer, folder)
+        path = spooled(sys.stdin.buffer, folder)
+        try:
+            yield path
+        except DataError as error:  # nobody knows that file but we
+            raise type(error)(str(error).replace(str(path), "standard input")) from error
 
 
 def title(name: str, path: Path) -> str:

@@ -9,7 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ritz.cli.inputs import APART, Input, Reading, bytes_of, chosen, default_count, located, name_of, say_what_it_is
+from ritz.cli.inputs import (
+    APART,
+    PIPE,
+    Input,
+    Reading,
+    bytes_of,
+    chosen,
+    default_count,
+    located,
+    name_of,
+    say_what_it_is,
+)
 from ritz.cli.outputs import free_folder
 from ritz.cli.screen import Screen, typed
 from ritz.harmless import visible
@@ -39,7 +50,8 @@ def look(screen: Screen, file: str, components: Any, scale: bool, memory: int | 
     _show_plan(screen, planned, asked, seconds)
     if found.rows.shape[0] > 1:
         options = _options(components, scale, reading, profile, found, file)
-        screen.say(f"\nnext: ritz fit {typed(file)}{options}", typed=True)
+        again = file if file == PIPE else typed(file)
+        screen.say(f"\nnext: ritz fit {again}{options}", typed=True)
     _emit(screen, found, profile, planned, asked, seconds)
     return 0
 

@@ -94,6 +94,8 @@ class _Line:
             return ""
         if self._numbered():
             return "it counts the columns"
+        if self._series(rows):
+            return "it counts years, and no row below does"
         steps = len(self.numbers) >= (SEVERAL if _even(self.numbers) else RISING) and _rising(self.numbers)
         return "it rises in steps far from the numbers below" if steps and self._far(FAR) else ""
 
@@ -108,13 +110,18 @@ class _Line:
         return count >= MANY or (count >= few and self._fractions >= 0.5)
 
     def _years(self) -> bool:
-        years = all(YEARS[0] <= year <= YEARS[1] for year in self.numbers) and all(map(is_count, self._cells))
         count, even = len(self.numbers), _even(self.numbers)
-        if not years or count < 2 or not _rising(self.numbers):
+        if not _years(self._cells) or count < 2 or not _rising(self.numbers):
             return False
         if self._fractions >= 0.5 and (self._far(APART) or (even and count >= SEVERAL)):
             return True
         return even and count >= FEW and self._far(FAR)
+
+    def _series(self, rows: list[list[str]]) -> bool:
+        """Whether it is years in equal steps, as above a table of countries, and no row below holds years alone."""
+        if len(self.numbers) < (FEW if self._beside else MANY) or not _even(self.numbers) or not _years(self._cells):
+            return False
+        return not any(_years([row[j] for j in self.places if j < len(row)]) for row in rows)
 
     @property
     def _fractions(self) -> float:
@@ -135,6 +142,11 @@ class _Line:
             return False
         ours, theirs = self.numbers, self._read(cells)
         return _even(ours) and _even(theirs) and abs(theirs[1] - theirs[0] - (ours[1] - ours[0])) <= 1e-6
+
+
+def _years(cells: list[str]) -> bool:
+    """Whether all of them are written as years are."""
+    return all(is_count(cell) and YEARS[0] <= number(cell, ".") <= YEARS[1] for cell in cells)
 
 
 def _rising(numbers: list[float]) -> bool:

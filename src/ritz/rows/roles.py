@@ -21,6 +21,7 @@ EXACT = 2.0**53  # beyond, numbers that differ may be read as the same
 ROW_NUMBERS, IDENTIFIER, EMPTY = "row numbers", "identifies rows", "no value at all"
 # What programs call a column that nobody named: pandas, then its index in a file, and Ritz.
 NAMELESS = re.compile(r"(unnamed[:_ ]*\d*|level_\d+|__index_level_\d+__|)", re.IGNORECASE)
+INDEX = re.compile(r"__index_level_\d+__")  # an index that nobody named, which pandas writes behind all columns
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|#|[^\W\d_]+")
 # Any of these words in a name, or one of these names, says that numbers which are all different identify the rows.
 IDENTIFIERS = {"id", "ids", "idx", "uid", "uuid", "guid", "pid", "rowid", "recid", "seqn"}
@@ -68,7 +69,8 @@ def aside(rows: Rows, spared: Container[Any] = (), fewest: int = FEWEST) -> Asid
     if not isinstance(rows, Streamed) or not rows.tabular or rows.vectors or rows.shape[0] < 2:
         return found  # a matrix is all of one kind
     blocks = _looked_at(cast(Streamed, rows.with_gaps()))
-    for j in _striking(blocks):
+    indices = [j for j, name in enumerate(rows.names or ()) if INDEX.fullmatch(str(name))]
+    for j in sorted({*_striking(blocks), *indices}):
         key = j if rows.names is None else rows.names[j]
         if key in spared:
             continue
@@ -114,6 +116,8 @@ def _judged(rows: Streamed, key: Any, columns: list[tuple[NDArray[Any], int]], f
     named, counts, first = _kind_of_name(rows, key), _counts(columns), values[0]
     if named == "nothing":
         return ROW_NUMBERS if counts and first in (0, 1) and rows.shape[0] >= fewest else ""
+    if INDEX.fullmatch(str(key)):
+        return ROW_NUMBERS
     if named == "no name":
         leading = rows.keys is None or key == rows.keys[0]
         certain = rows.shape[0] >= fewest or (leading and first in (0, 1))

@@ -13,6 +13,8 @@ from ritz.linalg import Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
 from ritz.wording import component
 
+ENOUGH = 3  # steps of one component, from which the fall of its residual can be told
+
 
 class Step(NamedTuple):
     """One iteration: the component it worked on (the worst of a block), its value, their change, its residual."""
@@ -108,13 +110,13 @@ def target(A: Operator, tol: float | None, largest: float) -> float:
 
 
 def slow(history: list[Step], max_iter: int, why: str) -> str:
-    """Why an iteration stopped short: how fast its residuals fell, and what decides that."""
+    """Why an iteration stopped short: how fast its residuals fell, where that can be told, and what decides that."""
     last = history[-1]
+    stopped = f"{component(last.component)} stopped at max_iter={max_iter} with residual {last.residual:.1e}"
     # Deep in the iteration a residual falls by the same factor in every step; ten steps smooth the estimate.
     back = [step for step in history if step.component == last.component][-11:]
-    steps = max(1, last.iteration - back[0].iteration)
+    steps = last.iteration - back[0].iteration
+    if steps < ENOUGH:
+        return f"{stopped}, after too few iterations to tell how fast it falls"
     ratio = min((last.residual / back[0].residual) ** (1 / steps), 1.0) if back[0].residual else 1.0
-    return (
-        f"{component(last.component)} stopped at max_iter={max_iter} with residual {last.residual:.1e}, which each "
-        f"iteration multiplies by about {ratio:.4f}: {why}"
-    )
+    return f"{stopped}, which each iteration multiplies by about {ratio:.4f}: {why}"
