@@ -147,7 +147,9 @@ def _check_total(state: PCAState, subspace: Subspace) -> None:
 def check_shares(ratios: Array, most: float) -> None:
     """Shares of the variance."""
     require((ratios >= 0).all(), "ratios >= 0")
-    require((ratios <= most).all() and float(np.sum(ratios)) <= most + 1e-3, f"ratios that add up to {most:g} at most")
+    most_of_one = most * (1 + AGREE)  # a share of all is rounded too
+    fits = (ratios <= most_of_one).all() and float(np.sum(ratios)) <= most + 1e-3
+    require(fits, f"ratios that add up to {most:g} at most")
 
 
 def squares_of(deviations: Array, variances: Array) -> bool:
@@ -222,7 +224,8 @@ def _check_moments(found: Moments) -> None:
         require(found.scatter.ndim == 1, "a diagonal alone beside a triangle")
         require((np.abs(found.triangle) <= np.sqrt(found.scatter) * (1 + AGREE)).all(), "the triangle of the scatter")
     elif found.scatter.ndim == 2:
-        largest = float(np.max(found.diagonal))
+        # Rounding leaves entries beside a diagonal that it has cancelled.
+        largest = float(np.max(found.diagonal)) + found.rounding * float(np.sum(found.sizes))
         require((np.abs(found.scatter) <= (1 + AGREE) * largest).all(), "no entry above the diagonal's")
         require((np.abs(found.scatter - found.scatter.T) <= AGREE * largest).all(), "a symmetric scatter")
 
@@ -255,6 +258,7 @@ FORMS: dict[type[Any], Form] = {
         {"deviations": "k", "ratios": "k", "dual": "n k"},
         {"ratios": RESULTS},
         infinite="total_variance deviations history dual",
+        signed="dual",
         check=_check_pca,
     ),
     Subspace: Form(
