@@ -502,6 +502,9 @@ def test_models_at_the_limits_of_what_is_checked_load(tmp_path):
     assert np.isinf(subnormal.dual_components_).any()
     # Rounding leaves covariances where it has cancelled the variances.
     hidden = PCA(2).partial_fit(sp.csr_array(2.0**52 + rng.integers(0, 4, (32, 9))))
-    for pca in (subnormal, hidden):
+    # The total of sparse rows far from 0 is rounded otherwise than the variances, of which it is the sum.
+    far = [sp.csr_array(offset + rng.standard_normal((4, 3))) for offset in np.geomspace(1e4, 1e9, 30)]
+    sparse = [PCA(2, svd_solver="covariance").fit(rows) for rows in far]
+    for pca in (subnormal, hidden, *sparse):
         pca.save(tmp_path / "model")
         np.testing.assert_array_equal(load(tmp_path / "model").components_, pca.components_)

@@ -120,7 +120,7 @@ def _check_learned(state: PCAState, subspace: Subspace) -> None:
     values = np.empty(0) if certificate is None else certificate.values
     require(len(values) == k, f"a certificate for {k} components")
     require(ratios.dtype == state.dtype, f"ratios in {state.dtype}")
-    check_shares(ratios, 1)
+    check_shares(ratios, 1, _doubt(state))
     require((deviations >= 0).all(), "deviations >= 0")
     require(squares_of(deviations, subspace.variances), "variances are squares of deviations")
     require(agree(values, subspace.variances), "a certificate of these variances")
@@ -138,17 +138,24 @@ def _check_total(state: PCAState, subspace: Subspace) -> None:
     """The total is that of the variances kept and left out, as far as they are in range."""
     total, kept, left_out = state.total_variance, subspace.variances, subspace.left_out
     require(total is not None and total >= 0, "total_variance >= 0")
+    doubt = 0.0 if state.certificate is None else (len(kept) + 1) * state.certificate.rounding
     with np.errstate(over="ignore"):
-        most = 2 * float(np.sum(kept)) + 2 * left_out + np.finfo(float).tiny
+        most = 2 * float(np.sum(kept)) + 2 * left_out + np.finfo(float).tiny + doubt
         both = total is not None and max(float(kept[0]), left_out) <= 2 * total + np.finfo(float).tiny
     require(both and total is not None and total <= most, "total_variance is that kept and left out")
 
 
-def check_shares(ratios: Array, most: float) -> None:
-    """Shares of the variance."""
+def _doubt(state: PCAState) -> float:
+    """How much of the total variance, and of every share of it, may be rounding."""
+    total, rounding = state.total_variance, 0.0 if state.certificate is None else state.certificate.rounding
+    return rounding / total if total and np.isfinite([total, rounding]).all() else 0.0
+
+
+def check_shares(ratios: Array, most: float, doubt: float = 0.0) -> None:
+    """Shares of the variance, with some doubt about each of them."""
     require((ratios >= 0).all(), "ratios >= 0")
-    most_of_one = most * (1 + AGREE)  # a share of all is rounded too
-    fits = (ratios <= most_of_one).all() and float(np.sum(ratios)) <= most + 1e-3
+    single, added = most * (1 + AGREE) + 2 * doubt, most + 1e-3 + (len(ratios) + 1) * doubt
+    fits = (ratios <= single).all() and float(np.sum(ratios)) <= added
     require(fits, f"ratios that add up to {most:g} at most")
 
 
