@@ -265,7 +265,7 @@ FORMS: dict[type[Any], Form] = {
         {"deviations": "k", "ratios": "k", "dual": "n k"},
         {"ratios": RESULTS},
         infinite="total_variance deviations history dual",
-        signed="dual",
+        signed="dual history",
         check=_check_pca,
     ),
     Subspace: Form(
