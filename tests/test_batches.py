@@ -325,3 +325,23 @@ def test_a_number_beyond_the_columns_is_refused_at_a_later_batch_and_by_merge():
     sketched = PCA(3, memory_limit="4MB")
     with pytest.raises(ValueError, match=r"n_components=3000 must"):
         sketched.set_params(n_components=3000).partial_fit(np.ones((5, 2000)))
+
+
+@pytest.mark.parametrize("power", [0, 300])
+def test_covariances_of_sparse_columns_whose_variance_rounding_hides(power):
+    rng = np.random.default_rng(0)
+    z = rng.integers(0, 2, 40)
+    hidden = np.column_stack(
+        [1e8 + z / 3, z * 1e8]
+    )  # about 0, a variance of 1/36 beside squares of 1e16 is rounded off
+    X = np.ldexp(np.concatenate([hidden, rng.integers(0, 2, (40, 2)) * 1e8]), power)
+    Z = np.ldexp(X, -power).astype(np.longdouble)
+    Z -= Z.mean(axis=0)
+    parts = [sp.csr_array(X[:40]), sp.csr_array(X[40:])]
+    for pca in (
+        PCA(2).partial_fit(parts[0]).partial_fit(parts[1]),
+        merge([PCA(2).partial_fit(part) for part in parts]),
+    ):
+        U, values = pca.subspace_.axes, np.ldexp(pca.certificate_.values, -2 * power)
+        residuals = np.linalg.norm((Z.T @ (Z @ U) / 79 - U * values).astype(np.float64), axis=0)
+        assert residuals.max() <= pca.certificate_.reached * values[0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ritz.linalg import eigh_descending, orthogonality_defect, orthonormalise, triangle
+from ritz.linalg import eigh_descending, orthogonality_defect, orthonormalise, times, triangle
 
 
 def hard_blocks():
@@ -49,3 +49,7 @@ def test_a_matrix_of_order_1():
     for k in (1, None):
         values, vectors = eigh_descending(np.array([[3.0]]), k)
         assert (values.tolist(), vectors.tolist()) == ([3.0], [[1.0]])
+
+
+def test_a_product_without_columns():
+    assert times(np.ones((3, 2)), np.ones((2, 0))).shape == (3, 0)

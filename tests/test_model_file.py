@@ -487,3 +487,28 @@ def test_annotations_are_read_by_what_they_stand_for():
     assert [get_origin(member) or member for member in _members(plain)] == [np.ndarray, NoneType]
     assert _members(Alias(int | float | None)) == (int, float, NoneType)
     assert [get_origin(member) for member in _members(Alias(tuple[int, ...]))] == [tuple]
+
+
+def test_models_at_the_limits_of_what_is_checked_load(tmp_path):
+    rng = np.random.default_rng(0)
+    shares = []
+    for _ in range(40):  # one component has all the variance, and its share may be rounded up
+        X = rng.standard_normal((20, 1)) * rng.standard_normal(5)
+        pca = PCA(1, svd_solver="krylov").fit(X)
+        pca.save(tmp_path / "one")
+        shares.append(load(tmp_path / "one").explained_variance_ratio_[0])
+    assert max(shares) > 1
+    subnormal = PCA(1, svd_solver="gram").fit(np.ldexp(rng.standard_normal((40, 1)), -1060))
+    assert np.isinf(subnormal.dual_components_).any()
+    # Rounding leaves covariances where it has cancelled the variances.
+    hidden = PCA(2).partial_fit(sp.csr_array(2.0**52 + rng.integers(0, 4, (32, 9))))
+    # The total of sparse rows far from 0 is rounded otherwise than the variances, of which it is the sum.
+    far = [sp.csr_array(offset + rng.standard_normal((4, 3))) for offset in np.geomspace(1e4, 1e9, 30)]
+    sparse = [PCA(2, svd_solver="covariance").fit(rows) for rows in far]
+    # Squares that overflow: values that an iteration deflated are negative by rounding.
+    spikes = np.eye(17)[np.random.default_rng(1).integers(0, 17, 13)] * 2.0**900
+    power = PCA(11, center=False, svd_solver=solvers.Power(max_iter=9)).fit(spikes)
+    assert min(step.value for step in power.history_) == -np.inf
+    for pca in (subnormal, hidden, *sparse, power):
+        pca.save(tmp_path / "model")
+        np.testing.assert_array_equal(load(tmp_path / "model").components_, pca.components_)

@@ -346,3 +346,11 @@ def test_empty_sparse_rows_stay_sparse():
     np.testing.assert_allclose(np.abs(Y[[0, 1, 3]]).max(axis=1), [1, 2, 3], rtol=1e-9)
     assert not Y[4:].any()
     assert not errors[4:].any()
+
+
+@pytest.mark.parametrize("power", [480, 505, -505, -960])
+def test_rows_far_outside_a_narrow_subspace_have_a_density(power):
+    X = np.random.default_rng(1).standard_normal((300, 6)) * [1, 1, 1e-6, 1e-6, 1e-6, 1e-6]
+    row = np.eye(6)[2:3]
+    found = PCA(2).fit(up(X, power)).score_samples(up(row, power)) + 6 * power * np.log(2)
+    np.testing.assert_allclose(found, PCA(2).fit(X).score_samples(row), rtol=1e-9)

@@ -90,7 +90,7 @@ def times(Z: Array, Q: Array) -> Array:  # (m, d), (d, b) -> (m, b)
     if not isinstance(Z, np.ndarray):
         return Z @ Q
     (m, d), b = Z.shape, Q.shape[1]
-    if b > SKINNY:
+    if not 0 < b <= SKINNY:
         return Z @ Q
     out = np.empty((m, b), np.result_type(Z, Q))
     width = min(d, PIECE // (12 * b))  # the kernels like a dozen rows

@@ -113,7 +113,7 @@ class Moments:
             sizes = self.sizes * ratio**2
             near = ratio < FAR  # a larger one is that of a column without spread, whose mean needs one word
             shift, delta = np.where(near, self.shift, self.mean), np.where(near, self.delta * ratio, 0.0)
-            ratio = np.where(self.diagonal > 0, ratio, 0.0)  # a column without spread has none in any unit
+            ratio = np.where(self.sizes > 0, ratio, 0.0)  # a column without spread has none in any unit
             scatter = self.scatter * (ratio**2 if self.scatter.ndim == 1 else np.outer(ratio, ratio))
             R = None if self.triangle is None else self.triangle * ratio
         return replace(self, shift=shift, delta=delta, scatter=scatter, sizes=sizes, unit=unit, triangle=R)
@@ -149,7 +149,8 @@ def steps(a: Moments, b: Moments) -> Array:
 
 def _common_unit(a: Moments, b: Moments) -> Array:
     """Units for both: those of columns without spread do not count, and squares of the step must be in range."""
-    unit = np.maximum(np.where(a.diagonal > 0, a.unit, 0.0), np.where(b.diagonal > 0, b.unit, 0.0))
+    # By sizes, not by the diagonal: where rounding left a variance of 0, covariances may be well above rounding.
+    unit = np.maximum(np.where(a.sizes > 0, a.unit, 0.0), np.where(b.sizes > 0, b.unit, 0.0))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         size = np.abs((b.shift - a.shift) + (b.delta * b.unit - a.delta * a.unit))
         check_differences(size)

@@ -120,7 +120,7 @@ def _check_learned(state: PCAState, subspace: Subspace) -> None:
     values = np.empty(0) if certificate is None else certificate.values
     require(len(values) == k, f"a certificate for {k} components")
     require(ratios.dtype == state.dtype, f"ratios in {state.dtype}")
-    check_shares(ratios, 1)
+    check_shares(ratios, 1, _doubt(state))
     require((deviations >= 0).all(), "deviations >= 0")
     require(squares_of(deviations, subspace.variances), "variances are squares of deviations")
     require(agree(values, subspace.variances), "a certificate of these variances")
@@ -138,16 +138,25 @@ def _check_total(state: PCAState, subspace: Subspace) -> None:
     """The total is that of the variances kept and left out, as far as they are in range."""
     total, kept, left_out = state.total_variance, subspace.variances, subspace.left_out
     require(total is not None and total >= 0, "total_variance >= 0")
+    doubt = 0.0 if state.certificate is None else (len(kept) + 1) * state.certificate.rounding
     with np.errstate(over="ignore"):
-        most = 2 * float(np.sum(kept)) + 2 * left_out + np.finfo(float).tiny
+        most = 2 * float(np.sum(kept)) + 2 * left_out + np.finfo(float).tiny + doubt
         both = total is not None and max(float(kept[0]), left_out) <= 2 * total + np.finfo(float).tiny
     require(both and total is not None and total <= most, "total_variance is that kept and left out")
 
 
-def check_shares(ratios: Array, most: float) -> None:
-    """Shares of the variance."""
+def _doubt(state: PCAState) -> float:
+    """How much of the total variance, and of every share of it, may be rounding."""
+    total, rounding = state.total_variance, 0.0 if state.certificate is None else state.certificate.rounding
+    return rounding / total if total and np.isfinite([total, rounding]).all() else 0.0
+
+
+def check_shares(ratios: Array, most: float, doubt: float = 0.0) -> None:
+    """Shares of the variance, with some doubt about each of them."""
     require((ratios >= 0).all(), "ratios >= 0")
-    require((ratios <= most).all() and float(np.sum(ratios)) <= most + 1e-3, f"ratios that add up to {most:g} at most")
+    single, added = most * (1 + AGREE) + 2 * doubt, most + 1e-3 + (len(ratios) + 1) * doubt
+    fits = (ratios <= single).all() and float(np.sum(ratios)) <= added
+    require(fits, f"ratios that add up to {most:g} at most")
 
 
 def squares_of(deviations: Array, variances: Array) -> bool:
@@ -222,7 +231,8 @@ def _check_moments(found: Moments) -> None:
         require(found.scatter.ndim == 1, "a diagonal alone beside a triangle")
         require((np.abs(found.triangle) <= np.sqrt(found.scatter) * (1 + AGREE)).all(), "the triangle of the scatter")
     elif found.scatter.ndim == 2:
-        largest = float(np.max(found.diagonal))
+        # Rounding leaves entries beside a diagonal that it has cancelled.
+        largest = float(np.max(found.diagonal)) + found.rounding * float(np.sum(found.sizes))
         require((np.abs(found.scatter) <= (1 + AGREE) * largest).all(), "no entry above the diagonal's")
         require((np.abs(found.scatter - found.scatter.T) <= AGREE * largest).all(), "a symmetric scatter")
 
@@ -255,6 +265,7 @@ FORMS: dict[type[Any], Form] = {
         {"deviations": "k", "ratios": "k", "dual": "n k"},
         {"ratios": RESULTS},
         infinite="total_variance deviations history dual",
+        signed="dual history",
         check=_check_pca,
     ),
     Subspace: Form(

@@ -52,7 +52,7 @@ class Gaussian:
             distance = np.square(times_power(Y * _inverse(along), powers[:, None])).sum(axis=1)
             off = np.square(Y[:, flat]).sum(axis=1)
             if across > 0:
-                distance += times_power(outside / across**2, 2 * powers)
+                distance += times_power(outside, 2 * powers) / across**2  # a quotient first may overflow
             else:
                 off = off + outside
         free = int(np.count_nonzero(along)) + (d - k if across > 0 else 0)

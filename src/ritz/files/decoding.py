@@ -35,6 +35,7 @@ class Form:
         and "d|d d" for either
     dtypes : names of dtypes that an array may have, "float64" unless said otherwise
     infinite, unknown : names of fields whose numbers may be inf, though never -inf, or NaN
+    signed : names of those that may be -inf too
     sparse : names of fields that may hold a sparse matrix
     check : raises an error where parts do not fit together
     """
@@ -44,6 +45,7 @@ class Form:
     infinite: str = ""
     unknown: str = ""
     sparse: str = ""
+    signed: str = ""
     check: Callable[[Any], None] = _nothing
 
 
@@ -57,6 +59,7 @@ class Place:
     infinite: bool = False
     unknown: bool = False
     sparse: bool = False
+    signed: bool = False
 
     def beyond(self, hint: Any, part: object) -> Place:
         """A part of it."""
@@ -232,7 +235,7 @@ def _meant(hint: Any) -> Any:
 
 def _place(path: str, hint: Any, form: Form, name: str) -> Place:
     dtypes = tuple(form.dtypes.get(name, "float64").split())
-    flags = [name in names.split() for names in (form.infinite, form.unknown, form.sparse)]
+    flags = [name in names.split() for names in (form.infinite, form.unknown, form.sparse, form.signed)]
     return Place(path, _members(hint), dtypes, *flags)
 
 
@@ -261,7 +264,7 @@ def _check_numbers(array: NDArray[Any], place: Place) -> None:
         return
     if not place.infinite and not np.isfinite(array).all():
         raise DataError(f"expected finite numbers for {place.path}, found NaN or infinity")
-    if (array == -np.inf).any():
+    if not place.signed and (array == -np.inf).any():
         raise DataError(f"expected numbers above -inf for {place.path}, found it")
     if not place.unknown and np.isnan(array).any():
         raise DataError(f"expected numbers for {place.path}, found NaN")
