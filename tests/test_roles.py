@@ -158,3 +158,30 @@ def test_the_index_of_a_frame_is_no_column_wherever_it_stands(tmp_path, index, e
     (pq.write_table if ending == "parquet" else pf.write_feather)(table, path)
     with pytest.warns(ColumnWarning, match=r"__index_level_0__' \(row numbers\)"):
         assert list(PCA(2).fit(path).feature_names_in_) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_an_index_that_has_a_name_is_no_column_either(tmp_path, ending):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    index = pandas.Index(rng.permutation(900)[:30], name="subjectnr")
+    frame = pandas.DataFrame(rng.standard_normal((30, 3)), columns=list("abc"), index=index)
+    path, table = tmp_path / f"x.{ending}", pa.Table.from_pandas(frame)
+    if ending == "parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    with pytest.warns(ColumnWarning, match=r"'subjectnr' \(index of the table\)"):
+        found = PCA(2).fit(path)
+    np.testing.assert_allclose(found.explained_variance_, PCA(2).fit(frame).explained_variance_, rtol=1e-12)
+    assert answer("fit", path, "-k", 2, "-o", tmp_path / "m")["columns"] == 3
+
+
+@pytest.mark.parametrize(
+    "told", [b"no json", b"[]", b'{"index_columns": 3}', b'{"index_columns": [{"kind": "range"}]}']
+)
+def test_whatever_is_told_about_an_index_does_no_harm(tmp_path, told):
+    table = pa.table({"a": [1.0, 2, 4], "b": [3.0, 1, 2]}).replace_schema_metadata({b"pandas": told})
+    pq.write_table(table, tmp_path / "x.parquet")
+    assert read(tmp_path / "x.parquet").names == ("a", "b")

@@ -87,8 +87,8 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
     if fitted.choice is not None and not fitted.choice.above:
         scale = "" if subspace.scale is not None else ", or use scale=True if large columns hide what others share"
         found.append(
-            "no component stands above noise: with random signs the rows have as much variance in one direction, and "
-            f"{INDEPENDENT}; n_components='auto' keeps 1, whose direction may mean nothing; ask for a number, such as "
+            f"no component stands above noise: {INDEPENDENT}, and here the rows have no more variance in one direction "
+            "than with random signs; n_components='auto' keeps 1, whose direction may mean nothing; ask for a number, such as "
             f"n_components={min(2, d)}, to keep the largest variances all the same{scale}; see rank_choice_"
         )
     if not certificate.satisfied:

@@ -18,7 +18,7 @@ BYTES = 1 << 24  # of numbers of a part that are looked at
 PARTS = 8  # of a file that are looked at; what has no more is looked at whole, where a column needs it
 FEWEST = 8  # rows below which a column without a name may count upwards by chance
 EXACT = 2.0**53  # beyond, numbers that differ may be read as the same
-ROW_NUMBERS, IDENTIFIER, EMPTY = "row numbers", "identifies rows", "no value at all"
+ROW_NUMBERS, IDENTIFIER, INDEXED, EMPTY = "row numbers", "identifies rows", "index of the table", "no value at all"
 # What programs call a column that nobody named: pandas, then its index in a file, and Ritz.
 NAMELESS = re.compile(r"(unnamed[:_ ]*\d*|level_\d+|__index_level_\d+__|)", re.IGNORECASE)
 INDEX = re.compile(r"__index_level_\d+__")  # an index that nobody named, which pandas writes behind all columns
@@ -61,15 +61,16 @@ class Aside:
 def aside(rows: Rows, spared: Container[Any] = (), fewest: int = FEWEST) -> Aside:
     """The one rule for all files, by name and contents. Nothing is left out if nothing else would be left.
 
-    A column that numbers the rows is left out if it has no name, or one that says so, such as index, row or no.; so
-    is one of whole numbers, all different, whose name says that it identifies them, such as id. A column with any other
-    name that happens to count, such as the year or the time, is decomposed.
+    The index of a table that pandas wrote is left out. A column that numbers the rows is left out if it has no name, or
+    one that says so, such as index, row or no.; so is one of whole numbers, all different, whose name says that it
+    identifies them, such as id. A column with any other name that happens to count, such as the year or the time, is
+    decomposed.
     """
     found = Aside()
     if not isinstance(rows, Streamed) or not rows.tabular or rows.vectors or rows.shape[0] < 2:
         return found  # a matrix is all of one kind
     blocks = _looked_at(cast(Streamed, rows.with_gaps()))
-    indices = [j for j, name in enumerate(rows.names or ()) if INDEX.fullmatch(str(name))]
+    indices = [j for j, name in enumerate(rows.names or ()) if name in rows.index or INDEX.fullmatch(str(name))]
     for j in sorted({*_striking(blocks), *indices}):
         key = j if rows.names is None else rows.names[j]
         if key in spared:
@@ -118,6 +119,8 @@ def _judged(rows: Streamed, key: Any, columns: list[tuple[NDArray[Any], int]], f
         return ROW_NUMBERS if counts and first in (0, 1) and rows.shape[0] >= fewest else ""
     if INDEX.fullmatch(str(key)):
         return ROW_NUMBERS
+    if key in rows.index:
+        return INDEXED
     if named == "no name":
         leading = rows.keys is None or key == rows.keys[0]
         certain = rows.shape[0] >= fewest or (leading and first in (0, 1))

@@ -23,6 +23,7 @@ class Streamed(Rows):
 
     in_memory = False
     edges: NDArray[np.int64]  # where the parts begin, and the end
+    index: tuple[str, ...] = ()  # columns that name the rows, as whoever wrote the file said
     tabular: bool = False  # whether columns may be anything that a table holds, numbers of rows too
     vectors: bool = False  # whether rows are vectors in one column, all of which is measured
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
@@ -41,7 +42,7 @@ class Table(Streamed):
         """Shape, names and type, from the schema and the rows of every part."""
         self.edges = np.concatenate([[0], np.cumsum(list(counts))]).astype(np.int64)
         self._vector, self._picked = self._columns()
-        self.vectors = self._vector
+        self.vectors, self.index = self._vector, _index_of(self._schema)
         self._width = self._vector_width() if self._vector else len(self._picked)
         self.shape = (int(self.edges[-1]), self._width)
         check_shape(self.shape)
@@ -215,6 +216,15 @@ def as_array(column: Any) -> NDArray[Any]:
         words = np.array([*chunk.dictionary.to_pylist(), None], object)
         parts.append(words[chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)])
     return np.concatenate(parts)
+
+
+def _index_of(schema: Any) -> tuple[str, ...]:
+    """Columns that were the index of a table of pandas, which says so beside the schema."""
+    try:
+        told = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+        return tuple(name for name in told.get("index_columns", ()) if isinstance(name, str))
+    except (ValueError, AttributeError, TypeError):  # whoever wrote it meant something else
+        return ()
 
 
 def _is_number(kind: Any) -> bool:
