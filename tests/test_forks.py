@@ -175,3 +175,29 @@ def test_two_fits_by_the_gram_route_are_under_way_at_the_same_time():
     finally:
         Gram._dense.compute = real
     assert sorted(met) == [0, 1]
+
+
+def test_a_handler_of_signals_forks_while_its_thread_waits_for_its_turn():
+    """The thread is in line for LAPACK, and what it does in the handler must not wait behind itself."""
+
+    def work():
+        begun, said = threading.Event(), []
+
+        def alone():
+            pinned._begin(2)
+            begun.set()
+            time.sleep(1)
+            pinned._end(pinned._generation)
+
+        with pinned():
+            other = threading.Thread(target=alone)
+            other.start()
+            begun.wait()
+            signal.signal(signal.SIGUSR1, lambda *_: said.append(in_child(FITS["covariance"])))
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+            with pinned.calling():
+                pass
+            other.join()
+        assert said == [""]
+
+    assert in_child(work) == ""

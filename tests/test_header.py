@@ -10,6 +10,7 @@ import pytest
 from cli_helpers import answer, run
 from ritz import PCA, read
 from ritz.errors import ColumnWarning, DataError
+from ritz.rows.header import judged
 
 INDEXED = ",0,1,2\n0,5,3,9\n1,7,7,7\n2,8,1,3\n"
 TEN = ",".join(map(str, range(10))) + "\n" + "7,3,9,1,4,4,8,2,2,6\n5,5,1,9,2,8,3,1,7,7\n"
@@ -211,3 +212,12 @@ def test_names_of_years_between_blanks_are_no_vector(table):
     rows, told = remarks(table("country 1990 1991 1992 1993\nA 1.5 2 3 4\nB 2.5 3 4 7\n", "x.txt"))
     assert rows.names == ("1990", "1991", "1992", "1993")
     assert len(told) == 1
+
+
+def test_columns_are_numbered_from_0_or_1_and_fewer_of_them_beside_text():
+    rows = [[f"{i + more}.5" for i in range(5, 13)] for more in (0, 1, 4)]
+    assert not judged([[str(i) for i in range(5, 13)], *rows], ".", False)[0]
+    assert judged([[str(i) for i in range(1, 9)], *rows], ".", False)[0]
+    numbers = [["0", "1"], ["0.5", "0.7"], ["1.5", "0.2"]]
+    assert not judged(numbers, ".", False)[0]
+    assert judged([[name, *row] for name, row in zip(("name", "a", "b"), numbers, strict=True)], ".", False)[0]

@@ -39,6 +39,8 @@ MODELS = {
     "gram": lambda: PCA(2, svd_solver="gram").fit(X),
     "auto": lambda: PCA("auto").fit(X),
     "sketch": lambda: PCA(2, memory_limit="4MB").partial_fit(WIDE),
+    "huge": lambda: PCA(2, whiten=True).fit(1e200 * X),
+    "faint": lambda: PCA(2, whiten=True).fit(1e-310 * X),
     "one row": lambda: PCA(2).partial_fit(X[:1]),
     "rbf": lambda: KernelPCA(2, kernel="rbf", gamma=0.1, fit_inverse_transform=True).fit(X),
     "sparse": lambda: KernelPCA(2, kernel="poly").fit(sp.csr_array(np.where(np.abs(X) > 3, X, 0.0))),
@@ -376,6 +378,12 @@ TREES = {
     "a rank below 0": ("sensing", change("certificate", "rank", to=-1)),
     "exact by a number": ("sensing", change("certificate", "coherence_exact", to=1)),
     "certificate of a fit": ("sensing", change("certificate", "kind", to="Certificate")),
+    "a unit without roots": ("pca", change("subspace", "unit", to=2.0**-1000)),
+    "a unit that is no power of two": ("huge", change("subspace", "unit", to=3.0)),
+    "another unit": ("huge", change("subspace", "unit", to=2.0**-1000)),
+    "no unit of roots": ("huge", change("subspace", "unit", to=1.0)),
+    "something beyond that is not left out": ("pca", change("subspace", "beyond", to=1.0)),
+    "a huge loss": ("sketch", change("moments", "sketch", "lost", to=1e300)),
 }
 
 
@@ -551,6 +559,12 @@ TENSORS |= {
     "huge scatter": ("covariance", "moments.scatter", put(1e308)),
     "huge sizes": ("covariance", "moments.sizes", put(1e308)),
     "huge triangle": ("pca", "moments.triangle", put(1e308)),
+    "scatter whose squares overflow": ("covariance", "moments.scatter", lambda S: np.full_like(S, 1e160)),
+    "mean that overflows": ("huge", "moments.delta", put(-1e308)),
+    "roots whose squares overflow": ("huge", "subspace.roots", put(1e308)),
+    "roots of other deviations": ("huge", "subspace.roots", lambda r: 2 * r),
+    "roots that are 0": ("faint", "subspace.roots", np.zeros_like),
+    "pieces whose squares overflow": ("sketch", "moments.sketch.pieces.0", put(1e300)),
 }
 
 
@@ -581,14 +595,14 @@ def numbers_in(tree, at=()):
         yield at
 
 
-@pytest.mark.parametrize("name", ["pca", "covariance", "auto", "rbf", "landmarks", "sensing"])
+@pytest.mark.parametrize("name", ["pca", "covariance", "auto", "huge", "faint", "rbf", "landmarks", "sensing"])
 def test_any_number_anywhere_is_refused_or_harmless(written, tmp_path, name):
     """NaN, infinities and what is too large, in every field: an error in one line, or a model that can be used."""
     path = written(name)
     data, known = path.read_bytes(), load(path)
     header, tree, _ = opened(path)
     places = [*numbers_in(tree)], [key for key, e in header.items() if e.get("dtype") in ("F64", "F32")]
-    for value in (np.inf, -np.inf, np.nan, 1e308, -1e308):
+    for value in (np.inf, -np.inf, np.nan, 1e308, -1e308, 2.0**-1000):
         for place in places[0]:
             path.write_bytes(data)
             with_tree(path, change(*place, to=value if np.isfinite(value) else str(value)))
@@ -610,11 +624,14 @@ def used_or_refused(path, known, folder):
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         str([repr(model), model.certificate_, getattr(model, "plan_", ""), getattr(model, "rank_choice_", "")])
-        uses = [lambda: model.transform(X)]
+        uses = [lambda: model.transform(X), lambda: model.save(folder / "again.safetensors")]
+        if not isinstance(model, KernelPCA) or model.fit_inverse_transform:
+            uses.append(lambda: model.inverse_transform(known.transform(X)))
         if not isinstance(model, CompressedSensing):
             uses.append(lambda: report(model, folder / "page.html"))
         if isinstance(model, PCA):
             uses += [lambda: compare(model, known), lambda: model.n_components == "auto" or merge([model, known])]
+            uses += [lambda: model.score(X), model.get_covariance, model.get_precision]
         for use in uses:
             with contextlib.suppress(DataError):
                 use()

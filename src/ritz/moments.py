@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg import Array, column_squares, gamma, triangle, triangle_terms
+from ritz.preprocessing import two_words
 from ritz.rows import Rows
 from ritz.rows.finite import check_finite
 from ritz.sums import Sums, audited, diagonal_of, probe_vectors, product_dtype, sums_of
@@ -68,7 +69,7 @@ class Moments:
     def remainder(self, unit: float) -> Array:
         """What the mean as a float64 lacks, in that unit."""
         with np.errstate(over="ignore", invalid="ignore"):
-            rest = _two_words(self.shift, self.delta, self.unit)[1] * (self.unit / unit)
+            rest = two_words(self.shift, self.delta, self.unit)[1] * (self.unit / unit)
         return np.where(np.isfinite(rest), rest, 0.0)  # of a column that cannot matter in that unit
 
     @property
@@ -88,7 +89,7 @@ class Moments:
         ours, theirs = self.rescaled(unit), other.rescaled(unit)
         step = steps(ours, theirs)
         jump = step * np.sqrt(self.count * other.count / count)
-        shift, delta = _two_words(ours.shift, ours.delta + step * (other.count / count), unit)
+        shift, delta = two_words(ours.shift, ours.delta + step * (other.count / count), unit)
         both = replace(
             ours,
             count=count,
@@ -131,14 +132,6 @@ class Moments:
         if R is None:
             return self
         return replace(self, scatter=R.T @ R, triangle=None, rounding=self.rounding + gamma(len(self.mean) + 8))
-
-
-def _two_words(high: Array, low: Array, unit: Array) -> tuple[Array, Array]:
-    """high + low·unit as a rounded sum and its remainder, in that unit: later differences of means keep what one word
-    would lose."""
-    total = high + low * unit
-    part = total - high
-    return total, (low - part / unit) + (high - (total - part)) / unit  # whichever is the larger (Knuth's TwoSum)
 
 
 def steps(a: Moments, b: Moments) -> Array:

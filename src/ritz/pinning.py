@@ -108,10 +108,10 @@ class Pin:
             if later.get(found.filepath) is not None:
                 self._set(found, later[found.filepath])
 
-    def _begin(self, number: int) -> None:
+    def _begin(self, number: int, first: bool = False) -> None:
         ticket = object()
         with self._turn:
-            self._waiting.append(ticket)
+            (self._waiting.appendleft if first else self._waiting.append)(ticket)
             try:
                 while self._waiting[0] is not ticket or (self._calls and max(number, self._number) > 1):
                     self._turn.wait()
@@ -188,7 +188,7 @@ class Pin:
         """Nothing is half set, and no threads of LAPACK are at work, which the child would wait for."""
         self.own.locked, self.own.forks = self._lock.acquire(timeout=PATIENCE), False
         if self.own.locked and not getattr(self.own, "calls", False):  # as in a handler of signals
-            self._begin(1)
+            self._begin(1, first=True)  # such a handler may have come while this thread waits for its turn
             self.own.forks = True
 
     def after_fork_in_parent(self) -> None:

@@ -69,7 +69,12 @@ class PreImage:
     def decode(self, rows: Rows) -> Generator[Array, None, None]:
         """The pre-image of every row of scores."""
         blocks = rows.limited(self._most(rows.shape[1]))
-        return (delivered(X, rows.result_dtype) for X in blocks.each(lambda block: self._decoded(dense(block))))
+        for X in blocks.each(lambda block: self._decoded(dense(block))):
+            if np.isnan(X).any():
+                raise DataError(
+                    "the model has no finite pre-image for some of these scores; scale the columns and refit"
+                )
+            yield delivered(X, rows.result_dtype)
 
     def distances(self, X: Block, scores: Array, unit: float = 1.0) -> Array:
         """Squared distances of rows to the pre-images of their scores, in units of unit², before these are rounded
@@ -87,16 +92,16 @@ class PreImage:
             X = X + self.remainder
         return X + self.mean
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _beside(self, Y: Block) -> Array:
         """x̂ − mean."""
-        with np.errstate(over="ignore"):
-            X: Array = self.kernel.tile(self.kernel.points(Y, self.frame), self.points, self.frame) @ self.dual
+        X: Array = self.kernel.tile(self.kernel.points(Y, self.frame), self.points, self.frame) @ self.dual
         if self.held is None:
             return X
         origin = self.embedding.frame.origin
         step = self.mean if origin is None else self.mean - origin
         step = step if self.remainder is None else step + self.remainder
-        return climbed(self.embedding, Y.astype(np.float64), X + step, self.held) - step
+        return fixed_point(self.embedding, Y.astype(np.float64), X + step, self.held) - step
 
 
 def learn(
@@ -198,13 +203,10 @@ def _too_small(alpha: float) -> str:
 
 
 def fixed_point(embedding: Embedding, Y: Array, start: Array, held: float) -> Array:
-    """z ← (Σ_i w_i k(z, z_i) z_i + h z₀)/(Σ_i w_i k(z, z_i) + h), where Σ_i w_i φ(z_i) has the scores Y."""
-    origin = 0.0 if embedding.frame.origin is None else embedding.frame.origin
-    return climbed(embedding, Y, start - origin, held) + origin
+    """z ← (Σ_i w_i k(z, z_i) z_i + h z₀)/(Σ_i w_i k(z, z_i) + h), where Σ_i w_i φ(z_i) has the scores Y.
 
-
-def climbed(embedding: Embedding, Y: Array, start: Array, held: float) -> Array:
-    """The same for rows as seen from the origin of the points."""
+    Rows, also those to start from, are seen from the origin of the points.
+    """
     with np.errstate(over="ignore", under="ignore"):  # no kernel sees what is infinitely far
         climb = _Climb(embedding, Y, start, held)
         for _ in range(STEPS):

@@ -128,11 +128,12 @@ class Preprocessing:
         return cls(high, low if low.any() else None, weight)
 
 
-def two_words(high: Array, low: Array) -> tuple[Array, Array]:
-    """high + low as a rounded sum and its remainder: later differences of means keep what one word would lose."""
-    total = high + low
+def two_words(high: Array, low: Array, unit: Array | float = 1.0) -> tuple[Array, Array]:
+    """high + low·unit as a rounded sum and its remainder, in that unit: later differences of means keep what one word
+    would lose."""
+    total = high + low * unit
     part = total - high
-    return total, (high - (total - part)) + (low - part)  # whichever of them is the larger (Knuth's TwoSum)
+    return total, (low - part / unit) + (high - (total - part)) / unit  # whichever is the larger (Knuth's TwoSum)
 
 
 def mean_in_words(X: Block) -> tuple[Array, Array]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ritz.certificate import Certificate
 from ritz.errors import DataError
+from ritz.exponents import times_power
 from ritz.files.decoding import Form
 from ritz.linalg import Array
 from ritz.moments import Moments
@@ -24,7 +25,8 @@ QUANTITIES = ("variance", "eigenvalue")
 CLAIMS = ("proved", "probability", "not excluded")
 AGREE = 1e-6  # relative difference of numbers that say the same
 HUGE = 1e290  # variance beyond which errors and sums of variances may leave the range of float64
-SQUARES = 1e200  # the same of squares in units in which they are of ordinary size
+FEW_DIGITS = 1e-317  # numbers below have fewer than those that must agree
+SQUARES = 1e120  # the same of squares in units in which they are of ordinary size
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +125,9 @@ def _check_learned(state: PCAState, subspace: Subspace) -> None:
     check_shares(ratios, 1, _doubt(state))
     require((deviations >= 0).all(), "deviations >= 0")
     require(squares_of(deviations, subspace.variances), "variances are squares of deviations")
+    own = times_power(subspace.deviations, subspace.power)
+    # Files of version 1 do not keep what is beyond the range of variances: such a model has to be fitted again.
+    require(agree(own, deviations, least=FEW_DIGITS), "a subspace whose deviations are these")
     require(agree(values, subspace.variances), "a certificate of these variances")
     _check_total(state, subspace)
     n = subspace.n_rows
@@ -165,21 +170,25 @@ def squares_of(deviations: Array, variances: Array) -> bool:
         return agree((deviations**2).astype(variances.dtype), variances)
 
 
-def agree(a: Array, b: Array) -> bool:
-    """Whether numbers are the same but for rounding; where they overflow, both do."""
+def agree(a: Array, b: Array, least: float | None = None) -> bool:
+    """Whether numbers are the same but for rounding, and for what is below the `least`; where they overflow, both
+    do."""
+    least = float(np.finfo(np.asarray(b).dtype).tiny) / AGREE if least is None else least
     with np.errstate(invalid="ignore"):
-        close = np.abs(a - b) <= AGREE * np.maximum(a, b) + np.finfo(np.asarray(b).dtype).tiny / AGREE
+        close = np.abs(a - b) <= AGREE * np.maximum(a, b) + least
     return bool(np.where(np.isinf(a) | np.isinf(b), a == b, close).all())
 
 
 def _check_subspace(subspace: Subspace) -> None:
     require(subspace.left_out >= 0 and subspace.ddof >= 0, "left_out and ddof >= 0")
     require(subspace.unit > 0 and np.frexp(subspace.unit)[0] == 0.5, "a unit that is a power of two")
-    require(subspace.beyond is None or subspace.beyond >= 0, "beyond >= 0")
-    require(subspace.roots is None or (subspace.roots >= 0).all(), "roots >= 0")
-    with np.errstate(over="ignore", under="ignore"):
-        roots = subspace.deviations * subspace.unit
-    require(squares_of(roots, subspace.variances), "variances are squares of the roots")
+    given = [part is not None for part in (subspace.roots, subspace.beyond)]
+    require(given == [subspace.unit != 1] * 2, "roots and beyond in a unit, and only there")
+    roots = np.append(subspace.deviations, subspace.outside)
+    if any(given):
+        require(((roots >= 0) & (roots <= np.sqrt(SQUARES))).all(), f"roots from 0 to {np.sqrt(SQUARES):g}")
+    variances = np.append(subspace.variances, subspace.left_out)
+    require(squares_of(times_power(roots, subspace.power), variances), "variances are squares of the roots")
 
 
 def _check_certificate(certificate: Certificate) -> None:
@@ -225,7 +234,8 @@ def _check_moments(found: Moments) -> None:
     require((np.maximum(found.diagonal, found.sizes) <= SQUARES).all(), f"squares of {SQUARES:g} at most")
     with np.errstate(over="ignore"):
         spread = np.sqrt(found.diagonal / max(1, found.count - 1)) * found.unit
-    require(np.isfinite(spread).all(), "finite deviations of columns")
+        mean = found.mean
+    require(np.isfinite(spread).all() and np.isfinite(mean).all(), "finite means and deviations of columns")
     require(0 <= found.rounding <= 1 and found.audit >= 0, "errors >= 0, those of rounding relative")
     if found.triangle is not None:
         require(found.scatter.ndim == 1, "a diagonal alone beside a triangle")
@@ -241,7 +251,8 @@ def _check_sketch(sketch: Sketch) -> None:
     d = len(sketch.moments.mean)
     require(sketch.moments.scatter.ndim == 1 and sketch.moments.triangle is None, "a diagonal alone in a sketch")
     require(all(piece.ndim == 2 and piece.shape[1] == d for piece in sketch.pieces), f"pieces of {d} columns")
-    require(sketch.lost >= 0 and sketch.rounding >= 0, "errors >= 0")
+    require(all((np.abs(piece) <= np.sqrt(SQUARES)).all() for piece in sketch.pieces), "pieces of ordinary size")
+    require(0 <= sketch.lost <= SQUARES and 0 <= sketch.rounding <= SQUARES, f"errors from 0 to {SQUARES:g}")
 
 
 def _check_stream(stream: Stream) -> None:

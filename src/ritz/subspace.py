@@ -135,7 +135,8 @@ class Subspace:
         """The same block by block; divided by their standard deviations when whitening."""
         wanted = rows.result_dtype if dtype is None else np.dtype(dtype)
         unit, roots, product = self.power, self.deviations, self._product(rows, wanted)
-        weight = np.divide(1.0, roots, out=np.zeros(len(roots)), where=roots > 0)
+        with np.errstate(over="ignore"):
+            weight = np.divide(1.0, roots, out=np.zeros(len(roots)), where=roots > 0)
         # Whitened in the unit of what was multiplied, so that ordinary data sees one product and no more.
         here = weight if self.faint else times_power(weight, -unit)
 
@@ -154,6 +155,7 @@ class Subspace:
 
         return self._each(rows, code, wanted)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _product(self, rows: Rows, wanted: np.dtype[Any]) -> Callable[[Block], Array]:
         """Uᵀz of a block, in the unit of faint rows; in float32 where that is wanted, and z is not too far away."""
         prepare = self.preprocessing(FLOAT64)
@@ -181,6 +183,7 @@ class Subspace:
         whole = np.hypot(np.linalg.norm(roots), self.outside)
         return not self.faint and bool(NARROW * roots[-1] > whole) and self._working(np.dtype(np.float32)) == np.float32
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _densely(self, prepare: Preprocessing) -> bool:
         """Whether sparse rows are centred as dense ones: a difference of products would lose digits of the weakest
         component with variance."""

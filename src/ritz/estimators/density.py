@@ -26,15 +26,17 @@ class Gaussian:
 
     subspace: Subspace
 
+    @np.errstate(over="ignore", invalid="ignore")
     def covariance(self) -> Array:
         """In the units of the data."""
         S = self._assemble(self._along() ** 2, self._across() ** 2)
         return between(S, self.subspace.scale, 2 * self.subspace.power)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def precision(self) -> Array:
         """Inverse, or pseudo-inverse, of the covariance."""
-        across = np.array([self._across()])
-        P = self._assemble(_inverse(self._along()) ** 2, float(_inverse(across)[0]) ** 2)
+        along, across = _inverse(self._along()) ** 2, _inverse(np.array([self._across()])) ** 2
+        P = self._assemble(along, float(across[0]))
         return between(P, self.subspace.scale, -2 * self.subspace.power, inverse=True)
 
     @pinned()
@@ -52,7 +54,7 @@ class Gaussian:
             distance = np.square(times_power(Y * _inverse(along), powers[:, None])).sum(axis=1)
             off = np.square(Y[:, flat]).sum(axis=1)
             if across > 0:
-                distance += times_power(outside, 2 * powers) / across**2  # a quotient first may overflow
+                distance += times_power(outside, 2 * powers) / across / across  # a quotient first may overflow
             else:
                 off = off + outside
         free = int(np.count_nonzero(along)) + (d - k if across > 0 else 0)

@@ -88,8 +88,8 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
         scale = "" if subspace.scale is not None else ", or use scale=True if large columns hide what others share"
         found.append(
             f"no component stands above noise: {INDEPENDENT}, and here the rows have no more variance in one direction "
-            "than with random signs; n_components='auto' keeps 1, whose direction may mean nothing; ask for a number, such as "
-            f"n_components={min(2, d)}, to keep the largest variances all the same{scale}; see rank_choice_"
+            "than with random signs; n_components='auto' keeps 1, whose direction may mean nothing; ask for a number, "
+            f"such as n_components={min(2, d)}, to keep the largest variances all the same{scale}; see rank_choice_"
         )
     if not certificate.satisfied:
         why = f"; {fitted.spectrum.note}" if fitted.spectrum.note else ""

@@ -88,6 +88,9 @@ class Custom(Kernel):
             [float(self.tile(points[i : i + 1], points[i : i + 1], frame)[0, 0]) for i in range(len(points))]
         )
 
+    def __repr__(self) -> str:
+        return self._name
+
     @property
     def _name(self) -> str:
         return getattr(self.function, "__name__", repr(self.function))

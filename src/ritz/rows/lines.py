@@ -225,5 +225,7 @@ def damage(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (ArrowException, OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is neither UTF-8 nor {error.encoding}; save it as UTF-8") from error
+    except (ArrowException, OSError) as error:
         raise DataError(f"{path} cannot be read to its end: {error}") from error

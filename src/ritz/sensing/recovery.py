@@ -97,7 +97,7 @@ def recovered(A: Dictionary, Y: Array, solver: Solver, goal: Goal) -> Outcome:
             _limit(A, Z, some, goal.sparsity)
         outcome.residuals[rows] = np.linalg.norm(Z - A.apply(some.codes), axis=1)
         outcome.within[rows] = outcome.residuals[rows] <= scaled.level(A.shape[0])
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             some.codes[:] *= (length * (units / A.unit))[rows, None]
         some.converged[:] &= np.isfinite(some.gaps) & np.isfinite(some.codes).all(axis=1)
         outcome.found.put(rows, some)
