@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers import random_orthonormal
-from ritz import PCA, AccuracyWarning, solvers
+from ritz import PCA, AccuracyWarning, eigen, solvers
 
 
 def wide(n, d, sigma, seed=0):
@@ -89,6 +89,28 @@ def test_a_start_that_misses_all_variance_makes_no_claim_about_the_rank():
     said = " ".join(str(warning.message) for warning in caught) + str(pca.certificate_)
     assert "may have been missed" in said
     assert "rank" not in said
+
+
+@pytest.mark.parametrize("left", [1e-8, 1e-10, 1e-12])
+def test_a_small_value_of_a_vector_that_has_not_converged_is_not_called_zero(left):
+    """Its Ritz value is below rounding, but the trace says that variance is left."""
+    start = np.zeros((3, 2))
+    start[0, 0], start[1:, 1] = 1, [1e-4, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        found = eigen(np.diag([1.0, left, 0.0]), 2, solver=solvers.Power(max_iter=1, start=start), tol=1e-6)
+    assert 0 < found.values[1] < 1e-15
+    assert "rank" not in str(found)
+
+
+def test_inner_products_that_magnify_rounding_do_not_loosen_the_bounds():
+    X = wide(48, 54, np.r_[1, 6e-5 / np.arange(1.0, 40)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        pca = PCA(16, svd_solver=solvers.Orthogonal(max_iter=26, oversample=1), random_state=0).fit(X)
+    holds(pca, X)
+    low, high = pca.certificate_.value_bounds.T
+    assert (high - low)[:4].max() < 1e-3 * pca.explained_variance_[3]
 
 
 def test_exact_rank_deficiency_is_still_named():

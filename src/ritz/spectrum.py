@@ -17,7 +17,7 @@ from ritz.rayleigh import Pairs
 from ritz.solvers import Basis, Outside, Step
 from ritz.solvers.probes import FAILURE
 
-NULL = 10.0  # times the floor of rounding that the residual of a vector without variance may have
+MARGIN = 10.0  # times the floor of rounding that a proof may add to the norm outside
 CHEAP = 0.05  # share of a fit that a proof of completeness may cost where the free bounds already hold
 
 
@@ -77,11 +77,8 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
         verdict = _by_eigenvalues(A, pairs, k, tol, basis.mixed, _outside(A, basis, everything, len(pairs.values)))
     else:
         verdict = _by_singular_values(A, pairs, k, tol)
-    if everything.levels is None:
-        resolved = _resolved(everything.values, everything.residuals, verdict.floor, verdict.found.ceiling)
-    else:
-        coupling = np.asarray(everything.coupling)
-        resolved = _resolved(everything.levels, coupling, verdict.floor, verdict.found.ceiling)
+    sizes = everything.values if everything.levels is None else everything.levels
+    resolved = _resolved(sizes, verdict.floor, verdict.found.ceiling)
     # The values that are meant lie between these and `missing` more.
     seen = np.where(resolved, everything.values, 0.0) + A.offset
     values, U = seen[:k], pairs.vectors[:, :k]
@@ -113,11 +110,11 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
     return Spectrum(values, U, certificate, basis.history, basis.note, seen[k:], dual)
 
 
-def _resolved(values: Array, residuals: Array, floor: float, ceiling: float) -> NDArray[np.bool_]:
-    """Which values are not called 0. Rounding has to be the reason: one that is small because its vector has not
-    converged betrays itself by its residual, or by variance that is left outside all vectors."""
-    left = ceiling > (len(values) + NULL) * floor  # a trace less the values that were found errs by all of theirs
-    return (values > floor) | (residuals > NULL * floor) | left
+def _resolved(values: Array, floor: float, ceiling: float) -> NDArray[np.bool_]:
+    """Which values are not called 0. Rounding has to be the reason: where variance is left outside all vectors, one may
+    be small because its vector has not converged."""
+    left = ceiling > (len(values) + MARGIN) * floor  # a trace less the values that were found errs by all of theirs
+    return (values > floor) | left
 
 
 def _delivered(residuals: Array, values: Array, resolved: NDArray[np.bool_], slack: Array | None = None) -> Array:
@@ -185,7 +182,7 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, o
     found, failure = _bounds_of_eigenvalues(A, pairs, k, rounding, tol, outside)
     uncertain = max(A.offset, A.missing - A.offset)
     floor = rounding + pairs.defect
-    resolved = _resolved(pairs.values, pairs.residuals, floor, found.ceiling)
+    resolved = _resolved(pairs.values, floor, found.ceiling)
     delivered = _delivered(pairs.residuals, pairs.values, resolved, pairs.slack)
     worst = float(np.max(delivered[:k])) + rounding + uncertain
     largest, last = (float(value) + A.offset for value in pairs.values[[0, k - 1]])
@@ -276,7 +273,7 @@ def _by_singular_values(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdic
         exhausted=m >= dim,
     )
     floor = rounding + float(np.linalg.norm(coupling))
-    delivered = _delivered(coupling, levels, _resolved(levels, coupling, floor, found.ceiling))
+    delivered = _delivered(coupling, levels, _resolved(levels, floor, found.ceiling))
     worst, least = float(np.max(delivered[:k])) + rounding, float(found.lower[0])
     satisfied = _reached(worst, least, floor, tol, pairs)
     by_variance = found._replace(

@@ -226,6 +226,6 @@ def damage(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is neither UTF-8 nor {error.encoding}; save it as UTF-8") from error
+        raise DataError(f"{path} is text in no encoding that is known here; save it as UTF-8") from error
     except (ArrowException, OSError) as error:
         raise DataError(f"{path} cannot be read to its end: {error}") from error
