@@ -29,7 +29,7 @@ def written(at: Array, codes: NDArray[np.intp], classes: Classes, x: Axis, y: Ax
     """Short names of classes, each as near to the middle of its points as there is free room among or beside them.
 
     A name stands where most points around it are of its class, and covers none; where there is no such room, it may
-    cover points most of which are of its class. The largest class chooses first.
+    cover points of its own class. The largest class chooses first.
 
     Parameters
     ----------
@@ -94,11 +94,11 @@ def _best(spots: Array, half: float, middle: Array, own: _Counted, everyone: _Co
     sure |= (mine == around) & (mine >= max(FEWEST, TOGETHER * own.count))
     sure &= (near > 0) & (near >= MOST * nearest)
     far = np.linalg.norm(spots - middle, axis=1) * (1 + ASIDE * (1 - mine / np.maximum(around, 1)))
-    for room in (covered == 0, 2 * beneath > covered):
+    for room in (covered == 0, beneath == covered):
         good = np.flatnonzero(room & sure)
         if len(good):
             across, down = spots[good[np.argmin(far[good])]].tolist()
-            return round(across, 1), round(down, 1)
+            return across, down
     return None
 
 
@@ -106,7 +106,7 @@ def _spots(half: float, x: Axis, y: Axis) -> Array:  # (m, 2)
     """Middles of names that lie inside the frame."""
     across = np.arange(x.start + half, x.end - half + 1e-9, STEP)
     down = np.arange(y.end + TALL / 2, y.start - TALL / 2 + 1e-9, STEP)
-    return np.stack(np.meshgrid(across, down, indexing="ij"), axis=-1).reshape(-1, 2)
+    return np.round(np.stack(np.meshgrid(across, down, indexing="ij"), axis=-1).reshape(-1, 2), 1)
 
 
 def _apart(spots: Array, half: float, placed: list[tuple[float, float, float]]) -> NDArray[np.bool_]:
