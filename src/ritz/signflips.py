@@ -16,7 +16,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -29,6 +29,7 @@ from ritz.operators import Covariance, Dense, Operator
 from ritz.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
+from ritz.rows.derived import Derived
 from ritz.solvers import Krylov
 from ritz.sums import NARROW_COLUMNS, NARROW_ENTRIES
 from ritz.threads import pinned, scratch
@@ -104,21 +105,15 @@ class Flips:
             return reduce(_add, parts)
 
 
-class Flipped(Rows):
+class Flipped(Derived):
     """Preprocessed rows with random signs, or with their own; blocks are dense and made when they are asked for.
 
     A block of a walk stands in memory that the next one will use again.
     """
 
     def __init__(self, base: Rows, prepare: Preprocessing, seed: int, flip: int | None) -> None:
-        self._base, self._prepare, self._seed, self._flip = base, prepare, seed, flip
-        self.shape, self.names, self.dtype = base.shape, base.names, np.dtype(np.float64)
-        self.most_bytes, self.most_threads = base.most_bytes, base.most_threads
-        self.in_memory, self.watch, self.files = base.in_memory, base.watch, base.files
-
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False
+        super().__init__(base)
+        self._prepare, self._seed, self._flip = prepare, seed, flip
 
     def block(self, start: int, stop: int) -> Block:
         return self._flipped(self._base.block(start, stop), range(start, stop)).copy()
@@ -126,21 +121,6 @@ class Flipped(Rows):
     @property
     def reading(self) -> int:
         return self._base.reading + 8 * self.shape[1] * self.thin_rows
-
-    @property
-    def threads(self) -> int:
-        return min(self._base.threads, self.most_threads)
-
-    def limited(self, most_bytes: int, most_threads: int | None = None) -> Self:
-        limited = super().limited(most_bytes, most_threads)
-        limited._base = self._base.limited(most_bytes, most_threads)
-        return limited
-
-    def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
-        return self._base._runs(step, least, most)
-
-    def _pieces(self) -> list[tuple[int, int]]:
-        return self._base._pieces()
 
     def _blocks(self, start: int, stop: int, step: int, beside: Any) -> Iterator[Any]:
         for block, at in self._base._blocks(start, stop, step, range(self.shape[0])):

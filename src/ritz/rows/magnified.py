@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz.rows.base import Block, Rows
+from ritz.rows.derived import Derived
 from ritz.rows.stored_sparse import as_it_is
 
 
-class Magnified(Rows):
+class Magnified(Derived):
     """(x − shift)·factor, in float64; sparse rows are not shifted, and stay sparse.
 
     Below 2⁻¹⁰²² float64 has fewer and fewer digits, so that products round to whatever is left. Differences of such
@@ -20,15 +21,9 @@ class Magnified(Rows):
     """
 
     def __init__(self, base: Rows, shift: NDArray[Any] | None, factor: float) -> None:
-        self._base, self._shift, self._factor = base, None if base.sparse else shift, factor
-        self.shape, self.names, self.dtype = base.shape, base.names, np.dtype(np.float64)
-        self.most_bytes, self.most_threads = base.most_bytes, base.most_threads
-        self.sparse, self.density, self.in_memory = base.sparse, base.density, base.in_memory
-        self.origin, self.watch = base.origin, base.watch
-
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False
+        super().__init__(base)
+        self._shift, self._factor = None if base.sparse else shift, factor
+        self.sparse, self.density, self.origin = base.sparse, base.density, base.origin
 
     def block(self, start: int, stop: int) -> Block:
         return self._magnified(self._base.block(start, stop))
@@ -50,23 +45,8 @@ class Magnified(Rows):
         return self._base.reading + 8 * self.shape[1] * self.block_rows
 
     @property
-    def threads(self) -> int:
-        return min(self._base.threads, self.most_threads)
-
-    @property
     def thin_rows(self) -> int:
         return self._base.thin_rows
-
-    def limited(self, most_bytes: int, most_threads: int | None = None) -> Self:
-        limited = super().limited(most_bytes, most_threads)
-        limited._base = self._base.limited(most_bytes, most_threads)
-        return limited
-
-    def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
-        return self._base._runs(step, least, most)
-
-    def _pieces(self) -> list[tuple[int, int]]:
-        return self._base._pieces()
 
     def _blocks(self, start: int, stop: int, step: int, beside: Any) -> Iterator[Any]:
         for found in self._base._blocks(start, stop, step, beside):
