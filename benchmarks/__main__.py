@@ -12,6 +12,7 @@
     python -m benchmarks sensing --only omp                       compressed sensing: omp, fista, transition, or all
     python -m benchmarks commands --gigabytes 1                   the command line: its start, and a CSV of 1 GB
     python -m benchmarks overhead                                 what the certificate and the import cost
+    python -m benchmarks hunt --fits 100000                       certificates of random fits, held against the truth
 
 Every contender runs in a process of its own. Times are the best of several fits; read the ratios, not the seconds.
 Errors are against LAPACK on data centred in float64: the largest relative error of a variance, and the sine of the
@@ -27,6 +28,7 @@ from benchmarks import commands, kernel, overhead, peers, planner, report, scali
 from benchmarks.cases import CASES, Case
 from benchmarks.contenders import RITZ
 from benchmarks.harness import Settings
+from benchmarks.hunt import run as hunt
 
 
 def arguments() -> argparse.Namespace:
@@ -34,7 +36,7 @@ def arguments() -> argparse.Namespace:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    tasks = ["peers", "scaling", "planner", "sources", "kernel", "usps", "sensing", "commands", "overhead"]
+    tasks = ["peers", "scaling", "planner", "sources", "kernel", "usps", "sensing", "commands", "overhead", "hunt"]
     add("what", nargs="?", choices=tasks, default="peers")
     add("--shape", metavar="RxC", help="a single case of synthetic data: rows x columns, such as 200000x100")
     add("--data", type=Path, metavar="PATH", help="a single case of real data")
@@ -49,6 +51,8 @@ def arguments() -> argparse.Namespace:
     add("--markdown", nargs="?", const=True, metavar="JSON", help="print the README's table, of JSON if given")
     add("--gigabytes", type=float, default=4.0, help="of every file that sources are read from (4)")
     add("--peer", choices=list(usps.PEERS), default=RITZ, help="whose KernelPCA usps runs with (ritz)")
+    add("--fits", type=int, default=10_000, metavar="N", help="random fits of hunt (10,000)")
+    add("--first", type=int, default=0, metavar="NUMBER", help="of these fits (0)")
     add("--quick", action="store_true", help="small sizes, to see that scaling, planner, kernel, usps and sensing work")
     return parser.parse_args()
 
@@ -81,6 +85,8 @@ def main() -> None:
         commands.run(asked.gigabytes, settings.repeat)
     elif asked.what == "overhead":
         overhead.run(single(asked) or CASES[:3], asked.repeat)
+    elif asked.what == "hunt":
+        raise SystemExit(bool(hunt.run(asked.first, asked.fits)))
     else:
         results = peers.run(single(asked) or CASES, peers.chosen(asked.only), settings, asked.out)
         if asked.markdown:
