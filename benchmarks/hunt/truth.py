@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from benchmarks.hunt.rows import Array
 from ritz.certificate import Certificate
+from ritz.operators.gram import ORTHONORMAL
 
 EPS = float(np.finfo(float).eps)
 LONG = float(np.finfo(np.longdouble).eps)
@@ -134,7 +135,7 @@ class Judgement:
 
     def _axes(self) -> Iterator[str]:
         off = np.abs(self.U.T @ self.U - np.eye(self.k)).max()
-        if off > 50 * len(self.U) * EPS + 1e-14:
+        if off > 50 * len(self.U) * EPS + ORTHONORMAL:
             yield f"axes are orthonormal only to {off:.3g}"
 
     def _residuals(self) -> Iterator[str]:
