@@ -26,6 +26,7 @@ from ritz.rows import Rows
 from ritz.rows.base import dense
 from ritz.rows.chosen import Chosen, choose
 from ritz.rows.columns import announce_doubts, announce_names, placed
+from ritz.rows.dialect import NEARLY
 from ritz.rows.files import TEXTS, ending_of, suffix_of
 from ritz.rows.roles import EMPTY, IDENTIFIER, aside
 from ritz.whole import temporary
@@ -156,7 +157,8 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
         identifier = reading.identifier
     label = label if label is not None else _label(peeked, identifier)
     why = {key: why + KEEP * (why != EMPTY) for key, why in apart.out.items()}
-    roles = {identifier: IDENTIFIER, label: "label", **why, **dropped}
+    found = {key: f"{role}; {told}" for key, role, told in _nearly(raw, reading, identifier, label)}
+    roles = {identifier: IDENTIFIER, label: "label", **found, **why, **dropped}
     roles.pop(None, None)
     rows = choose(raw, None, [key for key in roles if not raw.is_aside(key)], "error")
     announce_names(raw, roles)
@@ -174,6 +176,15 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
         size=format_bytes(bytes_of(path)),
         ending=ending_of(path),
     )
+
+
+def _nearly(raw: Rows, reading: Reading, identifier: Any, label: Any) -> Iterator[tuple[Any, str, str]]:
+    """Columns of text with a role that nobody asked for, which may be meant to hold numbers, and why they are text."""
+    roles = {identifier: (IDENTIFIER, reading.identifier), label: ("label", reading.label)}
+    for key, (role, asked) in roles.items():
+        told = raw.left_out.get(key, "")
+        if told.startswith(NEARLY) and asked is None:
+            yield key, role, told
 
 
 def completed(found: Input, reading: Reading, limit: int | None = None) -> Input:

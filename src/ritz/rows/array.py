@@ -66,9 +66,10 @@ class Array(Rows):
         out = np.empty(X.shape)
         for j in range(X.shape[1]):
             # NumPy would read numbers from text and from dates; here neither is a number.
-            text = next((value for value in X[:, j] if isinstance(value, NOT_NUMBERS)), None)
-            if text is not None:
-                raise DataError(f"column {self.name(j)} holds {text!r}, which is no number; convert or drop it")
+            row = next((i for i, value in enumerate(X[:, j]) if isinstance(value, NOT_NUMBERS)), None)
+            if row is not None:
+                place = f"column {self.name(j)} holds {X[row, j]!r} in row {row}"
+                raise DataError(f"{place}, which is no number; convert or drop it")
             try:
                 out[:, j] = [np.nan if value is None else value for value in X[:, j]]
             except (TypeError, ValueError, OverflowError) as error:

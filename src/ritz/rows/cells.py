@@ -10,6 +10,7 @@ MISSING = (
     "NULL", "Null", "None", "none", "NaT", "missing", "?", ".", "-", "--", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN",
     "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?",
 )  # fmt: skip
+TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?)\s*", re.IGNORECASE | re.ASCII)
 
 
@@ -23,6 +24,11 @@ def is_number(cell: str, decimal: str = ".") -> bool:
 def number(cell: str, decimal: str = ".") -> float:
     """The number in a cell that holds one."""
     return float(cell.replace(",", ".") if decimal == "," else cell)
+
+
+def is_truth(cell: str) -> bool:
+    """Whether a cell says true or false, which are the numbers 1 and 0."""
+    return cell.strip() in (*TRUE, *FALSE)
 
 
 def is_missing(cell: str) -> bool:

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from ritz.errors import DataError
-from ritz.rows.cells import is_missing, is_number
+from ritz.rows.cells import is_missing, is_number, is_truth
 from ritz.rows.encodings import decoded
 from ritz.rows.header import judged
 from ritz.rows.vectors import are_vectors, counts_of, split
@@ -21,6 +21,7 @@ LINES, FEWEST, LETTERS = 200, 6, 1 << 19  # looked at: so many lines, fewer wher
 QUOTED = re.compile(r'"[^"]*"')
 MOSTLY = 0.8  # share of numbers that makes a column one of numbers
 COMMENTS = ("#", "%")
+NEARLY = "text beside numbers"  # what a column holds of which at least half are numbers
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Dialect:
     doubt : what the first line was taken for, where it may be names or a row
     counts : of words and of the numbers of each, where a line before the table says so, as in files of word2vec
     vectors : whether every row is a word and its vector, so that quotes are words too
+    boolean : of all columns, whether their numbers are written as true and false
+    odd : of all columns, a cell that is no number, where at least half of the others are, but too few for `numeric`
     """
 
     encoding: str
@@ -57,6 +60,8 @@ class Dialect:
     doubt: str = ""
     counts: tuple[int, int] | None = None
     vectors: bool = False
+    boolean: tuple[bool, ...] = ()
+    odd: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         taken = "names" if self.header else "a row"
@@ -137,7 +142,7 @@ def _detected(
         raise DataError(f"{where} holds a header and no rows")
     width = _width(rows, len(first), where)
     kinds = [_kind([row[j] for row in rows if len(row) > j], decimal) for j in range(width)]
-    numeric, empty = zip(*kinds, strict=True)
+    numeric, empty, boolean, odd = zip(*kinds, strict=True)
     numeric = (False, *numeric[1:]) if vectors else numeric
     if header and len(first) < width:  # R leaves the names of rows unnamed; others end every row with a separator
         first = [*first, ""] if empty[-1] else ["", *first]
@@ -146,7 +151,7 @@ def _detected(
     lines_of_header = 1 + sum(cell.count("\n") for cell in first) if header else 0
     skipped += lines_of_header + _blank_before(lines, header)
     found = (encoding, mark, separator, decimal, newline, runs, header, skipped, names, numeric, empty, renamed)
-    return Dialect(*found, doubt, counts, vectors)
+    return Dialect(*found, doubt, counts, vectors, boolean, odd)
 
 
 def fields(line: str, dialect: Dialect) -> list[str]:
@@ -187,7 +192,7 @@ def _named_by_comment(line: str, following: list[str]) -> bool:
     """Whether a line that begins like a comment is the header: it has as many cells as the next one."""
     nexts = next((other for other in following if other.strip()), "")
     marks = [mark for mark in ",;\t|" if mark in line and line.count(mark) == nexts.count(mark)]
-    return any(is_number(cell) for mark in marks for cell in nexts.split(mark))
+    return any(is_number(cell) or is_truth(cell) for mark in marks for cell in nexts.split(mark))
 
 
 def _separator(lines: list[str], given: str | None) -> tuple[str, str]:
@@ -250,14 +255,30 @@ def told_apart(cells: list[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _kind(cells: list[str], decimal: str) -> tuple[bool, bool]:
-    """Whether a column holds numbers, as far as it holds anything; and whether it holds nothing.
+class _Kind(NamedTuple):
+    """What a column is, as far as it holds anything; see `Dialect`."""
 
-    One word among many numbers is a mistake to be reported with its line, and no reason to leave all of them out.
+    numeric: bool
+    empty: bool
+    boolean: bool
+    odd: str
+
+
+def _kind(cells: list[str], decimal: str) -> _Kind:
+    """What a column holds, by its cells.
+
+    One word among many numbers, however often it stands there, is a mistake to be reported with its line, and no reason
+    to leave all of them out. Many different words are codes, some of which happen to be numbers: the column is left
+    out, and one of them is named.
     """
     there = [cell for cell in cells if not is_missing(cell)]
-    numbers = sum(is_number(cell, decimal) for cell in there)
-    return numbers == len(there) or (numbers >= MOSTLY * len(there) and len(there) >= FEWEST), not there
+    others = [cell for cell in there if not is_number(cell, decimal)]
+    numbers, truths = len(there) - len(others), sum(map(is_truth, others))
+    boolean = truths > 0 and truths >= MOSTLY * len(there)
+    alike = len({cell.strip() for cell in others}) < 2 and numbers > len(others)
+    numeric = boolean or not others or alike or numbers >= MOSTLY * len(there)
+    odd = others[0] if others and not numeric and numbers >= len(others) else ""
+    return _Kind(numeric, not there, boolean, odd)
 
 
 def _blank_before(lines: list[str], header: bool) -> int:

@@ -60,7 +60,8 @@ def read(
         .mtx, or a folder as 10x pipelines write it, turned to cells by genes. A file that changes while its rows are in
         use is an error
     columns : names or positions of the columns to use; by default all that hold numbers, but row numbers, identifiers
-        and columns without a value, and the others are named in a warning
+        and columns without a value, and the others are named in a warning. True and false are the numbers 1 and 0,
+        whatever the file; a word among numbers is an error that names its line
     label : a column that is kept aside, numbers or text, of an .h5ad also one of ``obs``; its values are the ``labels``
         of the rows
     transpose : whether the samples are the columns of the file; text is then taken for the names of the columns, and
@@ -174,7 +175,7 @@ def _first(names: tuple[str, ...], count: int | None) -> NDArray[Any]:
 
 def _names_of_rows(rows: Rows, apart: Iterable[Any] = ()) -> tuple[str, ...] | None:
     """What the source calls its rows, its first column of text, or one `apart`, if that tells them apart: genes."""
-    text = next((key for key, what in rows.left_out.items() if what in ("text", "string")), rows.named_by)
+    text = next((key for key, what in rows.left_out.items() if what.startswith(("text", "string"))), rows.named_by)
     text = next(iter(apart), None) if text is None else text
     if text is None:
         return None

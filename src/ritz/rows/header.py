@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from itertools import pairwise
 
-from ritz.rows.cells import is_count, is_missing, is_number, number
+from ritz.rows.cells import is_count, is_missing, is_number, is_truth, number
 
 YEARS = (1800, 2100)
 APART, FAR = (
@@ -22,9 +22,9 @@ def judged(
 ) -> tuple[bool, str]:
     """Whether the first line is a header; and where it may be either, in words what it was taken for and why.
 
-    Text above numbers is a header without doubt, and so is a line with all the names that are `expected`. Numbers
-    above numbers are a row, unless much speaks for names: a row that is lost is worse than one too many. Where it is
-    known that there are no names, none being `expected`, nothing speaks for them.
+    Text above numbers, or above true and false, is a header, and so is a line with all the names that are `expected`.
+    Numbers above numbers are a row, unless much speaks for names: a row that is lost is worse than one too many. Where
+    it is known that there are no names, none being `expected`, nothing speaks for them.
 
     Examples
     --------
@@ -34,26 +34,51 @@ def judged(
     False
     """
     first, rows = table[0], table[1:]
-    text = [not (is_number(cell, decimal) or is_missing(cell)) for cell in first]
     below = [[row[j] for row in rows if len(row) > j and not is_missing(row[j])] for j in range(len(first))]
-    numeric = [bool(cells) and sum(is_number(c, decimal) for c in cells) > len(cells) / 2 for cells in below]
-    if any(t and over for t, over in zip(text, numeric, strict=True)):
-        return True, ""
-    if not any(numeric):
+    numeric = [_most(cells, lambda cell: is_number(cell, decimal)) for cells in below]
+    boolean = [_most(cells, is_truth) for cells in below]
+    truths = [is_truth(cell) and truth for cell, truth in zip(first, boolean, strict=True)]
+    text = [not (truths[j] or is_number(cell, decimal) or is_missing(cell)) for j, cell in enumerate(first)]
+    over = [t and (numeric[j] or boolean[j]) for j, t in enumerate(text)]
+    if any(over):
+        return True, _mixed(first, [j for j, t in enumerate(over) if t], numeric, decimal)
+    if not any((*numeric, *boolean)):
         return all(text), ""
     if expected and set(expected) <= {cell.strip() for cell in first}:
         return True, ""
-    if any(t and first[j] in below[j] for j, t in enumerate(text)):
+    if any(truths) or any(t and first[j] in below[j] for j, t in enumerate(text)):
         return False, ""
     line = _Line(first, below, numeric, decimal)
     why = line.evidence(rows, quoted) if expected is None or expected else ""
+    if any(truth and is_number(cell, decimal) for cell, truth in zip(first, boolean, strict=True)):
+        why = "true and false stand below"
     if rows and all(len(row) == len(first) + 1 for row in rows):
         why = "it has a cell fewer than the rows, as R writes names"
     if not (why or quoted or line.may_name):
         return False, ""
-    shown = ", ".join(cell.strip() for cell in first[:SHOWN]) + (", …" if len(first) > SHOWN else "")
     taken = f"names of columns, because {why}" if why else "a row of numbers"
-    return bool(why), f"the first line ({shown}) was taken for {taken}"
+    return bool(why), f"the first line ({_shown(first)}) was taken for {taken}"
+
+
+def _most(cells: list[str], fits: Callable[[str], bool]) -> bool:
+    """Whether most of the cells, if there are any, are of a kind."""
+    return bool(cells) and sum(map(fits, cells)) > len(cells) / 2
+
+
+def _mixed(first: list[str], over: list[int], numeric: list[bool], decimal: str) -> str:
+    """A doubt where the text `over` numbers stands among more numbers, which are hardly names: it may be a mistake."""
+    cells = [cell for cell, number_below in zip(first, numeric, strict=True) if number_below]
+    cells = [cell for cell in cells if is_number(cell, decimal)]
+    numbers = [number(cell, decimal) for cell in cells]
+    names = all(map(is_count, cells)) or (len(numbers) >= FEW and _rising(numbers))
+    if len(numbers) <= len(over) or (names and len(set(numbers)) == len(numbers)):
+        return ""
+    why = f"because {first[over[0]].strip()!r} stands above numbers"
+    return f"the first line ({_shown(first)}) was taken for names of columns, {why}"
+
+
+def _shown(first: list[str]) -> str:
+    return ", ".join(cell.strip() for cell in first[:SHOWN]) + (", …" if len(first) > SHOWN else "")
 
 
 class _Line:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.rows.dialect import told_apart
+from ritz.rows.dialect import NEARLY, told_apart
 from ritz.rows.unchanged import Steady, steady
 
 Beside = Callable[[int | None], NDArray[Any]]  # reads the first so many values of a column, or all of them
@@ -149,7 +149,8 @@ class Columns(Steady):
         if key in names:
             return names.index(key)
         if key in self.left_out:
-            raise DataError(f"column {key!r} holds no numbers ({self.left_out[key]})")
+            what = self.left_out[key]
+            raise DataError(f"column {key!r} holds {what if what.startswith(NEARLY) else f'no numbers ({what})'}")
         if key in self.others:
             raise DataError(f"column {key!r} stands beside the matrix and is not decomposed; pass it as label=")
         if isinstance(key, int | np.integer) and not isinstance(key, bool) and -self.shape[1] <= key < self.shape[1]:
@@ -162,8 +163,13 @@ class Columns(Steady):
         if not source.is_aside(key):
             source.position(key)
         labelled = copy(self)
-        labelled._labels = lambda: source.column(key)
+        labelled._labels = lambda: source.as_labels(key)
         return labelled
+
+    def as_labels(self, key: Any) -> NDArray[Any]:
+        """All values of a column, of which nothing is computed."""
+        values: NDArray[Any] = self.column(key)
+        return values
 
     @property
     def labels(self) -> NDArray[Any] | None:

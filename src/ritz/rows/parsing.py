@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.rows.base import Block
-from ritz.rows.cells import MISSING
+from ritz.rows.cells import FALSE, MISSING, TRUE
 from ritz.rows.dialect import Dialect
 from ritz.rows.lines import QUOTE
 
@@ -40,6 +40,33 @@ def squeezed(text: bytes, quotes: bool = True) -> bytes:
 
 def numbers(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
     """Some columns of a text without blank lines, NaN where nothing is; raises Ragged, or what pyarrow raises."""
+    truths = [j for j in columns if dialect.boolean[j]]
+    if not truths:
+        return _digits(text, dialect, columns)
+    found = dict(zip(truths, _truths(text, dialect, truths), strict=True))
+    digits = [j for j in columns if j not in found]
+    found |= dict(zip(digits, _digits(text, dialect, digits).T, strict=True)) if digits else {}
+    return np.stack([found[j] for j in columns], axis=1)
+
+
+def _truths(text: bytes, dialect: Dialect, columns: list[int]) -> list[NDArray[np.float64]]:
+    """Columns that say true or false, as 1 and 0."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known = dict.fromkeys(MISSING, np.nan) | dict.fromkeys(FALSE, 0.0) | dict.fromkeys(TRUE, 1.0)
+    found = []
+    for column in _table(text, dialect, columns, pa.binary()).columns:
+        cells = pc.utf8_trim_whitespace(column.cast(pa.string()))
+        places = pc.index_in(cells, pa.array(list(known)))
+        if places.null_count:
+            raise pa.ArrowInvalid("a cell is neither true nor false")
+        found.append(np.array(list(known.values()))[places.to_numpy()])
+    return found
+
+
+def _digits(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
+    """Columns whose numbers are written as such."""
     import pyarrow as pa
 
     if len(columns) <= FEW * len(dialect.numeric):
@@ -80,7 +107,7 @@ def _by_cells(text: bytes, dialect: Dialect, columns: list[int]) -> Block | None
         raise Ragged
     cells = codes.copy()
     cells[places], cells[quotes] = NEWLINE, ord(" ")
-    _overwrite(cells, places, [j for j, numeric in enumerate(dialect.numeric) if not numeric], width)
+    _overwrite(cells, places, [j for j in range(width) if dialect.boolean[j] or not dialect.numeric[j]], width)
     try:
         column = _column(cells, dialect)
     except pa.ArrowInvalid:  # a column that nobody asked for is broken, or a gap is made of blanks

@@ -69,13 +69,16 @@ def aside(rows: Rows, spared: Container[Any] = (), fewest: int = FEWEST) -> Asid
     found = Aside()
     if not isinstance(rows, Streamed) or not rows.tabular or rows.vectors or rows.shape[0] < 2:
         return found  # a matrix is all of one kind
-    blocks = _looked_at(cast(Streamed, rows.with_gaps()))
-    indices = [j for j, name in enumerate(rows.names or ()) if name in rows.index or INDEX.fullmatch(str(name))]
-    for j in sorted({*_striking(blocks), *indices}):
-        key = j if rows.names is None else rows.names[j]
-        if key in spared:
-            continue
-        columns = [(block[:, j], at) for block, at in blocks]
+    keys = range(rows.shape[1]) if rows.names is None else rows.names
+    looked = [j for j, key in enumerate(keys) if key not in spared]  # the others may hold anything
+    if not looked:
+        return found
+    some = rows if len(looked) == len(keys) else cast(Streamed, rows.some(np.array(looked)))
+    blocks = _looked_at(cast(Streamed, some.with_gaps()))
+    indices = [i for i, j in enumerate(looked) if keys[j] in rows.index or INDEX.fullmatch(str(keys[j]))]
+    for i in sorted({*_striking(blocks), *indices}):
+        key = keys[looked[i]]
+        columns = [(block[:, i], at) for block, at in blocks]
         if why := _why(rows, key, columns, fewest):
             found.out[key] = why
         elif doubt := _doubt(rows, key, columns):

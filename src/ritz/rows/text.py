@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ritz import threads
 from ritz.errors import DataError
 from ritz.rows.base import Block
-from ritz.rows.cells import is_missing, is_number
-from ritz.rows.dialect import Dialect, detect, fields
+from ritz.rows.departures import Departure, departures
+from ritz.rows.dialect import LINES, NEARLY, Dialect, detect
 from ritz.rows.exact import all_small, check_numbers, is_large, is_rounded, written
 from ritz.rows.lines import PART_BYTES, Lines, Piece, first_lines
 from ritz.rows.parsing import Ragged, numbers, squeezed, words
@@ -42,6 +42,7 @@ class Text(Streamed):
         self.about = str(self.dialect)
         self._choose_columns()
         self._lines = Lines(path, self.dialect)
+        self.left_out |= self._nearly_numbers()
         counts = self._lines.rows if self._lines.plain else [sum(self._lines.rows)]
         self.edges = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if not self.edges[-1]:
@@ -71,7 +72,7 @@ class Text(Streamed):
             self.others, self.named_by = {WORD: self._words}, WORD
         nameless = {name for _, name in dialect.renamed} if dialect.names else set(keys)
         kinds = zip(keys, dialect.numeric, dialect.empty, strict=True)
-        self.left_out = {
+        self.left_out: dict[Any, str] = {
             key: "text" if not numeric else "empty"
             for key, numeric, empty in kinds
             if key not in self.others and (not numeric or (empty and key in nameless))
@@ -83,6 +84,19 @@ class Text(Streamed):
         self.renamed = dialect.renamed
         if dialect.names or len(self._picked) < width:
             self.names = tuple(keys[j] for j in self._picked)
+
+    def _nearly_numbers(self) -> dict[Any, str]:
+        """What to know of columns that are left out as text, although at least half of their cells are numbers."""
+        odd = [j for j, cell in enumerate(self.dialect.odd) if cell]
+        found: dict[int, Departure] = {}
+        for place in departures(self._beginning(0, LINES), self._lines, self.dialect, odd) if odd else ():
+            if place.column is not None:
+                found.setdefault(place.column, place)
+        advice = "mark missing values as NA to have it decomposed"
+        return {
+            self.keys[j]: f"{NEARLY}, such as {place.what!r} in line {place.line}; {advice}"
+            for j, place in found.items()
+        }
 
     @classmethod
     def opens(cls, source: object) -> bool:
@@ -144,6 +158,12 @@ class Text(Streamed):
             self._check_count(len(values), self.shape[0], True)
         return found
 
+    def as_labels(self, key: Any) -> NDArray[Any]:
+        try:
+            return self.column(key)
+        except DataError:  # a word among numbers is a label like any other
+            return self.written([key])[key]
+
     def written(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
         found = self._columns(keys, self._lines.pieces(), as_text=True)
         for values in found.values():
@@ -193,7 +213,11 @@ class Text(Streamed):
         return values
 
     def _as_written(self, piece: Piece, j: int, values: NDArray[Any]) -> NDArray[Any]:
-        """A column that is not computed with, in which integers that float64 cannot hold are Python's."""
+        """A column that is not computed with: true and false, and Python's integers where float64 cannot hold them."""
+        if self.dialect.boolean[j]:
+            truths = np.asarray(values == 1, object if np.isnan(values).any() else bool)
+            truths[np.isnan(values)] = None
+            return truths
         large = np.flatnonzero(is_large(values))
         given = list(map(self._written(piece, j), large.tolist())) if len(large) else []
         if not any(map(is_rounded, given)):
@@ -229,22 +253,11 @@ class Text(Streamed):
 
     def _explained(self, piece: Piece, error: Exception, columns: list[int]) -> DataError:
         """Where the text first departs from the dialect."""
-        dialect, width = self.dialect, len(self.dialect.numeric)
-        line, start = piece.line, 0
-        for end in self._lines.ends(piece.text):
-            row = piece.text[start:end].decode("utf-8", "replace").removesuffix("\r")
-            if "\r" in row and dialect.newline == "\n":
-                return DataError(f"line {line} of {self._path} has a carriage return inside: {row[:60]!r}")
-            cells = fields(row, dialect) if row.strip() else []
-            if cells and len(cells) != width:
-                return DataError(f"line {line} of {self._path} has {len(cells)} cells, not {width}: {row[:60]!r}")
-            for j in columns if cells else []:
-                if not is_number(cells[j], dialect.decimal) and not is_missing(cells[j]):
-                    advice = "pass columns= without it, or mark missing values as NA"
-                    place = f"line {line} of {self._path}, column {self._name(j)}"
-                    return DataError(f"{place}: {cells[j][:60]!r} is no number, unlike others of that column; {advice}")
-            line, start = line + 1 + row.count(dialect.newline), int(end) + 1
-        return DataError(f"{self._path} cannot be parsed from line {piece.line} on: {error}")
+        found = next(departures(piece, self._lines, self.dialect, columns), None)
+        if found is None:
+            return DataError(f"{self._path} cannot be parsed from line {piece.line} on: {error}")
+        j = found.column or 0
+        return DataError(found.told(self._path, self._name(j), self.dialect.boolean[j]))
 
     def _name(self, j: int) -> str:
         return repr(self.keys[j])
