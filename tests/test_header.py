@@ -197,6 +197,16 @@ def test_vectors_of_words(table, tmp_path, text, told):
     assert [cells[0] for cells in csv.reader(written.splitlines()[1:])] == WORDS
 
 
+@pytest.mark.parametrize("name", ["wiki.vec", "wiki.VEC", "wiki.vec.gz"])
+def test_vectors_of_fasttext_are_known_by_their_ending(table, tmp_path, name):
+    path = table(f"9 5\n{LINES}".replace("\n", " \n"), name.replace(".VEC", "")).rename(tmp_path / name)
+    with pytest.warns(ColumnWarning, match=r"the first line \(9 5\).* was skipped$"):
+        rows = read(path)
+    assert np.array_equal(rows.block(0, 9), VECTORS)
+    assert rows.row_names.tolist() == WORDS
+    assert f"NEW{name.lower().removeprefix('wiki')} -o" in run("fit", path, "-o", tmp_path / "m").stdout
+
+
 def test_a_quote_is_a_word_of_short_vectors_too(table):
     rows = read(table('the 0.5 0.25\n" 0.75 1.5\nof 2.5 0.5\n', "v.txt"))
     assert rows.row_names.tolist() == ["the", '"', "of"]

@@ -23,7 +23,7 @@ from ritz.rows.roles import EMPTY, aside
 from ritz.rows.sparse import Sparse
 from ritz.rows.unchanged import Files
 
-TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat")
+TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".vec")
 # What opens a file, by the end of its name; modules are imported only when reached.
 FORMATS = {
     ".npy": "ritz.rows.npy:open_npy",
@@ -53,7 +53,7 @@ def read(
 
     Parameters
     ----------
-    path : .npy; .npz with one array or a sparse matrix; .csv, .tsv, .txt, also .gz, .zst or .bz2,
+    path : .npy; .npz with one array or a sparse matrix; .csv, .tsv, .txt, .vec, also .gz, .zst or .bz2,
         whose separator, decimal sign, header and encoding are found and shown by ``repr``; .parquet, or a folder of
         such files, and .arrow, .feather or .ipc, be it a file or a stream, with numbers in columns or vectors in one
         column; .h5 and .h5ad (``pip install "ritz[hdf5]"``) and .zarr (``pip install "ritz[zarr]"``) with one matrix;

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from ritz.rows.files import TEXTS, suffix_of
 from ritz.rows.piped import BEGINNINGS
 
 UNPACK = "unpack it first; only text is read while it is unpacked"
+REPACK = "unpack it first, or compress it as .gz, .zst or .bz2"
 PICTURES = (
     "put pictures of one size into one array, a row each: import numpy as np; from PIL import Image; "
     "X = np.stack([np.asarray(Image.open(p)) for p in paths]).reshape(len(paths), -1); np.save('pictures.npy', X)"
@@ -45,16 +47,23 @@ KINDS: list[tuple[str, str, str]] = [
     (".orc .avro", "a table of another format", "write it as Parquet, such as pyarrow.orc.read_table(path)"),
     (".nc .nc4 .cdf", "NetCDF", f"take the matrix with xarray.open_dataset(path)['X'].values {SAVE}"),
     (".loom", "a matrix in HDF5", "copy it to a file that ends in .h5; its samples are columns, so use transpose"),
+    (".nii", "a NIfTI image", f"take the array with nibabel.load(path).get_fdata(), make rows of it {SAVE}"),
     (
-        ".fits .nii .dcm",
-        "a scientific image",
-        f"read it with astropy, nibabel or pydicom, make rows of it {SAVE}",
+        ".mgh .mgz",
+        "an image of FreeSurfer",
+        f"take the array with nibabel.load(path).get_fdata(), make rows of it {SAVE}",
     ),
+    (".fits .fit .fts", "a FITS image or table", f"read it with astropy.io.fits, make rows of it {SAVE}"),
+    (".dcm", "a DICOM image", f"take the array with pydicom.dcmread(path).pixel_array, make rows of it {SAVE}"),
+    (".nrrd .mha .mhd", "a medical image", f"read it with SimpleITK, make rows of it {SAVE}"),
     (".wav .mp3 .flac .mp4 .avi .mov", "sound or film", f"make an array of it, a row for each sample or frame, {SAVE}"),
     (".pdf .doc .docx .html .htm .xml", "a document", "save its table as CSV"),
-    (".zip .tar .tgz .7z .rar .xz .gz .zst .bz2", "an archive, or compressed", UNPACK),
+    (".bin", "binary, and may be anything", "if it holds vectors of words, save them as text that ends in .vec"),
+    (".zip .tar .tgz .7z .rar", "an archive", UNPACK),
+    (".xz .gz .zst .bz2 .lz4 .z", "an archive, or compressed", UNPACK),
 ]
 ENDINGS = {ending: (kind, step) for endings, kind, step in KINDS for ending in endings.split()}
+PACKINGS = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".z", ".zip")  # ends behind the one that tells what is in it
 MORE_BEGINNINGS = {
     b"\x89PNG": ".png",
     b"\xff\xd8\xff": ".jpg",
@@ -75,10 +84,10 @@ COMMON = 3  # ends of names in a folder that are shown
 
 def about_file(path: Path, known: list[str]) -> str:
     """What a file that nothing opens seems to be by its name, or else by how it begins, and the next step."""
-    ending = path.suffix.lower()
-    if ending in ENDINGS:
-        kind, step = ENDINGS[ending]
-        return f"cannot read {path.name!r}: {ending} is {kind}; {step}"
+    ending = _ending(path, known)
+    about = _about(ending, known)
+    if about is not None:
+        return f"cannot read {path.name!r}: {ending} is {about[0]}; {about[1]}"
     with path.open("rb") as file:
         head = file.read(16)
     found = next((end for begin, end in (BEGINNINGS | MORE_BEGINNINGS).items() if head.startswith(begin)), None)
@@ -91,19 +100,39 @@ def about_file(path: Path, known: list[str]) -> str:
     return f"cannot read {path.name!r} by the end of its name; {advice}"
 
 
+def _ending(path: Path, known: list[str]) -> str:
+    """The end of a name that tells what is in a file, and with it how that is packed."""
+    outer, inner = path.suffix.lower(), Path(path.stem).suffix.lower()
+    return inner + outer if outer in PACKINGS and (inner in ENDINGS or inner in known) else outer
+
+
+def _about(ending: str, known: list[str]) -> tuple[str, str] | None:
+    """What files are whose names end so, and the next step; None where nobody knows."""
+    if ending in ENDINGS or "." not in ending[1:]:
+        return ENDINGS.get(ending)
+    inner, outer = (f".{part}" for part in ending[1:].split("."))
+    if inner in known:
+        return f"a {inner} file, compressed", REPACK if inner in TEXTS else UNPACK
+    kind, step = ENDINGS[inner]
+    if step == UNPACK:
+        return kind, step
+    return f"{kind}, compressed", f"{step}; where that does not read {outer}, unpack it first"
+
+
 def about_folder(path: Path, known: list[str]) -> str:
     """What a folder holds that is no table, and the next step."""
     missing = f"the folder {str(path)!r} has no .parquet or .pq file, and is no Zarr or 10x folder"
     if any((path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
         return f"the folder {str(path)!r} looks like Zarr; let its name end in .zarr"
     files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
-    counts = Counter(file.suffix.lower() or "without an ending" for file in files)
+    counts = Counter(_ending(file, known) or "without an ending" for file in files)
     if not counts:
         return f"{missing}: it is empty"
     shown = ", ".join(f"{count} {ending}" for ending, count in counts.most_common(COMMON))
-    foreign = next((ending for ending, _ in counts.most_common() if ending in ENDINGS), None)
-    readable = next((file for file in files if file.suffix.lower() in known), None)
-    if readable is not None and (foreign is None or counts[readable.suffix.lower()] >= counts[foreign]):
+    readable = next((file for file in files if suffix_of(file) in known), None)
+    read = {_ending(file, known) for file in files if suffix_of(file) in known}
+    foreign = next((end for end, _ in counts.most_common() if end not in read and _about(end, known)), None)
+    if readable is not None and (foreign is None or counts[_ending(readable, known)] >= counts[foreign]):
         return f"{missing}; it holds {shown}. Pass one file of it, such as {str(readable)!r}"
-    kind, step = ENDINGS[foreign] if foreign else ("", f"known formats: {', '.join(known)}")
+    kind, step = (foreign and _about(foreign, known)) or ("", f"known formats: {', '.join(known)}")
     return f"{missing}; it holds {shown}{f' ({foreign} is {kind})' if foreign else ''}; {step}"

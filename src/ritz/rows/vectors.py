@@ -1,4 +1,4 @@
-"""Vectors of words in text: a word and its numbers in every line, between blanks, as GloVe and word2vec write them."""
+"""Vectors of words in text: a word and its numbers in every line, between blanks, as GloVe and fastText write them."""
 
 from __future__ import annotations
 
