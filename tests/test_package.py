@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -181,3 +182,37 @@ def test_every_promised_version_has_a_lowest_and_every_tested_python_is_named():
     nox = (ROOT / "noxfile.py").read_text("utf-8")
     assert {f'"{version}"' for version in named} == set(re.findall(r'"3\.\d+"', nox))
     assert project["requires-python"] == f">={min(named)}"
+
+
+COMMAND = """#!/usr/bin/env bash
+case "$1 ${2:-}" in
+    "-m venv")
+        mkdir -p .venv/bin
+        for name in python pip ruff mypy lint-imports ritz; do cp "$0" ".venv/bin/$name"; done;;
+    ".ci/pythons.py ") printf '%s\\n' "/some pythons/bin/python3.12" "/others/bin/python3.13";;
+esac
+"""
+CORE = """#!/usr/bin/env bash
+cat >/dev/null  # as a command might that reads from the terminal
+(IFS='|'; echo "$*") >>called
+"""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_pythons_in_folders_with_blanks_are_tried_too(tmp_path):
+    """The program of the checks with every command replaced by one that does nothing."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
+    (tmp_path / "bin").mkdir()
+    for name, text in (("bin/python3", COMMAND), ("bin/chromium", COMMAND), (".ci/core", CORE)):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    path = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    subprocess.run(
+        ["bash", tmp_path / ".ci" / "run"], env=path, check=True, capture_output=True, stdin=subprocess.DEVNULL
+    )
+    assert (tmp_path / "called").read_text().splitlines() == [
+        "/some pythons/bin/python3.12|.venvs/python3.12",
+        "/others/bin/python3.13|.venvs/python3.13",
+        ".venv/bin/python|.venvs/lowest|.venvs/lowest.txt",
+    ]
