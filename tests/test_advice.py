@@ -31,6 +31,16 @@ def scattered(matrix, share):
     return matrix
 
 
+@pytest.mark.parametrize("options", [(), ("-k", "auto"), ("--scale",), ("--no-center",), ("--solver", "krylov")])
+def test_one_row_is_told_in_words(tmp_path, options):
+    (tmp_path / "x.csv").write_text("a,b,c\n1,2,3.5\n")
+    said = run("fit", tmp_path / "x.csv", *options, code=3).stderr
+    assert "ritz: one row has no variance; give at least 2 rows\n" in said
+    told = run("info", tmp_path / "x.csv")
+    assert "one row has no variance; give at least 2 rows" in told.stderr
+    assert "next:" not in told.stdout
+
+
 ABCD = ("a", "b", "c", "d")
 # Names, numbers, and the options that the file needs.
 TABLES = {

@@ -78,6 +78,23 @@ class Decomposition:
 
 def check_count(n: int, request: Request) -> None:
     """A variance needs two rows, and more than ddof."""
-    least = max(2, request.ddof + 1)
-    if n < least:
-        raise DataError(f"needs at least {least} rows for a variance, got n_samples={n} with ddof={request.ddof}")
+    if words := too_few(n, request.ddof):
+        raise DataError(words)
+
+
+def too_few(n: int, ddof: int = 1) -> str:
+    """Why so many rows have no variance, and how many have; nothing where they do.
+
+    Examples
+    --------
+    >>> too_few(1)
+    'one row has no variance (n_samples=1); give at least 2 rows'
+    >>> too_few(2)
+    ''
+    """
+    least = max(2, ddof + 1)
+    if n >= least:
+        return ""
+    if n == 1:
+        return f"one row has no variance (n_samples=1); give at least {least} rows"
+    return f"{n} rows have no variance with ddof={ddof} (n_samples={n}); give at least {least} rows, or a smaller ddof"

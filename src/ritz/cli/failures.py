@@ -38,6 +38,7 @@ WORDING = [
     (r"memory_limit", "--memory"),
     (r"\btol=(?=[\d.])", "--tol "),
     (r"; fit with fit_inverse_transform=True", ": its model was fitted without them"),
+    (r" \(n_samples=\d+\)", ""),
     (r"min\(n_samples, n_features\)=", "the smaller of rows and columns, "),
     (r"^Input X contains", "the data contains"),
     (r"; see certificate_", ""),

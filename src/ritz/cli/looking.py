@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ritz.cli.failures import in_options
 from ritz.cli.inputs import (
     APART,
     PIPE,
@@ -27,6 +28,7 @@ from ritz.harmless import visible
 from ritz.memory import format_bytes
 from ritz.planner import Plan, plan
 from ritz.profile import Profile
+from ritz.request import too_few
 from ritz.rows.files import opened
 from ritz.scores import measures
 
@@ -48,7 +50,9 @@ def look(screen: Screen, file: str, components: Any, scale: bool, memory: int | 
         seconds = bytes_of(path) / (PARSED if found.text else UNPACKED) + planned.seconds
     _show_contents(screen, found, profile)
     _show_plan(screen, planned, asked, seconds)
-    if found.rows.shape[0] > 1:
+    if few := too_few(found.rows.shape[0]):
+        screen.warn(in_options(few))
+    else:
         options = _options(components, scale, reading, profile, found, file)
         again = file if file == PIPE else typed(file)
         screen.say(f"\nnext: ritz fit {again}{options}", typed=True)
