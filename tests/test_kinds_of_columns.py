@@ -177,3 +177,14 @@ def test_a_word_in_the_first_row_without_a_header_is_said(table):
     with pytest.raises(DataError, match=r"line 1 of .*, column 1: 'abc' is no number"):
         read(table(text), header=False)
     assert heard(table("x,1952,1957\n1,0.5,0.1\n2,0.7,0.3\n4,0.1,0.2\n"))[1] == []
+
+
+@pytest.mark.parametrize("words", [["1", "2", "3", "x1", "x2"], ["true", "false", "True", "False", "TRUE"]])
+def test_words_of_vectors_are_words(table, words):
+    rows, _ = heard(table("5 2\n" + "".join(f"{word} {i}.5 0.1\n" for i, word in enumerate(words)), "x.vec"))
+    assert (rows.shape, dict(rows.left_out), rows.row_names.tolist()) == ((5, 2), {}, words)
+
+
+def test_the_only_column_is_not_called_text_for_one_word(table):
+    with pytest.raises(DataError, match="holds numbers alone; column 'x' has 'abc' beside them"):
+        read(table("x\n1\nabc\n"))

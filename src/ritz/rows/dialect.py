@@ -142,8 +142,8 @@ def _detected(
         raise DataError(f"{where} holds a header and no rows")
     width = _width(rows, len(first), where)
     kinds = [_kind([row[j] for row in rows if len(row) > j], decimal) for j in range(width)]
+    kinds[0] = _Kind(False, False, False, "") if vectors else kinds[0]
     numeric, empty, boolean, odd = zip(*kinds, strict=True)
-    numeric = (False, *numeric[1:]) if vectors else numeric
     if header and len(first) < width:  # R leaves the names of rows unnamed; others end every row with a separator
         first = [*first, ""] if empty[-1] else ["", *first]
     names = told_apart([cell.strip() for cell in first]) if header else None

@@ -80,7 +80,13 @@ class Text(Streamed):
         self.keys = keys
         self._picked = [j for j, key in enumerate(keys) if not self.is_aside(key)]
         if not self._picked:
-            raise DataError(f"no column of {self._path} holds numbers; the text was read as {dialect}")
+            odd = [
+                f"; column {key!r} has {cell!r} beside them"
+                for key, cell in zip(keys, dialect.odd, strict=True)
+                if cell
+            ]
+            told = f"no column of {self._path} holds numbers{' alone' * bool(odd)}{''.join(odd[:1])}"
+            raise DataError(f"{told}; the text was read as {dialect}")
         self.renamed = dialect.renamed
         if dialect.names or len(self._picked) < width:
             self.names = tuple(keys[j] for j in self._picked)
