@@ -1,6 +1,7 @@
 """Columns are who their names say they are: scores on the way back, and rows whose columns are called by numbers."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from cli_helpers import run
-from ritz import PCA, CompressedSensing, DataError, KernelPCA, compare, load, merge
+from ritz import PCA, ColumnWarning, CompressedSensing, DataError, KernelPCA, compare, load, merge, read
 
 pytestmark = pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")
 X = np.random.default_rng(0).standard_normal((40, 4)) * [4, 3, 2, 1]
@@ -69,6 +70,72 @@ def test_names_that_say_nothing_go_by_position():
         assert np.array_equal(model.inverse_transform(pd.DataFrame(Y, columns=names)), model.inverse_transform(Y))
     with pytest.raises(DataError, match=r"'score_10', 'score_9', 'score_8' of the scores are out of order"):
         model.inverse_transform(pd.DataFrame(Y, columns=["score_10", "score_9", "score_8"]))
+
+
+REPEATING = {name: TABLES[name] for name in ("pandas", "pyarrow")}  # polars refuses names that repeat
+TWICE = r"column {} appears more than once, and the model tells its columns apart by name; rename or drop"
+
+
+@pytest.mark.filterwarnings("ignore::ritz.ColumnWarning")
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("table", REPEATING.values(), ids=REPEATING)
+def test_a_name_of_scores_appears_once(tmp_path, name, table):
+    model = MODELS[name].fit(X)
+    Y = model.transform(X)
+    model.save(tmp_path / "model.safetensors")
+    for names in (list(model.get_feature_names_out()), of_files(name), ["0", "1", "2"]):
+        for order in ([0, 1, 1], [0, 0, 0], [0, 1, 2, 1], [1, 0, 1, 2]):
+            twice = names[order[-1] if order[-1] != 2 else 1]
+            with pytest.raises(DataError, match=TWICE.format(f"'{twice}'")):
+                model.inverse_transform(table(Y[:, order], [names[j] for j in order]))
+    for order in ([0, 1, 1], [0, 1, 2, 1]):
+        pd.DataFrame(Y[:, order], columns=np.array(of_files(name))[order]).to_csv(tmp_path / "y.csv", index=False)
+        told = TWICE.format(f"'{of_files(name)[1]}'")
+        with pytest.raises(DataError, match=told):
+            model.inverse_transform(tmp_path / "y.csv")
+        said = run("inverse", tmp_path / "model.safetensors", tmp_path / "y.csv", "-o", tmp_path / "x.csv", code=3)
+        assert re.search(told, " ".join(said.stderr.split()))
+
+
+def test_integers_that_call_scores_twice():
+    model = PCA(3).fit(X)
+    with pytest.raises(DataError, match=TWICE.format(0)), pytest.warns(ColumnWarning):
+        model.inverse_transform(pd.DataFrame(model.transform(X), columns=[0, 0, 1]))
+
+
+@pytest.mark.filterwarnings("ignore::ritz.ColumnWarning")
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("table", REPEATING.values(), ids=REPEATING)
+@pytest.mark.parametrize("order", [[0, 1, 2, 1], [0, 1, 1, 1], [0, 1, 2, 3, 1]])
+def test_a_name_of_columns_appears_once_where_the_model_knows_names(tmp_path, name, table, order):
+    known = np.array(["a", "b", "c", "d"])
+    model = MODELS[name].fit(table(X, known))
+    model.save(tmp_path / "model.safetensors")
+    repeating = pd.DataFrame(X[:, order], columns=known[order])
+    path = tmp_path / "x.csv"
+    repeating.to_csv(path, index=False)
+    for given in (table(X[:, order], known[order]), path, read(path)):
+        with pytest.raises(DataError, match=TWICE.format("'b'")):
+            model.transform(given)
+    said = run("transform", tmp_path / "model.safetensors", path, "-o", tmp_path / "y.csv", code=3)
+    assert re.search(TWICE.format("'b'"), " ".join(said.stderr.split()))
+    if name == "PCA":
+        for use in (model.reconstruction_error, model.score_samples, model.partial_fit):
+            with pytest.raises(DataError, match=TWICE.format("'b'")):
+                use(table(X[:, order], known[order]))
+
+
+@pytest.mark.filterwarnings("ignore::ritz.ColumnWarning")
+def test_names_that_repeat_in_the_rows_of_the_fit(tmp_path):
+    """A table's columns are told apart by position then, and those of a file by the names they were given."""
+    table = pd.DataFrame(X, columns=["a", "b", "b", "c"])
+    model = PCA(2).fit(table)
+    np.testing.assert_array_equal(model.transform(table), model.transform(X))
+    table.to_csv(tmp_path / "x.csv", index=False)
+    model = PCA(2).fit(tmp_path / "x.csv")
+    np.testing.assert_allclose(model.transform(tmp_path / "x.csv"), model.transform(read(tmp_path / "x.csv")))
+    with pytest.raises(DataError, match=TWICE.format("2001")):
+        PCA(2).fit(pd.DataFrame(X, columns=YEARS)).transform(pd.DataFrame(X, columns=[2004, 2001, 2001, 2002]))
 
 
 def test_files_of_scores_come_back_by_name(tmp_path):

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import DataError
+from ritz.linalg import Array
 from ritz.rows import Rows
 from ritz.rows.chosen import Chosen
+from ritz.rows.columns import check_names_once
 from ritz.rows.named import shown
 from ritz.wording import component
 
@@ -40,13 +42,15 @@ def names_by_which(model: Any, names: list[str]) -> list[str] | None:
 def in_order(rows: Rows, model: Any) -> Rows:
     """Scores with a column for every component, in the model's order.
 
-    Columns whose names the model knows are put in its order; some that lack, or others beside them, are an error. Names
-    that say nothing leave the columns where they are; but numbered ones that do not rise are out of order.
+    Columns whose names the model knows are put in its order; some that lack, or appear twice, or others beside them,
+    are an error. Names that say nothing leave the columns where they are; but numbered ones that do not rise are out of
+    order.
     """
     names = None if rows.names is None else list(map(str, rows.names))
-    if names is None or len(set(names)) < len(names):
+    if names is None:
         return rows
     expected = names_by_which(model, names)
+    check_names_once(rows, expected or map(str, range(len(names))))
     if expected is None:
         _check_rising(names, model)
         return rows
@@ -61,6 +65,18 @@ def in_order(rows: Rows, model: Any) -> Rows:
         return rows
     order = np.array([places[name] for name in expected], np.intp)
     return rows.some(order) or Chosen(rows, order)
+
+
+def without_columns(X: Any) -> Array | None:  # (n, 0)
+    """Scores on no component, such as a model of rows that are all alike gives; None for all that has columns.
+
+    No other data may be without columns, so rows cannot be made of them.
+    """
+    shape = np.shape(X) if isinstance(X, list | tuple) else getattr(X, "shape", ())
+    if not isinstance(shape, tuple) or len(shape) != 2 or shape[1] or not shape[0]:
+        return None
+    kind = getattr(X, "dtype", None)
+    return np.empty((shape[0], 0), np.float32 if kind in (np.float16, np.float32) else np.float64)
 
 
 def _check_rising(names: list[str], model: Any) -> None:

@@ -22,7 +22,7 @@ from ritz.passes import Watch
 from ritz.progress import Progress
 from ritz.rows import Rows
 from ritz.rows.chosen import Chosen, choose, those_present
-from ritz.rows.columns import announce_names, fitting, placed
+from ritz.rows.columns import announce_names, check_names_once, fitting, placed
 from ritz.rows.files import opened
 from ritz.rows.named import known_columns, order_of
 from ritz.rows.sparse import Sparse
@@ -160,6 +160,7 @@ def _components(raw: Rows, pca: Any, name: str) -> tuple[Rows, list[Any]]:
     there = dict.fromkeys(raw.keys or (*(raw.names or ()), *raw.left_out))
     wanted = names_by_which(pca, [key for key in there if isinstance(key, str)])  # the others are positions
     if wanted is not None:
+        check_names_once(raw, wanted)
         order_of(list(there), wanted, name)
         missing = set(there) - set(wanted)
         return choose(raw, wanted, [], "error"), [key for key in there if key in missing]

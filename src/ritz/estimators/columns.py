@@ -13,6 +13,7 @@ from ritz.errors import DataError
 from ritz.rows import Rows, as_rows
 from ritz.rows.anndata import is_anndata
 from ritz.rows.chosen import choose
+from ritz.rows.columns import check_names_once
 from ritz.rows.files import known
 from ritz.rows.named import counts_up, keys_of, known_columns
 
@@ -44,15 +45,19 @@ class Columns:
         there = list(rows.names or ())
         if not anything or names is None or not set(names) <= set(there) or list(names) == there:
             return rows
+        check_names_once(rows, names)
         return choose(rows, list(names), [], "error")
 
     def _columns(self, X: Any, rows: Rows, reset: bool) -> None:
         """Remember, or compare, how many columns there are and their names."""
         repeated = rows.names is not None and len(set(rows.names)) < len(rows.names)
+        if not reset and (own := known_columns(self)) is not None:
+            check_names_once(rows, [*own, *map(str, rows.names or ())] if repeated else own)
         if (isinstance(X, str | PathLike | Rows) or is_anndata(X)) and not repeated:
             self._columns_by_name(rows, reset)
         else:
-            # scikit-learn refuses tables whose names repeat; here their positions tell the columns apart.
+            # scikit-learn refuses tables whose names repeat; here their positions tell the columns apart, unless the
+            # model knows names.
             X = np.broadcast_to(0.0, rows.shape) if repeated else X
             validate_data(cast(Any, self), X, reset=reset, skip_check_array=True)
         self._columns_by_key(None if repeated else rows.names, reset)

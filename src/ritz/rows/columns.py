@@ -10,7 +10,7 @@ from typing import Any
 from ritz.errors import ColumnWarning, DataError
 from ritz.rows.base import Rows
 from ritz.rows.chosen import choose
-from ritz.rows.named import order_of
+from ritz.rows.named import check_once, order_of
 from ritz.rows.roles import Aside, aside
 
 SHOWN = 5  # columns in a message
@@ -36,6 +36,7 @@ def fitting(rows: Rows, names: Iterable[str] | None, d: int, where: str) -> Rows
     """The columns of opened rows that a model knows: by name where both have names, else as many as it has."""
     if names is not None and rows.names is not None and any(isinstance(name, str) for name in rows.names):
         wanted = list(map(str, names))
+        check_names_once(rows, wanted)
         order_of(list(dict.fromkeys((*(rows.keys or rows.names), *rows.left_out, *rows.others))), wanted, where)
         return choose(rows, wanted, [], "error")
     if rows.shape[1] == d:
@@ -45,6 +46,12 @@ def fitting(rows: Rows, names: Iterable[str] | None, d: int, where: str) -> Rows
         if rows.shape[1] - len(out) == d:
             return choose(placed(rows), None, list(out), "error")
     raise DataError(f"{where} has {rows.shape[1]} columns of numbers, but the model was learned from {d}")
+
+
+def check_names_once(rows: Rows, known: Iterable[str]) -> None:
+    """Refuse rows in which a column that a model knows has a namesake, unless that is left out."""
+    there = set(rows.names or ())
+    check_once(rows.names or (), known, (pair for pair in rows.renamed if pair[1] in there))
 
 
 def placed(rows: Rows) -> Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
 from types import MappingProxyType
@@ -32,6 +33,28 @@ def order_of(names: list[Any], expected: list[Any], where: str) -> NDArray[np.in
     if lacking:
         raise DataError(f"{where} lacks {len(lacking)} of {len(expected)} columns: {shown(lacking)}")
     return np.array([places[name] for name in expected], np.intp)
+
+
+def check_once(names: Iterable[Any], known: Iterable[Any], renamed: Iterable[tuple[str, str]] = ()) -> None:
+    """Refuse columns whose name appears more than once, where a model tells its columns apart by name.
+
+    `renamed` are names that a file repeats and what those columns are called instead, which a model may know, too.
+
+    Examples
+    --------
+    >>> check_once(["a", "b", "b"], ["a", "b"])
+    Traceback (most recent call last):
+    ritz.errors.DataError: column 'b' appears more than once, ...; rename or drop all of them but one
+    """
+    known = set(map(str, known))
+    twice = [name for name, count in Counter(names).items() if count > 1 and str(name) in known]
+    twice += [found.strip() for found, name in renamed if found.strip() in known and name not in known]
+    if twice:
+        what = "columns {} appear" if len(set(twice)) > 1 else "column {} appears"
+        raise DataError(
+            f"{what.format(shown(list(dict.fromkeys(twice))))} more than once, and the model tells its columns apart "
+            "by name; rename or drop all of them but one"
+        )
 
 
 def shown(names: list[Any], most: int = 20) -> str:
