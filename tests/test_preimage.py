@@ -1,12 +1,13 @@
 """Pre-images: rows from scores, against what is known about them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA as Peer
 
 from helpers import random_array
-from ritz import PCA, AccuracyWarning, DataError, KernelPCA
+from ritz import PCA, AccuracyWarning, DataError, KernelPCA, load
 from ritz import preimage as module
 from ritz.preimage import HOLDS, fixed_point
 
@@ -158,6 +159,49 @@ def test_few_rows_report_no_error_and_components_without_variance_do_no_harm():
     with pytest.warns(AccuracyWarning, match="above rounding"):
         flat = KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(np.ones((30, 3)))
     np.testing.assert_allclose(flat.inverse_transform(np.zeros((1, 2))), np.ones((1, 3)))
+
+
+@pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")
+@pytest.mark.parametrize("kernel", [*KERNELS, "sigmoid"])
+@pytest.mark.parametrize("n", [6, 30])  # from ten rows on, some are held out
+@pytest.mark.parametrize(
+    "options", [{}, {"n_components": 2}, {"n_components": 2, "eigen_solver": "krylov", "alpha": 0}]
+)
+def test_a_model_without_components_goes_back_to_the_mean(tmp_path, kernel, n, options):
+    X = np.full((n, 3), 2.5, np.float32)
+    model = KernelPCA(kernel=kernel, fit_inverse_transform=True, remove_zero_eig=True, **options).fit(X)
+    assert list(model.get_feature_names_out()) == []
+    assert model.dual_coef_.shape == (0, 3)
+    np.testing.assert_equal(model.preimage_error_, np.nan if n < 10 else 0.0)
+    model.save(tmp_path / "model")
+    for each in (model, load(tmp_path / "model")):
+        scores = each.transform(X[:4])
+        assert (scores.shape, scores.dtype) == ((4, 0), np.float32)
+        for given in (scores, pd.DataFrame(scores), scores.tolist()):
+            np.testing.assert_array_equal(each.inverse_transform(given), X[:4])
+        assert each.inverse_transform(scores).dtype == np.float32
+        np.testing.assert_array_equal(each.reconstruction_error(X), np.zeros(n))
+    with pytest.raises(DataError, match="2 columns, the model has 0 components"):
+        model.inverse_transform(np.zeros((4, 2)))
+
+
+def test_rows_that_differ_while_their_features_do_not():
+    """The error is that of the mean of the others, which is all that is known of a row held out."""
+    X = np.outer(np.arange(1.0, 41.0), [3.0, 4.0])
+    model = KernelPCA(kernel="cosine", fit_inverse_transform=True).fit(X)
+    order = np.random.default_rng(0).permutation(40)
+    held_out, others = X[order[:4]], X[order[4:]]
+    np.testing.assert_allclose(model.preimage_error_, np.square(held_out - others.mean(axis=0)).sum(axis=1).mean())
+    np.testing.assert_allclose(model.reconstruction_error(X), np.square(X - X.mean(axis=0)).sum(axis=1))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("landmarks", [None, 3])
+def test_what_sets_rows_apart_may_be_held_out(kernel, landmarks):
+    X = np.ones((30, 3))
+    X[np.random.default_rng(0).permutation(30)[0]] = 2.0
+    model = KernelPCA(1, kernel=kernel, fit_inverse_transform=True, n_landmarks=landmarks).fit(X)
+    np.testing.assert_allclose(model.preimage_error_, 1.0)  # 3 for one of three rows
 
 
 def test_errors():

@@ -37,6 +37,10 @@ LONGEST = 120.0  # seconds by the planner's table that this may take
 CHEAP = 20_000  # rows up to which that costs so little that it is always done
 
 
+class Alike(DataError):
+    """No row is a landmark."""
+
+
 @dataclass(frozen=True, eq=False)
 class KernelFit:
     """A fit: components in feature space, how they were found and how good they are.
@@ -185,7 +189,7 @@ def _by_landmarks(given: Given, request: Request, plan: Plan, landmarks: int | f
     sure = {"enough": target * float(np.sum(A.diagonal)), "least": 2 * k + SPARE, "error": rounding(given.frame)}
     factor = randomly_pivoted(A.diagonal, A.entries, size, rng, watch=given.watch, **sure)
     if not len(factor.pivots):
-        raise DataError(
+        raise Alike(
             "the rows are all alike to the kernel, so landmarks have nothing to stand for; try eigen_solver='dense'"
         )
     few = LowRank(factor)

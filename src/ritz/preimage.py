@@ -47,7 +47,8 @@ class PreImage:
 
     Attributes
     ----------
-    kernel, frame, points : of the scores of the fit, of landmarks among them, or for the linear kernel of unit vectors
+    kernel, frame, points : of the scores of the fit, of landmarks among them, or for the linear kernel and for
+        no component of unit vectors
     dual : (p, d)
     mean : (d,) of the rows
     remainder : (d,) what the rounding of the mean left over, None for 0
@@ -79,8 +80,14 @@ class PreImage:
     def distances(self, X: Block, scores: Array, unit: float = 1.0) -> Array:
         """Squared distances of rows to the pre-images of their scores, in units of unit², before these are rounded
         beside a large mean."""
-        beside = stack(as_rows(scores).limited(self._most(scores.shape[1])).each(self._beside), len(scores))
+        beside = np.zeros((len(scores), len(self.mean)))
+        if scores.shape[1]:
+            beside = stack(as_rows(scores).limited(self._most(scores.shape[1])).each(self._beside), len(scores))
         return np.asarray(np.square((Preprocessing(self.mean, self.remainder)(X) - beside) / unit).sum(axis=1))
+
+    def means(self, scores: Array) -> Array:  # (n, 0) -> (n, d)
+        """The pre-images of scores on no component: the mean is all that such a model knows."""
+        return np.tile(delivered(self.mean, scores.dtype), (len(scores), 1))
 
     def _most(self, k: int) -> int:
         """Bytes of a block of scores."""
@@ -122,11 +129,12 @@ def _compared(
     found: PreImage, held_out: Block, others: Block, alpha: float, refit: Callable[[Block], Embedding], limit: int
 ) -> PreImage:
     """The pre-image with the hold that serves rows best that a model of the others has not seen."""
-    embedding, rows, truth = refit(others), as_rows(held_out), dense(held_out)
+    embedding, rows, truth = found.embedding, as_rows(held_out), dense(held_out)
+    embedding = refit(others) if embedding.n_components else embedding
     scores = stack(embedding.encode(as_rows(others)), others.shape[0]).astype(np.float64)
     model = _regression(scores, dense(others), embedding, alpha, limit)
     new = stack(embedding.encode(rows), len(truth)).astype(np.float64)
-    local = isinstance(embedding.kernel, Rbf) and embedding.kernel.gamma > 0
+    local = isinstance(embedding.kernel, Rbf) and embedding.kernel.gamma > 0 and embedding.n_components > 0
     errors, unit = {}, near(float(np.abs(truth).max(initial=0.0)))
     for held in HOLDS if local else HOLDS[:1]:
         errors[held] = float(np.mean(replace(model, held=held).distances(truth, new, unit)))
@@ -144,11 +152,11 @@ def _regression(scores: Array, X: Block, embedding: Embedding, alpha: float, lim
 
 
 def _of_centred(scores: Array, centred: Array, mean: Array, embedding: Embedding, alpha: float, limit: int) -> PreImage:
-    if isinstance(embedding.kernel, Linear):
+    if isinstance(embedding.kernel, Linear) or not scores.shape[1]:
         units = Points(np.eye(scores.shape[1]), np.ones(scores.shape[1]))
         return PreImage(Linear(), Frame(), units, _least_squares(scores, centred), mean, embedding)
-    gamma = bandwidth.median(scores, "rbf") if scores.shape[1] else 0.0
-    if scores.shape[1] and not np.finfo(float).tiny <= gamma < np.inf:
+    gamma = bandwidth.median(scores, "rbf")
+    if not np.finfo(float).tiny <= gamma < np.inf:
         size = near(float(np.abs(scores).max()))
         raise DataError(
             f"fit_inverse_transform=True compares scores, but with sizes of {size:.0e} their squares leave float64; "

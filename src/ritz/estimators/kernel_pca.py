@@ -25,7 +25,7 @@ from ritz.estimators.saving import Saving
 from ritz.estimators.watching import watching
 from ritz.exponents import delivered
 from ritz.files.decoding import Form
-from ritz.kernel_decomposition import decompose_kernel
+from ritz.kernel_decomposition import Alike, decompose_kernel
 from ritz.kernel_states import FORMS, KernelState
 from ritz.linalg import Array
 from ritz.preimage import PreImage, learn
@@ -33,7 +33,7 @@ from ritz.request import Request
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
-from ritz.scores import in_order
+from ritz.scores import in_order, without_columns
 
 
 class KernelPCA(Saving, Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -201,6 +201,8 @@ class KernelPCA(Saving, Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
         regularised fixed point (Mika et al. 1999) refines it. The mean of the rows is restored.
         """
         check_is_fitted(self)
+        if not self._n_features_out and (no_scores := without_columns(X)) is not None:
+            return self._way_back().means(no_scores)
         rows = in_order(as_rows(X), self)
         return stack(self.rebuilt(rows), rows.shape[0])
 
@@ -246,7 +248,10 @@ class KernelPCA(Saving, Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
             n = others.shape[0]
             asked = replace(request, n_components=min(embedding.n_components, n - 1))
             few = min(landmarks, n) if isinstance(landmarks, int) else landmarks
-            return decompose_kernel(others, embedding.kernel, asked, few).embedding
+            try:
+                return decompose_kernel(others, embedding.kernel, asked, few).embedding
+            except Alike:  # what set them apart was held out
+                return embedding.first(0)
 
         scores = state["eigenvectors_"] * state["_deviations"]
         return way_back(learn(scores, matrix, embedding, float(self.alpha), refit, request.limit), scores)
