@@ -350,6 +350,8 @@ def test_what_cannot_be_kept_is_said(tmp_path):
         Child(2).fit(TALL).save(path)
     with pytest.raises(ValueError, match="tol=7 must be"):
         PCA(2).fit(TALL).set_params(tol=7).save(path)
+    with pytest.raises(ValueError, match=f"ddof={len(TALL)} must be below the {len(TALL)} rows of the fit"):
+        PCA(2).fit(TALL).set_params(ddof=len(TALL)).save(path)
     for model in (PCA(), KernelPCA()):
         with pytest.raises(NotFittedError):
             model.save(path)

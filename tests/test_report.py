@@ -594,3 +594,12 @@ def test_the_curve_of_an_automatic_number_of_components_is_whole():
     marks = {path.get("class"): path.get("d") for path in page.drawing("together").iter("path")}
     assert len(along(marks["line"])) == model.n_components_
     assert "asked" not in marks
+
+
+def test_deviations_of_columns_are_those_of_the_fit():
+    """Whatever parameters are set afterwards, for a fit to come."""
+    X = np.random.default_rng(0).standard_normal((4, 3))
+    model = PCA(2).fit(X)
+    before = page_of(model).text
+    for ddof in (0, 4, 10**6):
+        assert page_of(model.set_params(ddof=ddof)).text.replace(f" ddof {ddof} ", " ddof 1 ") == before

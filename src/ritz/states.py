@@ -132,6 +132,7 @@ def _check_learned(state: PCAState, subspace: Subspace) -> None:
     _check_total(state, subspace)
     n = subspace.n_rows
     require(n is None or n > subspace.ddof, "more rows than ddof")
+    require(state.moments is None or state.moments.count == n, "moments of as many rows as the subspace is of")
     require(state.dual is None or state.dual.shape == (n, k), f"a dual of shape {(n, k)}")
     if state.choice is not None:
         require(state.choice.k == k, f"a choice of {k} components")

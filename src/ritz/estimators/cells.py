@@ -36,7 +36,7 @@ def note(pca: Any, X: Any, scores: Array | None = None) -> None:
         return
     parts = {"zero_center": bool(pca.center), "use_highly_variable": False, "scale": bool(pca.scale)}
     summary = {
-        "params": parts | {"whiten": bool(pca.whiten), "ddof": int(pca.ddof), "solver": pca.plan_.solver},
+        "params": parts | {"whiten": bool(pca.whiten), "ddof": int(pca.subspace_.ddof), "solver": pca.plan_.solver},
         "variance": pca.explained_variance_.copy(),
         "variance_ratio": pca.explained_variance_ratio_.copy(),
         "certificate": plain(pca.certificate_),

@@ -17,6 +17,7 @@ from ritz.estimators.kernel_fitted import way_back
 from ritz.estimators.kernel_pca import KernelPCA
 from ritz.estimators.kernel_request import chosen_kernel, requested
 from ritz.estimators.pca import PCA
+from ritz.estimators.saving import check_ddof
 from ritz.estimators.sensing_saving import check_parameters, restored
 from ritz.files.container import Stored, brief, parsed, read
 from ritz.files.decoding import Decoder, Form
@@ -132,7 +133,9 @@ def _check_parameters(model: Any, state: State) -> None:
     if isinstance(state, SensingState):
         check_parameters(model, state.n_features)
     elif isinstance(state, PCAState):
-        rank.checked(clone(model)._request().n_components, state.n_features, state.n_features)
+        request = clone(model)._request()
+        rank.checked(request.n_components, state.n_features, state.n_features)
+        check_ddof(request, state)
     else:
         requested(clone(model), len(state.eigenvectors))
         chosen_kernel(model, state.gamma)

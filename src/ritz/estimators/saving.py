@@ -16,6 +16,7 @@ from ritz import __version__
 from ritz.errors import DataError, NotYetError
 from ritz.files.container import Stored, parsed, write
 from ritz.files.encoding import Encoder
+from ritz.request import Request
 from ritz.rows.named import known_columns
 from ritz.states import PCAState, Twister
 
@@ -106,7 +107,9 @@ def _parameter(name: str, value: Any) -> Any:
 
 def pca_state(model: Any) -> PCAState:
     """What a PCA is made of; the moments alone where axes cannot be computed from them yet."""
-    clone(model)._request()  # parameters may have been changed since the fit; a copy, as this draws from random_state
+    request = clone(
+        model
+    )._request()  # parameters may have been changed since the fit; a copy, as this draws from random_state
     with suppress(NotYetError):
         model._settle()
     known = model.__dict__
@@ -114,7 +117,7 @@ def pca_state(model: Any) -> PCAState:
     common |= {"output": output_of(model), **columns_of(model)}
     if "subspace_" not in known:
         return PCAState(**common)
-    return PCAState(
+    state = PCAState(
         **common,
         subspace=model.subspace_,
         deviations=model._standard_deviations,
@@ -126,6 +129,15 @@ def pca_state(model: Any) -> PCAState:
         dual=known.get("dual_components_"),
         choice=known.get("rank_choice_"),
     )
+    check_ddof(request, state)
+    return state
+
+
+def check_ddof(request: Request, state: PCAState) -> None:
+    """The rule of a fit: a variance needs more rows than ddof. Batches may still be on their way."""
+    n = None if state.subspace is None else state.subspace.n_rows
+    if n is not None and n <= request.ddof:
+        raise ValueError(f"ddof={request.ddof} must be below the {n} rows of the fit")
 
 
 def columns_of(model: Any) -> dict[str, Any]:

@@ -152,7 +152,7 @@ def _spread(pca: PCA) -> Array:  # (d, 2)
     """Standard deviations of the columns: from the moments, or between Σ u²λ and that plus all that is left out."""
     subspace, found = pca.subspace_, pca._moments
     if isinstance(found, Moments):
-        deviation = np.sqrt(found.diagonal / (found.count - pca.ddof)) * found.unit
+        deviation = np.sqrt(found.diagonal / (found.count - subspace.ddof)) * found.unit
         return np.column_stack([deviation, deviation])
     with np.errstate(over="ignore", invalid="ignore"):
         inside = subspace.axes**2 @ subspace.variances
