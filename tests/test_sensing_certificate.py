@@ -1,5 +1,6 @@
 """What is claimed of a recovery, tried against linear programmes, brute force and simulation: no claim may be false."""
 
+import re
 import warnings
 from itertools import combinations
 
@@ -354,6 +355,9 @@ def test_a_solver_that_is_cut_short_is_announced():
     assert not found.certificate.satisfied
     assert len(messages) == 1
     assert f"accuracy tol=1e-06 was not reached for {short} of 10 signals" in messages[0]
+    assert re.search(
+        r"residual at most \S+ of the measurements, duality gap at most \S+ of the objective;", messages[0]
+    )
     assert "raise max_iter=" in messages[0]
     assert f"NOT as accurate as asked for {short} of 10" in str(found.certificate)
 

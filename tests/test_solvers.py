@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from helpers import SHAPES, SPECTRA, preprocess, sine, with_spectrum
-from ritz import PCA, AccuracyWarning, solvers
+from ritz import PCA, AccuracyWarning, KernelPCA, eigen, solvers
 from ritz.spectrum import signs
 
 DIRECT = ["auto", "covariance", "gram", "svd"]
@@ -185,6 +185,34 @@ def test_a_fraction_follows_the_same_rule_with_every_solver(solver, share):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
         assert PCA(share, svd_solver=solver).fit(X).n_components_ == expected
+
+
+SHORT = {
+    "power": solvers.Power(max_iter=8),
+    "orthogonal": solvers.Orthogonal(max_iter=8, oversample=1),
+    "krylov": solvers.Krylov(max_iter=3),
+}
+RELATIVE = (
+    r"residual of every component at most (\S+) of the first (variance|eigenvalue); PC(\d) stopped at max_iter=\d "
+)
+RELATIVE += r"with its residual at (\S+) of the first eigenvalue(, and each iteration|, after too few)"
+
+
+@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("unit", [1.0, 2.0**20, 2.0**-400])
+def test_residuals_that_fall_short_are_said_relative_to_the_first_value(name, unit):
+    """Whatever the units of the rows are."""
+    X = with_spectrum(300, 120, 0.97 ** np.arange(120), np.random.default_rng(4)) * unit
+    models = [PCA(3, svd_solver=SHORT[name]), KernelPCA(3, eigen_solver=SHORT[name])]
+    for model in models:
+        with pytest.warns(AccuracyWarning, match="not reached") as told:
+            model.fit(X)
+        reached, _, component, share, _ = re.search(RELATIVE, str(told[0].message)).groups()
+        last = [step for step in model.history_ if step.component == int(component) - 1][-1]
+        assert float(share) == pytest.approx(last.residual / model.certificate_.values[0], rel=0.2)
+        assert float(share) <= 2 * float(reached)  # Rayleigh–Ritz comes after it
+    with pytest.warns(AccuracyWarning, match=RELATIVE):
+        eigen(np.cov(X.T / unit) * unit, 3, solver=SHORT[name])
 
 
 @pytest.mark.parametrize("oversample", [0, 3, 10])

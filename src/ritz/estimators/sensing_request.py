@@ -183,8 +183,8 @@ def _short(known: RecoveryCertificate, short: Any, max_iter: int | None) -> str:
     """What was not reached, and what may help."""
     residual, gap, b = known.residual[short].max(), known.duality_gap[short].max(), len(known.converged)
     text = (
-        f"accuracy tol={known.tol:g} was not reached for {short.sum()} of {b} signals: relative residual "
-        f"{at_most(residual)}, duality gap {at_most(gap)}; "
+        f"accuracy tol={known.tol:g} was not reached for {short.sum()} of {b} signals: residual at most "
+        f"{at_most(residual)} of the measurements, duality gap at most {at_most(gap)} of the objective; "
     )
     if max_iter is not None and (known.solver == "basis-pursuit" or (known.iterations[short] >= max_iter).any()):
         return text + f"raise max_iter={max_iter}"

@@ -175,7 +175,7 @@ class RecoveryCertificate:
         word = "approximated" if not self.explained.all() else "recovered" if self.unique.all() else "explained"
         proved = word != "explained" or self.rank >= p or self._sparsest.all()
         word += " as asked" if proved else " as asked, not proved unique"
-        return f"{word}: {signals}, residual at most {at_most(self.residual.max())}"
+        return f"{word}: {signals}, residual at most {at_most(self.residual.max())} of the measurements"
 
     def _table(self) -> list[str]:
         b = len(self.converged)

@@ -163,8 +163,8 @@ class _Run:
         if self.goal.tell is not None:
             size, count = int(sizes(self.codes)[which].max()), f"{len(places)} signal{'s' * (len(places) > 1)}"
             self.goal.tell(
-                f"fista: penalty down to {penalties.min():.1e} for {count}: {spent.max()} iterations, relative "
-                f"gap {self.gaps[which].max():.1e}, up to {size} coefficients"
+                f"fista: penalty down to {penalties.min():.1e} for {count}: {spent.max()} iterations, "
+                f"gap {self.gaps[which].max():.1e} of the objective, up to {size} coefficients"
             )
 
     def _debiased(self, which: Flags) -> Array:

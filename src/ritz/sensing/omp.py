@@ -54,7 +54,8 @@ class MatchingPursuit:
             if len(run.which):
                 run = run.extended(A, best, most)
             if goal.tell is not None and run.taken % TOLD == 0 and len(run.which):
-                goal.tell(f"omp: {run.taken} coefficients, {len(run.which)} signals to go, residual {size.max():.1e}")
+                left = f"residual {size.max():.1e} of the measurements"
+                goal.tell(f"omp: {run.taken} coefficients, {len(run.which)} signals to go, {left}")
         return found
 
 

@@ -52,4 +52,4 @@ class Orthogonal:
                 previous, U = values, orthonormalise(AU)
         # The columns carried along hide the eigengap: what decides the rate is the first eigenvalue beyond all of them.
         why = f"the ratio of eigenvalue {U.shape[1] + 1} to this one, as {U.shape[1]} columns are iterated"
-        return Basis(U, AU, history=tuple(history), note=slow(history, self.max_iter, why))
+        return Basis(U, AU, history=tuple(history), note=slow(history, self.max_iter, largest, why))

@@ -44,9 +44,9 @@ class Power:
             V, AV = np.column_stack([V, v]), np.column_stack([AV, Av])
             history += steps
             if not done:
-                notes.append(
-                    slow(steps, self.max_iter, "the ratio of the next eigenvalue to this one, so the eigengap is small")
-                )
+                largest = float(np.max(np.einsum("ij,ij->j", V, AV)))
+                why = "the ratio of the next eigenvalue to this one, so the eigengap is small"
+                notes.append(slow(steps, self.max_iter, largest, why))
         return Basis(V, AV, history=tuple(history), note="; ".join(notes[:3]))
 
     def _component(
