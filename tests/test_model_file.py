@@ -439,6 +439,15 @@ def test_the_file_of_version_1_still_loads():
     assert model.partial_fit(table).n_samples_seen_ == 100
 
 
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_files_of_version_1_of_extreme_data_say_what_to_do(size):
+    """They do not keep deviations whose squares leave float64."""
+    with pytest.raises(
+        DataError, match=r"does not hold; a file of format version 1 .*: fit the model again with this v"
+    ):
+        load(Path(__file__).parent / "data" / f"model_v1_{size}.safetensors")
+
+
 def test_the_file_of_version_2_still_loads():
     """Two words of the mean, and columns that are called by years."""
     model = load(Path(__file__).parent / "data" / "model_v2.safetensors")

@@ -19,7 +19,7 @@ from ritz.estimators.kernel_request import chosen_kernel, requested
 from ritz.estimators.pca import PCA
 from ritz.estimators.saving import check_ddof
 from ritz.estimators.sensing_saving import check_parameters, restored
-from ritz.files.container import Stored, brief, parsed, read
+from ritz.files.container import VERSION, Stored, brief, parsed, read
 from ritz.files.decoding import Decoder, Form
 from ritz.kernel_states import KernelState
 from ritz.sensing_states import MatrixState, SensingState
@@ -62,11 +62,18 @@ def load(path: str | PathLike[str]) -> Model:
     ...     print(load(f"{folder}/pca.safetensors"))
     PCA(n_components=1)
     """
+    again = ""
     try:
+        stored = read(path)
+        if stored.version < VERSION:
+            again = (
+                f"; a file of format version {stored.version} lacks what very large or small data needs: fit the model "
+                "again with this version of ritz"
+            )
         with np.errstate(all="ignore"):  # of numbers that nobody computed; what is wrong with them, checks will say
-            return _model(read(path))
+            return _model(stored)
     except ValueError as error:  # of the classes in the file, and of the parameters
-        raise DataError(f"cannot load {str(path)!r}: {brief(error, LONGEST)}") from None
+        raise DataError(f"cannot load {str(path)!r}: {brief(error, LONGEST)}{again}") from None
 
 
 def _model(stored: Stored) -> Model:

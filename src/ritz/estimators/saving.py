@@ -107,9 +107,8 @@ def _parameter(name: str, value: Any) -> Any:
 
 def pca_state(model: Any) -> PCAState:
     """What a PCA is made of; the moments alone where axes cannot be computed from them yet."""
-    request = clone(
-        model
-    )._request()  # parameters may have been changed since the fit; a copy, as this draws from random_state
+    # Parameters may have been changed since the fit; a copy, as this draws from random_state.
+    request = clone(model)._request()
     with suppress(NotYetError):
         model._settle()
     known = model.__dict__

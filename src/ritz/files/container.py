@@ -38,11 +38,15 @@ Tensors = dict[str, NDArray[Any]]
 
 
 class Stored(NamedTuple):
-    """What a file holds: the kind of model, the tree that describes it, and the tensors that the tree names."""
+    """What a file holds: the kind of model, the tree that describes it, and the tensors that the tree names.
+
+    `version` is that of its format.
+    """
 
     kind: str
     tree: Any
     tensors: Tensors
+    version: int = VERSION
 
 
 def write(path: str | os.PathLike[str], stored: Stored, library: str) -> None:
@@ -111,7 +115,7 @@ def read(path: str | os.PathLike[str]) -> Stored:
         raise DataError(f"expected {size} bytes, found {len(data)}: it was changed while it was read")
     start = 8 + struct.unpack("<Q", data[:8])[0]
     _check_sum(data, start, metadata["sha256"])
-    return Stored(metadata["kind"], _tree(metadata["model"]), _tensors(data))
+    return Stored(metadata["kind"], _tree(metadata["model"]), _tensors(data), int(metadata["format_version"]))
 
 
 def _header(file: BinaryIO, size: int) -> dict[str, Any]:
