@@ -153,6 +153,27 @@ def test_sparse_rows_far_from_0():
     np.testing.assert_allclose(near.reconstruction_error(far), near.reconstruction_error(ROWS + 2.0**12), rtol=1e-11)
 
 
+@pytest.mark.parametrize("solver", ["auto", "gram", "krylov"])
+@pytest.mark.parametrize("batches", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
+def test_shares_of_sparse_rows_far_from_0_add_up_to_1_at_most(solver, batches, scale):
+    """The total is summed up otherwise than the variances; what both differ by is rounding."""
+    rng = np.random.default_rng(0)
+    for n, d, k in ((300, 3, 1), (300, 40, 2), (60, 90, 2)):
+        X = 2.0**52 + np.round(np.outer(rng.standard_normal(n), rng.standard_normal(d)) * 2.0**40)
+        model, rows = PCA(k, svd_solver=solver, scale=scale), sp.csr_array(X)
+        if batches:
+            for start in range(0, n, n // 3):
+                model.partial_fit(rows[start : start + n // 3])
+        else:
+            model.fit(rows)
+        assert model.explained_variance_ratio_.sum() <= 1 + 1e-12
+        columns = [[int(x) for x in column] for column in X.T]
+        squares = [sum(x * x for x in column) - Fraction(sum(column) ** 2, n) for column in columns]
+        truth = d if scale else float(sum(squares) / (n - 1))
+        assert abs(model.total_variance_ - truth) <= (k + 1) * model.certificate_.rounding
+
+
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_kernels_and_their_way_back(tmp_path, kernel):
     offset, options = 2.0**44, {"kernel": kernel, "gamma": 1e-5, "fit_inverse_transform": True}

@@ -66,6 +66,7 @@ def in_units_of_data(
     remainder: Array | None = None,
 ) -> Decomposition:
     """A fit from a spectrum of at most `bound` values; these, and what the mean lacks, are in units of `unit`."""
+    total = _at_least_kept(found, total)
     left_out, seen = _left_out(found, total, bound)
     variances, rest = squared(found.values, unit), float(squared(left_out, unit))
     exact: dict[str, Any] = {}
@@ -75,6 +76,13 @@ def in_units_of_data(
         exact["remainder"] = remainder
     subspace = Subspace(found.vectors, variances, mean, scale, rest, n_rows, ddof, orthonormal=True, **exact)
     return Decomposition(subspace, found, found.certificate.in_units(unit), plan, total, unit, seen)
+
+
+def _at_least_kept(found: Spectrum, total: float) -> float:
+    """The total, which rounding alone may have left below the sum of the values kept: it is computed otherwise."""
+    kept = float(np.sum(found.values))
+    rounding = (len(found.values) + 1) * found.certificate.rounding
+    return kept if total < kept <= total + rounding else total
 
 
 def _left_out(found: Spectrum, total: float, bound: int) -> tuple[float, bool]:
