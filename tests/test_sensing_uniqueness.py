@@ -244,3 +244,10 @@ def test_the_command_line_ends_with_4_where_there_is_doubt(tmp_path):
         said = run("inverse", *paths[:2], "-o", paths[2], code=code).stderr
         assert ("perhaps not by the signal measured, for 3 of 3" in said) == bool(code)
         np.testing.assert_allclose(np.load(paths[2]), X, atol=1e-9)
+
+
+def test_as_many_columns_as_measurements_are_never_apart():
+    """They span all there is, so nothing is missed that another choice would not miss; only rounding leaves no doubt."""
+    for size, rank, p in ((8, 8, 10), (9, 8, 10), (10, 8, 10), (5, 5, 5)):
+        assert not apart(np.array([size]), np.array([2e-10]), rank, p).any()
+    assert apart(np.array([7]), np.array([2e-10]), 8, 10).all()
