@@ -8,6 +8,7 @@ import traceback
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from helpers import blas_limits
 from ritz import PCA, CompressedSensing, KernelPCA, load
@@ -111,7 +112,6 @@ def test_a_fork_during_a_fit(name, tmp_path):
 
 def test_a_fork_while_locks_are_held():
     """The pin's lock, and that of threadpoolctl, which others may hold."""
-    from threadpoolctl import threadpool_limits
 
     def limits():
         with threadpool_limits(1, user_api="blas"):
@@ -201,3 +201,67 @@ def test_a_handler_of_signals_forks_while_its_thread_waits_for_its_turn():
         assert said == [""]
 
     assert in_child(work) == ""
+
+
+@pytest.mark.parametrize("in_line", ["turn", "lock"])
+def test_a_child_goes_on_after_the_handler_of_signals_that_forked(in_line):
+    """Its thread was in line for LAPACK, or for the lock of the line, which nobody in the child will leave."""
+    before = blas_limits()
+
+    def holds(begun):
+        if in_line == "lock":
+            with pinned._lock:
+                begun.set()
+                time.sleep(0.6)
+            return
+        pinned._begin(2)
+        begun.set()
+        time.sleep(0.6)
+        pinned._end(pinned._generation)
+
+    def work():
+        begun, children = threading.Event(), []
+
+        def fork(*_):
+            children.append(os.fork())
+            signal.alarm(LONG if children[-1] else 10)  # no child inherits one
+
+        signal.signal(signal.SIGUSR1, fork)
+        with pinned():
+            other = threading.Thread(target=holds, args=(begun,))
+            other.start()
+            begun.wait()
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+            with pinned.calling():
+                pass
+        if children == [0]:
+            assert blas_limits() == before
+            FITS["gram"]()
+            os._exit(7)
+        other.join()
+        assert [os.WEXITSTATUS(os.waitpid(child, 0)[1]) for child in children] == [7]
+
+    assert in_child(work) == ""
+
+
+@pytest.mark.parametrize("around", [pinned, pinned.calling], ids=["pin", "call"])
+def test_what_was_entered_in_the_parent_is_not_left_in_the_child(around):
+    """Neither pins nor calls are the child's own: else it would never pin again, or wait for a call to end."""
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_limits()
+        with around():
+            pid = os.fork()
+        if pid:
+            assert os.waitpid(pid, 0)[1] == 0
+            return
+        code = 1
+        try:
+            signal.alarm(20)
+            with pinned():
+                assert blas_limits() == [1] * len(before)
+            pinned.own.budget = 2
+            with pinned.calling(large=True):
+                pass
+            code = 0 if blas_limits() == before else 2
+        finally:
+            os._exit(code)

@@ -109,17 +109,22 @@ class Pin:
                 self._set(found, later[found.filepath])
 
     def _begin(self, number: int, first: bool = False) -> None:
-        ticket = object()
+        ticket, generation = object(), self._generation
         with self._turn:
             (self._waiting.appendleft if first else self._waiting.append)(ticket)
             try:
-                while self._waiting[0] is not ticket or (self._calls and max(number, self._number) > 1):
+                while generation == self._generation and (
+                    self._waiting[0] is not ticket or (self._calls and max(number, self._number) > 1)
+                ):
                     self._turn.wait()
             finally:
-                self._waiting.remove(ticket)
-                self._turn.notify_all()
-            self._calls += 1
+                if generation == self._generation:
+                    self._waiting.remove(ticket)
+                    self._turn.notify_all()
             self.own.calls = True
+            if generation != self._generation:  # the parent was in line, and in the child there is none
+                return
+            self._calls += 1
             self._let(number)
 
     def _end(self, generation: int) -> None:
@@ -199,9 +204,16 @@ class Pin:
             self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        """A child has none of its parent's threads: whoever held the pin or a lock is gone."""
+        """A child has none of its parent's threads: whoever held the pin or a lock is gone.
+
+        But the thread that forked, in a handler of signals, may be in line for the lock or for its turn, and goes on.
+        """
+        locked, lock, turn = self.own.locked, self._lock, self._turn
         later, self._generation = self._later, self._generation + 1
         self._reset()
+        if locked:
+            turn.notify_all()
+            lock.release()
         shared: Any = getattr(OpenBLASController, "_SHARED_STATE", None)
         if hasattr(shared, "lock"):
             shared.lock = threading.Lock()
