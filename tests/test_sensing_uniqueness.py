@@ -247,7 +247,7 @@ def test_the_command_line_ends_with_4_where_there_is_doubt(tmp_path):
 
 
 def test_as_many_columns_as_measurements_are_never_apart():
-    """They span all there is, so nothing is missed that another choice would not miss; only rounding leaves no doubt."""
+    """They span all there is, and would explain anything; only a residual of rounding leaves no doubt."""
     for size, rank, p in ((8, 8, 10), (9, 8, 10), (10, 8, 10), (5, 5, 5)):
         assert not apart(np.array([size]), np.array([2e-10]), rank, p).any()
     assert apart(np.array([7]), np.array([2e-10]), 8, 10).all()
