@@ -503,12 +503,12 @@ def test_annotations_are_read_by_what_they_stand_for():
 def test_models_at_the_limits_of_what_is_checked_load(tmp_path):
     rng = np.random.default_rng(0)
     shares = []
-    for _ in range(40):  # one component has all the variance, and its share may be rounded up
+    for _ in range(40):  # one component has all the variance: the total may be rounded below it, its share is 1 at most
         X = rng.standard_normal((20, 1)) * rng.standard_normal(5)
         pca = PCA(1, svd_solver="krylov").fit(X)
         pca.save(tmp_path / "one")
         shares.append(load(tmp_path / "one").explained_variance_ratio_[0])
-    assert max(shares) > 1
+    assert max(shares) == 1
     subnormal = PCA(1, svd_solver="gram").fit(np.ldexp(rng.standard_normal((40, 1)), -1060))
     assert np.isinf(subnormal.dual_components_).any()
     # Rounding leaves covariances where it has cancelled the variances.
