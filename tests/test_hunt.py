@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.hunt import routes, run, truth
+from benchmarks.hunt import routes, run
 from ritz import PCA
 
 
@@ -16,8 +16,7 @@ def fit():
 
 
 def violations(fit, U=None, **claims):
-    certificate = replace(fit.certificate, **claims)
-    return truth.Judgement(certificate, fit.U if U is None else U, fit.tol, fit.truth).violations()
+    return replace(fit, certificate=replace(fit.certificate, **claims), U=fit.U if U is None else U).violations()
 
 
 def turned(U, by):
@@ -60,6 +59,11 @@ def test_a_missed_component_is_found(fit):
     found = "\n".join(violations(fit, U=V, values=values))
     assert "completeness proved" in found
     assert "complete to 3" in found
+
+
+def test_a_wrong_total_and_a_wrong_rest_are_found(fit):
+    assert any("total variance" in claim for claim in replace(fit, total=fit.total * (1 + 1e-9)).violations())
+    assert any("left out" in claim for claim in replace(fit, left_out=fit.left_out * (1 - 1e-8)).violations())
 
 
 def test_every_route_is_taken_and_holds():

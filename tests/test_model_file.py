@@ -17,13 +17,14 @@ import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from safetensors import safe_open
+from scipy.fft import idct
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import ritz
 from helpers import one_thread, random_array, with_spectrum
 from model_helpers import differences, model_differences, opened
-from ritz import PCA, KernelPCA, load, merge, solvers
+from ritz import PCA, CompressedSensing, KernelPCA, load, merge, solvers
 from ritz.errors import AccuracyWarning, DataError
 from ritz.files.decoding import _members
 
@@ -446,6 +447,25 @@ def test_files_of_version_1_of_extreme_data_say_what_to_do(size):
         DataError, match=r"does not hold; a file of format version 1 .*: fit the model again with this v"
     ):
         load(Path(__file__).parent / "data" / f"model_v1_{size}.safetensors")
+
+
+def test_the_kernel_model_of_version_1_still_loads():
+    """Its coefficients are multiplied by the unit of the kernel's values, 512 here."""
+    here = Path(__file__).parent / "data"
+    table = pd.read_csv(here / "usarrests.csv").iloc[:, -4:]
+    loaded = load(here / "model_v1_kernel.safetensors")
+    fitted = KernelPCA(2, kernel="linear", fit_inverse_transform=True).fit(table)
+    scores = fitted.fit_transform(table)
+    np.testing.assert_allclose(loaded.transform(table), scores, rtol=0, atol=1e-12 * np.abs(scores).max())
+    np.testing.assert_allclose(loaded.inverse_transform(scores), fitted.inverse_transform(scores), rtol=1e-10)
+
+
+def test_the_sensing_model_of_version_1_still_loads():
+    loaded = load(Path(__file__).parent / "data" / "model_v1_sensing.safetensors")
+    fitted = CompressedSensing(20, basis="dct", random_state=0).fit(np.eye(3, 32))
+    signals = idct(np.eye(2, 32) * 7, norm="ortho")
+    np.testing.assert_array_equal(loaded.transform(signals), fitted.transform(signals))
+    np.testing.assert_allclose(loaded.inverse_transform(loaded.transform(signals)), signals, atol=1e-10)
 
 
 def test_the_file_of_version_2_still_loads():

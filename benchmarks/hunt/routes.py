@@ -29,6 +29,13 @@ class Fit:
     U: Array
     tol: float
     truth: truth.Truth
+    total: float | None = None
+    left_out: float | None = None
+
+    def violations(self) -> list[str]:
+        """Everything claimed that does not hold."""
+        claims = (self.certificate, self.U, self.tol, self.truth, self.total, self.left_out)
+        return truth.Judgement(*claims).violations()
 
 
 def iteration(draw: Draw) -> Any:
@@ -72,7 +79,8 @@ def judged(what: str, X: NDArray[np.generic], model: PCA) -> Fit | None:
         return None
     settings = {name: value for name, value in model.get_params().items() if name in asked(np.random.default_rng(), X)}
     what = f"{what} of {X.dtype} {X.shape} by {certificate.passes} passes, {settings}"
-    return Fit(what, certificate, model.subspace_.axes, model.tol, known)
+    left_out = model.noise_variance_ * model.subspace_.spare
+    return Fit(what, certificate, model.subspace_.axes, model.tol, known, model.total_variance_, left_out)
 
 
 def dense(draw: Draw) -> Fit | None:

@@ -15,7 +15,6 @@ import numpy as np
 import threadpoolctl
 
 from benchmarks.hunt.routes import ROUTES
-from benchmarks.hunt.truth import Judgement
 
 CHUNK = 250  # fits a process is given at a time
 VERDICTS = ("held", "violated", "failed", "refused", "out of range")
@@ -73,5 +72,5 @@ def judge(number: int) -> tuple[str, str, list[str]]:
         return route.__name__, "failed", [f"{number}, {route.__name__}: {type(error).__name__}: {error}"]
     if fit is None:
         return route.__name__, "out of range", []
-    violated = Judgement(fit.certificate, fit.U, fit.tol, fit.truth).violations()
+    violated = fit.violations()
     return route.__name__, "violated" if violated else "held", [f"{number}, {fit.what}: {claim}" for claim in violated]

@@ -93,12 +93,15 @@ class Judgement:
     U: Array
     tol: float
     truth: Truth
+    total: float | None = None
+    left_out: float | None = None
 
     def violations(self) -> list[str]:
         """Everything claimed that does not hold."""
         if not 0 < self.truth.largest < np.inf:
             return []
-        return [*self._values(), *self._axes(), *self._residuals(), *self._angles(), *self._completeness()]
+        parts = (self._values, self._axes, self._residuals, self._angles, self._completeness, self._totals)
+        return [claim for part in parts for claim in part()]
 
     @property
     def k(self) -> int:
@@ -158,6 +161,20 @@ class Judgement:
             bound = self.certificate.angle_bounds[start:stop].min()
             if sine > bound * (1 + 1e-6) + self.truth.doubt(start, stop) + 1e-14 * np.sqrt(len(U)):
                 yield f"components [{start}, {stop}) are off by {sine:.3g}, not by at most {bound:.3g}"
+
+    def _totals(self) -> Iterator[str]:
+        """The total variance and what of it was left out."""
+        if self.total is None or self.left_out is None:
+            return
+        unit, values = self.truth.unit**2, self.truth.values
+        missing = self.certificate.missing / unit
+        room = (len(values) + 2) * (self.rounding + missing) + float(self.truth.errors.sum()) + 1e-13 * values.sum()
+        total, left_out = self.total / unit, self.left_out / unit
+        if abs(total - values.sum()) > room:
+            yield f"the total variance is {values.sum():.17g}, not {total:.17g}"
+        beyond = max(values.sum() - self.values.sum(), 0.0)
+        if abs(left_out - beyond) > room:
+            yield f"the variance left out is {beyond / values.sum():.3g} of all, not {left_out / values.sum():.3g}"
 
     def _completeness(self) -> Iterator[str]:
         claim, values, k = self.certificate, self.truth.values, self.k

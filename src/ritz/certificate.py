@@ -151,6 +151,12 @@ class Certificate:
         tied = components(self.groups[-1][0], len(self.values))
         return f"{tied} and the next one cannot be told apart at this accuracy"
 
+    @property
+    def beside_tie(self) -> str:
+        """How many components to keep so that no tie is cut."""
+        before = self.groups[-1][0]
+        return f"keep {before}, or more until the tie ends" if before else "keep more, until the tie ends"
+
     def _table(self, most: int = 12) -> list[str]:
         sampling, errors = self.sampling_errors, self.errors
         head = f"{'':>5} {self.quantity:>12} {'± numerical':>12}" + ("" if sampling is None else f" {'± sampling':>11}")

@@ -86,11 +86,17 @@ def _at_least_kept(found: Spectrum, total: float) -> float:
 
 
 def _left_out(found: Spectrum, total: float, bound: int) -> tuple[float, bool]:
-    """Σ of the values left out, and whether it stands above rounding: summed where all are known, else by the trace."""
-    if found.spare is not None and len(found.values) + len(found.spare) >= bound:
-        return float(np.sum(found.spare[: bound - len(found.values)])), True
+    """Σ of the values left out, and whether it stands above rounding: summed where all are known, else by the trace.
+
+    So many Ritz values as there can be eigenvalues are not yet these; if they are, they add up to the trace.
+    """
+    certificate, k = found.certificate, len(found.values)
     rest = max(total - float(np.sum(found.values)), 0.0)
-    return rest, rest > (len(found.values) + 1) * found.certificate.rounding
+    if found.spare is not None and k + len(found.spare) >= bound:
+        summed = float(np.sum(found.spare[: bound - k]))
+        if rest - summed <= (bound + 1) * (certificate.rounding + certificate.missing):
+            return summed, True
+    return rest, rest > (k + 1) * certificate.rounding
 
 
 def preprocessing(

@@ -31,7 +31,7 @@ class Spectrum:
     certificate : Certificate
     history : one Step per iteration of an iterative solver
     note : why an iterative solver stopped short, if it did
-    spare : further Ritz values beside the k; all the others when there are min(n, d) in all
+    spare : further Ritz values beside the k, converged or not
     dual : (n, k) α with vectors = Zᵀ α, from the Gram route
     """
 

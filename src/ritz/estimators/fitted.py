@@ -115,7 +115,7 @@ def complaints(fitted: Decomposition, asked: Any) -> list[str]:
         )
     elif certificate.tie_at_k and certificate.satisfied and certificate.rank >= k:
         found.append(
-            f"{certificate.tie}, so the subspace of {k} component{'s' * (k > 1)} is not unique; keep one more or one "
-            "fewer"
+            f"{certificate.tie}, so the subspace of {k} component{'s' * (k > 1)} is not unique; "
+            f"{certificate.beside_tie}"
         )
     return found

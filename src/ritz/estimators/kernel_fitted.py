@@ -96,7 +96,7 @@ def complaints(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, landma
         )
     elif certificate.tie_at_k and certificate.satisfied and certificate.rank >= k and asked is not None:
         found.append(
-            f"{certificate.tie}, so the span of {k} component{'s' * (k > 1)} is not unique; keep one more or one fewer"
+            f"{certificate.tie}, so the span of {k} component{'s' * (k > 1)} is not unique; {certificate.beside_tie}"
         )
     return found
 

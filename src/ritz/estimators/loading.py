@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -87,11 +88,24 @@ def _model(stored: Stored) -> Model:
     if not isinstance(notes, dict) or not isinstance(given, dict):
         raise DataError("expected tables of notes and parameters, found something else")
     model: Model = kind.model(**_parameters(given, kind, decoder))
-    state = decoder.decoded(tree, kind.state)
+    state = _in_version_2(decoder.decoded(tree, kind.state), stored.version)
     decoder.check_all_used()
     _restore(model, state)
     model.notes_ = notes
     return model
+
+
+def _in_version_2(state: State, version: int) -> State:
+    """Version 1 keeps the coefficients of kernel models multiplied by the unit of the kernel's values."""
+    if version > 1 or not isinstance(state, KernelState):
+        return state
+    was = state.embedding
+    unit = was.frame.unit
+    embedding = replace(was, coefficients=was.coefficients / unit, offset=was.offset / unit)
+    if not np.isfinite(embedding.coefficients).all() or not np.isfinite(embedding.offset).all():
+        raise DataError(f"expected coefficients in units of {unit:.0e}, found some beyond the range of float64")
+    preimage = None if state.preimage is None else replace(state.preimage, embedding=embedding)
+    return replace(state, embedding=embedding, preimage=preimage)
 
 
 def _parameters(given: dict[str, Any], kind: Kind, decoder: Decoder) -> dict[str, Any]:

@@ -117,8 +117,8 @@ def apart(size: NDArray[np.integer], residual: Array, rank: int, p: int) -> NDAr
     share = np.square(np.clip(np.maximum(np.minimum(residual / MINUTE, 1 / NEAR), residual), 0.0, 1.0))
     with np.errstate(divide="ignore"):  # of a chance of 0
         chance = np.log(betainc(np.maximum(rank - s, 1) / 2, np.maximum(s, 1) / 2, share))
-    unlikely = (_spans(s, p) + chance <= np.log(CHANCE)) & (s < rank)
-    return np.asarray(unlikely | (residual <= LEAST_GAP))
+    unlikely = _spans(s, p) + chance <= np.log(CHANCE)
+    return np.asarray((unlikely | (residual <= LEAST_GAP)) & (s < rank))
 
 
 def noisy_needed(s: int, p: int) -> int:

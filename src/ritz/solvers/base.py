@@ -109,21 +109,18 @@ def target(A: Operator, tol: float | None, largest: float) -> float:
     return np.inf if tol is None else max(0.5 * tol * largest, A.rounding)
 
 
-def slow(history: list[Step], max_iter: int, largest: float, why: str) -> str:
-    """Why an iteration stopped short: how fast its residuals fell, where that can be told, and what decides that.
+def slow(history: list[Step], why: str) -> str:
+    """Why an iteration stopped short: how fast its residual fell lately, where that can be told, and what decides that.
 
-    Whoever reads it does not know the units of A, so residuals are relative to the `largest` value.
+    How large residuals are in the end is for the certificate to say: Rayleigh–Ritz comes after the last step.
     """
     last = history[-1]
-    share = last.residual / largest if largest > 0 else 0.0
-    stopped = (
-        f"{component(last.component)} stopped at max_iter={max_iter} with its residual at {share:.1e} of the first "
-        "eigenvalue"
-    )
+    count = f"{last.iteration} iteration{'s' * (last.iteration > 1)}"
+    stopped = f"{component(last.component)} stopped at max_iter, after {count}"
     # Deep in the iteration a residual falls by the same factor in every step; ten steps smooth the estimate.
     back = [step for step in history if step.component == last.component][-11:]
     steps = last.iteration - back[0].iteration
     if steps < ENOUGH:
-        return f"{stopped}, after too few iterations to tell how fast it falls"
+        return f"{stopped}: too few to tell how fast it converges"
     ratio = min((last.residual / back[0].residual) ** (1 / steps), 1.0) if back[0].residual else 1.0
-    return f"{stopped}, and each iteration multiplies it by about {ratio:.4f}: {why}"
+    return f"{stopped}, of which each of the last {steps} multiplied its residual by about {ratio:.4f}; {why}"

@@ -80,7 +80,7 @@ class Krylov:
             if probes is None and left <= AHEAD and not A.is_dense:
                 probes = Probes(space.Q, rng)
         why = "the eigengap to what follows is small for so few products"
-        note = slow(history, most, float(space.values[0]), why) if left > 0 and not space.exhausted else ""
+        note = slow(history, why) if left > 0 and not space.exhausted else ""
         return space.basis(outside, tuple(history), note)
 
 

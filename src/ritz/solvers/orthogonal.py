@@ -51,5 +51,6 @@ class Orthogonal:
             if iteration < self.max_iter:
                 previous, U = values, orthonormalise(AU)
         # The columns carried along hide the eigengap: what decides the rate is the first eigenvalue beyond all of them.
-        why = f"the ratio of eigenvalue {U.shape[1] + 1} to this one, as {U.shape[1]} columns are iterated"
-        return Basis(U, AU, history=tuple(history), note=slow(history, self.max_iter, largest, why))
+        deciding = f"the ratio of eigenvalue {U.shape[1] + 1} to this one, as {U.shape[1]} columns are iterated"
+        note = slow(history, f"in the long run that factor is {deciding}")
+        return Basis(U, AU, history=tuple(history), note=note)

@@ -44,9 +44,8 @@ class Power:
             V, AV = np.column_stack([V, v]), np.column_stack([AV, Av])
             history += steps
             if not done:
-                largest = float(np.max(np.einsum("ij,ij->j", V, AV)))
-                why = "the ratio of the next eigenvalue to this one, so the eigengap is small"
-                notes.append(slow(steps, self.max_iter, largest, why))
+                why = "in the long run that factor is the ratio of the next eigenvalue to this one, 1 less the eigengap"
+                notes.append(slow(steps, why))
         return Basis(V, AV, history=tuple(history), note="; ".join(notes[:3]))
 
     def _component(

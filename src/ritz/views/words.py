@@ -156,8 +156,8 @@ def warnings(found: Findings, pixels: bool) -> list[str]:
         said.append(f"Only {certificate.rank} of {k} components have a variance {word}. The {axes} arbitrary.")
     elif certificate.tie_at_k:
         said.append(
-            f"{certificate.tie}. The next one was left out, and the choice between them is arbitrary. Keep one more, "
-            "or one fewer."
+            f"{certificate.tie}. The next one was left out, and the choice between them is arbitrary: "
+            f"{certificate.beside_tie}."
         )
     if not pixels and (unlike := _unlike(found)):
         said.append(unlike)

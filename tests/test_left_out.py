@@ -1,0 +1,35 @@
+"""The variance left out: summed from values that are known, never from Ritz values that have not converged."""
+
+import numpy as np
+import pytest
+
+from ritz import PCA, merge, solvers
+
+
+@pytest.mark.parametrize("solver", ["krylov", solvers.Krylov(max_iter=2)], ids=["loose", "capped"])
+@pytest.mark.parametrize("route", ["fit", "stream", "merge"])
+@pytest.mark.filterwarnings("ignore::ritz.errors.AccuracyWarning")
+def test_unconverged_values_are_not_taken_for_what_was_left_out(solver, route):
+    """Moments of few rows are of higher order than their rank: so many Ritz values are not yet all eigenvalues."""
+    X = np.random.default_rng(0).standard_normal((12, 200))
+    X[:, :3] *= 30
+    model = PCA(2, svd_solver=solver, tol=1e-2, random_state=0)
+    if route == "fit":
+        model.fit(X)
+    elif route == "stream":
+        model.partial_fit(X)
+    else:
+        model = merge([PCA(2, svd_solver=solver, tol=1e-2, random_state=0).fit(part) for part in (X[:6], X[6:])])
+    total = np.var(X, axis=0, ddof=1).sum()
+    left_out = model.noise_variance_ * (12 - 2)
+    assert left_out == pytest.approx(total - model.explained_variance_.sum(), rel=1e-10)
+
+
+def test_small_variances_left_out_keep_their_digits():
+    """Where all values are known, they are summed: the trace has lost what is 1e-18 of it."""
+    U, V = (np.linalg.qr(np.random.default_rng(seed).standard_normal((n, 4)))[0] for seed, n in ((0, 30), (1, 6)))
+    U = np.linalg.qr(U - U.mean(axis=0))[0]
+    X = (U * np.array([1.0, 0.5, 1e-9, 1e-9])) @ V.T
+    model = PCA(2, svd_solver="svd").fit(X)
+    truth = np.linalg.svd(X - X.mean(axis=0))[1][2:] ** 2 / 29
+    assert model.noise_variance_ == pytest.approx(truth.sum() / 4, rel=1e-5)
