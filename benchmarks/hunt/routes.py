@@ -79,8 +79,8 @@ def judged(what: str, X: NDArray[np.generic], model: PCA) -> Fit | None:
         return None
     settings = {name: value for name, value in model.get_params().items() if name in asked(np.random.default_rng(), X)}
     what = f"{what} of {X.dtype} {X.shape} by {certificate.passes} passes, {settings}"
-    left_out = model.noise_variance_ * model.subspace_.spare
-    return Fit(what, certificate, model.subspace_.axes, model.tol, known, model.total_variance_, left_out)
+    fitted = model.subspace_
+    return Fit(what, certificate, fitted.axes, model.tol, known, model.total_variance_, fitted.left_out)
 
 
 def dense(draw: Draw) -> Fit | None:
