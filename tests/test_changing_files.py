@@ -1,9 +1,11 @@
 """A file that changes while it is read gives an error that says so: never a mixture, never a signal."""
 
+import gc
 import gzip
 import os
 import subprocess
 import sys
+import warnings
 
 import anndata as ad
 import h5py
@@ -363,3 +365,12 @@ def test_files_that_shrink_end_no_process(tmp_path):
         [sys.executable, "-c", SHRINKING, str(tmp_path)], capture_output=True, text=True, timeout=120, check=False
     )
     assert (done.returncode, done.stdout.strip()) == (0, "alive"), done.stderr[-2000:]
+
+
+@formats
+def test_files_are_closed(path):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        PCA(2).fit(path)
+        gc.collect()
+    assert not [warning for warning in told if issubclass(warning.category, ResourceWarning)]

@@ -64,6 +64,34 @@ def test_a_file_without_an_ending_is_known_by_its_beginning(tmp_path, head, word
         read(tmp_path / "data")
 
 
+@pytest.mark.parametrize("name", ["x.csv", "x.txt", "x.vec", "x.csv.gz"])
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "it begins like a picture; put pictures"),
+        (b"\xff\xd8\xff\xe0\x00\x10JFIF\x00", "it begins like a picture; put pictures"),
+        (b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n", "it begins like a document; save its table as CSV"),
+        (b"PK\x03\x04\x14\x00\x00\x00\x08\x00x.csv", "it begins like an archive; unpack it"),
+        (b"PK\x03\x04\x14\x00\x00\x00\x08\x00[Content_Types].xml PK xl/workbook.xml", "a spreadsheet; save the sheet"),
+        (b"PK\x03\x04\x14\x00\x00\x00\x08\x00arr_0.npy", "a .npz file: if it is one, give it that ending"),
+        (b"PAR1\x15\x04\x15\x10", "a .parquet file: if it is one, give it that ending"),
+        (b"\x1f\x8b\x08\x00", "an archive, or compressed"),
+        (b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 5\n", "a .mtx file: if it is one, give it"),
+    ],
+)
+def test_what_is_named_like_text_is_called_what_it_is(tmp_path, name, head, words):
+    data = head + b"\n1,2\n3,4\n"
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    with pytest.raises(DataError, match=f"cannot read '{name}' as text: .*{re.escape(words)}"):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize("word", ["PAR1", "MATLAB", "GIF8", "BZh", "ARROW1"])
+def test_a_header_may_begin_like_another_format(tmp_path, word):
+    (tmp_path / "x.csv").write_text(f"{word},b\n1,2\n3,5\n")
+    assert read(tmp_path / "x.csv").names == (word, "b")
+
+
 @pytest.mark.parametrize(
     ("names", "words"),
     [

@@ -207,6 +207,27 @@ def test_vectors_of_fasttext_are_known_by_their_ending(table, tmp_path, name):
     assert f"NEW{name.lower().removeprefix('wiki')} -o" in run("fit", path, "-o", tmp_path / "m").stdout
 
 
+@pytest.mark.parametrize("name", ["v.vec", "v.vec.gz"])
+def test_vectors_of_one_number_are_known_by_their_ending(table, name):
+    with pytest.warns(ColumnWarning, match=r"the first line \(3 1\).* was skipped$"):
+        rows = read(table("3 1\na 1\nb 2\nc 5\n", name))
+    assert rows.block(0, 3).tolist() == [[1], [2], [5]]
+    assert rows.row_names.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (range(4000, 3980, -4), "it falls in equal steps, far"),
+        (range(4000, 4020, 4), "it rises in equal steps, far"),
+        ([4000 - i**2 for i in range(10)], "it falls from cell to cell, far"),
+    ],
+)
+def test_the_way_of_a_header_of_numbers_is_told(table, names, words):
+    rows = [",".join(f"0.{(3 * i + j) % 9 + 1}" for j in range(len(names))) for i in range(4)]
+    assert words in remarks(table("\n".join([",".join(map(str, names)), *rows]) + "\n"))[1][0]
+
+
 def test_a_quote_is_a_word_of_short_vectors_too(table):
     rows = read(table('the 0.5 0.25\n" 0.75 1.5\nof 2.5 0.5\n', "v.txt"))
     assert rows.row_names.tolist() == ["the", '"', "of"]

@@ -150,7 +150,8 @@ def test_codes_some_of_which_are_numbers_are_left_out_and_named(table, tmp_path)
     path = table(lines(["113803", "A/5 21171", "373450", "PC 17599", "330877", "17463", "STON 31", "349909"]))
     rows, told = heard(path)
     assert rows.names == ("a",)
-    assert "'b' (text beside numbers, such as 'A/5 21171' in line 3; mark missing values as NA" in told[0]
+    assert "'b' (text beside numbers, such as 'A/5 21171' in line 3; codes are not decomposed; if it should" in told[0]
+    assert "hold numbers, correct such cells or mark them as NA" in told[0]
     for command in (("info", path), ("fit", path, "-o", tmp_path / "m")):
         why = answer(*command)["left_out"]["b"]
         assert why.startswith("identifies rows; text beside numbers, such as 'A/5 21171' in line 3")
@@ -188,3 +189,56 @@ def test_words_of_vectors_are_words(table, words):
 def test_the_only_column_is_not_called_text_for_one_word(table):
     with pytest.raises(DataError, match="holds numbers alone; column 'x' has 'abc' beside them"):
         read(table("x\n1\nabc\n"))
+
+
+@pytest.fixture(params=["x.csv", "x.csv.gz"])
+def late(request, table, monkeypatch):
+    """A table whose second column holds nothing in the lines looked at, read in small pieces."""
+    monkeypatch.setattr("ritz.rows.lines.PART_BYTES", 500)
+
+    def write(cells, header="a,b", gap=""):
+        return table(lines([gap] * 250 + cells, header), request.param)
+
+    return write
+
+
+@pytest.mark.parametrize("gap", ["", "NA", " "])
+def test_a_column_that_begins_late_may_hold_true_and_false(late, gap):
+    rows = read(late(["True", "False"] * 50 + [""] * 200 + ["True"], gap=gap), missing="mean")
+    assert (rows.names, rows.shape) == (("a", "b"), (551, 2))
+    assert rows.block(0, 551)[[250, 251, 550], 1].tolist() == [1, 0, 1]
+    path = late(["True", "False"] * 150 + ["maybe"])
+    with pytest.raises(DataError, match=r"line 552 of .*, column 'b': 'maybe' is neither true nor false, unlike"):
+        PCA().fit(read(path, missing="mean"))
+
+
+def test_a_column_that_begins_late_may_hold_text(late):
+    rows, told = heard(late([f"seen by {i % 9}" for i in range(40)]))
+    assert (rows.names, dict(rows.left_out)) == (("a",), {"b": "text"})
+    assert told == ["columns left out: 'b' (text); only numbers are decomposed"]
+    _, told = heard(late(["113803", "A/5 21171", "373450", "PC 17599", "330877"]))
+    assert "'b' (text beside numbers, such as 'A/5 21171'" in told[0]
+    assert "; codes are not decomposed; if it should hold numbers" in told[0]
+
+
+def test_a_column_that_begins_late_may_hold_numbers(late):
+    path = late([*map(str, range(300)), "x"])
+    with pytest.raises(DataError, match=r"line 552 of .*, column 'b': 'x' is no number, unlike others of that column"):
+        PCA().fit(read(path, missing="mean"))
+    text = late([*map(str, range(9))], header="1.5,2.5")
+    assert read(text, header=False, missing="mean").shape == (260, 2)
+
+
+def test_a_last_column_that_begins_late_leaves_names_where_they_are(table):
+    for gap, cells in (("NA", []), ("", ["7.5"])):  # R leaves the names of rows unnamed, and writes gaps
+        text = "a,b\n" + "".join(f"r{i},{i}.5,{cell}\n" for i, cell in enumerate([gap] * 250 + cells))
+        rows = read(table(text), columns=["a"], label="b")
+        assert rows.block(0, 3)[:, 0].tolist() == [0.5, 1.5, 2.5]
+
+
+@pytest.mark.parametrize("gap", [pd.NA, pd.NaT, None])
+def test_what_is_missing_for_pandas_is_missing_in_columns_of_objects(gap):
+    frame = pd.DataFrame({"a": np.arange(4.0), "b": pd.Series([1, gap, 2.5, True], dtype=object)})
+    for X in (frame, frame.to_numpy(), frame.to_numpy().tolist()):
+        with pytest.raises(DataError, match=r"NaN|missing"):
+            PCA().fit(X)

@@ -16,6 +16,7 @@ from ritz.rows.base import Block, Rows
 from ritz.rows.exact import check_numbers
 
 NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+GAPS = ("NAType", "NaTType")  # classes of what pandas puts where nothing is
 ROW_OF_EACH = "Reshape your data: X.reshape(len(X), -1) makes a row of every X[i]"
 
 
@@ -66,17 +67,23 @@ class Array(Rows):
         out = np.empty(X.shape)
         for j in range(X.shape[1]):
             # NumPy would read numbers from text and from dates; here neither is a number.
-            row = next((i for i, value in enumerate(X[:, j]) if isinstance(value, NOT_NUMBERS)), None)
+            cells = [None if _is_gap(value) else value for value in X[:, j]]
+            row = next((i for i, value in enumerate(cells) if isinstance(value, NOT_NUMBERS)), None)
             if row is not None:
                 place = f"column {self.name(j)} holds {X[row, j]!r} in row {row}"
                 raise DataError(f"{place}, which is no number; convert or drop it")
             try:
-                out[:, j] = [np.nan if value is None else value for value in X[:, j]]
+                out[:, j] = [np.nan if value is None else value for value in cells]
             except (TypeError, ValueError, OverflowError) as error:
                 kind = TypeError if isinstance(error, TypeError) else DataError
                 raise kind(f"column {self.name(j)} holds something else than numbers: {error}") from error
             check_numbers(out[:, j], X[:, j].__getitem__, f"column {self.name(j)}")
         return out
+
+
+def _is_gap(value: Any) -> bool:
+    """Whether a cell says that there is no value: None, or NA and NaT of pandas, which need not be there."""
+    return value is None or type(value).__name__ in GAPS
 
 
 def thin_product(Q: NDArray[Any], S: NDArray[Any]) -> Block:  # (n, m), (m, b) -> (n, b)

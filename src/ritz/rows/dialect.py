@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ritz.errors import DataError
@@ -82,28 +83,29 @@ class Dialect:
 
 def detect(
     head: bytes,
-    where: str,
+    where: Path,
     whole: bool = True,
-    tabs: bool = False,
     header: bool | None = None,
     expected: Collection[str] | None = None,
+    later: Mapping[int, list[str]] | None = None,
 ) -> Dialect:
     """The dialect of a file from its first lines; unless they are the whole of it, the last one may be cut off.
 
     `header` says whether the first line names the columns, None leaves that to be found out; `expected` are the names
-    that a model knows, if any, where the file is read for one.
+    that a model knows, if any, where the file is read for one. `later` are cells of columns that are empty in these
+    lines, by position.
 
     Examples
     --------
-    >>> dialect = detect("größe;gewicht\\n1,5;70\\n1,8;81\\n".encode("cp1252"), "example")
+    >>> dialect = detect("größe;gewicht\\n1,5;70\\n1,8;81\\n".encode("cp1252"), Path("x.csv"))
     >>> print(dialect)
     separated by semicolons, decimal comma, names in the header, cp1252
     >>> dialect.names, dialect.numeric
     (('größe', 'gewicht'), (True, True))
     """
     try:
-        encoding, mark, text = decoded(head, where)
-        return _detected(encoding, mark, text, where, whole, tabs, header, expected)
+        encoding, mark, text = decoded(head, str(where))
+        return _detected(encoding, mark, text, where, whole, header, expected, later or {})
     except csv.Error as error:
         raise DataError(f"{where} cannot be read as a table: {error}") from error
 
@@ -112,12 +114,13 @@ def _detected(
     encoding: str,
     mark: bool,
     text: str,
-    where: str,
+    where: Path,
     whole: bool,
-    tabs: bool,
     header: bool | None,
     expected: Collection[str] | None,
+    later: Mapping[int, list[str]],
 ) -> Dialect:
+    endings = [ending.lower() for ending in where.suffixes[-2:]]
     newline = "\n" if "\n" in text or "\r" not in text else "\r"
     lines = text.replace("\r\n", "\n").replace(newline, "\n").split("\n")
     lines = lines if whole and lines[-1] else lines[:-1]
@@ -125,10 +128,11 @@ def _detected(
     lines = lines[skipped : skipped + max(FEWEST, LETTERS // max(1, *map(len, lines)))] if lines else []
     if not any(lines):
         raise DataError(f"{where} holds no rows")
-    counts = counts_of(lines) if separator is None else None
+    counts = counts_of(lines, ".vec" in endings) if separator is None else None
     lines, skipped = (lines[1:], skipped + 1) if counts else (lines, skipped)
     vectors = separator is None and header is not True and are_vectors(lines[:LINES], counts)
-    separator, decimal = (" ", ".") if vectors else _separator(lines, separator or ("\t" if tabs else None))
+    tabs = "\t" if ".tsv" in endings else None
+    separator, decimal = (" ", ".") if vectors else _separator(lines, separator or tabs)
     runs = separator == " " and any("  " in (plain := QUOTED.sub("x", line)) or plain[:1] == " " for line in lines)
     runs = runs or (vectors and any("\t" in line or "  " in line or line[-1:] == " " for line in lines))
     table = _cells(lines, separator, runs, not vectors)
@@ -141,11 +145,14 @@ def _detected(
     if header and not rows:
         raise DataError(f"{where} holds a header and no rows")
     width = _width(rows, len(first), where)
-    kinds = [_kind([row[j] for row in rows if len(row) > j], decimal) for j in range(width)]
+    cells = ([row[j] for row in rows if len(row) > j] + later.get(j, []) for j in range(width))
+    kinds = [_kind(column, decimal) for column in cells]
     kinds[0] = _Kind(False, False, False, "") if vectors else kinds[0]
     numeric, empty, boolean, odd = zip(*kinds, strict=True)
     if header and len(first) < width:  # R leaves the names of rows unnamed; others end every row with a separator
-        first = [*first, ""] if empty[-1] else ["", *first]
+        # Behind such a separator is nothing at all; NA is what R writes for a value that is missing.
+        ended = empty[-1] and not any(cell.strip() for row in rows for cell in row[width - 1 :])
+        first = [*first, ""] if ended else ["", *first]
     names = told_apart([cell.strip() for cell in first]) if header else None
     renamed = tuple((cell, name) for cell, name in zip(first, names or (), strict=False) if cell.strip() != name)
     lines_of_header = 1 + sum(cell.count("\n") for cell in first) if header else 0
@@ -236,7 +243,7 @@ def _cells(lines: list[str], separator: str, runs: bool, quotes: bool = True) ->
     return [row for row in islice(table, LINES) if row]
 
 
-def _width(rows: list[list[str]], named: int, where: str) -> int:
+def _width(rows: list[list[str]], named: int, where: Path) -> int:
     """Columns of the table: those of the header, or one more where R left the names of the rows unnamed."""
     width = Counter(map(len, rows)).most_common(1)[0][0]
     if named and width not in (named, named + 1):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -33,6 +34,7 @@ class Handle:
         self.path = path
         self._file = path.open("rb", buffering=0)
         self._lock = threading.Lock()
+        weakref.finalize(self, self._file.close)  # as soon as nobody reads from it any more
 
     def read(self, out: memoryview, at: int) -> None:
         """Fill `out` with the bytes from `at` on."""

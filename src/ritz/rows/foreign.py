@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
+from ritz.errors import DataError
 from ritz.rows.files import TEXTS, suffix_of
-from ritz.rows.piped import BEGINNINGS
+from ritz.rows.piped import BEGINNINGS, MARKET
 
 UNPACK = "unpack it first; only text is read while it is unpacked"
 REPACK = "unpack it first, or compress it as .gz, .zst or .bz2"
@@ -78,7 +80,21 @@ MORE_BEGINNINGS = {
     b"\x80\x04": ".pkl",
     b"\x80\x05": ".pkl",
     b"\x1f\x8b": ".gz",
+    b"\xfd7zXZ\x00": ".xz",
+    b"7z\xbc\xaf": ".7z",
+    b"Rar!\x1a": ".rar",
+    b"\xd0\xcf\x11\xe0": ".xls",
 }
+NO_TABLES = (b"%PDF-", MARKET)  # written in letters, which no table begins with
+# Names of files in archives that are more than that.
+INSIDE = {
+    b".npy": ".npz",
+    b"xl/wor": ".xlsx",
+    b"[Content_Types].xml": ".docx",
+    b"opendocument.spreadsheet": ".ods",
+}
+UNTEXTUAL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # bytes that no text has
+HEAD = 1 << 16  # bytes that are looked at
 COMMON = 3  # ends of names in a folder that are shown
 
 
@@ -89,15 +105,37 @@ def about_file(path: Path, known: list[str]) -> str:
     if about is not None:
         return f"cannot read {path.name!r}: {ending} is {about[0]}; {about[1]}"
     with path.open("rb") as file:
-        head = file.read(16)
-    found = next((end for begin, end in (BEGINNINGS | MORE_BEGINNINGS).items() if head.startswith(begin)), None)
+        found = _begun(file.read(HEAD))
     if found in ENDINGS:
-        kind, step = ENDINGS[found]
-        return f"cannot read {path.name!r}: it begins like {kind}; {step}"
+        return f"cannot read {path.name!r}: {_told(found)}"
     advice = f"known formats: {', '.join(known)}"
     if found is not None:
-        advice = f"it begins like a {found} file: if it is one, give it that ending; {advice}"
+        advice = f"{_told(found)}; {advice}"
     return f"cannot read {path.name!r} by the end of its name; {advice}"
+
+
+def check_is_text(head: bytes, path: Path) -> None:
+    """Refuse what begins, once it is unpacked, like a file of another format, although its name says that it is text.
+
+    Words such as PAR1 may begin a header: bytes that no text has must be there too.
+    """
+    found = _begun(head[:HEAD])
+    if found is not None and (head.startswith(NO_TABLES) or UNTEXTUAL.search(head[:HEAD])):
+        raise DataError(f"cannot read {path.name!r} as text: {_told(found)}")
+
+
+def _begun(head: bytes) -> str | None:
+    """The end of the names of files that begin like this one; None where nothing is known that does."""
+    found = next((end for begin, end in (BEGINNINGS | MORE_BEGINNINGS).items() if head.startswith(begin)), None)
+    return next((end for name, end in INSIDE.items() if name in head), ".zip") if found == ".npz" else found
+
+
+def _told(found: str) -> str:
+    """What such files are, and the next step."""
+    if found not in ENDINGS:
+        return f"it begins like a {found} file: if it is one, give it that ending"
+    kind, step = ENDINGS[found]
+    return f"it begins like {kind}; {step}"
 
 
 def _ending(path: Path, known: list[str]) -> str:

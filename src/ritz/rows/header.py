@@ -13,7 +13,7 @@ APART, FAR = (
     10.0,
 )  # times that names differ from the numbers below, as wavelengths from absorbances
 FEW, SEVERAL, MANY = 3, 5, 8  # columns that are numbered or named in even steps, with less and less else to say so
-RISING = 10  # columns whose names rise in any steps
+RISING = 10  # columns whose names rise or fall in any steps
 SHOWN = 4  # cells in a message
 
 
@@ -121,8 +121,11 @@ class _Line:
             return "it counts the columns"
         if self._series(rows):
             return "it counts years, and no row below does"
-        steps = len(self.numbers) >= (SEVERAL if _even(self.numbers) else RISING) and _rising(self.numbers)
-        return "it rises in steps far from the numbers below" if steps and self._far(FAR) else ""
+        even = _even(self.numbers)
+        if len(self.numbers) < (SEVERAL if even else RISING) or not _rising(self.numbers) or not self._far(FAR):
+            return ""
+        way = "rises" if self.numbers[0] < self.numbers[-1] else "falls"
+        return f"it {way} {'in equal steps' if even else 'from cell to cell'}, far from the numbers below"
 
     def _numbered(self) -> bool:
         """Whether it is 0, 1, 2, … or 1, 2, 3, … as programs number columns."""

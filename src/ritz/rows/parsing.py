@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.rows.base import Block
-from ritz.rows.cells import FALSE, MISSING, TRUE
-from ritz.rows.dialect import Dialect
+from ritz.rows.cells import FALSE, MISSING, TRUE, is_missing
+from ritz.rows.dialect import LINES, Dialect
 from ritz.rows.lines import QUOTE
 
 ZERO, NEWLINE = b"0"[0], b"\n"[0]
@@ -81,15 +81,32 @@ def _digits(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
 def words(text: bytes, dialect: Dialect, columns: list[int]) -> list[NDArray[Any]]:
     """Some columns as text, without blanks around it."""
     import pyarrow as pa
+
+    return [_trimmed(column) for column in _table(text, dialect, columns, pa.binary()).columns]
+
+
+def present(text: bytes, dialect: Dialect, columns: list[int]) -> list[list[str]]:
+    """The first cells of some columns that are not missing, as many as the kind of a column is told by."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    def decoded(column: Any) -> NDArray[Any]:
-        try:
-            return pc.utf8_trim_whitespace(column.cast(pa.string())).to_numpy()
-        except pa.ArrowInvalid:
-            return np.array([_decoded(cell).strip() for cell in column.to_pylist()], object)
+    gaps = pa.array([word.encode() for word in MISSING], pa.binary())
+    filled = (
+        column.filter(pc.invert(pc.is_in(column, gaps)))
+        for column in _table(text, dialect, columns, pa.binary()).columns
+    )
+    return [[cell for cell in _trimmed(column) if not is_missing(cell)][:LINES] for column in filled]
 
-    return [decoded(column) for column in _table(text, dialect, columns, pa.binary()).columns]
+
+def _trimmed(column: Any) -> NDArray[Any]:
+    """Bytes as text, without blanks around it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        return pc.utf8_trim_whitespace(column.cast(pa.string())).to_numpy()
+    except pa.ArrowInvalid:
+        return np.array([_decoded(cell).strip() for cell in column.to_pylist()], object)
 
 
 def _by_cells(text: bytes, dialect: Dialect, columns: list[int]) -> Block | None:

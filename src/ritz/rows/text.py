@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from copy import copy
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ from numpy.typing import NDArray
 from ritz import threads
 from ritz.errors import DataError
 from ritz.rows.base import Block
-from ritz.rows.departures import Departure, departures
+from ritz.rows.departures import SHOWN, Departure, departures
 from ritz.rows.dialect import LINES, NEARLY, Dialect, detect
 from ritz.rows.exact import all_small, check_numbers, is_large, is_rounded, written
+from ritz.rows.foreign import check_is_text
+from ritz.rows.later import later_values
 from ritz.rows.lines import PART_BYTES, Lines, Piece, first_lines
-from ritz.rows.parsing import Ragged, numbers, squeezed, words
+from ritz.rows.parsing import Ragged, numbers, present, squeezed, words
 from ritz.rows.streamed import PARTS, Streamed
 from ritz.rows.vectors import WORD
 
@@ -37,11 +40,17 @@ class Text(Streamed):
     def __init__(self, path: Path, header: bool | None = None, expected: Collection[str] | None = None) -> None:
         self._path = path
         head, whole = first_lines(path)
-        tabs = ".tsv" in path.suffixes[-2:]
-        self.dialect: Dialect = detect(head, str(path), whole, tabs, header, expected)
-        self.about = str(self.dialect)
-        self._choose_columns()
+        check_is_text(head, path)
+        self.dialect: Dialect = detect(head, path, whole, header, expected)
+        empty = [j for j, nothing in enumerate(self.dialect.empty) if nothing]
+        if not empty:
+            self._choose_columns()
         self._lines = Lines(path, self.dialect)
+        if empty:  # in the lines looked at: what they hold stands further on
+            found = later_values(self._lines.pieces(), empty, partial(self._parsed, present, certain=[]))
+            self.dialect = detect(head, path, whole, header, expected, found)
+            self._choose_columns()
+        self.about = str(self.dialect)
         self.left_out |= self._nearly_numbers()
         counts = self._lines.rows if self._lines.plain else [sum(self._lines.rows)]
         self.edges = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -98,11 +107,10 @@ class Text(Streamed):
         for place in departures(self._beginning(0, LINES), self._lines, self.dialect, odd) if odd else ():
             if place.column is not None:
                 found.setdefault(place.column, place)
-        advice = "mark missing values as NA to have it decomposed"
-        return {
-            self.keys[j]: f"{NEARLY}, such as {place.what!r} in line {place.line}; {advice}"
-            for j, place in found.items()
-        }
+        advice = "codes are not decomposed; if it should hold numbers, correct such cells or mark them as NA"
+        cells = {j: repr(self.dialect.odd[j].strip()[:SHOWN]) for j in odd}
+        cells |= {j: f"{place.what!r} in line {place.line}" for j, place in found.items()}
+        return {self.keys[j]: f"{NEARLY}, such as {cell}; {advice}" for j, cell in cells.items()}
 
     @classmethod
     def opens(cls, source: object) -> bool:

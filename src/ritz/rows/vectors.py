@@ -18,8 +18,10 @@ def split(line: str) -> list[str]:
     return GAPS.split(line.strip(" \t\r\n"))
 
 
-def counts_of(lines: list[str]) -> tuple[int, int] | None:
+def counts_of(lines: list[str], certain: bool = False) -> tuple[int, int] | None:
     """Words and the numbers of each, where the first line says how many there are: as many as stand in the next.
+
+    One number for each word is a table of two columns, unless it is `certain` that there are vectors.
 
     Examples
     --------
@@ -32,7 +34,7 @@ def counts_of(lines: list[str]) -> tuple[int, int] | None:
         return None
     words, size = map(int, match.groups())
     fits = all(len(cells) == size + 1 and all(map(is_number, cells[1:])) for cells in following)
-    return (words, size) if fits and size > 1 else None
+    return (words, size) if fits and (size > 1 or certain) else None
 
 
 def are_vectors(lines: list[str], counts: tuple[int, int] | None) -> bool:
