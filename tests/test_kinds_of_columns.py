@@ -229,6 +229,11 @@ def test_a_column_that_begins_late_may_hold_numbers(late):
     assert read(text, header=False, missing="mean").shape == (260, 2)
 
 
+def test_a_row_of_another_length_is_named_where_a_column_begins_late(late):
+    with pytest.raises(DataError, match=r"line 252 of .* has 3 cells, not 2: '250\.5,1,2'"):
+        read(late(["1,2"]))
+
+
 def test_a_last_column_that_begins_late_leaves_names_where_they_are(table):
     for gap, cells in (("NA", []), ("", ["7.5"])):  # R leaves the names of rows unnamed, and writes gaps
         text = "a,b\n" + "".join(f"r{i},{i}.5,{cell}\n" for i, cell in enumerate([gap] * 250 + cells))

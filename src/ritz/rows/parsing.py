@@ -88,14 +88,10 @@ def words(text: bytes, dialect: Dialect, columns: list[int]) -> list[NDArray[Any
 def present(text: bytes, dialect: Dialect, columns: list[int]) -> list[list[str]]:
     """The first cells of some columns that are not missing, as many as the kind of a column is told by."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    gaps = pa.array([word.encode() for word in MISSING], pa.binary())
-    filled = (
-        column.filter(pc.invert(pc.is_in(column, gaps)))
-        for column in _table(text, dialect, columns, pa.binary()).columns
-    )
-    return [[cell for cell in _trimmed(column) if not is_missing(cell)][:LINES] for column in filled]
+    found = _table(text, dialect, columns, pa.binary(), gaps=True).columns
+    filled = ([] if column.null_count == len(column) else _trimmed(column.drop_null()) for column in found)
+    return [[cell for cell in cells if not is_missing(cell)][:LINES] for cells in filled]
 
 
 def _trimmed(column: Any) -> NDArray[Any]:
@@ -168,7 +164,8 @@ def _by_columns(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
     return block
 
 
-def _table(text: bytes, dialect: Dialect, columns: list[int], kind: Any) -> Any:
+def _table(text: bytes, dialect: Dialect, columns: list[int], kind: Any, gaps: bool = False) -> Any:
+    """Columns of one kind; `gaps` makes nulls of words for what is missing in text too."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -176,7 +173,9 @@ def _table(text: bytes, dialect: Dialect, columns: list[int], kind: Any) -> Any:
     read = csv.ReadOptions(use_threads=False, block_size=WHOLE, column_names=names)
     quote: Any = False if dialect.vectors else '"'
     parse = csv.ParseOptions(delimiter=dialect.separator, quote_char=quote, newlines_in_values=True)
-    return csv.read_csv(pa.BufferReader(text), read, parse, _convert(columns, kind, dialect))
+    convert = _convert(columns, kind, dialect)
+    convert.strings_can_be_null = gaps
+    return csv.read_csv(pa.BufferReader(text), read, parse, convert)
 
 
 def _convert(columns: list[int], kind: Any, dialect: Dialect, missing: tuple[str, ...] = MISSING) -> Any:

@@ -270,8 +270,9 @@ class Text(Streamed):
         found = next(departures(piece, self._lines, self.dialect, columns), None)
         if found is None:
             return DataError(f"{self._path} cannot be parsed from line {piece.line} on: {error}")
-        j = found.column or 0
-        return DataError(found.told(self._path, self._name(j), self.dialect.boolean[j]))
+        j = found.column
+        column = ("", False) if j is None else (self._name(j), self.dialect.boolean[j])
+        return DataError(found.told(self._path, *column))
 
     def _name(self, j: int) -> str:
         return repr(self.keys[j])
