@@ -89,9 +89,12 @@ def present(text: bytes, dialect: Dialect, columns: list[int]) -> list[list[str]
     """The first cells of some columns that are not missing, as many as the kind of a column is told by."""
     import pyarrow as pa
 
-    found = _table(text, dialect, columns, pa.binary(), gaps=True).columns
-    filled = ([] if column.null_count == len(column) else _trimmed(column.drop_null()) for column in found)
-    return [[cell for cell in cells if not is_missing(cell)][:LINES] for cells in filled]
+    def first(column: Any) -> list[str]:
+        if column.null_count == len(column):
+            return []
+        return [cell for cell in _trimmed(column.drop_null()) if not is_missing(cell)][:LINES]
+
+    return [first(column) for column in _table(text, dialect, columns, pa.binary(), gaps=True).columns]
 
 
 def _trimmed(column: Any) -> NDArray[Any]:
