@@ -264,3 +264,11 @@ def test_there_is_no_way_back_from_a_given_matrix():
         KernelPCA(2, kernel="precomputed", fit_inverse_transform=True).fit(K)
     with pytest.raises(NotFittedError, match="fit_inverse_transform=True"):
         KernelPCA(2).fit(rows()).inverse_transform(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "poly", "cosine"])
+@pytest.mark.parametrize("kinds", [(np.asarray, scipy.sparse.csr_array), (scipy.sparse.csr_array, np.asarray)])
+def test_new_rows_may_be_sparse_where_those_of_the_fit_were_not(kernel, kinds):
+    X, new = rows() + 3, rows(7) + 3
+    fitted = KernelPCA(2, kernel=kernel).fit(kinds[0](X))
+    assert np.allclose(fitted.transform(kinds[1](new)), KernelPCA(2, kernel=kernel).fit(X).transform(new), atol=1e-10)

@@ -104,7 +104,9 @@ class Kernel(ABC):
 
 
 def moved(X: Block, origin: Array | None, weight: float) -> Block:
-    """(x − origin)·weight in float64; sparse rows are not moved."""
+    """(x − origin)·weight in float64; rows stay sparse where there is no origin, as after a fit of sparse ones."""
+    if not isinstance(X, np.ndarray) and origin is not None:
+        X = X.toarray()
     if not isinstance(X, np.ndarray):
         return X.astype(np.float64) * weight
     Z = Preprocessing(origin)(X)
