@@ -171,3 +171,10 @@ def test_formats_that_need_an_extra_say_which(tmp_path, monkeypatch, package, na
     assert f'pip install "ritz[{extra}]"' in run("fit", tmp_path / name, code=1).stderr
     assert f"ritz[{extra}]" in run("--help").stdout
     assert f"ritz[{extra}]" in run("fit", "--help").stdout
+
+
+def test_a_folder_is_opened_by_what_is_a_table_for_sure(tmp_path):
+    for name in ("ABOUT.txt", "notes.dat", "zebra.csv"):
+        (tmp_path / name).touch()
+    with pytest.raises(DataError, match=r"such as '.*zebra\.csv'"):
+        read(tmp_path)

@@ -95,6 +95,7 @@ INSIDE = {
 }
 UNTEXTUAL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # bytes that no text has
 HEAD = 1 << 16  # bytes that are looked at
+ANY = (".txt", ".dat")  # ends of names of tables, and of texts of any kind
 COMMON = 3  # ends of names in a folder that are shown
 
 
@@ -167,10 +168,10 @@ def about_folder(path: Path, known: list[str]) -> str:
     if not counts:
         return f"{missing}: it is empty"
     shown = ", ".join(f"{count} {ending}" for ending, count in counts.most_common(COMMON))
-    readable = next((file for file in files if suffix_of(file) in known), None)
-    read = {_ending(file, known) for file in files if suffix_of(file) in known}
+    readable = sorted((file for file in files if suffix_of(file) in known), key=lambda file: suffix_of(file) in ANY)
+    read = {_ending(file, known) for file in readable}
     foreign = next((end for end, _ in counts.most_common() if end not in read and _about(end, known)), None)
-    if readable is not None and (foreign is None or counts[_ending(readable, known)] >= counts[foreign]):
-        return f"{missing}; it holds {shown}. Pass one file of it, such as {str(readable)!r}"
+    if readable and (foreign is None or max(counts[end] for end in read) >= counts[foreign]):
+        return f"{missing}; it holds {shown}. Pass one file of it, such as {str(readable[0])!r}"
     kind, step = (foreign and _about(foreign, known)) or ("", f"known formats: {', '.join(known)}")
     return f"{missing}; it holds {shown}{f' ({foreign} is {kind})' if foreign else ''}; {step}"
