@@ -121,3 +121,15 @@ def test_large_files_are_looked_at_from_beginning_to_end(tmp_path, monkeypatch, 
     said = run("info", path).stdout
     assert "rows from all over it" in said
     assert "constant columns:" not in said
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_nothing_is_advised_where_no_column_varies(tmp_path, gaps):
+    matrix = changed(np.tile([180.0, 80.0, 40.0], (20, 1)), *([((3, 1), NAN), ((3, 0), 7.0)] if gaps else []))
+    path = write(tmp_path / "x.csv", ("height cm", "weight_kg", "age"), matrix)
+    told = run("info", path)
+    assert ("no column varies" if gaps else "all columns are constant") in told.stderr
+    assert not any(word in told.stdout + told.stderr for word in ("--scale", "--drop-constant", "next:"))
+    said = run("info", write(tmp_path / "one.csv", ("height cm", "weight_kg", "age"), matrix[:1]))
+    assert "one row has no variance" in said.stderr
+    assert "--" not in said.stdout + said.stderr

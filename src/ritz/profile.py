@@ -89,6 +89,11 @@ class Profile:
         """Columns that do not vary in what was looked at."""
         return [self.names[j] for j in np.flatnonzero((self.deviations == 0) & (self.missing < self.looked_at))]
 
+    def varies(self, missing: str) -> bool:
+        """Whether any column does that is worth something, when missing values are dealt with like that."""
+        moving = ~(self.stuck != 0) if missing == "drop" else self.deviations > 0
+        return bool(np.delete(moving, self.worthless).any())
+
     @property
     def empty(self) -> list[str]:
         """Columns without any value in what was looked at."""

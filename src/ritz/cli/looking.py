@@ -48,10 +48,12 @@ def look(screen: Screen, file: str, components: Any, scale: bool, memory: int | 
             asked = default_count(components, found.rows)
             planned = plan(found.rows, asked, memory)
         seconds = bytes_of(path) / (PARSED if found.text else UNPACKED) + planned.seconds
-    _show_contents(screen, found, profile)
+    _show_contents(screen, found, profile, _remedy(profile, reading))
     _show_plan(screen, planned, asked, seconds)
     if few := too_few(found.rows.shape[0]):
         screen.warn(in_options(few))
+    elif profile.whole and not profile.varies(_remedy(profile, reading)):
+        screen.warn(f"{_all_constant(profile)}: no row differs from another, and there is nothing to decompose")
     else:
         options = _options(components, scale, reading, profile, found, file)
         again = file if file == PIPE else typed(file)
@@ -62,8 +64,8 @@ def look(screen: Screen, file: str, components: Any, scale: bool, memory: int | 
 
 def _options(components: Any, scale: bool, reading: Reading, profile: Profile, found: Input, file: str) -> str:
     """What was asked for, and what should be."""
-    scale = scale or profile.needs_scale(APART)
-    missing = profile.remedy if reading.missing == "error" else reading.missing
+    missing = _remedy(profile, reading)
+    scale = (scale or profile.needs_scale(APART)) and profile.varies(missing)
     stuck = bool(profile.constant) or (missing == "drop" and bool(profile.stuck.any()))
     drops = [*reading.drop, *(str(name_of(found.rows, j)) for j in profile.worthless)]
     folder = free_folder(file)
@@ -83,20 +85,32 @@ def _options(components: Any, scale: bool, reading: Reading, profile: Profile, f
     return visible("".join(f" {part}" for part in parts))
 
 
-def _show_contents(screen: Screen, found: Input, profile: Profile) -> None:
+def _remedy(profile: Profile, reading: Reading) -> str:
+    """What is done about missing values: as asked, or as it should be."""
+    return profile.remedy if reading.missing == "error" else reading.missing
+
+
+def _all_constant(profile: Profile) -> str:
+    """That no column varies, where gaps and columns without use may stand beside."""
+    return "all columns are constant" if len(profile.constant) == len(profile.names) else "no column varies"
+
+
+def _show_contents(screen: Screen, found: Input, profile: Profile, missing: str) -> None:
     n, d = found.rows.shape
     seen = "" if profile.whole else f" (by {profile.looked_at} rows from all over it)"
     rows, columns = f"{n} row{'s' * (n != 1)}", f"{d} column{'s' * (d != 1)}"
     screen.say(f"{visible(found)}: {rows}, {columns} of {found.rows.dtype}", "bold")
     say_what_it_is(found, screen)
     screen.say(f"  missing cells: {_gaps(profile)}{seen}")
-    screen.say(f"  column scales: {_scales(profile)}{seen}")
+    varies = profile.varies(missing)
+    if n > 1:
+        screen.say(f"  column scales: {_scales(profile) if varies else 'no column varies'}{seen}")
     if profile.infinite.any():
         shown = ", ".join(profile.names[j] for j in np.flatnonzero(profile.infinite)[:5])
         screen.say(
             f"  infinite cells: {int(profile.infinite.sum())}, in {visible(shown)}{seen}; replace or remove them"
         )
-    if profile.constant:
+    if profile.constant and varies:
         shown = ", ".join(profile.constant[:5]) + (", …" if len(profile.constant) > 5 else "")
         where = "" if profile.whole else f" in the {profile.looked_at} rows looked at"
         screen.say(
