@@ -1,13 +1,16 @@
 """Scores stand beside the rows they come from, also where some lack a value."""
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse as sp
 
 from cli_helpers import answer, run
-from ritz import PCA, read
+from ritz import PCA, CompressedSensing, KernelPCA, load, read
 
 N, GAPS = 12, (3, 7)
 WHOLE = np.delete(np.arange(N), GAPS)
@@ -111,3 +114,48 @@ def test_python_does_as_it_is_asked(tmp_path):
     assert len(pca.transform(rows)) == len(pca.reconstruction_error(rows)) == len(WHOLE)
     with pytest.raises(ValueError, match="2 NaN, first at row 3, column 'y'"):
         pca.transform(path)
+
+
+def test_every_model_keeps_rows_in_their_places_unless_told_otherwise(tmp_path):
+    complete = pd.DataFrame(X, columns=["x", "y", "z"])
+    file = write(tmp_path / "x.csv")
+    run("fit", write(tmp_path / "whole.csv", ()), "-k", 2, "-o", tmp_path / "m", "-q")  # --missing error
+    KernelPCA(2).fit(complete).save(tmp_path / "kernel.safetensors")
+    CompressedSensing(2).fit(complete).save(tmp_path / "sensing.safetensors")
+    holes = X.copy()
+    holes[list(GAPS), 1] = np.nan
+    sp.save_npz(tmp_path / "x.npz", sp.csr_array(holes))
+    gaps = {"z": [1, None, 3], "x": [1, 2, 3], "y": [4, 5, 6]}
+    pq.write_table(pa.table(gaps), tmp_path / "x.parquet")
+    for model in (tmp_path / "m/model.safetensors", tmp_path / "kernel.safetensors", tmp_path / "sensing.safetensors"):
+        for path, n, lacking in ((file, N, GAPS), (tmp_path / "x.npz", N, GAPS), (tmp_path / "x.parquet", 3, (1,))):
+            told = answer("transform", model, path, "-o", tmp_path / "s.npy", "--force")
+            assert (told["rows"], told["without_scores"]) == (n, len(lacking))
+            scores = np.load(tmp_path / "s.npy")
+            assert np.flatnonzero(np.isnan(scores).any(axis=1)).tolist() == list(lacking)
+            assert path.suffix == ".parquet" or np.allclose(scores[WHOLE], load(model).transform(complete)[WHOLE])
+        assert "2 NaN, first at row 3" in run("transform", model, file, "--missing", "error", code=3).stderr
+        assert answer("transform", model, file, "--missing", "drop", "-o", tmp_path / "s.npy", "--force")["rows"] == 10
+
+
+def test_rows_of_a_sparse_file_that_all_lack_a_value(tmp_path, model):
+    sp.save_npz(tmp_path / "x.npz", sp.csr_array(np.full((4, 3), np.nan)))
+    assert answer("transform", model, tmp_path / "x.npz", "-o", tmp_path / "s.npy")["without_scores"] == 4
+    assert "every row" in run("report", model, tmp_path / "x.npz", "-o", tmp_path / "r.html", code=3).stderr
+
+
+def test_a_report_leaves_out_rows_that_lack_a_value_and_says_so(tmp_path):
+    run("fit", write(tmp_path / "whole.csv", ()), "-k", 2, "-o", tmp_path / "m", "-q")
+    file, page = write(tmp_path / "x.csv"), tmp_path / "r.html"
+    told = run("report", tmp_path / "m/model.safetensors", file, "-o", page)
+    assert "rows left out: 2 of 12" in told.stderr
+    assert "rows left out" in page.read_text()
+    refused = run("report", tmp_path / "m/model.safetensors", file, "-o", page, "--force", "--missing", "error", code=3)
+    assert "2 NaN, first at row 3" in refused.stderr
+
+
+def test_scores_that_lack_some_of_a_row_get_advice_that_works(tmp_path, model):
+    (tmp_path / "s.csv").write_text("PC1,PC2\n1,\n2,3\n")
+    told = run("inverse", model, tmp_path / "s.csv", "--to", "csv", code=3).stderr
+    assert "1 NaN, first at row 0, column 'PC2'" in told
+    assert "--missing" not in told

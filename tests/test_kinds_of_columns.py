@@ -1,6 +1,7 @@
 """What a column of a table holds: true and false are numbers everywhere, and a word among numbers is named."""
 
 import gzip
+import re
 import warnings
 
 import numpy as np
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from cli_helpers import answer, run
-from ritz import PCA, KernelPCA, read
+from ritz import PCA, KernelPCA, load, read
 from ritz.errors import ColumnWarning, DataError
 
 N = 24
@@ -247,3 +248,47 @@ def test_what_is_missing_for_pandas_is_missing_in_columns_of_objects(gap):
     for X in (frame, frame.to_numpy(), frame.to_numpy().tolist()):
         with pytest.raises(DataError, match=r"NaN|missing"):
             PCA().fit(X)
+
+
+@pytest.fixture
+def model(table, tmp_path):
+    run("fit", table("x,y\n1,2\n2,1\n3,5\n4,3\n"), "-q", "-o", tmp_path / "m")
+    return tmp_path / "m" / "model.safetensors"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "cell"),
+    [
+        ("x,y\n1,abc\n", 2, "abc"),
+        ("y,x\nabc,def\n", 2, "def"),
+        ("id,x,y\nr1,1,2\nr2,2,ab\nr3,3,cd\n", 3, "ab"),
+        ("x,y\n1,2\n2,3\n3,4\n4,bad\n5,6\n", 5, "bad"),
+    ],
+)
+def test_a_cell_that_a_model_needs_is_named_with_advice_that_works(table, model, tmp_path, text, line, cell):
+    path = table(text, "new.csv")
+    where = rf"line {line} of .*new.csv, column '[xy]': '{cell}' is no number, and the model needs that column"
+    for command in (("transform", model, path, "--to", "csv"), ("report", model, path, "-o", tmp_path / "r.html")):
+        told = run(*command, code=3).stderr
+        assert re.search(f"{where}; correct the cell, or mark it as NA", told)
+        assert "--drop" not in told
+    with pytest.raises(DataError, match=f"{where}; correct the cell$"):
+        load(model).transform(path)
+    table(re.sub("abc|def|ab|cd|bad", "NA", text), "new.csv")
+    assert answer("transform", model, path, "-o", tmp_path / "s.csv")["without_scores"]
+
+
+@pytest.mark.parametrize("text", ["PC1,PC2\n1,a\n", "id,pca0,pca1\nr,1,a\n", "PC1,PC2\n1,a\n2,3\n3,4\n"])
+def test_a_cell_among_scores_is_named(table, model, text):
+    told = run("inverse", model, table(text, "s.csv"), "--to", "csv", code=3).stderr
+    assert re.search(r"line 2 of .*s.csv, column '(PC2|pca1)': 'a' is no number, .*; correct the cell\n", told)
+
+
+@pytest.mark.parametrize("cells", ["abcd", ["1", "x", "2", "y"]])
+def test_a_column_that_is_kept_holds_numbers(table, tmp_path, cells):
+    path = table("x,y,z\n" + "".join(f"{i}.5,{cell},{i * i}\n" for i, cell in enumerate(cells)))
+    with pytest.raises(DataError, match="column 'y' holds") as caught:
+        read(path, columns=["x", "y"])
+    for command in (("info", path), ("fit", path, "-o", tmp_path / "m")):
+        assert str(caught.value) in run(*command, "--keep", "y", code=3).stderr
+    assert run("fit", path, "-o", tmp_path / "m", "-k", 1, "--keep", "z", "-q")

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from ritz.cli.failures import INACCURATE, OK, USAGE, Failure
-from ritz.cli.inputs import LEFT_OUT, Input, Reading, chosen, located, title, without_gaps
+from ritz.cli.inputs import LEFT_OUT, Input, Reading, chosen, located, title, without_gaps, worth_holding
 from ritz.cli.notes import Notes, notes_of
 from ritz.cli.outputs import PIPE, check_destination, send, spread_out
 from ritz.cli.screen import Screen, in_terminal
+from ritz.decomposition import held
 from ritz.errors import DataError
 from ritz.estimators.loading import load
 from ritz.harmless import visible
@@ -83,7 +84,8 @@ def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
         if term == LEFT_OUT and not lacking:
             screen.tell(f"{term}: {text}")
     if isinstance(found.rows, Chosen) and found.rows.replaced:
-        screen.tell(f"cells filled: {found.rows.replaced}, with the mean of the model")
+        means = "their column" if found.rows.filled else "the model"
+        screen.tell(f"cells filled: {found.rows.filled or found.rows.replaced}, with the mean of {means}")
 
 
 def for_model(
@@ -100,19 +102,22 @@ def for_model(
     transpose = notes.transpose if transpose is None else transpose
     names = known_columns(pca)
     nameless = () if notes.header is False else None  # told so for the fit
-    raw = opened(path, transpose, header, nameless if transpose or names is None else names)
+    needed = () if transpose else names or range(pca.n_features_in_)
+    raw = opened(path, transpose, header, nameless if transpose or names is None else names, needed)
     there = dict.fromkeys((*(raw.keys or raw.names or ()), *raw.left_out, *raw.others))
     places, d = notes.columns, pca.n_features_in_
     if places is not None and d < raw.shape[1] and raw.names is None and max(places) < raw.shape[1]:
         rows = choose(placed(raw), places, [], "error")
     else:
         rows = fitting(raw, names, d, title(name, path))
-    reading = Reading(label or (notes.label if notes.label in there else None), identifier=notes.identifier)
+    reading = Reading(label or (notes.label if notes.label in there else None), identifier=notes.identifier, known=True)
     by_name = names is not None and raw.names is not None
     found = chosen(raw, path, name, replace(reading, keep=tuple(names or ())) if by_name else reading)
     found = replace(found, rows=rows)
-    if missing is None and notes.missing == "drop":  # none may be left
-        return without_gaps(found, those_present(rows, wholly=True))
+    if missing is None and notes.missing != "mean":  # none may be left
+        rows = held(rows.with_gaps()) if found.text and worth_holding(rows) else rows  # not to parse it twice
+        present = those_present(rows, wholly=True)
+        return without_gaps(found, rows if present.shape[0] == rows.shape[0] else present)
     return without_gaps(found, _complete(rows, missing or notes.missing, pca, notes))
 
 
@@ -136,7 +141,8 @@ def decode(
     names = tuple(map(str, known)) if known is not None else tuple(f"x{j}" for j in range(pca.n_features_in_))
     with screen.hearing(), Progress(screen.quiet or _seen(out)) as progress, located(scores) as path:
         check_destination(out, to, [path, Path(model)], force)
-        raw = opened(path, header=header, expected=score_names(pca))
+        needed = {*score_names(pca), *map(str, pca.get_feature_names_out())}
+        raw = opened(path, header=header, expected=score_names(pca), needed=needed)
         announce_names(raw, raw.keys or raw.names or ())
         rows, others = _components(raw, pca, path.name)
         others = [] if out is not None and out.endswith(".npy") else others

@@ -19,14 +19,16 @@ CODES: list[tuple[type[Exception], int]] = [
     (MemoryError, FAILED),
     (ValueError, BAD_DATA),
 ]
+GAPS = r"(\d NaN, .*); drop or impute.*"
 # What the library advises, as options of a command.
 WORDING = [
-    (r"(\d NaN, .*); drop or impute.*", r"\1; --missing drop leaves such rows out, --missing mean fills the gaps"),
+    (GAPS, r"\1; --missing drop leaves such rows out, --missing mean fills the gaps"),
     (r"; drop or impute those rows first", "; replace or remove such cells"),
     (r"; read it with missing='drop' or missing='mean'", "; --missing drop or --missing mean deal with them"),
     (r"pass columns= without it, or mark", "leave it out with --drop, or mark"),
     (r", or take a coarser unit$", ", take a coarser unit, or leave the column out with --drop"),
     (r"pass columns= without it", "leave it out with --drop"),
+    (r"pass it as label=$", "--label keeps it beside the scores"),
     (r"pass header=True if", "give --header if"),
     (r"header=False if", "--no-header if"),
     (r"; drop them or use scale=False", "; leave them out with --drop-constant, or do without --scale"),
@@ -45,6 +47,14 @@ WORDING = [
     (r"; see rank_choice_", ""),
     (r", or pass pandas.read_excel\(path\)", ""),
 ]
+# The same where a model needs every column, so that none can be left out; before the others.
+DROP = re.compile(r"--drop\b(?!-)")
+NA = "; correct the cell, or mark it as NA, so that its row "
+BESIDE_MODEL = {
+    "transform": [(r"; correct the cell$", f"{NA}has empty scores")],
+    "report": [(r"; correct the cell$", f"{NA}is left out")],
+    "inverse": [(GAPS, r"\1; correct such rows, or leave all of their scores empty, and they have empty cells")],
+}
 
 
 class Failure(click.ClickException):
@@ -77,9 +87,17 @@ def in_options(text: str) -> str:
     >>> in_options("n_components=9 must be between 1 and min(n_samples, n_features)=4")
     '-k 9 must be between 1 and the smaller of rows and columns, 4'
     """
-    for pattern, words in WORDING:
+    beside = BESIDE_MODEL.get(_command())
+    wording = WORDING if beside is None else [*beside, *(pair for pair in WORDING if not DROP.search(pair[1]))]
+    for pattern, words in wording:
         text = re.sub(pattern, words, text)
     return text
+
+
+def _command() -> str:
+    """The name of the command that runs, if any does."""
+    context = click.get_current_context(silent=True)
+    return "" if context is None else str(context.invoked_subcommand or context.info_name)
 
 
 def in_one_line(text: str) -> str:

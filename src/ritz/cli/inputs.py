@@ -55,6 +55,7 @@ class Reading:
     missing: str = "error"
     drop_constant: bool = False
     header: bool | None = None
+    known: bool = False  # by a model, which needs its columns
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     raw = placed(raw)
     label = next(iter(known_columns(raw, [] if reading.label is None else [reading.label])), None)
     dropped = dict.fromkeys(known_columns(raw, reading.drop), "asked for")
-    spared = {*known_columns(raw, reading.keep), *dropped, label}
+    spared = {*kept_columns(raw, reading.keep), *dropped, label}
     peeked = raw.peek([key for key in raw.left_out if key not in dropped], PEEKED)
     peeked |= {} if label is not None else _annotations(raw, dropped)
     apart = aside(raw, spared)
@@ -162,7 +163,8 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     roles.pop(None, None)
     rows = choose(raw, None, [key for key in roles if not raw.is_aside(key)], "error")
     announce_names(raw, roles)
-    announce_doubts(apart)
+    if not reading.known:
+        announce_doubts(apart)
     return Input(
         title(name, path),
         rows,
@@ -190,7 +192,7 @@ def _nearly(raw: Rows, reading: Reading, identifier: Any, label: Any) -> Iterato
 def completed(found: Input, reading: Reading, limit: int | None = None) -> Input:
     """The input with its numbers in memory where they fit, gaps dealt with, and constant columns left out if asked."""
     rows = found.rows if reading.missing == "error" else found.rows.with_gaps()
-    rows = held(rows) if _worth_holding(rows, limit) else rows
+    rows = held(rows) if worth_holding(rows, limit) else rows
     if Profile.of(rows.with_gaps()).empty:
         low, high = extremes(rows.with_gaps())
         found, rows = _without(found, rows, _names(rows, low > high), EMPTY)
@@ -218,7 +220,7 @@ def without_gaps(found: Input, rows: Rows) -> Input:
     return replace(found, rows=rows.watched(found.rows.watch), facts=facts)
 
 
-def _worth_holding(rows: Rows, limit: int | None) -> bool:
+def worth_holding(rows: Rows, limit: int | None = None) -> bool:
     """Whether rows should be read into memory: to parse them again costs more than all else."""
     most = HELD * physical() if limit is None else limit / 2
     return not rows.in_memory and rows.dtype.itemsize * rows.shape[0] * rows.shape[1] <= most
@@ -244,6 +246,14 @@ def known_columns(rows: Rows, asked: Iterable[str]) -> list[Any]:
     if unknown is not None:
         shown = ", ".join(map(repr, list(names)[:8])) + (", …" if len(names) > 8 else "")
         raise DataError(f"there is no column {unknown!r}; there are {len(names)}: {shown}")
+    return found
+
+
+def kept_columns(rows: Rows, asked: Iterable[str]) -> list[Any]:
+    """Columns that must be decomposed; one that holds no numbers is an error, as it is for `columns` of `read`."""
+    found = known_columns(rows, asked)
+    for key in found:
+        rows.position(key)
     return found
 
 

@@ -12,7 +12,7 @@ from ritz.cli.analysis import one_line, show_components
 from ritz.cli.coding import for_model
 from ritz.cli.failures import INACCURATE, OK, USAGE, Failure
 from ritz.cli.fitting import show
-from ritz.cli.inputs import PIPE, located
+from ritz.cli.inputs import LEFT_OUT, PIPE, located
 from ritz.cli.notes import notes_of, together
 from ritz.cli.outputs import may_write
 from ritz.cli.screen import Screen
@@ -60,6 +60,8 @@ def write_report(
             found = for_model(pca, source, file, label, missing, transpose, header)
             if not found.rows.shape[0]:
                 raise DataError(f"every row of {found.name} lacks a value; --missing mean fills the gaps")
+            if missing is None and (left := dict(found.facts).get(LEFT_OUT)):
+                screen.warn(f"{LEFT_OUT}: {left}; --missing mean fills the gaps")
             first = exhausted(First(), pca.codes(found.rows.watched(Watch(progress))))
             labels = None if found.label is None else first.of(found.beside()[found.label])
             given = {"scores": first, "labels": labels, "facts": (*found.facts, *first.facts)}

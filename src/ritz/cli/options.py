@@ -118,8 +118,8 @@ missing = click.option(
 missing_as_fitted = click.option(
     "--missing",
     type=click.Choice(["error", "drop", "mean"]),
-    help="Rows with cells without a value: refuse them, drop them, or put the mean of the model there.  [default: as "
-    "the model was fitted; if it dropped rows, they stay here, with empty scores]",
+    help="Rows that lack a value: refuse them, drop them, or put means there, of the model where it has them, else of "
+    "FILE.  [default: mean if the model was fitted so; else such rows have no scores, and how many do is said]",
 )
 transpose_as_fitted = click.option(
     "--transpose/--no-transpose",

@@ -147,8 +147,10 @@ def those_present(rows: Rows, wholly: bool) -> Rows:
     rows = rows.with_gaps()
     if rows.dtype.kind != "f":
         return rows
-    if isinstance(rows, Sparse):
+    if isinstance(rows, Sparse) and (not wholly or len(rows.without_gaps())):
         return rows.complete() if wholly else rows
+    if isinstance(rows, Sparse):
+        return Chosen(rows, np.arange(rows.shape[1]), np.empty(0, np.intp))
     return _those(rows, np.all if wholly else np.any)
 
 

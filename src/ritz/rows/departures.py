@@ -19,13 +19,15 @@ class Departure(NamedTuple):
     column: int | None
     what: str
 
-    def told(self, path: Any, name: str, boolean: bool) -> str:
-        """The place and the reason in words, the column being called by that name."""
+    def told(self, path: Any, name: str, boolean: bool, needed: bool) -> str:
+        """The place and the reason in words, the column being called by that name; a model may have `needed` it."""
         place = f"line {self.line} of {path}"
         if self.column is None:
             return f"{place} {self.what}"
         kind = "neither true nor false" if boolean else "no number"
         advice = "pass columns= without it, or mark missing values as NA"
+        if needed:
+            return f"{place}, column {name}: {self.what!r} is {kind}, and the model needs that column; correct the cell"
         return f"{place}, column {name}: {self.what!r} is {kind}, unlike others of that column; {advice}"
 
 

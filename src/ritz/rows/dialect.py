@@ -6,7 +6,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,6 +79,17 @@ class Dialect:
         if self.counts:
             parts.append(f"the first line ({self.counts[0]} {self.counts[1]}), which counts them, skipped")
         return ", ".join(parts)
+
+    def holding(self, needed: Collection[Any]) -> Dialect:
+        """The same, with numbers in columns that are `needed`, by name or else all of them, whatever is found there."""
+        width, names = len(self.numeric), self.names or ()
+        named = not set(names).isdisjoint(needed)
+        there = [name in needed for name in names] if named else [len(needed) == width] * width
+        if self.vectors or not any(there):
+            return self
+        numeric = tuple(map(any, zip(self.numeric, there, strict=True)))
+        odd = tuple("" if known else cell for known, cell in zip(there, self.odd, strict=True))
+        return replace(self, numeric=numeric, odd=odd)
 
 
 def detect(

@@ -89,7 +89,7 @@ def read(
 def known(path: str | PathLike[str], names: Iterable[str] | None, d: int) -> Rows:
     """A file with the d columns that a model knows, by their names if it knows them, in its order."""
     names = None if names is None else list(map(str, names))
-    rows = opened(path, expected=names)
+    rows = opened(path, expected=names, needed=names or range(d))
     announce_names(rows, rows.keys or rows.names or ())
     found = fitting(rows, names, d, Path(path).name)
     found.origin = (rows.origin[0], names, None, False, "error", None)
@@ -101,13 +101,15 @@ def opened(
     transpose: bool = False,
     header: bool | None = None,
     expected: Collection[str] | None = None,
+    needed: Collection[Any] | None = None,
 ) -> Rows:
     """A file as it is, before anything is chosen from it: all columns that hold numbers, and no word about the others.
 
     What the others are stands in ``left_out``, the names of all of them in ``keys``, and how the file was understood
     in ``about``. What stands beside a matrix, such as ``obs`` of an .h5ad, is in ``others``, and what the rows are
     called in ``row_names``. `select` chooses from these rows as `read` does. `header` is for text, as in `read`, and so
-    are the names that a model `expected`, if any: a first line that holds them is a header.
+    are the names that a model `expected`, if any: a first line that holds them is a header. Columns that a model has
+    `needed`, by name or as many as the text has, hold numbers: any other cell of theirs is an error with its line.
     """
     from ritz.rows import as_rows
 
@@ -116,7 +118,7 @@ def opened(
         raise TypeError(f"header={header!r} must be True, False, or None to find out")
     opener = _opener(path)
     module, name = opener.split(":")
-    about_text = (header, expected) if suffix_of(path) in TEXTS else ()
+    about_text = (header, expected, needed) if suffix_of(path) in TEXTS else ()
     files = Files(partial(_read_by, opener, path.absolute()))
     with _naming(path, files):
         source = getattr(import_module(module), name)(path, *about_text)

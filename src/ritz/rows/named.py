@@ -173,7 +173,8 @@ class Columns(Steady):
             return names.index(key)
         if key in self.left_out:
             what = self.left_out[key]
-            raise DataError(f"column {key!r} holds {what if what.startswith(NEARLY) else f'no numbers ({what})'}")
+            told = what if what.startswith(NEARLY) else f"no numbers ({what}), and only numbers are decomposed"
+            raise DataError(f"column {key!r} holds {told}")
         if key in self.others:
             raise DataError(f"column {key!r} stands beside the matrix and is not decomposed; pass it as label=")
         if isinstance(key, int | np.integer) and not isinstance(key, bool) and -self.shape[1] <= key < self.shape[1]:

@@ -79,15 +79,18 @@ class Sparse(Entries):
         made.inherit(self, kept)
         return made
 
+    def without_gaps(self) -> NDArray[np.intp]:
+        """Which rows these are."""
+        gaps = np.flatnonzero(np.isnan(self._X.data))
+        return np.delete(np.arange(self.shape[0]), np.unique(np.searchsorted(self._X.indptr, gaps, side="right") - 1))
+
     def complete(self) -> Sparse:
         """The rows in which nothing that is stored is missing."""
-        gaps = np.flatnonzero(np.isnan(self._X.data))
-        broken = np.unique(np.searchsorted(self._X.indptr, gaps, side="right") - 1)
-        if len(broken) == self.shape[0]:
+        kept = self.without_gaps()
+        if not len(kept):
             raise DataError(f"missing='drop' would drop all {self.shape[0]} rows: every one has a missing value")
-        if not len(broken):
+        if len(kept) == self.shape[0]:
             return self
-        kept = np.delete(np.arange(self.shape[0]), broken)
         return self._of_these(self._X[kept], self.names, kept)
 
     def filled(self, fill: NDArray[np.floating] | None = None) -> Sparse:

@@ -26,9 +26,17 @@ from ritz.rows.streamed import PARTS, Streamed
 from ritz.rows.vectors import WORD
 
 
-def open_text(path: Path, header: bool | None = None, expected: Collection[str] | None = None) -> Text:
-    """The rows of a table in text, whose `header` is there, or not, or to be found out; `expected` names help."""
-    return Text(path, header, expected)
+def open_text(
+    path: Path,
+    header: bool | None = None,
+    expected: Collection[str] | None = None,
+    needed: Collection[Any] | None = None,
+) -> Text:
+    """The rows of a table in text, whose `header` is there, or not, or to be found out; `expected` names help.
+
+    Columns that are `needed`, by a model, hold numbers.
+    """
+    return Text(path, header, expected, needed)
 
 
 class Text(Streamed):
@@ -37,18 +45,24 @@ class Text(Streamed):
     tabular = True
     keys: tuple[Any, ...]
 
-    def __init__(self, path: Path, header: bool | None = None, expected: Collection[str] | None = None) -> None:
-        self._path = path
+    def __init__(
+        self,
+        path: Path,
+        header: bool | None = None,
+        expected: Collection[str] | None = None,
+        needed: Collection[Any] | None = None,
+    ) -> None:
+        self._path, self._needed = path, needed is not None
         head, whole = first_lines(path)
         check_is_text(head, path)
-        self.dialect: Dialect = detect(head, path, whole, header, expected)
+        self.dialect: Dialect = detect(head, path, whole, header, expected).holding(needed or ())
         empty = [j for j, nothing in enumerate(self.dialect.empty) if nothing]
         if not empty:
             self._choose_columns()
         self._lines = Lines(path, self.dialect)
         if empty:  # in the lines looked at: what they hold stands further on
             found = later_values(self._lines.pieces(), empty, partial(self._parsed, present, certain=[]))
-            self.dialect = detect(head, path, whole, header, expected, found)
+            self.dialect = detect(head, path, whole, header, expected, found).holding(needed or ())
             self._choose_columns()
         self.about = str(self.dialect)
         self.left_out |= self._nearly_numbers()
@@ -272,7 +286,7 @@ class Text(Streamed):
             return DataError(f"{self._path} cannot be parsed from line {piece.line} on: {error}")
         j = found.column
         column = ("", False) if j is None else (self._name(j), self.dialect.boolean[j])
-        return DataError(found.told(self._path, *column))
+        return DataError(found.told(self._path, *column, self._needed))
 
     def _name(self, j: int) -> str:
         return repr(self.keys[j])
