@@ -747,7 +747,7 @@ def test_constant_columns_of_files_that_are_not_held(tmp_path, monkeypatch):
     path = tmp_path / "x.csv"
     path.write_text("\n".join(["word,a,five,b,seven,c", *lines]))
     held = answer("fit", path, "--drop-constant")
-    monkeypatch.setattr(inputs, "_worth_holding", lambda *_: False)
+    monkeypatch.setattr(inputs, "worth_holding", lambda *_: False)
     read = answer("fit", path, "--drop-constant", "-o", tmp_path / "other")
     assert held["left_out"] == read["left_out"] == {"word": "label", "five": "constant", "seven": "constant"}
     first, second = (load(told["files"]["model"]) for told in (held, read))

@@ -292,3 +292,12 @@ def test_a_column_that_is_kept_holds_numbers(table, tmp_path, cells):
     for command in (("info", path), ("fit", path, "-o", tmp_path / "m")):
         assert str(caught.value) in run(*command, "--keep", "y", code=3).stderr
     assert run("fit", path, "-o", tmp_path / "m", "-k", 1, "--keep", "z", "-q")
+
+
+def test_places_that_a_model_needs_leave_out_what_stands_beside_them(table, tmp_path):
+    run("fit", table("1,2\n2,1\n3,5\n4,3\n"), "--no-header", "-q", "-k", 1, "-o", tmp_path / "m")
+    model = tmp_path / "m" / "model.safetensors"
+    told = run("transform", model, table("1,a\n2,b\n3,4\n", "n.csv"), "--no-header", "--to", "csv", code=3).stderr
+    assert "column 1: 'a' is no number" in told
+    back = run("inverse", model, table("id,score\nr1,0.5\nr2,0.7\n", "s.csv"), "--to", "csv")
+    assert len(back.stdout.splitlines()) == 3

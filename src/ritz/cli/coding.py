@@ -102,7 +102,7 @@ def for_model(
     transpose = notes.transpose if transpose is None else transpose
     names = known_columns(pca)
     nameless = () if notes.header is False else None  # told so for the fit
-    needed = () if transpose else names or range(pca.n_features_in_)
+    needed = () if transpose else (*(names or ()), *range(pca.n_features_in_))
     raw = opened(path, transpose, header, nameless if transpose or names is None else names, needed)
     there = dict.fromkeys((*(raw.keys or raw.names or ()), *raw.left_out, *raw.others))
     places, d = notes.columns, pca.n_features_in_
@@ -141,8 +141,9 @@ def decode(
     names = tuple(map(str, known)) if known is not None else tuple(f"x{j}" for j in range(pca.n_features_in_))
     with screen.hearing(), Progress(screen.quiet or _seen(out)) as progress, located(scores) as path:
         check_destination(out, to, [path, Path(model)], force)
-        needed = {*score_names(pca), *map(str, pca.get_feature_names_out())}
-        raw = opened(path, header=header, expected=score_names(pca), needed=needed)
+        known_as = score_names(pca)
+        needed = {*known_as, *map(str, pca.get_feature_names_out()), *range(len(known_as))}
+        raw = opened(path, header=header, expected=known_as, needed=needed)
         announce_names(raw, raw.keys or raw.names or ())
         rows, others = _components(raw, pca, path.name)
         others = [] if out is not None and out.endswith(".npy") else others

@@ -81,10 +81,14 @@ class Dialect:
         return ", ".join(parts)
 
     def holding(self, needed: Collection[Any]) -> Dialect:
-        """The same, with numbers in columns that are `needed`, by name or else all of them, whatever is found there."""
+        """The same, with numbers in columns that are `needed`, whatever is found there.
+
+        They are known by name, or else by their places, if these are all that there are.
+        """
         width, names = len(self.numeric), self.names or ()
         named = not set(names).isdisjoint(needed)
-        there = [name in needed for name in names] if named else [len(needed) == width] * width
+        places = sum(isinstance(key, int) for key in needed)
+        there = [name in needed for name in names] if named else [places == width] * width
         if self.vectors or not any(there):
             return self
         numeric = tuple(map(any, zip(self.numeric, there, strict=True)))

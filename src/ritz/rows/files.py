@@ -89,7 +89,7 @@ def read(
 def known(path: str | PathLike[str], names: Iterable[str] | None, d: int) -> Rows:
     """A file with the d columns that a model knows, by their names if it knows them, in its order."""
     names = None if names is None else list(map(str, names))
-    rows = opened(path, expected=names, needed=names or range(d))
+    rows = opened(path, expected=names, needed=(*(names or ()), *range(d)))
     announce_names(rows, rows.keys or rows.names or ())
     found = fitting(rows, names, d, Path(path).name)
     found.origin = (rows.origin[0], names, None, False, "error", None)
@@ -109,7 +109,7 @@ def opened(
     in ``about``. What stands beside a matrix, such as ``obs`` of an .h5ad, is in ``others``, and what the rows are
     called in ``row_names``. `select` chooses from these rows as `read` does. `header` is for text, as in `read`, and so
     are the names that a model `expected`, if any: a first line that holds them is a header. Columns that a model has
-    `needed`, by name or as many as the text has, hold numbers: any other cell of theirs is an error with its line.
+    `needed`, by name or by as many places as there are, hold numbers: any other cell is an error with its line.
     """
     from ritz.rows import as_rows
 
