@@ -53,7 +53,7 @@ def test_axes_that_are_not_orthonormal_are_found(fit):
 
 
 def test_a_missed_component_is_found(fit):
-    # The second and third to fifth true axes, claimed to be the top three.
+    # The second to the fourth true axis, claimed to be the top three.
     V = fit.truth.vectors[:, [1, 2, 3]]
     values = fit.truth.values[[1, 2, 3]] * fit.truth.unit**2
     found = "\n".join(violations(fit, U=V, values=values))

@@ -77,8 +77,7 @@ def judged(what: str, X: NDArray[np.generic], model: PCA) -> Fit | None:
     certificate = model.certificate_
     if not 1e-140 < known.unit < 1e140 or not np.isfinite(certificate.values).all():
         return None
-    settings = {name: value for name, value in model.get_params().items() if name in asked(np.random.default_rng(), X)}
-    what = f"{what} of {X.dtype} {X.shape} by {certificate.passes} passes, {settings}"
+    what = f"{what} of {X.dtype} {X.shape} in {certificate.passes} passes, {' '.join(str(model).split())}"
     fitted = model.subspace_
     return Fit(what, certificate, fitted.axes, model.tol, known, model.total_variance_, fitted.left_out)
 
@@ -168,9 +167,9 @@ def kernel(draw: Draw) -> Fit | None:
         X[: len(X) // 2] = X[len(X) // 2 : len(X) // 2 * 2]
     name = str(draw.choice(list(KERNELS)))
     gamma = 1e-3 if name == "sigmoid" else float(10.0 ** draw.uniform(-3, 1))
-    solvers = ["auto", "dense", "krylov", "arpack", "randomized", "orthogonal", "power"]
+    named = ["auto", "dense", "krylov", "arpack", "randomized", "orthogonal", "power"]
     few = None if draw.random() < 0.6 else int(draw.integers(1, 20))
-    settings = {"eigen_solver": str(draw.choice(solvers)), "max_iter": few, "tol": float(draw.choice(TOLERANCES))}
+    settings = {"eigen_solver": str(draw.choice(named)), "max_iter": few, "tol": float(draw.choice(TOLERANCES))}
     k = int(draw.integers(1, min(len(X) - 1, 12) + 1) if draw.random() < 0.7 else draw.integers(1, len(X)))
     known = kernel_truth(X, name, gamma)
     if name == "sigmoid" and known.values[-1] < -1e-9:  # not positive semidefinite: refused or cut

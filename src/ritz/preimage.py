@@ -47,8 +47,8 @@ class PreImage:
 
     Attributes
     ----------
-    kernel, frame, points : of the scores of the fit, of landmarks among them, or for the linear kernel and for
-        no component of unit vectors
+    kernel, frame, points : of the scores of the fit, or of landmarks among them; unit vectors for the linear kernel and
+        where there is no component
     dual : (p, d)
     mean : (d,) of the rows
     remainder : (d,) what the rounding of the mean left over, None for 0

@@ -21,6 +21,7 @@ GENOTYPES = (
     "the array that bed_reader.open_bed('NAME.bed').read() gives"
 )
 SAVE = "and pass it, or save it with np.save('x.npy', X)"
+NIBABEL = f"take the array with nibabel.load(path).get_fdata(), make rows of it {SAVE}"
 # Ends of names, what such files are, and the next step.
 KINDS: list[tuple[str, str, str]] = [
     (".png .jpg .jpeg .gif .bmp .tif .tiff .webp .heic .pgm .ppm", "a picture", PICTURES),
@@ -49,12 +50,8 @@ KINDS: list[tuple[str, str, str]] = [
     (".orc .avro", "a table of another format", "write it as Parquet, such as pyarrow.orc.read_table(path)"),
     (".nc .nc4 .cdf", "NetCDF", f"take the matrix with xarray.open_dataset(path)['X'].values {SAVE}"),
     (".loom", "a matrix in HDF5", "copy it to a file that ends in .h5; its samples are columns, so use transpose"),
-    (".nii", "a NIfTI image", f"take the array with nibabel.load(path).get_fdata(), make rows of it {SAVE}"),
-    (
-        ".mgh .mgz",
-        "an image of FreeSurfer",
-        f"take the array with nibabel.load(path).get_fdata(), make rows of it {SAVE}",
-    ),
+    (".nii", "a NIfTI image", NIBABEL),
+    (".mgh .mgz", "a FreeSurfer image", NIBABEL),
     (".fits .fit .fts", "a FITS image or table", f"read it with astropy.io.fits, make rows of it {SAVE}"),
     (".dcm", "a DICOM image", f"take the array with pydicom.dcmread(path).pixel_array, make rows of it {SAVE}"),
     (".nrrd .mha .mhd", "a medical image", f"read it with SimpleITK, make rows of it {SAVE}"),
@@ -85,7 +82,7 @@ MORE_BEGINNINGS = {
     b"Rar!\x1a": ".rar",
     b"\xd0\xcf\x11\xe0": ".xls",
 }
-NO_TABLES = (b"%PDF-", MARKET)  # written in letters, which no table begins with
+NO_TABLES = (b"%PDF-", MARKET)  # signatures in plain letters, with which no table begins
 # Names of files in archives that are more than that.
 INSIDE = {
     b".npy": ".npz",

@@ -44,8 +44,8 @@ class Power:
             V, AV = np.column_stack([V, v]), np.column_stack([AV, Av])
             history += steps
             if not done:
-                why = "in the long run that factor is the ratio of the next eigenvalue to this one, 1 less the eigengap"
-                notes.append(slow(steps, why))
+                deciding = "the ratio of the next eigenvalue to this one, 1 minus the relative eigengap"
+                notes.append(slow(steps, f"in the long run that factor is {deciding}"))
         return Basis(V, AV, history=tuple(history), note="; ".join(notes[:3]))
 
     def _component(
