@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 import traceback
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -108,6 +109,13 @@ def test_a_fork_during_a_fit(name, tmp_path):
             time.sleep(0.003 * moment)
             assert in_child(work) == ""
     assert blas_limits() == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the libraries of a process are not listed here")
+def test_every_blas_of_the_process_is_known():
+    """One that is not is never pinned, and its threads are at work when a process forks."""
+    mapped = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "openblas" in line}
+    assert mapped <= {library.filepath for library in pinned._found()}
 
 
 def test_a_fork_while_locks_are_held():
