@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import traceback
@@ -133,6 +135,30 @@ def test_a_fork_while_locks_are_held():
         with Busy(work):
             for _ in range(20):
                 assert in_child(pins) == ""
+
+
+def test_a_fork_before_the_first_fit_while_another_thread_looks_for_libraries():
+    """That thread holds the loader's lock, and the child has it held for good: it must not look for them itself."""
+    program = """if True:
+        import os, signal, threading
+        import numpy, scipy.linalg
+        from threadpoolctl import ThreadpoolController
+        from ritz.pinning import pinned
+
+        def look():
+            while True:
+                ThreadpoolController()
+
+        threading.Thread(target=look, daemon=True).start()
+        for _ in range(5):
+            if not (pid := os.fork()):
+                signal.alarm(20)
+                with pinned():
+                    os._exit(0)
+            assert os.waitpid(pid, 0)[1] == 0
+        os._exit(0)
+    """
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=2 * LONG)
 
 
 def test_a_fork_inside_a_fit():

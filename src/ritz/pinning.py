@@ -7,6 +7,7 @@ fit, whose last digits would depend on it, nor outlive the fit, whatever limits 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -195,6 +196,8 @@ class Pin:
         if self.own.locked and not getattr(self.own, "calls", False):  # as in a handler of signals
             self._begin(1, first=True)  # such a handler may have come while this thread waits for its turn
             self.own.forks = True
+            if {"numpy", "scipy.linalg"} <= sys.modules.keys():
+                self._found()  # now: in the child, the loader's lock may be held by a thread that is gone
 
     def after_fork_in_parent(self) -> None:
         """All goes on."""
