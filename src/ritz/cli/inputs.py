@@ -252,8 +252,7 @@ def known_columns(rows: Rows, asked: Iterable[str]) -> list[Any]:
 def kept_columns(rows: Rows, asked: Iterable[str]) -> list[Any]:
     """Columns that must be decomposed; one that holds no numbers is an error, as it is for `columns` of `read`."""
     found = known_columns(rows, asked)
-    for key in found:
-        rows.position(key)
+    rows.positions(found)
     return found
 
 

@@ -85,8 +85,8 @@ class Dialect:
 
         They are known by name, or else by their places, if these are all that there are.
         """
-        width, names = len(self.numeric), self.names or ()
-        named = not set(names).isdisjoint(needed)
+        width, names, needed = len(self.numeric), self.names or (), set(needed)
+        named = not needed.isdisjoint(names)
         places = sum(isinstance(key, int) for key in needed)
         there = [name in needed for name in names] if named else [places == width] * width
         if self.vectors or not any(there):
