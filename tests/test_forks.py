@@ -115,8 +115,9 @@ def test_a_fork_during_a_fit(name, tmp_path):
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the libraries of a process are not listed here")
 def test_every_blas_of_the_process_is_known():
-    """One that is not is never pinned, and its threads are at work when a process forks."""
-    mapped = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "openblas" in line}
+    """A library that the pin does not know keeps its threads, and they may be at work when the process forks."""
+    paths = {line.split(maxsplit=5)[-1] for line in Path("/proc/self/maps").read_text().splitlines()}
+    mapped = {path for path in paths if "openblas" in Path(path).name}
     assert mapped <= {library.filepath for library in pinned._found()}
 
 
@@ -138,7 +139,7 @@ def test_a_fork_while_locks_are_held():
 
 
 def test_a_fork_before_the_first_fit_while_another_thread_looks_for_libraries():
-    """That thread holds the loader's lock, and the child has it held for good: it must not look for them itself."""
+    """In the child the loader's lock is never released, so the child must not look for libraries itself."""
     program = """if True:
         import os, signal, threading
         import numpy, scipy.linalg
