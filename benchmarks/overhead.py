@@ -25,7 +25,7 @@ def run(cases: Iterable[Case], repeat: int) -> None:
 
 def certificate_share(folder: str, k: int, repeat: int) -> float:
     """The part of a fit that goes into residuals, bounds and the proof of completeness; the best of several."""
-    import ritz.solving as path
+    import ritz.fitting.solve as path
     from ritz import PCA
 
     X, spent, shares, certify = np.load(Path(folder) / "X.npy"), [0.0], [], path.certify

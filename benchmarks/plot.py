@@ -180,7 +180,7 @@ def transition(results: dict[str, Any], path: Path) -> None:
 
 def _donoho_tanner() -> tuple[np.ndarray, np.ndarray]:
     """m/N and s/m along the curve, which does not depend on N but for whole numbers."""
-    from ritz.sensing.threshold import determined
+    from ritz.sensing.phase_transition import determined
 
     fine = 40_000
     m = np.linspace(0.005, 0.995, 199) * fine

@@ -47,7 +47,7 @@ def ritz(X: Any, k: int) -> Any:
 
 
 def ritz_without_numba(X: Any, k: int) -> Any:
-    from ritz import gather
+    from ritz.linalg import sparse as gather
 
     gather.COMPILE = 1 << 62
     return ritz(X, k)

@@ -2,7 +2,7 @@
 
 s coefficients out of N, standard normal at random places, are seen through m Gaussian measurements and recovered by
 minimising the l1 norm. For large N nearly all come back below a curve in the plane of m/N and s/m, and nearly none
-above it (Donoho and Tanner, Phil. Trans. R. Soc. A 367, 2009); `ritz.sensing.threshold` computes it.
+above it (Donoho and Tanner, Phil. Trans. R. Soc. A 367, 2009); `ritz.sensing.phase_transition` computes it.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _coefficients(sparse: float, m: int) -> int:
 
 
 def _row(measured: float, sparse: tuple[float, ...], shares: list[float]) -> str:
-    from ritz.sensing.threshold import determined
+    from ritz.sensing.phase_transition import determined
 
     m = round(measured * N)
     few = determined(m, N)

@@ -19,20 +19,20 @@ settings.load_profile("repeatable")
 
 # What must hold on every Python and with every version that is promised: models, command line, files, PCA, kernels.
 CORE = {
-    "test_agreement.py",
-    "test_batches.py",
-    "test_cli.py",
-    "test_files.py",
-    "test_forks.py",
-    "test_hostile_models.py",
-    "test_kernel_pca.py",
-    "test_kernels.py",
-    "test_model_file.py",
-    "test_pca.py",
-    "test_published.py",
-    "test_reading.py",
-    "test_sensing_files.py",
-    "test_threads.py",
+    "contracts/test_agreement.py",
+    "estimators/test_partial_fit.py",
+    "cli/test_commands.py",
+    "rows/formats/test_read.py",
+    "system/test_forks.py",
+    "estimators/test_loading_hostile.py",
+    "estimators/test_kernel_pca.py",
+    "contracts/test_kernels.py",
+    "estimators/test_saving.py",
+    "estimators/test_pca.py",
+    "contracts/test_published.py",
+    "views/test_format.py",
+    "sensing/test_state.py",
+    "runtime/test_threads.py",
 }
 
 
@@ -45,7 +45,7 @@ def pytest_ignore_collect(collection_path, config):
     """With `-m core`, whatever else there is; a package that is missing is an error where the whole suite runs."""
     if not collection_path.name.startswith("test_"):
         return None
-    other = config.getoption("-m") == "core" and collection_path.name not in CORE
+    other = config.getoption("-m") == "core" and within_tests(collection_path) not in CORE
     return True if other or (config.getoption("--without-missing") and missing(collection_path)) else None
 
 
@@ -53,8 +53,13 @@ def pytest_report_header(config):
     """What is left out."""
     if not config.getoption("--without-missing"):
         return []
-    found = {path.name: missing(path) for path in sorted(Path(__file__).parent.glob("test_*.py"))}
+    found = {within_tests(path): missing(path) for path in sorted(Path(__file__).parent.rglob("test_*.py"))}
     return [f"left out: {name}, for want of {', '.join(lacks)}" for name, lacks in found.items() if lacks]
+
+
+def within_tests(path):
+    """The path of a test file, as in CORE."""
+    return Path(os.path.relpath(path, Path(__file__).parent)).as_posix()
 
 
 def missing(path):
@@ -68,7 +73,7 @@ def missing(path):
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.path.name in CORE:
+        if within_tests(item.path) in CORE:
             item.add_marker("core")
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.hunt import truth
 from benchmarks.hunt.rows import Array, Draw, any_rows, low_rank, orthonormal, spectrum
 from ritz import PCA, KernelPCA, eigen, merge, solvers
-from ritz.certificate import Certificate
+from ritz.spectrum.certificate import Certificate
 
 TOLERANCES = [0, 1e-12, 1e-9, 1e-6, 1e-6, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1]
 

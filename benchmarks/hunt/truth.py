@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.hunt.rows import Array
-from ritz.certificate import Certificate
 from ritz.operators.gram import ORTHONORMAL
+from ritz.spectrum.certificate import Certificate
 
 EPS = float(np.finfo(float).eps)
 LONG = float(np.finfo(np.longdouble).eps)

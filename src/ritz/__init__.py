@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ritz import datasets, solvers
-    from ritz.comparison import compare
-    from ritz.eigenpairs import eigen
     from ritz.estimators import PCA, merge
     from ritz.estimators.compressed_sensing import CompressedSensing
     from ritz.estimators.kernel_pca import KernelPCA
     from ritz.estimators.loading import load
-    from ritz.planner import plan
+    from ritz.fitting.planning import plan
+    from ritz.pca.angles import compare
     from ritz.rows import read
+    from ritz.spectrum.eigen_pairs import eigen
     from ritz.views.report import report
 
 __version__ = "0.1.0"
@@ -29,10 +29,10 @@ _HOMES = {
     "CompressedSensing": "ritz.estimators.compressed_sensing",
     "merge": "ritz.estimators",
     "load": "ritz.estimators.loading",
-    "eigen": "ritz.eigenpairs",
-    "plan": "ritz.planner",
+    "eigen": "ritz.spectrum.eigen_pairs",
+    "plan": "ritz.fitting.planning",
     "read": "ritz.rows",
-    "compare": "ritz.comparison",
+    "compare": "ritz.pca.angles",
     "report": "ritz.views.report",
     "AccuracyWarning": "ritz.errors",
     "ColumnWarning": "ritz.errors",

@@ -1,4 +1,9 @@
-"""The command line. Commands are declared with little imported; what they do is imported when they run."""
+"""The command line. Commands are declared with little imported; what they do is imported when they run.
+
+Comes in: arguments. Goes out: results on stdout, messages on stderr, an exit code.
+A new option belongs into `options` if several commands share it, else into `commands`; a new command is one function
+there and one module that does the work.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +17,9 @@ import click
 
 from ritz import __version__
 from ritz.cli import commands
-from ritz.cli.failures import INTERRUPTED, OK, Failure, failure
+from ritz.cli.errors import INTERRUPTED, OK, Failure, failure
 from ritz.cli.screen import Screen
-from ritz.harmless import visible
+from ritz.runtime.escape import visible
 
 
 class Program(click.Group):

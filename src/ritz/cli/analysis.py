@@ -10,28 +10,28 @@ from typing import Any
 
 import numpy as np
 
-from ritz.certificate import Certificate
-from ritz.cli.failures import INACCURATE, OK
+from ritz.cli.errors import INACCURATE, OK
 from ritz.cli.inputs import Input, Reading, completed, default_count, say_what_it_is, scale_advice
 from ritz.cli.notes import Notes
 from ritz.cli.outputs import FILES, file_names, scores_ending, scores_of
 from ritz.cli.screen import Screen, typed
 from ritz.errors import DataError
 from ritz.estimators import PCA
-from ritz.estimators.cells import plain as certificate_parts
-from ritz.harmless import visible
-from ritz.passes import Watch
-from ritz.profile import Profile
-from ritz.progress import Progress
+from ritz.estimators.anndata import plain as certificate_parts
 from ritz.rows import Rows
-from ritz.rows.chosen import Chosen
+from ritz.rows.memory.chosen import Chosen
+from ritz.rows.profile import Profile
+from ritz.rows.write.tables import deliver
+from ritz.runtime.atomic import replacing, staged
+from ritz.runtime.escape import visible
+from ritz.runtime.progress import Progress
+from ritz.runtime.watch import Watch
+from ritz.spectrum.certificate import Certificate
 from ritz.views.components import HEAD, component_rows
 from ritz.views.findings import share_asked
+from ritz.views.format import asked_share, counted, percent
 from ritz.views.report import render
-from ritz.views.sampling import First
-from ritz.views.text import asked_share, counted, percent
-from ritz.whole import replacing, staged
-from ritz.writing import deliver
+from ritz.views.subsample import First
 
 SHOWN = 10  # components on the screen, and the last
 

@@ -65,7 +65,7 @@ def info(ctx: click.Context, as_json: bool, **given: Any) -> int:
       ritz info embeddings/ -k 50 --json
       ritz info measurements-ritz/model.safetensors
     """
-    from ritz.cli.looking import look
+    from ritz.cli.info import look
 
     return look(speaking(ctx.obj, as_json), **given)
 
@@ -154,7 +154,7 @@ def transform(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> i
       ritz transform wine-ritz/model.safetensors new.csv -o new-scores.csv
       cat new.csv | ritz transform wine-ritz/model.safetensors - --to csv | head
     """
-    from ritz.cli.coding import encode
+    from ritz.cli.transform import encode
 
     return encode(speaking(ctx.obj, as_json, quiet), **given)
 
@@ -181,7 +181,7 @@ def inverse(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int
       ritz inverse wine-ritz/model.safetensors wine-ritz/scores.csv -o smooth.csv
       ritz transform M new.csv | ritz inverse M - --to csv
     """
-    from ritz.cli.coding import decode
+    from ritz.cli.transform import decode
 
     return decode(speaking(ctx.obj, as_json, quiet), **given)
 

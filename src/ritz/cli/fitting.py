@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ritz.cli.failures import USAGE, Failure
+from ritz.cli.errors import USAGE, Failure
 from ritz.cli.inputs import PIPE, Input, Reading, bytes_of, chosen, located, title
 from ritz.cli.notes import Notes, notes_of
 from ritz.cli.outputs import FILES, MODEL, REPORT, folder_for, same
 from ritz.cli.screen import Screen
-from ritz.harmless import visible
-from ritz.memory import format_bytes
-from ritz.rows.files import opened
+from ritz.rows.formats.read import opened
+from ritz.runtime.escape import visible
+from ritz.runtime.memory import format_bytes
 
 
 def fit_file(screen: Screen, file: str, out: str | None, opens: bool, force: bool, **given: Any) -> int:
@@ -108,7 +108,7 @@ def _rotation() -> tuple[Input, dict[str, Any]]:
 
 
 def _input(name: str, X: Any, names: tuple[str, ...], label: str, labels: Any) -> Input:
-    from ritz.rows.array import Array
+    from ritz.rows.memory.array import Array
 
     return Input(name, Array(X, names), given={label: labels}, label=label, left_out={label: "label"})
 

@@ -15,21 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.cli.screen import Screen
-from ritz.decomposition import held
 from ritz.errors import ColumnWarning, DataError
-from ritz.harmless import visible
-from ritz.labels import numbers_in_words
-from ritz.linalg import Array
-from ritz.memory import format_bytes, physical
-from ritz.profile import Profile
+from ritz.linalg.dense import Array
+from ritz.pca.from_rows import held
 from ritz.rows import Rows
 from ritz.rows.base import dense
-from ritz.rows.chosen import Chosen, choose
-from ritz.rows.columns import announce_doubts, announce_names, placed
-from ritz.rows.dialect import NEARLY
-from ritz.rows.files import TEXTS, ending_of, suffix_of
+from ritz.rows.formats.read import TEXTS, ending_of, suffix_of
+from ritz.rows.memory.chosen import Chosen, choose
+from ritz.rows.profile import Profile
 from ritz.rows.roles import EMPTY, IDENTIFIER, aside
-from ritz.whole import temporary
+from ritz.rows.select import announce_doubts, announce_names, placed
+from ritz.rows.text.dialect import NEARLY
+from ritz.rows.write.columns import numbers_in_words
+from ritz.runtime.atomic import temporary
+from ritz.runtime.escape import visible
+from ritz.runtime.memory import format_bytes, physical
 
 PIPE = "-"
 HELD = 0.25  # of the memory, that numbers from a file may take to be parsed only once
@@ -117,7 +117,7 @@ def located(name: str) -> Iterator[Path]:
             raise FileNotFoundError(f"there is no file {name!r}")
         yield path
         return
-    from ritz.rows.piped import spooled
+    from ritz.rows.formats.piped import spooled
 
     with temporary(Path(tempfile.gettempdir())) as folder:
         path = spooled(sys.stdin.buffer, folder)

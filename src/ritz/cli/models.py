@@ -9,26 +9,26 @@ import click
 import numpy as np
 
 from ritz.cli.analysis import one_line, show_components
-from ritz.cli.coding import for_model
-from ritz.cli.failures import INACCURATE, OK, USAGE, Failure
+from ritz.cli.errors import INACCURATE, OK, USAGE, Failure
 from ritz.cli.fitting import show
 from ritz.cli.inputs import LEFT_OUT, PIPE, located
 from ritz.cli.notes import notes_of, together
 from ritz.cli.outputs import may_write
 from ritz.cli.screen import Screen
-from ritz.comparison import compare
+from ritz.cli.transform import for_model
 from ritz.errors import DataError
 from ritz.estimators import PCA, merge
 from ritz.estimators.compressed_sensing import CompressedSensing
 from ritz.estimators.kernel_pca import KernelPCA
 from ritz.estimators.loading import load
-from ritz.harmless import visible
-from ritz.passes import Watch
-from ritz.progress import Progress
+from ritz.pca.angles import compare
+from ritz.runtime.atomic import writing
+from ritz.runtime.escape import visible
+from ritz.runtime.progress import Progress
+from ritz.runtime.watch import Watch
+from ritz.runtime.wording import at_most, plain
 from ritz.views.report import render
-from ritz.views.sampling import First, exhausted
-from ritz.whole import writing
-from ritz.wording import at_most, plain
+from ritz.views.subsample import First, exhausted
 
 ROUNDING, NEAR = 1e-8, 5.0  # degrees below which subspaces are the same but for rounding, or nearly so
 
@@ -156,7 +156,7 @@ def _verdict(largest: float, few: int, many: int) -> str:
 
 def export_model(screen: Screen, model: str, out: str, force: bool) -> int:
     """A model as ONNX."""
-    from ritz.exporting import export_onnx
+    from ritz.estimators.onnx import export_onnx
 
     path = Path(out)
     if path.suffix.lower() != ".onnx":

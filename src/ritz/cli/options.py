@@ -52,7 +52,7 @@ class Size(click.ParamType):
     name = "SIZE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        from ritz.memory import parse_bytes
+        from ritz.runtime.memory import parse_bytes
 
         try:
             return parse_bytes(value)

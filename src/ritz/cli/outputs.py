@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.cli.failures import FAILED, USAGE, Failure
+from ritz.cli.errors import FAILED, USAGE, Failure
 from ritz.cli.inputs import PIPE
 from ritz.cli.screen import in_terminal
-from ritz.harmless import visible
-from ritz.linalg import Array
-from ritz.scores import score_names
-from ritz.whole import temporary
-from ritz.writing import FORMATS, Results, deliver, pour
+from ritz.linalg.dense import Array
+from ritz.rows.scores import score_names
+from ritz.rows.write.tables import FORMATS, Results, deliver, pour
+from ritz.runtime.atomic import temporary
+from ritz.runtime.escape import visible
 
 MODEL, REPORT = "model.safetensors", "report.html"
 SCORES = {True: "scores.csv", False: "scores.parquet"}  # by whether the input is text

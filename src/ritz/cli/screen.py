@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from ritz.harmless import visible
+from ritz.runtime.escape import visible
 
 WIDE = 200  # letters of a line where nobody looks
 FEWEST = 8  # letters that are worth a column
@@ -77,7 +77,7 @@ class Screen:
     @contextmanager
     def hearing(self) -> Iterator[None]:
         """Warnings of the library are the command's."""
-        from ritz.cli.failures import in_options
+        from ritz.cli.errors import in_options
 
         heard: list[warnings.WarningMessage] = []
         try:

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ritz.errors import DataError
 from ritz.rows import Rows, as_rows
-from ritz.rows.anndata import is_anndata
-from ritz.rows.chosen import choose
-from ritz.rows.columns import check_names_once
-from ritz.rows.files import known
-from ritz.rows.named import counts_up, keys_of, known_columns
+from ritz.rows.columns import counts_up, keys_of, known_columns
+from ritz.rows.formats.read import known
+from ritz.rows.memory.anndata import is_anndata
+from ritz.rows.memory.chosen import choose
+from ritz.rows.select import check_names_once
 
 
 class Columns:

@@ -19,14 +19,14 @@ from ritz.estimators.saving import Saving
 from ritz.estimators.seeds import seed
 from ritz.estimators.sensing_request import asked_of, check_fit, check_solver, complaints
 from ritz.estimators.sensing_saving import kept_parameters, sensing_state
-from ritz.exponents import delivered, mapped
-from ritz.files.decoding import Form
-from ritz.linalg import Array
-from ritz.progress import Progress
+from ritz.linalg.dense import Array
+from ritz.linalg.exponents import delivered, mapped
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
-from ritz.scores import in_order
+from ritz.rows.scores import in_order
+from ritz.runtime.files.decoding import Form
+from ritz.runtime.progress import Progress
 from ritz.sensing import SOLVERS
 from ritz.sensing.base import Goal
 from ritz.sensing.bases import chosen_basis
@@ -34,7 +34,7 @@ from ritz.sensing.certificate import RecoveryCertificate, of_nothing
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.measurements import chosen_measurement
 from ritz.sensing.recovery import by_all_cores, certified, parts
-from ritz.sensing_states import FORMS, SensingState
+from ritz.sensing.state import FORMS, SensingState
 
 
 @dataclass(frozen=True, eq=False)

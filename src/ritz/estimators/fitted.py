@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ritz.exponents import times_power
-from ritz.linalg import Array, squared
-from ritz.rank import INDEPENDENT
-from ritz.request import Decomposition
-from ritz.subspace import Subspace
-from ritz.wording import at_most
+from ritz.fitting.rank import INDEPENDENT
+from ritz.fitting.request import Decomposition
+from ritz.linalg.dense import Array, squared
+from ritz.linalg.exponents import times_power
+from ritz.runtime.wording import at_most
+from ritz.spectrum.subspace import Subspace
 
 # What a fit leaves on an estimator, and what is computed when asked for after partial_fit.
 LEARNED = frozenset(

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ritz.estimators.fitted import fitting
-from ritz.kernel_decomposition import KernelFit
 from ritz.kernels import Kernel
-from ritz.linalg import Array, squared
-from ritz.preimage import PreImage
-from ritz.wording import at_most
+from ritz.kernels.decompose import KernelFit
+from ritz.kernels.preimage import PreImage
+from ritz.linalg.dense import Array, squared
+from ritz.runtime.wording import at_most
 
 FLAT = 2.0  # times the mean eigenvalue that the largest one must exceed to stand for anything
 

@@ -14,26 +14,26 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ritz import bandwidth
-from ritz.embedding import Embedding
 from ritz.errors import AccuracyWarning, DataError
+from ritz.estimators.checkpointing import watching
 from ritz.estimators.columns import Columns
 from ritz.estimators.kernel_fitted import attributes, complaints, way_back
 from ritz.estimators.kernel_request import chosen_kernel, chosen_landmarks, requested
 from ritz.estimators.kernel_saving import kernel_state
 from ritz.estimators.saving import Saving
-from ritz.estimators.watching import watching
-from ritz.exponents import delivered
-from ritz.files.decoding import Form
-from ritz.kernel_decomposition import Alike, decompose_kernel
-from ritz.kernel_states import FORMS, KernelState
-from ritz.linalg import Array
-from ritz.preimage import PreImage, learn
-from ritz.request import Request
+from ritz.fitting.request import Request
+from ritz.kernels import bandwidth
+from ritz.kernels.decompose import Alike, decompose_kernel
+from ritz.kernels.embedding import Embedding
+from ritz.kernels.preimage import PreImage, learn
+from ritz.kernels.state import FORMS, KernelState
+from ritz.linalg.dense import Array
+from ritz.linalg.exponents import delivered
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
-from ritz.scores import in_order, without_columns
+from ritz.rows.scores import in_order, without_columns
+from ritz.runtime.files.decoding import Form
 
 
 class KernelPCA(Saving, Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ritz import rank
 from ritz.errors import DataError
 from ritz.estimators.seeds import seed
+from ritz.fitting import rank
+from ritz.fitting.request import Request
 from ritz.kernels import Kernel, kernel_named
-from ritz.memory import parse_bytes, physical
-from ritz.request import Request
+from ritz.runtime.memory import parse_bytes, physical
 from ritz.solvers import LowRank, Solver
 
 # scikit-learn's names and ours, and the solver that each one means.

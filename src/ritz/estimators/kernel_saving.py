@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from ritz.estimators.kernel_request import chosen_kernel, requested
 from ritz.estimators.saving import columns_of, output_of
-from ritz.kernel_states import KernelState
+from ritz.kernels.state import KernelState
 
 
 def kernel_state(model: Any) -> KernelState:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from ritz import kernel_states, rank, sensing_states, states
 from ritz.errors import DataError
 from ritz.estimators.compressed_sensing import CompressedSensing
 from ritz.estimators.fitted import of_subspace
@@ -20,11 +19,15 @@ from ritz.estimators.kernel_request import chosen_kernel, requested
 from ritz.estimators.pca import PCA
 from ritz.estimators.saving import check_ddof
 from ritz.estimators.sensing_saving import check_parameters, restored
-from ritz.files.container import VERSION, Stored, brief, parsed, read
-from ritz.files.decoding import Decoder, Form
-from ritz.kernel_states import KernelState
-from ritz.sensing_states import MatrixState, SensingState
-from ritz.states import PCAState, Twister
+from ritz.fitting import rank
+from ritz.kernels import state as kernel_states
+from ritz.kernels.state import KernelState
+from ritz.pca import state as states
+from ritz.pca.state import PCAState, Twister
+from ritz.runtime.files.container import VERSION, Stored, brief, parsed, read
+from ritz.runtime.files.decoding import Decoder, Form
+from ritz.sensing import state as sensing_states
+from ritz.sensing.state import MatrixState, SensingState
 
 LONGEST = 300  # letters of a message about what is in a file
 Model = PCA | KernelPCA | CompressedSensing

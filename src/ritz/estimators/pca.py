@@ -12,26 +12,26 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ritz.counting import decompose_counted
-from ritz.eigenpairs import symmetric
 from ritz.errors import AccuracyWarning, DataError
-from ritz.estimators import cells
-from ritz.estimators.batches import Batches
-from ritz.estimators.coding import Coding
-from ritz.estimators.density import Gaussian
+from ritz.estimators import anndata
+from ritz.estimators.checkpointing import watching
 from ritz.estimators.fitted import LEARNED, attributes, complaints, fitting, in_data
+from ritz.estimators.partial_fit import Batches
 from ritz.estimators.saving import Saving, pca_state
 from ritz.estimators.seeds import seed
-from ritz.estimators.watching import watching
-from ritz.files.decoding import Form
-from ritz.linalg import Array
-from ritz.matrices import decompose_matrix
-from ritz.memory import parse_bytes
-from ritz.request import Decomposition, Request
+from ritz.estimators.transform import Coding
+from ritz.fitting.request import Decomposition, Request
+from ritz.linalg.dense import Array
+from ritz.pca.auto_rank import decompose_counted
+from ritz.pca.from_moments import decompose_matrix
+from ritz.pca.gaussian import Gaussian
+from ritz.pca.state import FORMS, PCAState
 from ritz.rows import Rows, as_rows, check_exact
 from ritz.rows.base import dense
-from ritz.rows.named import keys_of
-from ritz.states import FORMS, PCAState
+from ritz.rows.columns import keys_of
+from ritz.runtime.files.decoding import Form
+from ritz.runtime.memory import parse_bytes
+from ritz.spectrum.eigen_pairs import symmetric
 
 
 class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
@@ -146,14 +146,14 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
         again with the same data, and its result is bitwise the same. The file is removed when the fit is done.
         An AnnData object keeps the axes in ``varm["PCs"]`` and variances and certificate in ``uns["pca"]``.
         """
-        cells.check(X)
+        anndata.check(X)
         self._fit(X, as_rows(X), checkpoint)
-        cells.note(self, X)
+        anndata.note(self, X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit, then transform the same rows."""
-        cells.check(X)
+        anndata.check(X)
         rows = as_rows(X)
         self._fit(X, rows)
         return self._scores(X, rows)

@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ritz import __version__
 from ritz.errors import DataError, NotYetError
-from ritz.files.container import Stored, parsed, write
-from ritz.files.encoding import Encoder
-from ritz.request import Request
-from ritz.rows.named import known_columns
-from ritz.states import PCAState, Twister
+from ritz.fitting.request import Request
+from ritz.pca.state import PCAState, Twister
+from ritz.rows.columns import known_columns
+from ritz.runtime.files.container import Stored, parsed, write
+from ritz.runtime.files.encoding import Encoder
 
 
 class Saving:

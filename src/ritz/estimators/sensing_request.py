@@ -9,11 +9,11 @@ from sys import float_info
 from typing import Any
 
 from ritz.errors import DataError
+from ritz.runtime.wording import at_most
 from ritz.sensing import SOLVERS
 from ritz.sensing.certificate import RecoveryCertificate
-from ritz.sensing.threshold import LEAST_GAP
-from ritz.spectrum import check_tol
-from ritz.wording import at_most
+from ritz.sensing.phase_transition import LEAST_GAP
+from ritz.spectrum.certify import check_tol
 
 NEARLY = 1e-3  # relative residuals that speak for the basis
 

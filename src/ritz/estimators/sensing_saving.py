@@ -19,8 +19,8 @@ from ritz.sensing.cosines import Cosines, SubsampledCosines
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.maps import Map, Matrix, Operator
 from ritz.sensing.measurements import chosen_measurement
+from ritz.sensing.state import CosinesState, MatrixState, SensingState, check_together
 from ritz.sensing.wavelets import Wavelets
-from ritz.sensing_states import CosinesState, MatrixState, SensingState, check_together
 
 GIVEN = ("measurement", "basis")  # parameters that may be matrices
 

@@ -1,4 +1,8 @@
-"""Kernels by name. A new kernel is one class, the inner product of its features, and one line in the table below."""
+"""Kernel PCA without scikit-learn: kernels by name, the centred kernel matrix, its components, pre-images.
+
+Comes in: rows and a kernel. Goes out: an `Embedding` with its certificate, and its state as a model file keeps it.
+A new kernel is one class, the inner product of its features, and one line in the table below.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ritz.kernels.base import Kernel, Points
+from ritz.kernels.custom import Custom, Precomputed
 from ritz.kernels.distances import Laplacian, Rbf
-from ritz.kernels.given import Custom, Precomputed
 from ritz.kernels.products import Cosine, Linear, Polynomial, Sigmoid
 
 KERNELS: dict[str, type[Kernel]] = {

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg import UNIT, Array
-from ritz.preprocessing import Preprocessing
+from ritz.linalg.dense import UNIT, Array
+from ritz.moments.preprocessing import Preprocessing
 from ritz.rows.base import Block
 
 LARGEST = 2.0**1000  # values beyond it are refused: sums of them would not be finite

@@ -1,9 +1,12 @@
-"""Operators: symmetric positive semidefinite matrices known by what they do to a block of vectors."""
+"""Operators: symmetric positive semidefinite matrices known by what they do to a block of vectors.
+
+Comes in: rows, moments, a factor or a matrix. Goes out: `apply(V)`, with a bound on its rounding.
+A new operator is one file here: one product is required, the rest follows from it.
+"""
 
 from ritz.operators.base import Dense, Factored, Function, Operator
 from ritz.operators.covariance import Covariance, Summed, factored, scale_error
 from ritz.operators.gram import Gram
-from ritz.operators.kernel import Kernel
 from ritz.operators.lowrank import LowRank
 from ritz.operators.sketched import Sketched
 
@@ -13,7 +16,6 @@ __all__ = [
     "Factored",
     "Function",
     "Gram",
-    "Kernel",
     "LowRank",
     "Operator",
     "Sketched",

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from ritz.lazy import cached_property
-from ritz.linalg import UNIT, Array, column_norms, gamma
-from ritz.moments import Moments
+from ritz.linalg.dense import UNIT, Array, column_norms, gamma
+from ritz.moments.accumulate import PROBE_FACTOR, PROBES
+from ritz.moments.moments import Moments
+from ritz.moments.preprocessing import Preprocessing
+from ritz.moments.tsqr import triangular_moments
 from ritz.operators.base import COMBINING, Dense, Factored, Operator
-from ritz.preprocessing import Preprocessing
-from ritz.rayleigh import Pairs, ritz_pairs, rotation
+from ritz.operators.rayleigh_ritz import Pairs, ritz_pairs, rotation
 from ritz.rows import Rows
-from ritz.rows.array import thin_product
 from ritz.rows.base import Block
-from ritz.sums import PROBE_FACTOR, PROBES
-from ritz.threads import scratch
-from ritz.triangles import triangular_moments
+from ritz.rows.memory.array import thin_product
+from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import scratch
 
 
 class Covariance(Operator):

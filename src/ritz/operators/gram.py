@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from ritz.lazy import cached_property
-from ritz.linalg import SKINNY, Array, column_norms, gamma, orthonormalise, outside, triangle
+from ritz.linalg.dense import SKINNY, Array, column_norms, gamma, orthonormalise, outside, triangle
+from ritz.moments.preprocessing import Preprocessing
 from ritz.operators.base import COMBINING, Operator
 from ritz.operators.covariance import Covariance
-from ritz.preprocessing import Preprocessing
-from ritz.rayleigh import Pairs, Rotation, ritz_pairs, rotation
-from ritz.rows.array import symmetric_product, thin_inner, thin_product
+from ritz.operators.rayleigh_ritz import Pairs, Rotation, ritz_pairs, rotation
 from ritz.rows.base import Block
-from ritz.threads import ordered, pinned, scratch
+from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
+from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import ordered, pinned, scratch
 
 ORTHONORMAL = 1e-13  # the most that axes may have of each other
 MAGNIFIED = 4.0  # times the rounding of K that inner products may add to values; beyond that the rows are read again

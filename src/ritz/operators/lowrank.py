@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ritz.cholesky import Factor
-from ritz.lazy import cached_property
-from ritz.linalg import Array, eigh_descending, gamma
+from ritz.linalg.dense import Array, eigh_descending, gamma
 from ritz.operators.base import Operator
-from ritz.rows.array import symmetric_product, thin_inner, thin_product
+from ritz.operators.pivoted_cholesky import Factor
+from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
+from ritz.runtime.lazy import cached_property
 
 
 class LowRank(Operator):

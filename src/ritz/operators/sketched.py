@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ritz.linalg import Array
+from ritz.linalg.dense import Array
+from ritz.moments.preprocessing import Preprocessing
+from ritz.moments.sketch import Sketch
 from ritz.operators.covariance import Covariance
 from ritz.operators.gram import Gram
-from ritz.preprocessing import Preprocessing
 from ritz.rows import as_rows
-from ritz.rows.array import thin_product
-from ritz.sketch import Sketch
+from ritz.rows.memory.array import thin_product
 
 
 class Sketched(Gram):

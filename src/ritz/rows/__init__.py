@@ -1,4 +1,8 @@
-"""Sources of rows. A new source is one file in this folder and one line in the table below."""
+"""Rows: data of any kind as blocks of rows that can be read in several passes.
+
+Comes in: an array, a table, a sparse matrix, AnnData or a path. Goes out: `Rows`, with its four verbs (see `base`).
+A new source is one file in `memory` or `formats` and one line in the table below or in that of `formats.read`.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,17 @@ from typing import Any
 import numpy as np
 
 from ritz.rows.base import Rows
-from ritz.rows.files import read
+from ritz.rows.formats.read import read
 
 # The first class whose `opens` accepts the object walks it; modules are imported only when reached.
 SOURCES: list[str | type[Rows]] = [
-    "ritz.rows.flat:Mapped",
-    "ritz.rows.array:Array",
-    "ritz.rows.sparse:Sparse",
-    "ritz.rows.anndata:Cells",
-    "ritz.rows.sparse_frame:SparseFrame",
-    "ritz.rows.frame:Frame",
-    "ritz.rows.convert:Convertible",
+    "ritz.rows.formats.flat:Mapped",
+    "ritz.rows.memory.array:Array",
+    "ritz.rows.memory.sparse:Sparse",
+    "ritz.rows.memory.anndata:Cells",
+    "ritz.rows.memory.sparse_frame:SparseFrame",
+    "ritz.rows.memory.frame:Frame",
+    "ritz.rows.memory.convert:Convertible",
 ]
 
 

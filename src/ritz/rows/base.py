@@ -12,12 +12,12 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz import threads
-from ritz.linalg import SKINNY, Array, cross, times, triangle
-from ritz.passes import UNWATCHED, Watch
+from ritz.linalg.dense import SKINNY, Array, cross, times, triangle
+from ritz.rows.columns import Columns
 from ritz.rows.exact import check_block
-from ritz.rows.named import Columns
 from ritz.rows.unchanged import steadily
+from ritz.runtime import threads
+from ritz.runtime.watch import UNWATCHED, Watch
 
 Partial = TypeVar("Partial")
 Block = NDArray[Any]

@@ -1,104 +1,208 @@
-"""Which columns of a file are decomposed, and what the reader should know about the others."""
+"""Columns of rows by name: where they stand, what they hold, and which of them is kept aside as labels."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Container, Iterable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Self
 
-from ritz.errors import ColumnWarning, DataError
-from ritz.rows.base import Rows
-from ritz.rows.chosen import choose
-from ritz.rows.named import check_once, order_of
-from ritz.rows.roles import Aside, aside
+import numpy as np
+from numpy.typing import NDArray
 
-SHOWN = 5  # columns in a message
+from ritz.errors import DataError
+from ritz.rows.text.dialect import NEARLY, told_apart
+from ritz.rows.unchanged import Steady, steady
 
-
-def select(rows: Rows, columns: Iterable[Any] | None, label: Any, missing: str) -> Rows:
-    """The columns asked for, or all that measure something; the label kept aside, missing values dealt with."""
-    if isinstance(label, list | tuple):
-        raise TypeError(f"label={label!r} must name one column, which is kept aside; leave others out with columns=")
-    label = None if label is None else rows.resolved(label)
-    found = Aside() if columns is not None else aside(rows, (label, *_alias(rows, label)))
-    announce_names(rows, found.out)
-    if columns is None:
-        _announce(rows, label, found)
-    without = [] if label is None or rows.is_aside(label) else [label]
-    chosen = choose(placed(rows) if found.out else rows, columns, [*without, *found.out], missing)
-    if found.out:
-        chosen.aside = found.out
-    return chosen if label is None else chosen.labelled(rows, label)
+Beside = Callable[[int | None], NDArray[Any]]  # reads the first so many values of a column, or all of them
 
 
-def fitting(rows: Rows, names: Iterable[str] | None, d: int, where: str) -> Rows:
-    """The columns of opened rows that a model knows: by name where both have names, else as many as it has."""
-    if names is not None and rows.names is not None and any(isinstance(name, str) for name in rows.names):
-        wanted = list(map(str, names))
-        check_names_once(rows, wanted)
-        order_of(list(dict.fromkeys((*(rows.keys or rows.names), *rows.left_out, *rows.others))), wanted, where)
-        return choose(rows, wanted, [], "error")
-    if rows.shape[1] == d:
-        return rows
-    for fewest in (None, 1):  # few rows may count by chance, unless a model expects that a column is left out
-        out = (aside(rows) if fewest is None else aside(rows, fewest=fewest)).out
-        if rows.shape[1] - len(out) == d:
-            return choose(placed(rows), None, list(out), "error")
-    raise DataError(f"{where} has {rows.shape[1]} columns of numbers, but the model was learned from {d}")
+def order_of(names: list[Any], expected: list[Any], where: str) -> NDArray[np.intp] | None:
+    """Where the expected columns stand among those that are there; None where they are the same in the same order.
 
-
-def check_names_once(rows: Rows, known: Iterable[str]) -> None:
-    """Refuse rows in which a column that a model knows has a namesake, unless that is left out."""
-    there = set(rows.names or ())
-    check_once(rows.names or (), known, (pair for pair in rows.renamed if pair[1] in there))
-
-
-def placed(rows: Rows) -> Rows:
-    """Rows whose columns, if they have no names, are known by places that stay what they are when others go."""
-    if rows.names is not None:
-        return rows
-    rows = copy(rows)
-    rows.names = tuple(range(rows.shape[1]))
-    return rows
-
-
-def announce_names(rows: Rows, apart: Container[Any] = ()) -> None:
-    """Warn of a first line that may be something else, and of columns that are called otherwise than in the file.
-
-    Those that nobody decomposes do not matter.
+    Examples
+    --------
+    >>> order_of(["b", "a"], ["a", "b"], "the file")
+    array([1, 0])
     """
-    for remark in rows.remarks:
-        warnings.warn(remark, ColumnWarning, stacklevel=5)
-    renamed = [pair for pair in rows.renamed if pair[1] not in rows.left_out and pair[1] not in apart]
-    told = [f"{found!r} is now {name!r}" for found, name in renamed]
-    if told:
-        warnings.warn(f"column names repeat or are empty: {', '.join(told[:SHOWN])}", ColumnWarning, stacklevel=5)
+    if names == expected:
+        return None
+    places = {name: j for j, name in enumerate(names)}
+    lacking = [name for name in expected if name not in places]
+    if lacking:
+        raise DataError(f"{where} lacks {len(lacking)} of {len(expected)} columns: {shown(lacking)}")
+    return np.array([places[name] for name in expected], np.intp)
 
 
-def announce_doubts(found: Aside) -> None:
-    """Warn of columns that are decomposed and should perhaps not be."""
-    for key, why in list(found.doubtful.items())[:SHOWN]:
-        warnings.warn(
-            f"column {key!r} {why}; it is decomposed, and if it measures nothing, pass columns= without it",
-            ColumnWarning,
-            stacklevel=5,
+def check_once(names: Iterable[Any], known: Iterable[Any], renamed: Iterable[tuple[str, str]] = ()) -> None:
+    """Refuse columns whose name appears more than once, where a model tells its columns apart by name.
+
+    `renamed` are names that a file repeats and what those columns are called instead, which a model may know, too.
+
+    Examples
+    --------
+    >>> check_once(["a", "b", "b"], ["a", "b"])
+    Traceback (most recent call last):
+    ritz.errors.DataError: column 'b' appears more than once, ...; rename or drop all of them but one
+    """
+    known = set(map(str, known))
+    twice = [name for name, count in Counter(names).items() if count > 1 and str(name) in known]
+    twice += [found.strip() for found, name in renamed if found.strip() in known and name not in known]
+    if twice:
+        what = "columns {} appear" if len(set(twice)) > 1 else "column {} appears"
+        raise DataError(
+            f"{what.format(shown(list(dict.fromkeys(twice))))} more than once, and the model tells its columns apart "
+            "by name; rename or drop all of them but one"
         )
 
 
-def _alias(rows: Rows, label: Any) -> tuple[Any, ...]:
-    """What else a column of numbers may be called: its place, or its name."""
-    names = rows.names or ()
-    return (names[label],) if isinstance(label, int) and -len(names) <= label < len(names) else ()
+def shown(names: list[Any], most: int = 20) -> str:
+    """Names in a message, the first of them if they are many."""
+    return ", ".join(map(repr, names[:most])) + (", …" if len(names) > most else "")
 
 
-def _announce(rows: Rows, label: Any, found: Aside) -> None:
-    """Warn of columns that are not decomposed, and of those that should perhaps not be."""
-    left_out = {name: what for name, what in {**rows.left_out, **found.out}.items() if name != label}
-    if left_out:
-        shown = ", ".join(f"{name!r} ({what})" for name, what in list(left_out.items())[:SHOWN])
-        more = ", …" if len(left_out) > SHOWN else ""
-        advice = "; columns= takes in whatever is asked for" if found.out else ""
-        text = f"columns left out: {shown}{more}; only numbers are decomposed{advice}"
-        warnings.warn(text, ColumnWarning, stacklevel=5)
-    announce_doubts(found)
+def known_columns(model: Any) -> list[str] | None:
+    """What an estimator calls its columns: their names, or the texts of names that are no text; None for none."""
+    names = getattr(model, "feature_names_in_", None)
+    names = getattr(model, "_column_keys", None) if names is None else names
+    return None if names is None else list(map(str, names))
+
+
+def keys_of(names: tuple[Any, ...] | None) -> tuple[str, ...] | None:
+    """Names that are no text, such as years, as text; None where they are, or repeat, or count from 0 to d − 1.
+
+    Examples
+    --------
+    >>> keys_of((2001, 2002)), keys_of((0, 1)), keys_of(("a", "b"))
+    (('2001', '2002'), None, None)
+    """
+    if names is None or all(isinstance(name, str) for name in names) or counts_up(names):
+        return None
+    keys = tuple(map(str, names))
+    return keys if len(set(keys)) == len(keys) else None
+
+
+def counts_up(names: tuple[Any, ...]) -> bool:
+    """Whether these are the numbers 0, 1, …, by which a table calls columns that have no names."""
+    return list(names) == list(range(len(names)))
+
+
+class Columns(Steady):
+    """What rows know of their columns."""
+
+    shape: tuple[int, int]
+    about: str = ""  # what was found out about the source, for people
+    column: Any  # all values of one of them
+    names: tuple[Any, ...] | None = None
+    keys: tuple[Any, ...] | None = None  # of all columns of the source, where some are left out
+    _labels: Callable[[], NDArray[Any]] | None = None
+    kept: NDArray[np.intp] | None = None  # which rows of a larger source these are
+    renamed: tuple[tuple[str, str], ...] = ()  # names that the source repeats or leaves empty, and what they became
+    left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source that are no numbers, and what they are
+    others: Mapping[Any, Beside] = MappingProxyType({})  # columns that the source keeps outside of its matrix
+    aside: Mapping[Any, str] = MappingProxyType({})  # columns of numbers that were left out, and why
+    remarks: tuple[str, ...] = ()  # what was decided about the source that may have to be undone
+    named_by: Any = None  # the one of them that holds the names of the rows
+
+    def some(self, columns: NDArray[np.intp]) -> Self | None:
+        """The same rows with some of the columns, where the source need not read the others."""
+        return None
+
+    def inherit(self, source: Columns, kept: NDArray[np.intp] | None = None) -> None:
+        """What is known of the source that these rows were chosen from; `kept` says which of its rows they are."""
+        self.keys, self.left_out, self.renamed, self.about = source.keys, source.left_out, source.renamed, source.about
+        self.others, self.named_by, self.files = source.others, source.named_by, source.files
+        self.remarks, self.aside = source.remarks, source.aside
+        self.kept = source.kept if kept is None else kept if source.kept is None else source.kept[kept]
+
+    def put_beside(self, columns: Iterable[tuple[str, Beside]], names: tuple[str, Beside] | None = None) -> None:
+        """Columns that stand beside the matrix, and one with the names of the rows.
+
+        Where a column of the matrix has such a name already, theirs gets a number: the matrix is asked first.
+        """
+        pairs = [*columns, *([] if names is None else [names])]
+        told = told_apart([*dict.fromkeys(map(str, self.names or ())), *(key for key, _ in pairs)])
+        keys = told[len(told) - len(pairs) :]
+        self.others = dict(zip(keys, (read for _, read in pairs), strict=True))
+        self.named_by = None if names is None else keys[-1]
+
+    def cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+        """Several columns as `column` gives them, in as few readings as the source allows."""
+        return {key: self.column(key) for key in keys}
+
+    def written(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+        """Several columns as the source has them: cells of a text keep their zeros and all of their digits."""
+        return self.cells(keys)
+
+    def peek(self, keys: Iterable[Any], count: int) -> dict[Any, NDArray[Any]]:
+        """About so many values of several columns, from some places, without reading all where that can be avoided."""
+        keys = list(keys)
+        found = {key: self.others[key](count) for key in keys if key in self.others}
+        found |= self.cells(key for key in keys if key not in found)
+        return {key: found[key][:count] for key in keys}
+
+    @property
+    @steady
+    def row_names(self) -> NDArray[Any] | None:
+        """Names of all rows of the source, as `kept` counts them, where it knows them; read when they are asked for."""
+        return None if self.named_by is None else self.others[self.named_by](None)
+
+    def is_aside(self, key: Any) -> bool:
+        """Whether a column is known, but none of those that are decomposed."""
+        return key in self.left_out or key in self.others
+
+    def resolved(self, key: Any) -> Any:
+        """The name of a column that may be known by its position in the source, which counts those left out too."""
+        if not isinstance(key, Hashable):
+            raise TypeError(f"a column is known by its name or its position, not by {key!r}")
+        known = self.keys or ()
+        if key in known or not isinstance(key, int | np.integer) or not -len(known) <= key < len(known):
+            return key
+        return known[key]
+
+    def positions(self, keys: Iterable[Any]) -> list[int]:
+        """Where columns stand; many of them, without looking through all names for each."""
+        places = {name: j for j, name in reversed(list(enumerate(self.names or ())))}
+        return [places[key] if isinstance(key, str) and key in places else self.position(key) for key in keys]
+
+    def position(self, key: Any) -> int:
+        """Where a column stands, by its name or its position."""
+        names, key = list(self.names or ()), self.resolved(key)
+        if key in names:
+            return names.index(key)
+        if key in self.left_out:
+            what = self.left_out[key]
+            told = what if what.startswith(NEARLY) else f"no numbers ({what}), and only numbers are decomposed"
+            raise DataError(f"column {key!r} holds {told}")
+        if key in self.others:
+            raise DataError(f"column {key!r} stands beside the matrix and is not decomposed; pass it as label=")
+        if isinstance(key, int | np.integer) and not isinstance(key, bool) and -self.shape[1] <= key < self.shape[1]:
+            return int(key) % self.shape[1]
+        known = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
+        raise DataError(f"there is no column {key!r}; there are {self.shape[1]}" + (f": {known}" if known else ""))
+
+    def labelled(self, source: Columns, key: Any) -> Self:
+        """The same rows, with a column of the source they come from as labels, read when it is asked for."""
+        if not source.is_aside(key):
+            source.position(key)
+        labelled = copy(self)
+        labelled._labels = lambda: source.as_labels(key)
+        return labelled
+
+    def as_labels(self, key: Any) -> NDArray[Any]:
+        """All values of a column, of which nothing is computed."""
+        values: NDArray[Any] = self.column(key)
+        return values
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """Values of the column that was kept aside, one for every row."""
+        if self._labels is None:
+            return None
+        values = self._labels()
+        return values if self.kept is None else values[self.kept]
+
+    def name(self, column: int) -> str:
+        """How messages call a column: its name where it has one, its position otherwise."""
+        return str(column) if self.names is None else repr(self.names[column])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.rows.base import Rows, dense
-from ritz.rows.streamed import Streamed
+from ritz.rows.formats.streamed import Streamed
 
 COUNTED = 1024  # rows of a part that are looked at
 BYTES = 1 << 24  # of numbers of a part that are looked at

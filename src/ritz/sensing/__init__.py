@@ -1,11 +1,15 @@
-"""Signals that are sparse in a known basis, from few measurements. A new solver is one file and one line here."""
+"""Compressed sensing without scikit-learn: signals that are sparse in a known basis, from few measurements.
+
+Comes in: a measurement matrix, a basis and measurements. Goes out: signals, each with a certificate of its recovery.
+A new solver is one file and one line here; a new basis or measurement is one line in `bases` or `measurements`.
+"""
 
 from __future__ import annotations
 
 from ritz.sensing.base import Solver
+from ritz.sensing.basis_pursuit import BasisPursuit
 from ritz.sensing.fista import Fista
 from ritz.sensing.omp import MatchingPursuit
-from ritz.sensing.pursuit import BasisPursuit
 
 SOLVERS: dict[str, Solver] = {"omp": MatchingPursuit(), "fista": Fista(), "basis-pursuit": BasisPursuit()}
 

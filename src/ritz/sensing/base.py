@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg import Array
+from ritz.linalg.dense import Array
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.maps import Places
-from ritz.sensing.threshold import LEAST_GAP, ROUNDING
+from ritz.sensing.phase_transition import LEAST_GAP, ROUNDING
 
 Flags = NDArray[np.bool_]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg import Array
+from ritz.linalg.dense import Array
+from ritz.runtime.wording import at_least, at_most, at_most_within, plain
 from ritz.sensing.dictionary import ALIKE, Coherence, guaranteed
-from ritz.sensing.threshold import alone, apart, determined, needed, noisy_needed, signs_needed, telling
-from ritz.wording import at_least, at_most, at_most_within, plain
+from ritz.sensing.phase_transition import alone, apart, determined, needed, noisy_needed, signs_needed, telling
 
 SHOWN = 12  # signals in the table
 POOR = 0.1  # of the measurements left unexplained without a word

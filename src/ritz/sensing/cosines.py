@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import scipy.fft
 
-from ritz.lazy import cached_property
-from ritz.linalg import Array
+from ritz.linalg.dense import Array
+from ritz.runtime.lazy import cached_property
 from ritz.sensing.maps import Map, Places
 
 

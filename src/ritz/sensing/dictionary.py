@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.lazy import cached_property
-from ritz.linalg import Array
+from ritz.linalg.dense import Array
+from ritz.runtime.lazy import cached_property
 from ritz.sensing.maps import BLOCK, Map, Matrix, Places
 
 HELD = 1 << 26  # entries of A that are held where the measurements are a matrix of that size anyway

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from ritz import threads
-from ritz.linalg import Array
+from ritz.linalg.dense import Array
+from ritz.runtime import threads
 from ritz.sensing.base import FULL, Flags, Found, Goal, kept, lasso_gap, pursuit_gap
 from ritz.sensing.dictionary import Dictionary
+from ritz.sensing.least_squares import least_squares, signed_dual, unique
 from ritz.sensing.maps import Places
-from ritz.sensing.support import least_squares, signed_dual, unique
-from ritz.sensing.threshold import determined
+from ritz.sensing.phase_transition import determined
 
 LOOSE = 1e-3  # relative gap on the way down: most supports have settled by then
 # Penalties, as shares of the least one whose answer is 0; images gain nothing below.

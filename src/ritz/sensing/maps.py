@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.eigenpairs import eigen
 from ritz.errors import AccuracyWarning
-from ritz.lazy import cached_property
-from ritz.linalg import Array
+from ritz.linalg.dense import Array
+from ritz.runtime.lazy import cached_property
 from ritz.solvers import Power
+from ritz.spectrum.eigen_pairs import eigen
 
 Places = NDArray[np.intp]
 

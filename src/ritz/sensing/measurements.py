@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg import Array
-from ritz.memory import allowed, format_bytes
+from ritz.linalg.dense import Array
+from ritz.runtime.memory import allowed, format_bytes
 from ritz.sensing.bases import as_map
 from ritz.sensing.cosines import SubsampledCosines
 from ritz.sensing.maps import Map, Matrix

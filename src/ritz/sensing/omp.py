@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ritz import threads
 from ritz.errors import DataError
-from ritz.linalg import Array
-from ritz.memory import allowed, format_bytes
+from ritz.linalg.dense import Array
+from ritz.runtime import threads
+from ritz.runtime.memory import allowed, format_bytes
 from ritz.sensing.base import Flags, Found, Goal, kept, pursuit_gap
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.maps import Places

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import scipy.fft
 
-from ritz import threads
-from ritz.linalg import Array
+from ritz.linalg.dense import Array
+from ritz.runtime import threads
 from ritz.sensing.base import FULL, Flags, Found, Goal, Solver, pursuit_gap
 from ritz.sensing.certificate import RecoveryCertificate
 from ritz.sensing.dictionary import Dictionary
-from ritz.sensing.support import least_squares, signed_dual
-from ritz.sensing.threshold import determined, telling
+from ritz.sensing.least_squares import least_squares, signed_dual
+from ritz.sensing.phase_transition import determined, telling
 
 BATCH = 1 << 17  # coefficients of a batch of signals
 SHARES, LEAST = 8, 16  # batches that there should be at least, but of no fewer signals

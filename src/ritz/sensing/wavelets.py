@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.fft
 
-from ritz import threads
 from ritz.errors import DataError
-from ritz.linalg import Array
+from ritz.linalg.dense import Array
+from ritz.runtime import threads
 from ritz.sensing.maps import Map
 
 NEAR = 1e-9  # departure from orthonormality that the digits of tabulated filters have

@@ -9,9 +9,9 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg import Array, column_norms, eigh_descending, orthonormalise
+from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
-from ritz.wording import component
+from ritz.runtime.wording import component
 
 ENOUGH = 3  # steps of one component, from which the fall of its residual can be told
 

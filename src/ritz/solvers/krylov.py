@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ritz.linalg import LARGE, UNIT, Array, column_norms, eigh_descending, orthonormalise
+from ritz.linalg.dense import LARGE, UNIT, Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
-from ritz.rows.array import thin_inner, thin_product
+from ritz.rows.memory.array import thin_inner, thin_product
+from ritz.runtime.threads import team
 from ritz.solvers.base import Basis, Outside, Step, check_options, slow, starting_block, target
 from ritz.solvers.probes import Probes
-from ritz.threads import team
 
 # Columns of a block for up to MANY components and beyond. A narrow block makes the most of every column, by polynomials
 # of high degree; a wide one needs fewer passes.

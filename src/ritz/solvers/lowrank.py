@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg import Array, orthonormalise
+from ritz.linalg.dense import Array, orthonormalise
 from ritz.operators import LowRank as Approximation
 from ritz.operators import Operator
-from ritz.rows.array import thin_product
+from ritz.rows.memory.array import thin_product
 from ritz.solvers.base import Basis, Outside
 
 SPARE = 16  # vectors beyond those asked for: gaps are known from their values

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ritz.linalg import Array, column_norms, eigh_descending, orthonormalise
+from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
 from ritz.solvers.base import Basis, Step, check_options, slow, starting_block, target
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ritz.linalg import Array
+from ritz.linalg.dense import Array
 from ritz.operators import Operator
 from ritz.solvers.base import Basis, Step, check_options, slow, starting_block, target
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ritz.linalg import Array, column_norms
-from ritz.rows.array import thin_inner, thin_product
+from ritz.linalg.dense import Array, column_norms
+from ritz.rows.memory.array import thin_inner, thin_product
 from ritz.solvers.base import Outside
 
 COUNT = 8

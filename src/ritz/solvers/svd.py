@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg import svd
+from ritz.linalg.dense import svd
 from ritz.operators import Operator
 from ritz.solvers.base import Basis
 

@@ -10,9 +10,9 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ritz.linalg import Array
-from ritz.views.lettering import length
-from ritz.views.text import SUPERSCRIPTS
+from ritz.linalg.dense import Array
+from ritz.views.format import SUPERSCRIPTS
+from ritz.views.text_width import length
 
 WIDTH = 480  # of every chart
 LEFT, RIGHT = 62, 14  # margins; the left one is larger where texts are

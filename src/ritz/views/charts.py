@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ritz.linalg import Array
+from ritz.linalg.dense import Array
+from ritz.runtime.wording import component
 from ritz.views.axes import GAP, LEFT, WIDTH, Axis, left_of, level, upright
 from ritz.views.findings import Findings
-from ritz.views.lettering import fitted, length
-from ritz.views.text import asked_share, number, percent
-from ritz.wording import component
+from ritz.views.format import asked_share, number, percent
+from ritz.views.text_width import fitted, length
 
 HEIGHT = 306
 TOP, BOTTOM = 30, 50  # margins

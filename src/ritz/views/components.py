@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ritz.runtime.wording import at_most, at_most_degrees, component
 from ritz.views.findings import share_asked
-from ritz.views.text import percent
-from ritz.wording import at_most, at_most_degrees, component
+from ritz.views.format import percent
 
 HEAD = ("", "variance", "share", "together", "± numerical", "± sampling", "axis off by", "mostly")
 MOSTLY = 3  # columns that stand for an axis

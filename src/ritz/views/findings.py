@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ritz.certificate import Certificate
 from ritz.errors import DataError
 from ritz.estimators import PCA
-from ritz.linalg import Array
-from ritz.moments import Moments
-from ritz.planner import Plan
-from ritz.views.text import number, shown
+from ritz.fitting.planning import Plan
+from ritz.linalg.dense import Array
+from ritz.moments.moments import Moments
+from ritz.spectrum.certificate import Certificate
+from ritz.views.format import number, shown
 
 WITH_GAMMA = ("poly", "rbf", "sigmoid", "laplacian")  # kernels
 

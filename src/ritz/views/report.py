@@ -17,19 +17,19 @@ from markupsafe import Markup
 import ritz
 from ritz.errors import DataError
 from ritz.estimators import PCA
-from ritz.estimators.coding import files_of
-from ritz.linalg import Array
+from ritz.estimators.transform import files_of
+from ritz.linalg.dense import Array
 from ritz.rows import Rows, as_rows
-from ritz.views import charts, pictures, words
-from ritz.views.explained import explained
+from ritz.rows.write.tables import check_target
+from ritz.runtime.atomic import replacing
+from ritz.runtime.wording import component, components
+from ritz.views import charts, images, sentences
+from ritz.views.classes import classified
 from ritz.views.findings import Findings, findings
-from ritz.views.labels import classified
-from ritz.views.sampling import First, exhausted
+from ritz.views.format import angle, between, bound, figure, number, percent, shown
+from ritz.views.glossary import explained
 from ritz.views.scatter import Scores, scores_chart
-from ritz.views.text import angle, between, bound, figure, number, percent, shown
-from ritz.whole import replacing
-from ritz.wording import component, components
-from ritz.writing import check_target
+from ritz.views.subsample import First, exhausted
 
 MOST_ROWS = 50  # of the table of components, and the last
 MOST_PICTURES = 12
@@ -142,11 +142,11 @@ def render(
 def _overview(found: Findings, pixels: bool) -> dict[str, Any]:
     """The page in sentences."""
     return {
-        "summary": words.summary(found),
-        "chosen": words.chosen(found),
-        "composition": [] if pixels else words.composition(found),
-        "verdict": words.verdict(found),
-        "warnings": words.warnings(found, pixels),
+        "summary": sentences.summary(found),
+        "chosen": sentences.chosen(found),
+        "composition": [] if pixels else sentences.composition(found),
+        "verdict": sentences.verdict(found),
+        "warnings": sentences.warnings(found, pixels),
     }
 
 
@@ -194,16 +194,17 @@ def _scores(found: Findings, scores: Any, labels: Any) -> Scores | None:
     return scores_chart(scores[:, : found.k], classified(labels, len(scores)), found.shares, step, rows)
 
 
-def _pictures(found: Findings, image: Any) -> list[pictures.Picture]:
-    """The mean and the first axes, as pictures."""
+def _pictures(found: Findings, image: Any) -> list[images.Picture]:
+    """The mean and the first axes, as images."""
     if image is None:
         return []
     if found.axes is None:
         raise DataError("image= shows axes as pictures, and kernel PCA has its axes in feature space; leave it out")
-    shape = pictures.checked(image, found.n_columns)
-    mean = [] if found.mean is None or not found.mean.any() else [pictures.grey(found.mean, shape, "mean")]
+    shape = images.checked(image, found.n_columns)
+    mean = [] if found.mean is None or not found.mean.any() else [images.grey(found.mean, shape, "mean")]
     return mean + [
-        pictures.diverging(found.axes[:, i], shape, words.caption(found, i)) for i in range(min(found.k, MOST_PICTURES))
+        images.diverging(found.axes[:, i], shape, sentences.caption(found, i))
+        for i in range(min(found.k, MOST_PICTURES))
     ]
 
 
@@ -212,7 +213,7 @@ def _weights(found: Findings) -> list[dict[str, Any]]:
     if found.axes is None:
         return []
     return [
-        {"chart": charts.weights(found, found.axes[:, i], i), "caption": words.caption(found, i)}
+        {"chart": charts.weights(found, found.axes[:, i], i), "caption": sentences.caption(found, i)}
         for i in range(min(found.k, MOST_CHARTS))
     ]
 
@@ -222,7 +223,7 @@ def _plan(found: Findings) -> Sequence[tuple[str, str]]:
     plan = found.plan
     if plan is None:
         return ()
-    return (("Plan", str(plan).splitlines()[0]), ("Why", plan.why), ("Passes over the data", words.passes(found)))
+    return (("Plan", str(plan).splitlines()[0]), ("Why", plan.why), ("Passes over the data", sentences.passes(found)))
 
 
 @cache

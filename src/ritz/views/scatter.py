@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg import Array
+from ritz.linalg.dense import Array
+from ritz.runtime.wording import component
 from ritz.views.axes import WIDTH, Axis, extended, left_of, level, upright
 from ritz.views.charts import BOTTOM, HEIGHT, TOP, Chart, Mark, box, dots
-from ritz.views.labels import Classes
-from ritz.views.placing import written
-from ritz.views.text import count, counted, number, ordinal, percent
-from ritz.wording import component
+from ritz.views.classes import Classes
+from ritz.views.format import count, counted, number, ordinal, percent
+from ritz.views.label_layout import written
 
 MOST_POINTS = 20_000
 MARGIN = 0.04  # of the range, around the points

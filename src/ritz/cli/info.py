@@ -1,0 +1,208 @@
+"""`ritz info`."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ritz.cli.errors import in_options
+from ritz.cli.inputs import (
+    APART,
+    PIPE,
+    Input,
+    Reading,
+    bytes_of,
+    chosen,
+    default_count,
+    located,
+    name_of,
+    say_what_it_is,
+)
+from ritz.cli.outputs import free_folder
+from ritz.cli.screen import Screen, typed
+from ritz.fitting.planning import Plan, plan
+from ritz.fitting.request import too_few
+from ritz.rows.formats.read import opened
+from ritz.rows.profile import Profile
+from ritz.rows.scores import measures
+from ritz.runtime.escape import visible
+from ritz.runtime.memory import format_bytes
+
+# Bytes per second that two ordinary cores read: text must be parsed, the others unpacked or only copied.
+PARSED, UNPACKED = 1.5e8, 5e8
+
+
+def look(screen: Screen, file: str, components: Any, scale: bool, memory: int | None, **given: Any) -> int:
+    """Say what is in a file."""
+    reading = Reading(**given)
+    with located(file) as path:
+        if path.suffix == ".safetensors":
+            return _look_at_model(path, screen)
+        with screen.hearing():
+            found = chosen(opened(path, reading.transpose, reading.header), path, file, reading)
+            profile = Profile.of(found.rows.with_gaps())
+            asked = default_count(components, found.rows)
+            planned = plan(found.rows, asked, memory)
+        seconds = bytes_of(path) / (PARSED if found.text else UNPACKED) + planned.seconds
+    _show_contents(screen, found, profile, _remedy(profile, reading))
+    _show_plan(screen, planned, asked, seconds)
+    if few := too_few(found.rows.shape[0]):
+        screen.warn(in_options(few))
+    elif profile.whole and not profile.varies(_remedy(profile, reading)):
+        screen.warn(f"{_all_constant(profile)}: no row differs from another, and there is nothing to decompose")
+    else:
+        options = _options(components, scale, reading, profile, found, file)
+        again = file if file == PIPE else typed(file)
+        screen.say(f"\nnext: ritz fit {again}{options}", typed=True)
+    _emit(screen, found, profile, planned, asked, seconds)
+    return 0
+
+
+def _options(components: Any, scale: bool, reading: Reading, profile: Profile, found: Input, file: str) -> str:
+    """What was asked for, and what should be."""
+    missing = _remedy(profile, reading)
+    scale = (scale or profile.needs_scale(APART)) and profile.varies(missing)
+    stuck = bool(profile.constant) or (missing == "drop" and bool(profile.stuck.any()))
+    drops = [*reading.drop, *(str(name_of(found.rows, j)) for j in profile.worthless)]
+    folder = free_folder(file)
+    words = {
+        f"-k {components}": components is not None,
+        "--scale": scale,
+        "--drop-constant": scale and stuck,
+        f"--label {shlex.quote(str(reading.label))}": reading.label is not None,
+        "--header" if reading.header else "--no-header": reading.header is not None,
+        "--transpose": reading.transpose,
+        f"--missing {missing}": missing != "error",
+        f"-o {typed(folder)}": folder is not None,
+    }
+    parts = [word for word, due in words.items() if due]
+    for name, columns in (("drop", drops), ("keep", reading.keep)):
+        parts += [f"--{name} {shlex.quote(column)}" for column in columns]
+    return visible("".join(f" {part}" for part in parts))
+
+
+def _remedy(profile: Profile, reading: Reading) -> str:
+    """What is done about missing values: as asked, or as it should be."""
+    return profile.remedy if reading.missing == "error" else reading.missing
+
+
+def _all_constant(profile: Profile) -> str:
+    """That no column varies, where gaps and columns without use may stand beside."""
+    return "all columns are constant" if len(profile.constant) == len(profile.names) else "no column varies"
+
+
+def _show_contents(screen: Screen, found: Input, profile: Profile, missing: str) -> None:
+    n, d = found.rows.shape
+    seen = "" if profile.whole else f" (by {profile.looked_at} rows from all over it)"
+    rows, columns = f"{n} row{'s' * (n != 1)}", f"{d} column{'s' * (d != 1)}"
+    screen.say(f"{visible(found)}: {rows}, {columns} of {found.rows.dtype}", "bold")
+    say_what_it_is(found, screen)
+    screen.say(f"  missing cells: {_gaps(profile)}{seen}")
+    varies = profile.varies(missing)
+    if n > 1:
+        screen.say(f"  column scales: {_scales(profile) if varies else 'no column varies'}{seen}")
+    if profile.infinite.any():
+        shown = ", ".join(profile.names[j] for j in np.flatnonzero(profile.infinite)[:5])
+        screen.say(
+            f"  infinite cells: {int(profile.infinite.sum())}, in {visible(shown)}{seen}; replace or remove them"
+        )
+    if profile.constant and varies:
+        shown = ", ".join(profile.constant[:5]) + (", …" if len(profile.constant) > 5 else "")
+        where = "" if profile.whole else f" in the {profile.looked_at} rows looked at"
+        screen.say(
+            f"  constant columns{where}: {visible(shown)}; --drop-constant leaves out what is constant everywhere"
+        )
+
+
+def _show_plan(screen: Screen, planned: Plan, asked: Any, seconds: float) -> None:
+    screen.say(f"\nplan for -k {asked}: {visible(str(planned).splitlines()[0])}")
+    screen.say(f"  why: {planned.why}")
+    screen.say(f"  expected: {_duration(seconds)}, {format_bytes(planned.memory)} of memory beside the data")
+
+
+def _emit(screen: Screen, found: Input, profile: Profile, planned: Plan, asked: Any, seconds: float) -> None:
+    names = ("solver", "passes", "operations", "memory", "why")
+    screen.emit(
+        input=found.name,
+        rows=found.rows.shape[0],
+        columns=found.rows.shape[1],
+        dtype=str(found.rows.dtype),
+        names=None if found.rows.names is None else list(found.rows.names),
+        facts=dict(found.facts),
+        left_out=dict(found.left_out),
+        label=found.label,
+        looked_at=profile.looked_at,
+        whole=profile.whole,
+        missing=int(profile.missing.sum()),
+        deviations=profile.deviations,
+        spread=profile.spread,
+        constant=profile.constant,
+        plan={"components": asked, **{name: getattr(planned, name) for name in names}},
+        seconds=seconds,
+        warnings=screen.warned,
+        exit_code=0,
+    )
+
+
+def _gaps(profile: Profile) -> str:
+    if not profile.missing.any():
+        return "none"
+    worst = np.argsort(-profile.missing, kind="stable")[:3]
+    shown = ", ".join(f"{profile.names[j]} ({int(profile.missing[j])})" for j in worst if profile.missing[j])
+    rows = (
+        f"in {profile.affected} of {profile.looked_at} rows" if profile.affected else "in columns that hold hardly any"
+    )
+    return f"{int(profile.missing.sum())}, {rows}, most in {visible(shown)}"
+
+
+def _scales(profile: Profile) -> str:
+    if profile.spread <= APART:
+        units = ", ".join(sorted(profile.units - {""}))
+        advice = f", but units differ ({units}); consider --scale" if profile.needs_scale(APART) else ""
+        return f"alike, within a factor of {profile.spread:.2g}{advice}"
+    return visible(f"{profile.widest} varies {profile.times} as much as {profile.narrowest}; consider --scale")
+
+
+def _duration(seconds: float) -> str:
+    if not np.isfinite(seconds):
+        return "as long as the spectrum takes"
+    if seconds < 1:
+        return "less than a second"
+    return f"about {seconds:.0f} s" if seconds < 120 else f"about {seconds / 60:.0f} minutes"
+
+
+def _look_at_model(path: Path, screen: Screen) -> int:
+    from ritz.estimators.anndata import plain
+    from ritz.estimators.loading import load
+
+    model: Any = load(path)
+    names = getattr(model, "feature_names_in_", None)
+    screen.say(f"{visible(path.name)}: a model of {model.n_features_in_} columns", "bold")
+    shown = re.sub(r"\s+", " ", repr(model))
+    screen.say(f"  {visible(shown)}")
+    for line in str(getattr(model, "plan_", "")).splitlines():
+        screen.say(f"  {visible(line)}")
+    screen.say(f"\n{model.certificate_}")
+    size = {"measurements": model.n_measurements_} if measures(model) else {"variances": model.certificate_.values}
+    screen.emit(
+        input=path.name,
+        model=type(model).__name__,
+        columns=model.n_features_in_,
+        names=None if names is None else list(names),
+        parameters={key: _in_words(value) for key, value in model.get_params().items()},
+        **size,
+        certificate=plain(model.certificate_),
+        notes=model.notes_,
+        exit_code=0,
+    )
+    return 0
+
+
+def _in_words(value: Any) -> Any:
+    """A parameter, or the size of one that is a matrix."""
+    shape: tuple[int, ...] = getattr(value, "shape", ())
+    return f"a matrix of {shape[0]} by {shape[1]} numbers" if len(shape) == 2 else value

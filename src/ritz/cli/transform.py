@@ -1,0 +1,200 @@
+"""`ritz transform` and `ritz inverse`: rows to scores and back, by the names of columns, as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ritz.cli.errors import INACCURATE, OK, USAGE, Failure
+from ritz.cli.inputs import LEFT_OUT, Input, Reading, chosen, located, title, without_gaps, worth_holding
+from ritz.cli.notes import Notes, notes_of
+from ritz.cli.outputs import PIPE, check_destination, send, spread_out
+from ritz.cli.screen import Screen, in_terminal
+from ritz.errors import DataError
+from ritz.estimators.loading import load
+from ritz.pca.from_rows import held
+from ritz.rows import Rows
+from ritz.rows.columns import known_columns, order_of
+from ritz.rows.formats.read import opened
+from ritz.rows.memory.chosen import Chosen, choose, those_present
+from ritz.rows.memory.sparse import Sparse
+from ritz.rows.scores import in_order, measures, names_by_which, score_names
+from ritz.rows.select import announce_names, check_names_once, fitting, placed
+from ritz.rows.write.columns import numbers_in_words
+from ritz.rows.write.tables import Results
+from ritz.runtime.escape import visible
+from ritz.runtime.progress import Progress
+from ritz.runtime.watch import Watch
+
+
+def encode(
+    screen: Screen,
+    model: str,
+    file: str,
+    out: str | None,
+    to: str | None,
+    label: str | None,
+    missing: str | None,
+    header: bool | None,
+    transpose: bool | None,
+    force: bool,
+) -> int:
+    """Scores of the rows of a file."""
+    _check_speech(screen, out)
+    pca = load(model)
+    with screen.hearing(), Progress(screen.quiet or _seen(out)) as progress, located(file) as path:
+        check_destination(out, to, [path, Path(model)], force)
+        found = for_model(pca, path, file, label, missing, transpose, header)
+        every = missing is None and found.source is not None  # nobody asked for rows to be dropped
+        n = found.source.shape[0] if every and found.source is not None else found.rows.shape[0]
+        beside = {} if out is not None and out.endswith(".npy") else found.beside(every)
+        rows, names = found.rows.watched(Watch(progress)), score_names(pca)
+        results = _aligned(pca.codes, rows, n, names)
+        where = send(replace(results, beside=beside), out, to)
+    if found.carried and not beside:
+        screen.warn(f"{', '.join(map(str, found.carried))} not written: .npy holds nothing but numbers")
+    lacking = n - found.rows.shape[0]
+    _say_gaps(screen, found, lacking, n)
+    facts = {term: text for term, text in found.facts if not (lacking and term == LEFT_OUT)}
+    _say(screen, where, out, n, names, without_scores=lacking, facts=facts)
+    return OK
+
+
+def _aligned(compute: Callable[[Rows], Any], rows: Rows, n: int, names: tuple[str, ...]) -> Results:
+    """Results of rows among n, in whose places nothing stands where they are not."""
+    blocks: Any = compute(rows) if rows.shape[0] else (row for row in np.empty((0, 1, len(names))))
+    results = Results(blocks, rows.shape[0], names, rows.result_dtype)
+    if rows.kept is None or rows.shape[0] == n:
+        return results
+    return replace(results, blocks=spread_out(results, rows.kept, n), n=n)
+
+
+def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
+    """What became of rows that lack a value."""
+    if lacking:
+        screen.warn(
+            f"{lacking} of {n} rows lack a value, and their scores are empty; --missing drop leaves such rows out, "
+            "--missing mean fills the gaps"
+        )
+    for term, text in found.facts:
+        if term == LEFT_OUT and not lacking:
+            screen.tell(f"{term}: {text}")
+    if isinstance(found.rows, Chosen) and found.rows.replaced:
+        means = "their column" if found.rows.filled else "the model"
+        screen.tell(f"cells filled: {found.rows.filled or found.rows.replaced}, with the mean of {means}")
+
+
+def for_model(
+    pca: Any,
+    path: Path,
+    name: str,
+    label: str | None,
+    missing: str | None,
+    transpose: bool | None,
+    header: bool | None = None,
+) -> Input:
+    """A file with the columns that a model knows, in its order, read as the one of the fit was, or as told."""
+    notes = notes_of(pca)
+    transpose = notes.transpose if transpose is None else transpose
+    names = known_columns(pca)
+    nameless = () if notes.header is False else None  # told so for the fit
+    needed = () if transpose else (*(names or ()), *range(pca.n_features_in_))
+    raw = opened(path, transpose, header, nameless if transpose or names is None else names, needed)
+    there = dict.fromkeys((*(raw.keys or raw.names or ()), *raw.left_out, *raw.others))
+    places, d = notes.columns, pca.n_features_in_
+    if places is not None and d < raw.shape[1] and raw.names is None and max(places) < raw.shape[1]:
+        rows = choose(placed(raw), places, [], "error")
+    else:
+        rows = fitting(raw, names, d, title(name, path))
+    reading = Reading(label or (notes.label if notes.label in there else None), identifier=notes.identifier, known=True)
+    by_name = names is not None and raw.names is not None
+    found = chosen(raw, path, name, replace(reading, keep=tuple(names or ())) if by_name else reading)
+    found = replace(found, rows=rows)
+    if missing is None and notes.missing != "mean":  # none may be left
+        rows = held(rows.with_gaps()) if found.text and worth_holding(rows) else rows  # not to parse it twice
+        present = those_present(rows, wholly=True)
+        return without_gaps(found, rows if present.shape[0] == rows.shape[0] else present)
+    return without_gaps(found, _complete(rows, missing or notes.missing, pca, notes))
+
+
+def _complete(rows: Rows, missing: str, pca: Any, notes: Notes) -> Rows:
+    """Rows without gaps: refused later, dropped, or filled as they were for the fit."""
+    if missing == "mean" and hasattr(pca, "mean_"):
+        fill = pca.mean_ if notes.fill is None else np.array(notes.fill)
+        if isinstance(rows, Sparse):
+            return rows.filled(fill)
+        return Chosen(rows.with_gaps(), np.arange(rows.shape[1]), fill=fill)
+    return choose(rows, None, [], missing)
+
+
+def decode(
+    screen: Screen, model: str, scores: str, out: str | None, to: str | None, header: bool | None, force: bool
+) -> int:
+    """Rows from scores."""
+    _check_speech(screen, out)
+    pca: Any = load(model)
+    known = getattr(pca, "feature_names_in_", None)
+    names = tuple(map(str, known)) if known is not None else tuple(f"x{j}" for j in range(pca.n_features_in_))
+    with screen.hearing(), Progress(screen.quiet or _seen(out)) as progress, located(scores) as path:
+        check_destination(out, to, [path, Path(model)], force)
+        known_as = score_names(pca)
+        needed = {*known_as, *map(str, pca.get_feature_names_out()), *range(len(known_as))}
+        raw = opened(path, header=header, expected=known_as, needed=needed)
+        announce_names(raw, raw.keys or raw.names or ())
+        rows, others = _components(raw, pca, path.name)
+        others = [] if out is not None and out.endswith(".npy") else others
+        beside = {str(key): numbers_in_words(values) for key, values in raw.written(others).items()}
+        scored = those_present(rows, wholly=False)
+        results = _aligned(pca.rebuilt, scored.watched(Watch(progress)), rows.shape[0], names)
+        where = send(replace(results, beside=beside), out, to)
+    lacking = rows.shape[0] - scored.shape[0]
+    if lacking:
+        screen.warn(f"{lacking} of {rows.shape[0]} rows have no scores, and their cells are empty")
+    code = OK
+    if measures(pca):  # what was recovered has a certificate of its own
+        screen.tell(visible(pca.certificate_.verdict))
+        code = OK if pca.certificate_.satisfied else INACCURATE
+    _say(screen, where, out, rows.shape[0], names, code, without_scores=lacking)
+    return code
+
+
+def _components(raw: Rows, pca: Any, name: str) -> tuple[Rows, list[Any]]:
+    """The columns PC1, PC2, … or pca0, pca1, …, and the others; where none is called so, all columns of numbers."""
+    there = dict.fromkeys(raw.keys or (*(raw.names or ()), *raw.left_out))
+    wanted = names_by_which(pca, [key for key in there if isinstance(key, str)])  # the others are positions
+    if wanted is not None:
+        check_names_once(raw, wanted)
+        order_of(list(there), wanted, name)
+        missing = set(there) - set(wanted)
+        return choose(raw, wanted, [], "error"), [key for key in there if key in missing]
+    wanted = list(score_names(pca))
+    if raw.shape[1] != len(wanted):
+        ends = f"{wanted[0]} to {wanted[-1]}"
+        raise DataError(f"{name} has {raw.shape[1]} columns of numbers, but the model has {len(wanted)}: {ends}")
+    return in_order(raw, pca), []
+
+
+def _seen(out: str | None) -> bool:
+    """Whether results appear in the terminal as they come, where a bar would get between them."""
+    return out in (None, PIPE) and in_terminal()
+
+
+def _check_speech(screen: Screen, out: str | None) -> None:
+    if screen.as_json and out in (None, PIPE):
+        raise Failure("--json needs -o: standard output holds either the data or what is said about it", USAGE)
+
+
+def _say(
+    screen: Screen, where: str, out: str | None, n: int, names: tuple[str, ...], code: int = OK, **more: Any
+) -> None:
+    """Where they went; not among the data that goes to standard output."""
+    text = f"{n} row{'s' * (n != 1)}, {names[0]}{f' to {names[-1]}' * (len(names) > 1)},"
+    if out in (None, PIPE):
+        screen.tell(f"{visible(text)} to {where}")
+        return
+    screen.say(f"{visible(text)} written to {visible(where)}")
+    screen.emit(file=where, rows=n, columns=list(names), **more, warnings=screen.warned, exit_code=code)

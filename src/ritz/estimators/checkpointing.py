@@ -1,0 +1,77 @@
+"""Fits that take long: progress while they run, and a checkpoint to resume from when they were interrupted."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ritz import __version__
+from ritz.fitting.request import Request
+from ritz.rows import Rows
+from ritz.rows.base import Block
+from ritz.runtime.checkpoint import Journal
+from ritz.runtime.progress import Progress
+from ritz.runtime.threads import pinned
+from ritz.runtime.watch import Watch
+
+
+@contextmanager
+def watching(
+    rows: Rows, request: Request, shown: bool, checkpoint: str | os.PathLike[str] | None = None
+) -> Iterator[Watch]:
+    """Someone who sees every pass of a fit. The checkpoint is written when it is interrupted, gone when it is done."""
+    with ExitStack() as stack:
+        progress = stack.enter_context(Progress()) if shown else None
+        journal = None if checkpoint is None else Journal(_checked(checkpoint), owner(rows, request))
+        if progress is not None:
+            progress.say(repr(rows))
+            if journal is not None and journal.found:
+                progress.say(f"resumed after {journal.found}")
+        try:
+            yield Watch(progress or rows.watch.progress, journal)
+        except ValueError:  # whoever mends the data, or the request, begins anew
+            if journal is not None:
+                journal.remove()
+            raise
+        except BaseException:
+            if journal is not None:
+                journal.write_or_warn()
+            raise
+        if journal is not None:
+            journal.remove()
+
+
+def _checked(checkpoint: str | os.PathLike[str]) -> Path:
+    path = Path(checkpoint)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to keep the checkpoint {path.name!r} in")
+    if path.is_dir():
+        raise IsADirectoryError(f"the checkpoint {str(path)!r} is a folder; give the name of a file")
+    return path
+
+
+def owner(rows: Rows, request: Request) -> str:
+    """What a fit depends on: the rows, the request, the versions and the threads.
+
+    Files are known by their names, sizes and times of change; what is in memory, by a checksum of all of it.
+    """
+    parts = (__version__, rows, rows.names, request, pinned.budget(), np.__version__, rows.origin or _checksum(rows))
+    return hashlib.sha256("\0".join(map(repr, parts)).encode()).hexdigest()
+
+
+def _checksum(rows: Rows) -> Any:
+    def checksum(block: Block) -> Block:
+        parts = [block] if isinstance(block, np.ndarray) else [block.data, block.indices, block.indptr]
+        value = 0
+        for part in parts:
+            value = zlib.crc32(np.ascontiguousarray(part).data, value)
+        return np.array([value])
+
+    return hashlib.sha256(b"".join(value.tobytes() for value in rows.each(checksum))).hexdigest()

@@ -1,0 +1,238 @@
+"""How many components: rules that turn a spectrum into a number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import gammaln
+
+from ritz.linalg.dense import Array
+from ritz.runtime.wording import component
+
+QUANTILE = 0.95  # of what chance reaches, that a component must exceed
+# What the random signs of "auto" compare with: copies that keep the size of every entry, and so the scale of columns.
+INDEPENDENT = "columns that are independent of each other are noise to this rule, however unequal their variances"
+FIRST, AROUND = 3, 2  # components of a choice that are listed: the first ones, and those before and behind the cut
+
+
+def checked(asked: object, n: int, d: int) -> int | float | str | None:
+    """n_components as None, "mle", "auto", a float inside (0, 1) or an int from 1 to min(n, d); else an error.
+
+    Examples
+    --------
+    >>> checked(7, 100, 5)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_components=7 must be between 1 and min(n_samples, n_features)=5
+    """
+    rule = f"must be between 1 and min(n_samples, n_features)={min(n, d)}"
+    if asked is None:
+        return None
+    if is_auto(asked):
+        return "auto"
+    if isinstance(asked, str) and asked == "mle":
+        if n < d:
+            raise ValueError(f"n_components='mle' is only supported if n_samples >= n_features, got {n} < {d}")
+        return asked
+    if isinstance(asked, bool | np.bool_) or not isinstance(asked, Real):
+        raise ValueError(f"n_components={asked!r} {rule}, a fraction between 0 and 1, 'mle', 'auto' or None")
+    if isinstance(asked, Integral):
+        if not 1 <= int(asked) <= min(n, d):
+            raise ValueError(f"n_components={asked} {rule}")
+        return int(asked)
+    if not 0 < float(asked) < 1:
+        raise ValueError(f"n_components={asked} {rule}, or a fraction strictly between 0 and 1")
+    return float(asked)
+
+
+def is_auto(asked: object) -> bool:
+    """Whether the number of components is to be found by sign flips."""
+    return isinstance(asked, str) and asked == "auto"
+
+
+def check_at_hand(asked: object, what: str) -> None:
+    """Signs can only be flipped in rows that are there: "auto" is an error where they are not."""
+    if is_auto(asked):
+        raise ValueError(
+            f"n_components='auto' compares rows with copies of them whose signs are flipped, but {what}; ask for a "
+            "number of components or a share of the variance instead"
+        )
+
+
+def for_share(values: Array, total: float, share: float) -> int:
+    """The fewest components whose variance exceeds `share` of the total (scikit-learn's rule).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> for_share(np.array([6.0, 3.0, 1.0]), 10.0, 0.8)
+    2
+    """
+    if total <= 0:
+        return 1
+    reached = np.cumsum(values) / total
+    return min(int(np.searchsorted(reached, share, side="right")) + 1, len(values))
+
+
+def parallel(values: Array, null: Array, quantile: float = QUANTILE) -> int:
+    """How many leading values exceed, place by place, that quantile of the values of noise; the first that does not
+    ends the count (parallel analysis; Horn, Psychometrika 30, 1965).
+
+    Parameters
+    ----------
+    values : (k,) descending
+    null : (flips, k) values at the same places in data without components. The quantile is one of them, the next
+        higher one: with 19 flips and 0.95 it is the largest, which noise exceeds once in 20 times.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> parallel(np.array([9.0, 4.0, 1.0, 0.9]), np.array([[2.0, 1.5, 1.2, 0.8], [2.1, 1.4, 1.1, 0.7]]))
+    2
+    """
+    bar = threshold(null, quantile)[: len(values)]
+    above = np.asarray(values)[: len(bar)] > bar
+    return len(above) if above.all() else int(np.argmin(above))
+
+
+def threshold(null: Array, quantile: float = QUANTILE) -> Array:  # (flips, k) -> (k,)
+    """That quantile of every column, one of its own values."""
+    if not 0 <= quantile <= 1:
+        raise ValueError(f"quantile={quantile!r} must lie between 0 and 1")
+    return np.asarray(np.quantile(null, quantile, axis=0, method="higher"))
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """How many components, and what decided it.
+
+    Attributes
+    ----------
+    rule : the rule, in words
+    seed, flips : where the signs came from, and how many copies of the rows were flipped
+    quantile : of the copies' largest variances, that a component must exceed
+    values : (m,) variances of the rows, those that were compared and those that were found on the way
+    null : (m,) what they must exceed, at the same places
+    k : how many components are kept: those above the null, but at least one
+    count : how many those above the null are, where values and null are too large or too small to tell; else None
+    """
+
+    rule: str
+    seed: int
+    flips: int
+    quantile: float
+    values: Array
+    null: Array
+    k: int
+    count: int | None = None
+
+    @property
+    def above(self) -> int:
+        """How many components stand above the null, 0 where k is 1 for want of any."""
+        return parallel(self.values, self.null[None]) if self.count is None else self.count
+
+    def __str__(self) -> str:
+        end, resumed = min(len(self.values), self.k + AROUND), self.k - AROUND
+        lines = [self._line(i) for i in range(end)]
+        if resumed > FIRST + 1:  # dots that stand for one line save none
+            lines[FIRST:resumed] = [f"{'…':>9}"]
+        kept = f"{self.k} component{'s' if self.k > 1 else ''} kept, {self.above} above noise: {self.rule}"
+        kept += "" if self.above else f"; {INDEPENDENT}"
+        what = f"null: the {self.quantile:g} quantile of the largest variance in {self.flips} copies of the rows with"
+        return "\n".join([kept, f"{what} random signs (seed {self.seed})", "           variance         null", *lines])
+
+    def _line(self, i: int) -> str:
+        compared = "above" if i < self.above else "not above"
+        return f"{component(i):>9}  {self.values[i]:11.5g}  {self.null[i]:11.5g}  {compared}"
+
+
+def gavish_donoho(singular_values: Array, n: int, d: int, noise: float | None = None) -> int:
+    """How many singular values exceed the optimal hard threshold for white noise (Gavish and Donoho, IEEE Trans. Inf.
+    Theory 60, 2014): with β the smaller of n/d and d/n, λ(β)·√max(n, d)·noise, or ω(β)·median where noise is unknown.
+
+    Parameters
+    ----------
+    singular_values : of an n×d matrix, descending; all min(n, d) of them where the noise is unknown
+    n, d : its shape; rows that were centred count one less
+    noise : standard deviation of its noise
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> gavish_donoho(np.array([9.0, 1.2, 1.0, 0.9, 0.8]), 5, 5)
+    1
+    """
+    values, least, most = np.asarray(singular_values, dtype=np.float64), min(n, d), max(n, d)
+    if least < 1:
+        raise ValueError(f"a matrix of shape {n}×{d} has no singular values; both must be at least 1")
+    ratio = least / most
+    if noise is not None:
+        return int(np.count_nonzero(values > hard_threshold(ratio) * np.sqrt(most) * noise))
+    if len(values) != least:
+        raise ValueError(
+            f"{len(values)} singular values of a {n}×{d} matrix, but their median needs all {least}; pass them all, or "
+            "the standard deviation of the noise"
+        )
+    omega = hard_threshold(ratio) / np.sqrt(marchenko_pastur_median(ratio))
+    return int(np.count_nonzero(values > omega * np.median(values)))
+
+
+def hard_threshold(ratio: float) -> float:
+    """λ(β), the threshold in units of √n·noise that no other beats in mean squared error; 4/√3 for square matrices."""
+    return float(np.sqrt(2 * (ratio + 1) + 8 * ratio / (ratio + 1 + np.sqrt(ratio**2 + 14 * ratio + 1))))
+
+
+def marchenko_pastur_median(ratio: float) -> float:
+    """The median of the eigenvalues of white noise, the Marchenko–Pastur law with 0 < β ≤ 1.
+
+    With t = 1 + β − 2√β cos φ its distribution is (φ + r sin φ − (1 − r²)(atan(r sin φ/(1 − r cos φ)) − r sin φ)/r²)/π,
+    r = √β, which rises with φ from 0 to π: bisection finds where it is 1/2.
+    """
+    r, low, high = float(np.sqrt(ratio)), 0.0, float(np.pi)
+    for _ in range(60):
+        angle = (low + high) / 2
+        sine = r * np.sin(angle)
+        turned = np.arctan2(sine, 1 - r * np.cos(angle))
+        below = angle + sine - (1 - ratio) * (turned - sine) / ratio
+        low, high = (angle, high) if below < np.pi / 2 else (low, angle)
+    return float(1 + ratio - 2 * r * np.cos((low + high) / 2))
+
+
+def minka(values: Array, n_rows: int) -> int:
+    """The dimension of largest evidence, by Minka's Laplace approximation (NIPS 13, 2000).
+
+    Parameters
+    ----------
+    values : all d eigenvalues of the covariance, descending
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> minka(np.array([9.0, 7.0, 0.11, 0.1, 0.09]), n_rows=500)
+    2
+    """
+    evidence = [_log_evidence(values, k, n_rows) for k in range(1, len(values))]
+    return int(np.argmax(evidence)) + 1 if evidence else 1
+
+
+def _log_evidence(values: Array, k: int, n: int) -> float:
+    d = len(values)
+    tiny = np.finfo(float).eps * float(values[0])
+    if values[k - 1] <= tiny:
+        return -np.inf
+    noise = max(float(np.sum(values[k:])) / (d - k), tiny)
+    sizes = (d - np.arange(k)) / 2.0
+    log_volume = float(np.sum(gammaln(sizes) - sizes * np.log(np.pi))) - k * np.log(2.0)
+    log_fit = -0.5 * n * (float(np.sum(np.log(values[:k]))) + (d - k) * np.log(noise))
+    free = d * k - k * (k + 1) / 2.0
+    smoothed = np.append(values[:k], np.full(d - k, noise))
+    # The Hessian's determinant runs over pairs i < j with i among the first k. Between values that are equal to
+    # rounding the curvature is 0 and the approximation breaks down; such a pair counts as a parameter like any other.
+    i, j = np.triu_indices(d, 1)
+    i, j = i[i < k], j[i < k]
+    curvature = (values[i] - values[j]) * (1 / smoothed[j] - 1 / smoothed[i])
+    curvature[values[i] - values[j] <= 1e-12 * values[i]] = 1.0
+    log_hessian = float(np.sum(np.log(curvature))) + len(i) * np.log(n)
+    return log_volume + log_fit + 0.5 * (free + k) * np.log(2 * np.pi) - 0.5 * log_hessian - 0.5 * k * np.log(n)

@@ -1,0 +1,122 @@
+"""Rates: what a machine does per second. The planner's table is fixed; measuring this machine is opt-in."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from ritz.linalg.dense import eigh_descending
+from ritz.moments.moments import moments
+from ritz.rows.memory.array import Array, thin_product
+from ritz.runtime.atomic import replacing
+from ritz.runtime.threads import team
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Operations and bytes per second, and the seconds that starting a walk takes.
+
+    The defaults are those of two cores of a server processor; only their ratios decide a plan.
+    """
+
+    product: float = 1.0e11  # float64 products of large matrices
+    narrow: float = 2.0e11  # the same in float32
+    thin: float = 0.9e11  # products with few columns
+    reduction: float = 2.0e10  # LAPACK's eigenvalues
+    walk: float = 1.8e10  # bytes read and centred
+    start: float = 2e-4  # seconds
+
+
+_known: dict[str, Rates] = {}  # by the file they come from
+
+
+def rates() -> Rates:
+    """The rates measured on this machine if the user asked for that once, else the fixed table."""
+    path = cache_file()
+    if str(path) not in _known:
+        _known[str(path)] = _stored(path)
+    return _known[str(path)]
+
+
+def calibrate(reset: bool = False) -> Rates:
+    """Measure this machine for about a second, and let all further plans of this user rest on what was found.
+
+    The rates are kept in the user's cache folder; where that cannot be written they hold for this process.
+    `reset=True` goes back to the fixed table, with which plans are the same on every machine.
+    """
+    path = cache_file()
+    found = Rates() if reset else _measured()
+    with suppress(OSError):
+        if reset:
+            path.unlink(missing_ok=True)
+        else:
+            _write(path, json.dumps(asdict(found), indent=1))
+    _known[str(path)] = found
+    return found
+
+
+def cache_file() -> Path:
+    """Where measured rates are kept."""
+    if sys.platform == "win32":
+        home = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        home = "~/Library/Caches"
+    else:
+        home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(os.path.expanduser(home)) / "ritz" / "rates.json"  # Path.expanduser fails where there is no home
+
+
+def _stored(path: Path) -> Rates:
+    """What the file says; the fixed table where there is none or it does not make sense."""
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        found = Rates(**{field.name: float(stored[field.name]) for field in fields(Rates)})
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        return Rates()
+    return found if all(math.isfinite(rate) and rate > 0 for rate in asdict(found).values()) else Rates()
+
+
+def _write(path: Path, text: str) -> None:
+    """The whole file or none of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as new:
+        new.write_text(text, encoding="utf-8")
+
+
+def _measured() -> Rates:
+    """Every rate from the best of a few runs of what it stands for."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 400))
+    square = rng.standard_normal((600, 600))
+    rows, V = Array(X), rng.standard_normal((400, 16))
+    d = X.shape[1]
+    narrow = X.astype(np.float32)
+    with team():  # BLAS threads that spin would be measured too
+        thin, walk = _best(lambda: thin_product(X, V)), _best(lambda: moments(rows, full=False))
+        start = _best(lambda: thin_product(X[:200], V))
+    return Rates(
+        product=X.size * d / _best(lambda: X.T @ X),
+        narrow=X.size * d / _best(lambda: narrow.T @ narrow),
+        thin=2 * X.size * V.shape[1] / thin,
+        reduction=4 / 3 * len(square) ** 3 / _best(lambda: eigh_descending(square + square.T, 10)),
+        walk=X.nbytes / walk,
+        start=max(start, 1e-5),
+    )
+
+
+def _best(f: Callable[[], object], repeat: int = 5) -> float:
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        f()
+        times.append(time.perf_counter() - start)
+    return min(times)

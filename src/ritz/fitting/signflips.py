@@ -1,0 +1,205 @@
+"""Rows with random signs: what is left of their spectrum when every entry is multiplied by +1 or −1.
+
+Flips keep the size of every entry, and so the noise of every row and column, but destroy what entries have in common:
+the spectrum of flipped rows is one of noise alone (Hong, Sheng and Dobriban, "Selecting the number of components in PCA
+via random signflips", arXiv:2012.02985).
+
+Sign (i, j) of a flip is a bit of a counter-based generator, known by the seed, the flip, the row and the column alone:
+it is the same for every source, chunking and number of threads. A flip is a number, or None for the rows themselves,
+which are treated in the same way, so that rounding cannot tell them from their copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial, reduce
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from ritz.linalg.dense import LARGE, THREADED, Array, add_squares, add_upper, mirrored
+from ritz.moments.accumulate import NARROW_COLUMNS, NARROW_ENTRIES
+from ritz.moments.moments import Moments
+from ritz.moments.preprocessing import Preprocessing
+from ritz.operators import Covariance, Dense, Operator
+from ritz.rows import Rows
+from ritz.rows.base import Block
+from ritz.rows.memory.derived import Derived
+from ritz.runtime import threads
+from ritz.runtime.threads import pinned, scratch
+from ritz.solvers import Krylov
+
+STRIP = 2048  # columns whose signs stand together
+WORD = 64  # signs that the generator gives at once
+LOOSE, FINE = 1e-3, 1e-5  # accuracy of an iteration, for copies and for the rows themselves
+
+
+@dataclass(frozen=True, eq=False)
+class Flips:
+    """Rows, how they are preprocessed, and the seed of the signs of their copies."""
+
+    rows: Rows
+    prepare: Preprocessing
+    diagonal: Array  # (d,) Σ z² of every column, which no flip changes
+    seed: int = 0
+
+    def matrices(self, side: str, which: Sequence[int | None], at_once: int) -> Iterator[Array]:
+        """Z Zᵀ ("gram", n×n, for rows in memory) or ZᵀZ ("scatter", d×d) of several flips, so many from one pass."""
+        for i in range(0, len(which), at_once):
+            group = which[i : i + at_once]
+            gram = side == "gram"
+            totals = self.rows.watch.whole(partial(self._grams, group)) if gram else self._scatters(group)
+            yield from (mirrored(total).astype(np.float64) for total in totals)
+
+    def leading(self, flip: int | None, k: int) -> Array:  # -> (k,)
+        """The k largest eigenvalues of ZᵀZ by iteration, or bounds above them where the signs are flipped."""
+        (n, d), none = self.rows.shape, np.zeros(self.rows.shape[1])
+        known = Moments(n, none, none, self.diagonal, np.ones(d), self.diagonal, 0.0)
+        flipped = Flipped(self.rows, self.prepare, self.seed, flip)
+        A = Covariance(flipped, Preprocessing(), known, 0, min(n, d))
+        return n * _iterated(A, k, exact=flip is None)
+
+    def _scatters(self, which: Sequence[int | None]) -> Array:  # -> (len(which), d, d)
+        """Upper triangles of ZᵀZ of several flips, by one pass."""
+        rows, d, dtype = self.rows, self.rows.shape[1], product_dtype(self.rows)
+
+        def run(pairs: Iterable[tuple[Block, range]]) -> Array:
+            totals = np.zeros((len(which), d, d), dtype)
+            wide, thin = scratch("block", rows.block_rows, d), scratch("narrow", rows.block_rows, d, dtype)
+            buffer = scratch("flipped", rows.block_rows, d, dtype)
+            for block, at in pairs:
+                Z = _in_dtype(self.prepare(block, wide), thin)
+                for flip, total in zip(which, totals, strict=True):
+                    signs = None if flip is None else sign_bits(self.seed, flip, at, d)
+                    add_squares(flipped_into(buffer, Z, signs), total)
+            return totals
+
+        return rows.reduce(run, _add, beside=range(rows.shape[0]))
+
+    def _grams(self, which: Sequence[int | None]) -> Array:  # -> (len(which), n, n)
+        """Upper triangles of Z Zᵀ of several flips: strips of columns, in order, by all cores."""
+        (n, d), dtype, watch = self.rows.shape, product_dtype(self.rows), self.rows.watch
+        X = self.rows.block(0, n)
+        X = X if isinstance(X, np.ndarray) else X.tocsc()
+
+        def strip(ends: tuple[int, int]) -> Array:
+            threads.check()
+            columns, width = slice(*ends), ends[1] - ends[0]
+            Z, buffer = (scratch(use, width, n, dtype) for use in ("strip", "flipped"))
+            Z[...] = self.prepare.columns(columns)(X[:, columns], scratch("block", n, width)).T
+            totals = np.zeros((len(which), n, n), dtype)
+            for flip, total in zip(which, totals, strict=True):
+                signs = None if flip is None else strip_bits(self.seed, flip, range(n), ends, d).T
+                add_squares(flipped_into(buffer, Z, signs), total)
+            watch.advance(ends[1] - ends[0])
+            return totals
+
+        runs = list(pairwise([*range(0, d, STRIP), d]))
+        watch.begin(runs, what="columns")
+        with closing(self.rows._walk(strip, runs)) as parts:
+            return reduce(_add, parts)
+
+
+class Flipped(Derived):
+    """Preprocessed rows with random signs, or with their own; blocks are dense and made when they are asked for.
+
+    A block of a walk stands in memory that the next one will use again.
+    """
+
+    def __init__(self, base: Rows, prepare: Preprocessing, seed: int, flip: int | None) -> None:
+        super().__init__(base)
+        self._prepare, self._seed, self._flip = prepare, seed, flip
+
+    def block(self, start: int, stop: int) -> Block:
+        return self._flipped(self._base.block(start, stop), range(start, stop)).copy()
+
+    @property
+    def reading(self) -> int:
+        return self._base.reading + 8 * self.shape[1] * self.thin_rows
+
+    def _blocks(self, start: int, stop: int, step: int, beside: Any) -> Iterator[Any]:
+        for block, at in self._base._blocks(start, stop, step, range(self.shape[0])):
+            piece = self._flipped(block, at)
+            yield piece if beside is None else (piece, beside[at.start : at.stop])
+
+    def _flipped(self, block: Block, at: range) -> Block:
+        Z, out = (scratch(use, len(at), self.shape[1]) for use in ("plain", "flipped"))
+        signs = None if self._flip is None else sign_bits(self._seed, self._flip, at, self.shape[1])
+        return flipped_into(out, self._prepare(block, Z), signs)
+
+
+def product_dtype(rows: Rows) -> np.dtype[Any]:
+    """float32 where there is enough to multiply: a quantile of chance needs no more digits."""
+    n, d = rows.shape
+    return np.dtype(np.float32 if n * d >= NARROW_ENTRIES and min(n, d) > NARROW_COLUMNS else np.float64)
+
+
+def sign_bits(seed: int, flip: int, at: range, d: int) -> NDArray[np.uint8]:  # -> (len(at), d)
+    """1 where consecutive rows of d columns are multiplied by −1, else 0."""
+    ends = pairwise([*range(0, d, STRIP), d])
+    strips = [strip_bits(seed, flip, at, strip, d) for strip in ends]
+    return strips[0] if len(strips) == 1 else np.concatenate(strips, axis=1)
+
+
+def strip_bits(seed: int, flip: int, at: range, strip: tuple[int, int], d: int) -> NDArray[np.uint8]:
+    """The same for one strip of columns. Its rows follow each other in the generator, whole words each."""
+    left, right = strip
+    words = -(-min(STRIP, d - left) // WORD)
+    first, skip = divmod(at.start * words, 4)  # the generator counts in fours
+    generator = np.random.Philox(key=[seed, flip], counter=[first, 0, left // STRIP, 0])
+    raw = generator.random_raw(skip + len(at) * words)[skip:].astype("<u8", copy=False)
+    return np.unpackbits(raw.view(np.uint8).reshape(len(at), -1), axis=1, count=right - left, bitorder="little")
+
+
+def flipped_into(out: Array, Z: Array, signs: NDArray[np.uint8] | None) -> Array:
+    """Z with its signs flipped where the bits are 1, in `out`, which is not Z; Z itself where there are none."""
+    if signs is None:
+        return Z
+    out = out[: len(Z)]
+    flipped = out.view(f"u{out.itemsize}")
+    flipped[...] = signs
+    flipped <<= 8 * out.itemsize - 1
+    flipped ^= Z.view(flipped.dtype)
+    return out
+
+
+def _in_dtype(Z: Array, thin: Array) -> Array:
+    """Z in the precision of `thin`, which is written only where it differs."""
+    if Z.dtype == thin.dtype:
+        return Z
+    thin = thin[: len(Z)]
+    thin[...] = Z
+    return thin
+
+
+def _add(totals: Array, parts: Array) -> Array:
+    for total, part in zip(totals, parts, strict=True):
+        add_upper(part, total)
+    return totals
+
+
+def spectrum(K: Array) -> Array:  # (m, m) -> (m,)
+    """All eigenvalues, descending."""
+    if len(K) == 1:  # for which some versions of SciPy have no workspace
+        return np.maximum(K[0], 0.0)
+    with pinned.calling(large=len(K) > THREADED):
+        values = scipy.linalg.eigh(K, eigvals_only=True, driver="evd", check_finite=False)
+    return np.maximum(values[::-1], 0.0)
+
+
+def edge(K: Array) -> float:
+    """The largest eigenvalue; of a large matrix, a bound above it by iteration."""
+    return float(spectrum(K)[0] if len(K) <= LARGE else _iterated(Dense(K), 1, exact=False)[0])
+
+
+def _iterated(A: Operator, k: int, exact: bool) -> Array:
+    """The k largest eigenvalues, or bounds above them: an iteration comes from below, and what it lacks of the null
+    must not make a component."""
+    basis = Krylov().basis(A, k, tol=FINE if exact else LOOSE, rng=np.random.default_rng(0))
+    pairs = A.ritz(basis.Q, basis.AQ)
+    return pairs.values[:k] + (0.0 if exact else pairs.residuals[:k])

@@ -1,0 +1,103 @@
+"""Embedding: the immutable learned model of kernel PCA, from a row to its coordinates on curved components."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from ritz.errors import DataError
+from ritz.kernels import Kernel, Points
+from ritz.kernels.base import Frame
+from ritz.linalg.dense import Array
+from ritz.linalg.exponents import delivered
+from ritz.rows import Rows
+from ritz.rows.base import Block
+from ritz.rows.finite import check_finite
+from ritz.runtime.pinning import pinned
+
+ROWS, COLUMNS = 512, 2048  # of the tiles in which new rows meet the points of the model
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """y_j = unit·(Σ_i (k(x, x_i)/unit² − c) B_ij − offset_j) over the points x_i of the model, unit that of the frame.
+
+    Attributes
+    ----------
+    kernel, frame : k, and how rows become points
+    points : p of them: all rows of the fit, or its landmarks
+    coefficients : (p, k) B
+    offset : (k,) what centring in feature space takes off
+    mean : (p,) the mean of all features is Σ mean_i φ(x_i), for landmarks its best approximation
+    centred : whether the columns of B sum to 0, so that y does not depend on c: one near the values saves their digits
+    """
+
+    kernel: Kernel
+    frame: Frame
+    points: Points
+    coefficients: Array
+    offset: Array
+    mean: Array
+    centred: bool
+
+    @property
+    def n_components(self) -> int:
+        """k."""
+        return len(self.offset)
+
+    def first(self, k: int) -> Embedding:
+        """The same with the first components alone."""
+        return replace(self, coefficients=self.coefficients[:, :k], offset=self.offset[:k])
+
+    def encode(self, rows: Rows, dtype: Any = None) -> Generator[Array, None, None]:
+        """The coordinates of every row, block by block; in the precision of the rows unless told."""
+        small = rows.limited(max(1, 8 * rows.shape[1] * ROWS))
+        for Y in small.each(self._encoded):
+            if np.isnan(Y).any():
+                check_finite(rows)
+                why = f"has no finite value for some of these rows: {self.kernel.limit}"
+                raise DataError(f"kernel={self.kernel!r} {why}")
+            yield delivered(Y, np.dtype(dtype or rows.result_dtype))
+
+    def _encoded(self, block: Block) -> Array:
+        """NaN where the rows hold anything that is not finite, which a kernel may well map to something that is."""
+        if not np.isfinite(block if isinstance(block, np.ndarray) else block.data).all():
+            return np.full((block.shape[0], self.n_components), np.nan)
+        with np.errstate(over="ignore", invalid="ignore"):
+            new = self.kernel.points(block, self.frame)
+            total, level = np.zeros((len(new), self.n_components)), None
+            for start in range(0, len(self.points), COLUMNS):
+                part = slice(start, start + COLUMNS)
+                values = self.kernel.tile(new, self.points[part], self.frame)
+                if self.centred:
+                    level = values.mean(axis=1, keepdims=True) if level is None else level
+                    values = values - level
+                total += values @ self.coefficients[part]
+            total -= self.offset
+            total *= self.frame.unit
+            total[~np.isfinite(total)] = np.nan
+            return total
+
+
+def of_all_points(
+    kernel: Kernel, frame: Frame, points: Points, values: Array, vectors: Array, means: Array
+) -> Embedding:
+    """The model whose axes are combinations of all points: B = U/√λ, 0 for axes without variance."""
+    B = vectors - vectors.mean(axis=0)
+    B = np.divide(B, np.sqrt(values), out=np.zeros_like(B), where=values > 0)
+    mean = np.full(len(points), 1 / len(points))
+    return Embedding(kernel, frame, kernel.kept(points), B, (means - means.mean()) @ B, mean, centred=True)
+
+
+def of_landmarks(
+    kernel: Kernel, frame: Frame, points: Points, triangle: Array, mean: Array, weights: Array, values: Array
+) -> Embedding:
+    """The model whose axes U = H F W are combinations of few points: f(x) = L⁻¹ k(x) takes the place of a row of F."""
+    W = weights * np.sqrt(values)
+    with pinned.calling():
+        B = solve_triangular(triangle.T, np.column_stack([W, mean]), lower=False)
+    return Embedding(kernel, frame, points, B[:, :-1], mean @ W, B[:, -1], centred=False)

@@ -1,0 +1,240 @@
+"""Inner products of features, n×n, centred in feature space without ever being formed unless someone asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ritz import kernels
+from ritz.errors import DataError
+from ritz.kernels.base import Frame, Points, rounding
+from ritz.linalg.dense import Array, column_norms, cross, gamma, times
+from ritz.moments.accumulate import PROBE_FACTOR, PROBES
+from ritz.operators.base import Operator
+from ritz.operators.rayleigh_ritz import Pairs
+from ritz.rows.memory.array import thin_product
+from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import check, ordered, pinned
+from ritz.runtime.watch import UNWATCHED, Watch
+
+STRIP = 512  # rows of the matrix that are handled at a time
+TILE = 1 << 17  # entries of a tile: it stays in cache while it is computed and multiplied
+ALIKE = 1e-8  # share of the largest value by which a symmetric matrix may differ from its transpose
+PIECE = 2048  # columns of a strip that are multiplied at a time
+CENTRING = 32  # roundings beyond the sums of a product: means taken off on both sides
+
+
+class Kernel(Operator):
+    """A = H K H, K_ij = k(x_i, x_j)/unit², H = I − 11ᵀ/n.
+
+    K is symmetric: only tiles on and above its diagonal are computed, and each is multiplied in both directions.
+    They are kept where memory allows, and computed anew for every product where it does not. With `narrow` they are in
+    float32: products then find the subspace, and one pass in float64 finishes what they found, as random vectors that
+    are multiplied in that pass tell how far off the others were.
+    """
+
+    def __init__(
+        self,
+        function: kernels.Kernel,
+        frame: Frame,
+        points: Points,
+        *,
+        stored: bool = True,
+        narrow: bool = False,
+        watch: Watch = UNWATCHED,
+    ) -> None:
+        self.function, self.frame, self.points = function, frame, points
+        self.stored, self.narrow, self.watch = stored, narrow, watch
+        self.dim, self.rank_bound = len(points), len(points) - 1
+        self.negativity = 0.0 if function.positive else np.inf
+        self.work = float(self.dim) ** 2 * points.Z.shape[1] / 2
+        self.audited = narrow
+        self._means: Array | None = None
+        self._dense: Array | None = None
+        self.indefinite = 0.0  # size of the lowest eigenvalue below 0 that is tolerated, relative to the largest
+        self._roughness = 0.0
+        self._heights: dict[int, float] = {}
+
+    @cached_property
+    def diagonal(self) -> Array:  # (n,)
+        """k(x_i, x_i)/unit²."""
+        return self.function.diagonal(self.points, self.frame)
+
+    @property
+    def size(self) -> float:
+        """Σ ‖φ(x)‖², which bounds every sum of values; where K may be no inner product, its largest entry does."""
+        return max(self._lengths, self.dim * max(self._heights.values(), default=0.0))
+
+    @cached_property
+    def _lengths(self) -> float:
+        return float(np.sum(self.function.lengths(self.points, self.frame)))
+
+    @property
+    def rounding(self) -> float:
+        """|δK_ij| ≤ ε‖φ_i‖‖φ_j‖ makes ‖δK‖ ≤ ε Σ‖φ‖²; sums and means add the like."""
+        return (rounding(self.frame) + 6 * gamma(self.dim + CENTRING)) * self.size
+
+    @property
+    def dense_rounding(self) -> float:
+        return max(self.rounding, self._roughness)
+
+    @property
+    def means(self) -> Array:  # (n,)
+        """K 1/n: the mean of every row of K."""
+        if self._means is None:
+            self._means = self._multiply(np.ones((self.dim, 1)), self.points, keep=not self.narrow)[:, 0] / self.dim
+        return self._means
+
+    @property
+    def trace(self) -> float | None:  # type: ignore[override]
+        """Σ K_ii − 1ᵀK1/n, None as long as nobody has walked all of K in float64."""
+        if self._means is None:
+            return None
+        return max(float(np.sum(self.diagonal)) - float(np.sum(self._means)), 0.0)
+
+    def apply(self, V: Array) -> Array:
+        """H K H V."""
+        if self._dense is not None:
+            return thin_product(self._dense, V)
+        W = V - V.mean(axis=0)
+        if self._means is None and not self.narrow:  # one column more tells the trace
+            W = np.column_stack([W, np.ones(self.dim)])
+            product = self._multiply(W, self.points, keep=True)
+            self._means, product = product[:, -1] / self.dim, product[:, :-1]
+        else:
+            product = self._multiply(W, self._narrowed if self.narrow else self.points, keep=True)
+        return product - product.mean(axis=0)
+
+    def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None, tol: float = 0.0) -> Pairs:
+        if self.narrow:
+            AQ = self._finished(Q)
+        elif self._dense is None and AQ is not None:
+            _ = self.means  # else the product with Q tells them too
+        return super().ritz(Q, AQ, P, tol)
+
+    def _finished(self, Q: Array) -> Array:
+        """A Q in float64 from tiles that are computed anew, beside products that audit those in float32."""
+        G = np.random.default_rng(0).standard_normal((self.dim, PROBES))
+        W = np.column_stack([Q - Q.mean(axis=0), G - G.mean(axis=0), np.ones(self.dim)])
+        product = self._multiply(W, self.points, keep=False)
+        self._means, product = product[:, -1] / self.dim, product[:, :-1]
+        product -= product.mean(axis=0)
+        AQ, AG = product[:, : Q.shape[1]], product[:, Q.shape[1] :]
+        errors = column_norms(self.apply(G) - AG) + self.rounding * column_norms(G)
+        self._roughness = PROBE_FACTOR * float(errors.max())
+        return AQ
+
+    @property
+    def is_dense(self) -> bool:
+        return self._dense is not None
+
+    def dense(self) -> Array:
+        """A itself, n×n in float64."""
+        if self._dense is None:
+            self.__dict__.pop("_kept", None)
+            n = self.dim
+            K = np.empty((n, n))
+            for start, strip in self._walked(lambda start: self._strip(start, self.points)):
+                K[start : start + len(strip), start:] = strip
+                K[start:, start : start + len(strip)] = strip.T
+            self.passes += 1
+            self._means = K.mean(axis=1)
+            K -= self._means[:, None]
+            K -= self._means
+            K += self._means.mean()
+            self._dense = K
+        return self._dense
+
+    def entries(self, rows: Any, columns: Any) -> Array:
+        """K itself, not centred, at these rows and columns."""
+        return self.function.tile(self.points[rows], self.points[columns], self.frame)
+
+    @cached_property
+    def _narrowed(self) -> Points:
+        return self.points.astype(np.float32)
+
+    @cached_property
+    def _kept(self) -> list[Array]:
+        """All strips, computed once."""
+        points = self._narrowed if self.narrow else self.points
+        return [strip for _, strip in self._walked(lambda start: self._strip(start, points))]
+
+    def _strip(self, start: int, points: Points) -> Array:
+        """K from the diagonal of these rows on, to the right."""
+        tiles = [tile for _, tile in self._tiles(start, points)]
+        return np.concatenate(tiles, axis=1) if len(tiles) > 1 else tiles[0]
+
+    def _tiles(self, start: int, points: Points) -> Iterator[tuple[int, Array]]:
+        """Tiles of these rows and the columns where they begin; the first one is the square on the diagonal."""
+        left = points[start : start + STRIP]
+        step = max(STRIP, TILE // len(left))
+        column, stop = start, start + len(left)
+        while column < self.dim:
+            check()
+            tile = self.function.tile(left, points[column:stop], self.frame)
+            if not self.function.positive:
+                self._judge(start, column, tile)
+            yield column, tile
+            column, stop = stop, min(stop + step, self.dim)
+
+    def _judge(self, start: int, column: int, tile: Array) -> None:
+        """What a formula would promise has to be seen: values that are finite, symmetric, and how large they are."""
+        height = float(np.abs(tile).max())
+        if not np.isfinite(height):
+            raise DataError(_not_finite(self.function))
+        if column == start:
+            _check_symmetric(tile, self.function)
+        self._heights[start] = max(height, self._heights.get(start, 0.0))  # one thread has all of a strip
+
+    def _multiply(self, V: Array, points: Points, keep: bool) -> Array:  # (n, b) -> (n, b)
+        """K V, tiles in the precision of the points, sums over them in float64."""
+        self.passes += 1
+        V = V.astype(points.Z.dtype)
+        kept = self._kept if keep and self.stored else None
+
+        def partial(start: int) -> Array:
+            tiles = self._tiles(start, points) if kept is None else _cut(start, kept[start // STRIP])
+            total = np.zeros((self.dim - start, V.shape[1]))
+            for column, tile in tiles:
+                m, p = tile.shape
+                total[:m] += times(tile, V[column : column + p])
+                if column > start:
+                    total[column - start : column - start + p] += cross(tile, V[start : start + m])
+            return total
+
+        out = np.zeros(V.shape)
+        for start, part in self._walked(partial):
+            out[start:] += part
+        return out
+
+    def _walked(self, f: Callable[[int], Any]) -> Iterator[tuple[int, Any]]:
+        """f of every strip's first row, by all cores, in order: sums do not depend on timing or the number of cores."""
+        n, starts = self.dim, range(0, self.dim, STRIP)
+        workers = min(pinned.budget(), len(starts))
+        self.watch.begin([(0, n)])
+        for start, part in zip(starts, ordered(f, starts, workers) if workers > 1 else map(f, starts), strict=True):
+            yield start, part
+            height = min(STRIP, n - start)
+            self.watch.advance(height * (2 * (n - start) - height) // n)  # the first strips are the longest
+
+
+def _cut(start: int, strip: Array) -> Iterator[tuple[int, Array]]:
+    """The square on the diagonal, and what stands right of it, in pieces whose sums lose little even in float32."""
+    m = len(strip)
+    yield start, strip[:, :m]
+    for left in range(m, strip.shape[1], PIECE):
+        yield start + left, strip[:, left : left + PIECE]
+
+
+def _check_symmetric(tile: Array, function: kernels.Kernel) -> None:
+    """k(x, y) = k(y, x) on the diagonal of the matrix, as far as anybody looks."""
+    error = float(np.abs(tile - tile.T).max())
+    if error > ALIKE * float(np.abs(tile).max()):
+        raise DataError(f"kernel={function!r} is not symmetric: |k(x, y) - k(y, x)| reaches {error:.2g}")
+
+
+def _not_finite(function: kernels.Kernel) -> str:
+    what = f"; change {function.parameters}, or scale the columns" if function.parameters else ""
+    return f"kernel={function!r} gives values that are not finite{what}"

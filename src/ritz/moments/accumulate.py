@@ -1,0 +1,161 @@
+"""Sums over rows shifted block by block: of z, of z zᵀ or its diagonal, and of what audits float32 products."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ritz.linalg.dense import Array, add_squares, add_upper, column_norms, cross, mirrored, times
+from ritz.moments.preprocessing import Preprocessing
+from ritz.rows import Rows
+from ritz.rows.base import Block
+from ritz.runtime.threads import scratch
+
+FILLED = 0.05  # share of entries from which a sparse block is multiplied by itself as a dense one
+# Narrow data is multiplied in float32 where there is much of it and the rows are wide enough to pay for an audit.
+NARROW_ENTRIES, NARROW_COLUMNS = 1 << 22, 64
+CHAIN = 6  # blocks whose float32 products are summed before they are added to the rest in float64
+# For a Gaussian g, ‖E g‖ ≥ |uᵀg| ‖E‖, so that six of them all stay below ‖E‖/8 with probability (0.8/8)⁶ = 1e-6
+# (after Halko, Martinsson and Tropp, SIAM Review 53, 2011, §4.3).
+PROBES, PROBE_FACTOR = 6, 8.0
+
+
+@dataclass
+class Sums:
+    """Sums over runs of blocks of z = (x − shift)/unit."""
+
+    count: int
+    total: Array  # (d,) Σ z
+    scatter: Array  # (d, d) or (d,) Σ z zᵀ; of a matrix, the upper triangle
+    terms: int  # the longest chain of additions behind an entry of the scatter
+    probed: Array  # (d, t) Σ z (zᵀ G), in float64
+    squares: Array | float = 0.0  # (d,) Σ z², in float64 beside float32 products
+
+    def add(self, Z: Array) -> None:
+        """Count a block and add up its rows."""
+        self.count += Z.shape[0]
+        self.terms += 1
+        self.total += np.ones(Z.shape[0]) @ Z
+
+    def absorb(self, other: Sums) -> Sums:
+        """Add another run to this one, in place: the scatter may be large."""
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            self.count += other.count
+            self.total += other.total
+            if self.scatter.ndim == 1:
+                self.scatter += other.scatter
+            else:
+                add_upper(other.scatter, self.scatter)
+            self.terms = max(self.terms, other.terms) + 1
+            self.probed += other.probed
+        return self
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """All fields, as plain values that a journal can keep."""
+        return self.count, self.total, self.scatter, self.terms, self.probed, self.squares
+
+    @classmethod
+    def absorbed(cls, ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
+        return cls(*ours).absorb(cls(*theirs)).parts
+
+    @property
+    def diagonal(self) -> Array:
+        return diagonal_of(self.scatter)
+
+
+def diagonal_of(scatter: Array) -> Array:
+    """The diagonal of a scatter, which may be all of it that was kept."""
+    return scatter if scatter.ndim == 1 else np.diagonal(scatter)
+
+
+def product_dtype(rows: Rows) -> np.dtype[Any]:
+    """float32 where the data holds no more digits and there is enough of it to matter, else float64."""
+    n, d = rows.shape
+    pays = n * d >= NARROW_ENTRIES and d > NARROW_COLUMNS and not rows.sparse
+    return np.dtype(np.float32 if rows.narrow and pays else np.float64)
+
+
+def sums_of(rows: Rows, shift: Array, unit: Array, full: bool, probes: Array, rough: bool) -> Sums:
+    """Sums over all rows; with probes, products run in float32 and the probes tell what that did."""
+    prepare = Preprocessing(shift if shift.any() else None, None, 1 / unit if (unit != 1).any() else None)
+
+    def run(blocks: Iterable[Block]) -> Sums:
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            if not full:
+                return _diagonals(blocks, prepare, rows)
+            narrow = rough or probes.size
+            return _narrow(blocks, prepare, rows, probes) if narrow else _scatters(blocks, prepare, rows)
+
+    sums = Sums(*rows.reduce(lambda blocks: run(blocks).parts, Sums.absorbed, thin=not full))
+    if full:
+        mirrored(sums.scatter)
+    return sums
+
+
+def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> Sums:
+    """Sums of z and of z² over consecutive blocks."""
+    step, d = rows.thin_rows, rows.shape[1]
+    sums = Sums(0, np.zeros(d), np.zeros(d), step, np.zeros((d, 0)))
+    buffer = scratch("block", 1 if rows.sparse else step, d)
+    for block in blocks:
+        Z: Any = prepare.uncentred(block) if rows.sparse else prepare(block, buffer)
+        sums.add(Z)
+        squares = Z.power(2) if rows.sparse else np.square(Z, out=Z)
+        sums.scatter += np.ones(Z.shape[0]) @ squares
+    return sums
+
+
+def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> Sums:
+    """Sums of z and z zᵀ over consecutive blocks, in float64."""
+    step, d = rows.block_rows, rows.shape[1]
+    sums = Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros((d, 0)))
+    buffer = scratch("block", step, d)
+    for block in blocks:
+        Z = prepare.uncentred(block) if rows.density < FILLED else prepare(block, buffer)
+        sums.add(Z)
+        add_squares(Z, sums.scatter)
+    return sums
+
+
+def _narrow(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> Sums:
+    """The same with products in float32 and, beside them in float64, those of the probes and the diagonal."""
+    step, d = rows.block_rows, rows.shape[1]
+    sums = Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros(probes.shape), np.zeros(d))
+    buffer, narrow = scratch("block", step, d), scratch("narrow", step, d, np.float32)
+    product, products = scratch("product", d, d, np.float32), 0
+    for block in blocks:
+        Z = prepare(block, buffer)
+        sums.add(Z)
+        thin = narrow[: len(Z)]
+        thin[...] = Z
+        add_squares(thin, product, keep=products > 0)
+        products = (products + 1) % CHAIN
+        if not products:
+            add_upper(product, sums.scatter)
+        if probes.size:
+            sums.probed += cross(Z, times(Z, probes))
+        sums.squares += np.ones(len(Z)) @ np.square(Z, out=Z)
+    if products:
+        add_upper(product, sums.scatter)
+    np.fill_diagonal(sums.scatter, sums.squares)  # the trace is only as good as the diagonal
+    return sums
+
+
+def probe_vectors(spread: Array) -> Array:
+    """Gaussian vectors, in units of the columns."""
+    return np.random.default_rng(0).standard_normal((len(spread), PROBES)) / spread[:, None]
+
+
+def audited(sums: Sums, probes: Array, spread: Array | None) -> float:
+    """Bound on the error of float32 products from what they and float64 say about the same vectors, over all rows."""
+    error = sums.scatter @ probes - sums.probed
+    if spread is None:
+        return float(PROBE_FACTOR * np.max(column_norms(error)))
+    deviation = np.sqrt(np.maximum(sums.diagonal, np.finfo(float).tiny))
+    # The probes were scaled by the spread of a sample; its ratio to the deviation found carries them over.
+    ratio = float(np.max(spread / deviation))
+    return float(PROBE_FACTOR * np.max(column_norms(error / deviation[:, None]))) * ratio

@@ -1,0 +1,231 @@
+"""Moments: count, mean and scatter of rows in one pass, shifted block by block and mergeable.
+
+Every block is shifted by a provisional mean inside its buffer, so the products never see the offset of the data;
+only the small remainder δ between the provisional and the true mean is corrected afterwards. Forming XᵀX − n μμᵀ
+instead loses all digits once the offset reaches 10⁸ standard deviations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.linalg.dense import Array, column_squares, gamma, triangle, triangle_terms
+from ritz.moments.accumulate import Sums, audited, diagonal_of, probe_vectors, product_dtype, sums_of
+from ritz.moments.preprocessing import two_words
+from ritz.moments.scaling import check_differences, peaks, power_near, provisional_mean, units
+from ritz.rows import Rows
+from ritz.rows.finite import check_finite
+
+FAR = 1e30  # times a unit, beyond which a square is not summed in it
+# Sums of squares outside these limits are rescaled: eigenvalues, and squares of their errors, must stay in range.
+SAFE_SQUARES = {np.dtype(np.float32): (1e-25, 1e35), np.dtype(np.float64): (1e-60, 1e60)}
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Count, mean and scatter Σ (x−μ)(x−μ)ᵀ of rows, in units where no square overflows.
+
+    Attributes
+    ----------
+    count : int
+    shift, delta : arrays of length d; the mean is shift + delta·unit. What lies between float64's numbers is kept in
+        units, where it has all its digits even if the mean itself has few
+    scatter : (d, d) array, or (d,) for its diagonal alone
+    unit : array of length d, powers of two; the scatter is that of (x − μ)/unit
+    sizes : array of length d, Σ (x − shift)² per column: what the rounding errors scale with
+    rounding : c, so that the error E of float64 sums obeys ‖W E W‖₂ ≤ c Σ wᵢ² sizesᵢ for every diagonal W
+    audit : bound on ‖E‖₂ of float32 products, or on ‖W E W‖₂ with W = 1/√diagonal when scaled, found by multiplying
+        random vectors in float64 during the same walk; 0 for float64 products, which have only `rounding`
+    scaled : whether `audit` is in those units
+    centred : whether the scatter is about the mean; else it is Σ x xᵀ
+    rough : whether the scatter, but for its diagonal, is that of float32 products that nobody audited
+    triangle : (p, d) R with RᵀR = the scatter, of which only the diagonal is then kept. It was never squared: together
+        with count and mean it is that of rows which differ from the given ones, column by column, by at most
+        √sizes·rounding/2
+    """
+
+    count: int
+    shift: Array
+    delta: Array
+    scatter: Array
+    unit: Array
+    sizes: Array
+    rounding: float
+    audit: float = 0.0
+    scaled: bool = False
+    rough: bool = False
+    centred: bool = True
+    triangle: Array | None = None
+
+    @property
+    def mean(self) -> Array:
+        return self.shift + self.delta * self.unit
+
+    def remainder(self, unit: float) -> Array:
+        """What the mean as a float64 lacks, in that unit."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            rest = two_words(self.shift, self.delta, self.unit)[1] * (self.unit / unit)
+        return np.where(np.isfinite(rest), rest, 0.0)  # of a column that cannot matter in that unit
+
+    @property
+    def diagonal(self) -> Array:
+        return diagonal_of(self.scatter)
+
+    def merge(self, other: Moments) -> Moments:
+        """The moments of both sets of rows together (Chan, Golub and LeVeque 1979); triangles if both have them."""
+        if self.centred != other.centred:
+            raise DataError("moments about the mean and about 0 do not add up: center was changed in between")
+        if (self.triangle is None) != (other.triangle is None):
+            return self.formed().merge(other.formed())
+        if other.count > self.count:  # the mean moves by the smaller step, which is rounded less
+            return other.merge(self)
+        count = self.count + other.count
+        unit = _common_unit(self, other)
+        ours, theirs = self.rescaled(unit), other.rescaled(unit)
+        step = steps(ours, theirs)
+        jump = step * np.sqrt(self.count * other.count / count)
+        shift, delta = two_words(ours.shift, ours.delta + step * (other.count / count), unit)
+        both = replace(
+            ours,
+            count=count,
+            shift=shift,
+            delta=delta,
+            sizes=ours.sizes + theirs.sizes + jump**2,
+            rounding=max(self.rounding, other.rounding) + gamma(8),
+            audit=self.audit + other.audit,
+        )
+        if ours.triangle is None or theirs.triangle is None:
+            spread = jump**2 if ours.scatter.ndim == 1 else np.outer(jump, jump)
+            return replace(both, scatter=ours.scatter + theirs.scatter + spread)
+        # The correction row holds the same spread between the means.
+        R = triangle(ours.triangle, theirs.triangle, *([jump[None]] if self.centred else []))
+        rounding = both.rounding + 2 * gamma(triangle_terms(2 * len(jump) + 1, len(jump)))
+        return replace(both, scatter=column_squares(R), triangle=R, rounding=rounding)
+
+    def rescaled(self, unit: Array) -> Moments:
+        """The same moments in other units."""
+        with np.errstate(over="ignore", under="ignore"):
+            ratio = np.minimum(self.unit / unit, FAR)
+            sizes = self.sizes * ratio**2
+            near = ratio < FAR  # a larger one is that of a column without spread, whose mean needs one word
+            shift, delta = np.where(near, self.shift, self.mean), np.where(near, self.delta * ratio, 0.0)
+            ratio = np.where(self.sizes > 0, ratio, 0.0)  # a column without spread has none in any unit
+            scatter = self.scatter * (ratio**2 if self.scatter.ndim == 1 else np.outer(ratio, ratio))
+            R = None if self.triangle is None else self.triangle * ratio
+        return replace(self, shift=shift, delta=delta, scatter=scatter, sizes=sizes, unit=unit, triangle=R)
+
+    def reordered(self, order: NDArray[np.intp]) -> Moments:
+        """The same moments of columns in another order."""
+        parts = {name: getattr(self, name)[order] for name in ("shift", "delta", "unit", "sizes")}
+        scatter = self.scatter[order] if self.scatter.ndim == 1 else self.scatter[np.ix_(order, order)]
+        R = None if self.triangle is None else self.triangle[:, order]
+        return replace(self, scatter=scatter, triangle=R, **parts)
+
+    def formed(self) -> Moments:
+        """The same moments with the whole scatter instead of its triangle."""
+        R = self.triangle
+        if R is None:
+            return self
+        return replace(self, scatter=R.T @ R, triangle=None, rounding=self.rounding + gamma(len(self.mean) + 8))
+
+
+def steps(a: Moments, b: Moments) -> Array:
+    """From the mean of one to that of the other, in the units of both, word by word: the large parts cancel exactly or
+    nearly so."""
+    return (b.shift - a.shift) / a.unit + (b.delta - a.delta)
+
+
+def _common_unit(a: Moments, b: Moments) -> Array:
+    """Units for both: those of columns without spread do not count, and squares of the step must be in range."""
+    # By sizes, not by the diagonal: where rounding left a variance of 0, covariances may be well above rounding.
+    unit = np.maximum(np.where(a.sizes > 0, a.unit, 0.0), np.where(b.sizes > 0, b.unit, 0.0))
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        size = np.abs((b.shift - a.shift) + (b.delta * b.unit - a.delta * a.unit))
+        check_differences(size)
+        far = (size > FAR * unit) & ((unit > 0) | (size > FAR) | (size < 1 / FAR))
+    unit = np.where(far & (size > 0), power_near(size), unit)
+    unit = np.where((unit == 0) & (size > 0), 1.0, unit)
+    known = unit[unit > 0]
+    return np.where(unit > 0, unit, 1.0 if not len(known) or (known == 1).any() else known.max())
+
+
+def moments(
+    rows: Rows,
+    *,
+    center: bool = True,
+    full: bool = True,
+    scale: bool = False,
+    wide: bool = False,
+    rough: bool = False,
+) -> Moments:
+    """Moments of rows in one pass; a second one only where squares would overflow or underflow.
+
+    Parameters
+    ----------
+    center : subtract the mean; without it the scatter is Σ x xᵀ and the mean is 0
+    full : the whole d×d scatter, or its diagonal alone
+    scale : columns will be scaled to unit variance, so float32 errors are audited in those units
+    wide : float64 products even where the data is float32
+    rough : float32 products whatever the data is, to be judged by whoever uses them
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ritz.rows import as_rows
+    >>> m = moments(as_rows(1e8 + np.array([[1.0], [2.0], [3.0]])))
+    >>> float(m.scatter[0, 0])
+    2.0
+    """
+    dtype = product_dtype(rows) if full and not wide else np.dtype(np.float64)
+    if rough:
+        dtype = np.dtype(np.float32)
+    unit: Array = np.ones(rows.shape[1])
+    shift, spread = (np.zeros_like(unit), unit) if rows.sparse else provisional_mean(rows, dtype)
+    if not center:
+        shift = np.zeros_like(unit)
+    if scale and not rough and not (spread > 0).all():
+        dtype = np.dtype(np.float64)  # the audit needs to know the units beforehand
+    none = np.empty((rows.shape[1], 0))
+    probes = probe_vectors(spread if scale else unit) if dtype == np.float32 and not rough else none
+    sums = sums_of(rows, shift, unit, full, probes, rough)
+    if not np.isfinite(sums.total).all():
+        check_finite(rows)
+    unsafe = _peaks_of_unsafe(rows, shift, sums, dtype)
+    if unsafe.any():
+        unit, probes = units(unsafe), none
+        sums = sums_of(rows, shift, unit, full, probes, rough)
+    audit = audited(sums, probes, spread if scale else None) if probes.size else 0.0
+    return replace(_about_the_mean(sums, shift, unit, center), audit=audit, scaled=scale, rough=rough, centred=center)
+
+
+def _peaks_of_unsafe(rows: Rows, shift: Array, sums: Sums, dtype: np.dtype[Any]) -> Array:
+    """Largest |x − shift| per column if squares may have overflowed or underflowed, else zeros."""
+    low, high = SAFE_SQUARES[dtype]
+    diagonal = sums.diagonal
+    found: Array = np.zeros(len(diagonal))
+    small = diagonal < low
+    if small.any():  # constant columns land here too; only their own entries are read again
+        found[small] = peaks(rows, shift, small)
+    if found.any() or not (diagonal < high).all():
+        found = peaks(rows, shift, np.ones_like(small))
+    return found
+
+
+def _about_the_mean(sums: Sums, shift: Array, unit: Array, center: bool) -> Moments:
+    """Correct the remainder δ of the shift, and bound what rounding did to the scatter."""
+    delta = sums.total / sums.count if center else np.zeros_like(sums.total)
+    remainder = delta * np.sqrt(sums.count)
+    scatter = sums.scatter
+    sizes = sums.diagonal.copy()
+    if scatter.ndim == 1:
+        scatter -= remainder**2
+        np.maximum(scatter, 0.0, out=scatter)
+    else:
+        scatter -= np.outer(remainder, remainder)
+        np.fill_diagonal(scatter, np.maximum(np.diagonal(scatter), 0.0))
+    return Moments(sums.count, shift, delta, scatter, unit, sizes, 4 * gamma(sums.terms + 8))

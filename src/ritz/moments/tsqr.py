@@ -1,0 +1,139 @@
+"""Triangles: moments of rows with R, RᵀR = Σ (x − μ)(x − μ)ᵀ, in the place of that sum. One pass, nothing squared.
+
+A column of ones rides along. In the triangle of [1, x − shift] the first row is √n (1, δ), with δ what the shift lacks
+of the mean, and below it stands the triangle of the centred rows: nothing that was summed is ever subtracted again. Two
+triangles stacked upon each other reduce to that of all their rows (TSQR); out of their first rows that makes √n (1, δ)
+and the correction row √(n₁n₂/n) (0, δ₁ − δ₂), which holds the spread between the means of the parts.
+
+What rounding does: the QR of [1, Z] is exact for some [1 + e, Z + E] with ‖Eⱼ‖ ≤ t u ‖zⱼ‖ in every column j, t being
+`triangle_terms`; ‖e‖ is a few u √n, because sums of ones are exact. Projecting off 1 + e instead of 1, and taking δ
+from it, is as if Z were off by 2‖e‖/√n more. Leaves have no rows in common, so that together they are no worse than the
+worst of them; each of the merges that follow adds the error of a QR of 2(d + 1) rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import reduce as fold
+from typing import NamedTuple
+
+import numpy as np
+
+from ritz.linalg.dense import Array, column_squares, gamma, triangle, triangle_terms
+from ritz.moments.moments import Moments
+from ritz.moments.preprocessing import Preprocessing
+from ritz.moments.scaling import peaks, provisional_mean, units
+from ritz.rows import Rows
+from ritz.rows.base import Block
+from ritz.rows.finite import check_finite
+from ritz.runtime.threads import scratch
+
+LEAF_BYTES = 1 << 19  # of rows that are factored at once, so that they stay in cache
+LEAF = 4  # but at least so many rows per column, or merging would cost more than the leaves
+# Sizes of columns between which reflections lose nothing, and those whose squares and their errors are in range.
+EXACT, SQUARED = (1e-140, 1e140), (1e-30, 1e30)
+
+
+class _Part(NamedTuple):
+    """The triangle of [1, z] of some rows, or of z alone, and how often u of a column's norm it may be off."""
+
+    T: Array
+    terms: int
+
+    def merge(self, other: _Part) -> _Part:
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            T = triangle(self.T, other.T)
+        return _Part(T, max(self.terms, other.terms) + triangle_terms(len(self.T) + len(other.T), T.shape[1]))
+
+
+def triangular_moments(rows: Rows, *, center: bool = True, scale: bool = False) -> Moments:
+    """Moments with a triangle, in one pass; a second one only for numbers at the ends of the range of float64.
+
+    Parameters
+    ----------
+    center : subtract the mean; without it RᵀR is Σ x xᵀ and the mean is 0
+    scale : whether columns will be scaled to unit variance: weights belong to the columns of R, so nothing else changes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ritz.rows import as_rows
+    >>> m = triangular_moments(as_rows(1e8 + np.array([[1.0], [2.0], [3.0]])))
+    >>> round(float(m.triangle[0, 0] ** 2), 12), float(m.mean[0])
+    (2.0, 100000002.0)
+    """
+    d = rows.shape[1]
+    shift = provisional_mean(rows, np.dtype(np.float64))[0] if center else np.zeros(d)
+    unit: Array = np.ones(d)
+    part = _walked(rows, shift, unit, center)
+    size = np.abs(part.T[:, int(center) :]).max(axis=0)
+    if not _within(size, EXACT):
+        check_finite(rows)
+        unit = units(peaks(rows, shift, np.ones(d, bool)))
+        part = _walked(rows, shift, unit, center)
+    elif not _within(size, SQUARED):
+        unit = units(size)
+        part.T[:, int(center) :] /= unit
+    delta, R = _split(part.T, center)
+    diagonal = column_squares(R)
+    return Moments(
+        count=rows.shape[0],
+        shift=shift,
+        delta=delta,
+        scatter=diagonal,
+        unit=unit,
+        sizes=diagonal + rows.shape[0] * delta**2,
+        rounding=2 * gamma(part.terms),
+        scaled=scale,
+        centred=center,
+        triangle=R,
+    )
+
+
+def _split(T: Array, center: bool) -> tuple[Array, Array]:
+    """δ and R."""
+    if not center:
+        return np.zeros(T.shape[1]), T
+    return T[0, 1:] / T[0, 0], np.ascontiguousarray(T[1:, 1:])
+
+
+def leaf_rows(rows: Rows) -> int:
+    """How many rows are factored at once."""
+    n, d = rows.shape
+    return min(n, max(LEAF * (d + 1), min(LEAF_BYTES, rows.most_bytes) // (8 * (d + 1))))
+
+
+def _within(size: Array, limits: tuple[float, float]) -> bool:
+    """Whether all sizes but zeros lie between the limits, and none is NaN or infinite."""
+    return bool(((size == 0) | ((size > limits[0]) & (size < limits[1]))).all())
+
+
+def _walked(rows: Rows, shift: Array, unit: Array, center: bool) -> _Part:
+    """The triangle of all rows, from a walk."""
+    prepare = Preprocessing(shift if shift.any() else None, None, 1 / unit if (unit != 1).any() else None)
+    size, width = leaf_rows(rows), rows.shape[1] + center
+
+    def run(blocks: Iterable[Block]) -> _Part:
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            leaves = _leaves(blocks, prepare, scratch("leaf", size, width), int(center))
+            return fold(_Part.merge, (_Part(triangle(leaf), triangle_terms(*leaf.shape)) for leaf in leaves))
+
+    # A journal gives plain tuples back.
+    return _Part(*rows.reduce(run, lambda ours, theirs: _Part(*ours).merge(_Part(*theirs)), least=LEAF * width))
+
+
+def _leaves(blocks: Iterable[Block], prepare: Preprocessing, leaf: Array, ones: int) -> Iterator[Array]:
+    """[1, z] of consecutive rows, as many as the leaf holds; the same memory every time."""
+    leaf[:, :ones] = 1.0
+    filled = 0
+    for block in blocks:
+        start = 0
+        while start < block.shape[0]:
+            part = block[start : start + len(leaf) - filled]
+            prepare(part, leaf[filled:, ones:])
+            start, filled = start + part.shape[0], filled + part.shape[0]
+            if filled == len(leaf):
+                yield leaf
+                filled = 0
+    if filled:
+        yield leaf[:filled]

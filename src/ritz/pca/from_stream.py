@@ -1,0 +1,159 @@
+"""From batches of rows to a certified subspace: whole moments where they fit into memory, else a sketch."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.fitting import rank
+from ritz.fitting.planning import Plan
+from ritz.fitting.request import Decomposition, Request, check_count
+from ritz.fitting.solve import in_units_of_data, solve
+from ritz.linalg.dense import THREADED, Array, eigh_descending
+from ritz.moments.moments import Moments
+from ritz.moments.sketch import BLOCK_BYTES, Stream
+from ritz.operators import Sketched
+from ritz.pca.from_moments import decompose_moments, summed, summing_memory
+from ritz.rows import Rows
+from ritz.runtime.memory import format_bytes
+from ritz.runtime.threads import pinned, team
+from ritz.solvers import Gram, Krylov, Orthogonal, Power
+from ritz.solvers.base import checked_start
+
+# Rows of a sketch, if memory allows and the components do not ask for more: every entry of the data costs eight times
+# as many operations, and twice as many and one are decomposed by one thread, to the same bits on any number of cores.
+ROOM = (THREADED - 1) // 2
+SPARE = 8  # rows of a sketch beside two for every component
+
+
+def taken_in(so_far: Moments | Stream | None, rows: Rows, request: Request) -> Moments | Stream:
+    """What is known of the rows so far, and of these. It is decided at the first batch whether that is a sketch."""
+    d = rows.shape[1]
+    rank.checked(request.n_components, d, d)  # what no number of rows could give, before any is taken in
+    if so_far is None and summing_memory(d) > request.limit:
+        _check_sketchable(request)
+        so_far = Stream(_room(request, d), request.center)
+    if not isinstance(so_far, Stream):
+        if isinstance(request.solver, Power | Orthogonal | Krylov) and request.solver.start is not None:
+            checked_start(request.solver.start, d)
+        batch = summed(rows, request)
+        return batch if so_far is None else so_far.merge(batch)
+    _check_sketchable(request, so_far)
+    with team():
+        return so_far.add(rows)
+
+
+def together(a: Moments | Stream, b: Moments | Stream) -> Moments | Stream:
+    """What is known of the rows of two models."""
+    if isinstance(a, Moments) and isinstance(b, Moments):
+        return a.merge(b)
+    if isinstance(a, Stream) and isinstance(b, Stream):
+        with team():
+            return a.merge(b)
+    raise DataError(
+        "one model has whole moments, another a sketch of its rows; start both again, with the same memory_limit"
+    )
+
+
+def decompose_stream(found: Moments | Stream, request: Request, name: Callable[[int], str] = str) -> Decomposition:
+    """Fit a principal subspace to rows of which only moments or a sketch are left."""
+    if isinstance(found, Moments):
+        return decompose_moments(found, request, name)
+    with team():
+        return _decompose_sketch(found, request)
+
+
+def _decompose_sketch(found: Stream, request: Request) -> Decomposition:
+    _check_sketchable(request, found)
+    rank.check_at_hand(request.n_components, "only a sketch of them was kept")
+    n, d = found.shape
+    check_count(n, request)
+    asked = rank.checked(request.n_components, n, d)
+    k = _count(asked, min(n, d), found.room)
+    A = Sketched(found.whole(), request.ddof, min(n - request.center, d), k + 1)
+    K = A.dense()
+    if isinstance(asked, float):
+        k = _certified(eigh_descending(K)[0][:k] - A.rounding, float(A.trace or 0.0) + A.rounding, asked)
+    spectrum, total = solve(A, Gram(), replace(request, n_components=k), min(n, d), n)
+    note = f"{found.room} directions stand for {n} rows of {d} columns; fit on the rows themselves can reach it"
+    # The dual is that of the sketch: no row of it is a row of the data.
+    spectrum = replace(spectrum, note=note if A.missing else "", dual=None)
+    about = (A.mean, None, n, request.ddof, A.remainder) if request.center else (None, None, n, request.ddof)
+    fit = in_units_of_data(spectrum, total, A.unit, min(n, d), _plan(found, k), *about)
+    return replace(fit, moments=found)
+
+
+def _count(asked: int | float | str | None, most: int, room: int) -> int:
+    """How many components; for a share of the variance, how many there may be."""
+    k = asked if isinstance(asked, int) else most if asked is None else min(most, room)
+    if k > room:
+        raise DataError(
+            f"n_components={asked} asks for {k} components, but the sketch keeps {room} directions, as its first batch "
+            f"decided; ask for {room} or fewer with set_params, or start again with a larger memory_limit"
+        )
+    return k
+
+
+def _certified(lower: Array, total: float, share: float) -> int:
+    """The fewest components of which it is proved that their variance exceeds that share of the total."""
+    lower = np.maximum(lower, 0.0)
+    if total > 0 and not np.sum(lower) > share * total:
+        raise DataError(
+            f"n_components={share}, but of the variance in {len(lower)} directions of the sketch only a share of "
+            f"{np.sum(lower) / total:.3f} is proved; ask for less, for a number of components, or raise memory_limit"
+        )
+    return rank.for_share(lower, total, share)
+
+
+def _check_sketchable(request: Request, found: Stream | None = None) -> None:
+    """What a sketch cannot give, and what cannot change after its first rows."""
+    if found is not None and found.center != request.center:
+        raise DataError(f"rows were sketched with center={found.center}; center was changed, start a new model")
+    if request.scale:
+        raise ValueError(
+            "scale=True divides by deviations that are known only after the last batch, and a sketch cannot be divided "
+            "then; divide the batches by known ones and use scale=False, or raise memory_limit"
+        )
+    if request.n_components == "mle":
+        raise ValueError(
+            "n_components='mle' weighs the whole spectrum, but memory_limit allows a sketch of it; ask for a number"
+        )
+
+
+def _room(request: Request, d: int) -> int:
+    """ℓ: as many rows as memory allows, but no more than are worth their time."""
+    asked = rank.checked(request.n_components, d, d)
+    wanted = 2 * asked + SPARE if isinstance(asked, int) else SPARE
+    least, most = min(d, wanted), min(d, max(ROOM, wanted))
+    fitting = bisect_right(range(least, most + 1), request.limit, key=lambda room: sketching_memory(room, asked, d))
+    if not fitting:
+        needed, allowed = format_bytes(sketching_memory(least, asked, d)), format_bytes(request.limit)
+        raise ValueError(
+            f"memory_limit of {allowed} is too small: moments of {d} columns take {format_bytes(summing_memory(d))}, "
+            f"and a sketch of {least} directions {needed}"
+        )
+    return least + fitting - 1
+
+
+def sketching_memory(room: int, asked: int | float | str | None, d: int) -> int:
+    """Bytes of a sketch at its peak.
+
+    While a batch is taken in: the sketch and the rows that wait, as they were, a block, and the sketch before and after
+    it. When axes are asked for: the sketch, the rows that wait, both stacked, and the axes with what they come from.
+    Beside them vectors of columns, matrices of the order of the rows, and blocks in every thread.
+    """
+    k, threads = asked if isinstance(asked, int) else room, pinned.budget()
+    tall, order = max(5 * room, 4 * room + 13 * (k + 1)) + 24, 2 * room + k + 2
+    blocks = min((threads + 1) * 4 * BLOCK_BYTES, 16 * d * order)
+    return 8 * (tall * d + (6 + threads) * order**2) + blocks
+
+
+def _plan(found: Stream, k: int) -> Plan:
+    n, d = found.shape
+    needed = format_bytes(summing_memory(d))
+    why = f"moments of {d} columns would take {needed}, so rows were sketched as they came, in {found.room} directions"
+    return Plan("gram", "gram", 1, 8.0 * n * d * found.room, sketching_memory(found.room, k, d), why, True)

@@ -1,0 +1,5 @@
+"""Sources on disk: one file per format, found by the table in `read`.
+
+Comes in: a path. Goes out: Rows that are read part by part, by all cores.
+A new format is one file here and one line in the table of `read`.
+"""

@@ -1,0 +1,100 @@
+"""Arrays that other libraries keep on disk in chunks, read part by part; and Zarr, which is nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.rows.base import Block
+from ritz.rows.formats.streamed import Streamed
+from ritz.rows.memory.array import ROW_OF_EACH, check_shape, real_numbers
+from ritz.runtime.memory import allowed, format_bytes
+
+PART_BYTES = 1 << 24  # read at a time, in whole chunks
+LARGEST = 1 << 50  # bytes that a matrix may claim; a file of a few bytes can claim any number
+
+
+class Stored(Streamed):
+    """A two-dimensional array that is sliced like NumPy's, each slice read from disk."""
+
+    elsewhere: tuple[Path, ...] = ()  # files that it is read from, beside the one it was opened by
+
+    def __init__(self, array: Any, where: str, names: tuple[Any, ...] | None = None) -> None:
+        check_shape(array.shape)
+        check_numbers(array, where)
+        self._array, self._where, self.names = array, where, names
+        self.shape = (int(array.shape[0]), int(array.shape[1]))
+        self.dtype = real_numbers(np.empty(0, array.dtype)).dtype
+        row_bytes = np.dtype(array.dtype).itemsize * self.shape[1]
+        if self.shape[0] * row_bytes > LARGEST:
+            raise DataError(f"{where} claims the shape {self.shape}, which is more than {format_bytes(LARGEST)}")
+        self.edges = np.append(np.arange(0, self.shape[0], self._part_rows(row_bytes)), self.shape[0]).astype(np.int64)
+
+    def _part_rows(self, row_bytes: int) -> int:
+        """Rows of whole chunks, unless those would fill the memory: then chunks are decoded more than once."""
+        chunk = (getattr(self._array, "chunks", None) or (1,))[0]
+        whole = max(chunk, PART_BYTES // row_bytes // chunk * chunk)
+        return max(1, min(whole, allowed() // 8 // row_bytes))
+
+    @classmethod
+    def opens(cls, source: object) -> bool:
+        return False  # opened by the name of the file
+
+    def stream(self, part: int, step: int) -> Iterator[Block]:
+        first, last = int(self.edges[part]), int(self.edges[part + 1])
+        yield from (rows[i : i + step] for rows in (self._rows(first, last),) for i in range(0, len(rows), step))
+
+    @property
+    def reading(self) -> int:
+        """A part, the chunks that are decoded into it, and what the library keeps of them."""
+        return 5 * self.dtype.itemsize * self.shape[1] * int(np.diff(self.edges).max())
+
+    def head(self, part: int, count: int) -> Block:
+        first = int(self.edges[part])
+        return self._rows(first, min(first + count, int(self.edges[part + 1])))
+
+    def _rows(self, first: int, last: int) -> Block:
+        try:
+            return np.asarray(self._array[first:last], self.dtype)
+        except Exception as error:  # every library and every codec has errors of its own for what it cannot decode
+            raise DataError(f"rows {first} to {last} of {self._where} cannot be read: {error}") from error
+
+
+def check_numbers(array: Any, where: str) -> None:
+    if np.dtype(array.dtype).kind not in "biuf":
+        raise DataError(f"{where} holds {array.dtype} values, not real numbers")
+
+
+def open_zarr(path: Path) -> Stored:
+    """The only matrix in a Zarr folder."""
+    try:
+        import zarr
+    except ImportError as error:
+        raise ImportError('reading Zarr needs zarr: pip install "ritz[zarr]"') from error
+    try:
+        root = zarr.open(str(path), mode="r")
+        members = dict(root.members(max_depth=None)) if hasattr(root, "members") else {"": root}
+    except Exception as error:  # every store has errors of its own
+        raise DataError(f"{path} is no Zarr array or group: {error}") from error
+    return Stored(only({name: item for name, item in members.items() if has_rows(item)}, path), str(path))
+
+
+def has_rows(item: Any) -> bool:
+    """Whether these are numbers in two dimensions or more."""
+    return len(getattr(item, "shape", ()) or ()) >= 2 and np.dtype(item.dtype).kind in "biuf"
+
+
+def only(arrays: dict[str, Any], path: Path) -> Any:
+    """The one matrix there is; which of several is meant, nobody can guess."""
+    matrices = {name: item for name, item in arrays.items() if len(item.shape) == 2}
+    if arrays and not matrices:
+        name, item = next(iter(arrays.items()))
+        raise DataError(f"{path} holds no matrix, but an array {name!r} of shape {item.shape}. {ROW_OF_EACH}")
+    if len(matrices) != 1:
+        shown = ", ".join(f"{name!r} {item.shape}" for name, item in list(matrices.items())[:8]) or "none"
+        raise DataError(f"{path} holds {len(matrices)} matrices of numbers ({shown}); keep one of them in the file")
+    return next(iter(matrices.values()))

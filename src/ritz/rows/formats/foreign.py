@@ -1,0 +1,174 @@
+"""Files and folders of formats that are not read here: what they seem to be, and what to do with them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from ritz.errors import DataError
+from ritz.rows.formats.piped import BEGINNINGS, MARKET
+from ritz.rows.formats.read import TEXTS, suffix_of
+
+UNPACK = "unpack it first; only text is read while it is unpacked"
+REPACK = "unpack it first, or compress it as .gz, .zst or .bz2"
+PICTURES = (
+    "put pictures of one size into one array, a row each: import numpy as np; from PIL import Image; "
+    "X = np.stack([np.asarray(Image.open(p)) for p in paths]).reshape(len(paths), -1); np.save('pictures.npy', X)"
+)
+GENOTYPES = (
+    "write its counts as text with plink --bfile NAME --recode A, rename NAME.raw to NAME.txt and read that, or pass "
+    "the array that bed_reader.open_bed('NAME.bed').read() gives"
+)
+SAVE = "and pass it, or save it with np.save('x.npy', X)"
+NIBABEL = f"take the array with nibabel.load(path).get_fdata(), make rows of it {SAVE}"
+# Ends of names, what such files are, and the next step.
+KINDS: list[tuple[str, str, str]] = [
+    (".png .jpg .jpeg .gif .bmp .tif .tiff .webp .heic .pgm .ppm", "a picture", PICTURES),
+    (".bed .bim .fam", "a part of a PLINK data set of genotypes", GENOTYPES),
+    (".pgen .psam .pvar", "a part of a PLINK 2 data set of genotypes", GENOTYPES.replace("--bfile", "--pfile")),
+    (".vcf .bcf .bgen", "a file of genotypes", "write counts as text with plink2 --export A, rename .raw to .txt"),
+    (".xlsx .xls .ods", "a spreadsheet", "save the sheet as CSV, or pass pandas.read_excel(path)"),
+    (".sav .zsav .por", "a file of SPSS", "pass pandas.read_spss(path), or export it as CSV"),
+    (".dta", "a file of Stata", "pass pandas.read_stata(path), or export it as CSV"),
+    (".sas7bdat .xpt", "a file of SAS", "pass pandas.read_sas(path), or export it as CSV"),
+    (".rds .rda .rdata", "a file of R", "write it as CSV in R: write.csv(x, 'x.csv', row.names = FALSE)"),
+    (".mat", "a file of MATLAB", f"take the matrix with scipy.io.loadmat(path)['X'] (version 7.3: h5py) {SAVE}"),
+    (
+        ".pkl .pickle .joblib",
+        "a pickle, which may run any code",
+        f"open it yourself if you trust it {SAVE}",
+    ),
+    (".pt .pth .ckpt", "a file of PyTorch", f"take the tensor with torch.load(path).numpy() {SAVE}"),
+    (".safetensors", "a file of tensors", f"take one with safetensors.numpy.load_file(path)['X'] {SAVE}"),
+    (
+        ".json .jsonl .ndjson",
+        "JSON",
+        "make a table of it with pandas.read_json(path) and pass that, or save it as CSV",
+    ),
+    (".db .sqlite .sqlite3 .duckdb", "a database", "pass the table that pandas.read_sql gives, or save it as CSV"),
+    (".orc .avro", "a table of another format", "write it as Parquet, such as pyarrow.orc.read_table(path)"),
+    (".nc .nc4 .cdf", "NetCDF", f"take the matrix with xarray.open_dataset(path)['X'].values {SAVE}"),
+    (".loom", "a matrix in HDF5", "copy it to a file that ends in .h5; its samples are columns, so use transpose"),
+    (".nii", "a NIfTI image", NIBABEL),
+    (".mgh .mgz", "a FreeSurfer image", NIBABEL),
+    (".fits .fit .fts", "a FITS image or table", f"read it with astropy.io.fits, make rows of it {SAVE}"),
+    (".dcm", "a DICOM image", f"take the array with pydicom.dcmread(path).pixel_array, make rows of it {SAVE}"),
+    (".nrrd .mha .mhd", "a medical image", f"read it with SimpleITK, make rows of it {SAVE}"),
+    (".wav .mp3 .flac .mp4 .avi .mov", "sound or film", f"make an array of it, a row for each sample or frame, {SAVE}"),
+    (".pdf .doc .docx .html .htm .xml", "a document", "save its table as CSV"),
+    (".bin", "binary, and may be anything", "if it holds vectors of words, save them as text that ends in .vec"),
+    (".zip .tar .tgz .7z .rar", "an archive", UNPACK),
+    (".xz .gz .zst .bz2 .lz4 .z", "an archive, or compressed", UNPACK),
+]
+ENDINGS = {ending: (kind, step) for endings, kind, step in KINDS for ending in endings.split()}
+PACKINGS = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".z", ".zip")  # ends behind the one that tells what is in it
+MORE_BEGINNINGS = {
+    b"\x89PNG": ".png",
+    b"\xff\xd8\xff": ".jpg",
+    b"GIF8": ".gif",
+    b"II*\x00": ".tif",
+    b"MM\x00*": ".tif",
+    b"l\x1b\x01": ".bed",
+    b"$FL2": ".sav",
+    b"MATLAB": ".mat",
+    b"SQLite format 3": ".sqlite",
+    b"%PDF": ".pdf",
+    b"\x80\x04": ".pkl",
+    b"\x80\x05": ".pkl",
+    b"\x1f\x8b": ".gz",
+    b"\xfd7zXZ\x00": ".xz",
+    b"7z\xbc\xaf": ".7z",
+    b"Rar!\x1a": ".rar",
+    b"\xd0\xcf\x11\xe0": ".xls",
+}
+NO_TABLES = (b"%PDF-", MARKET)  # signatures in plain letters, with which no table begins
+# Names of files in archives that are more than that.
+INSIDE = {
+    b".npy": ".npz",
+    b"xl/wor": ".xlsx",
+    b"[Content_Types].xml": ".docx",
+    b"opendocument.spreadsheet": ".ods",
+}
+UNTEXTUAL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # bytes that no text has
+HEAD = 1 << 16  # bytes that are looked at
+ANY = (".txt", ".dat")  # ends of names of tables, and of texts of any kind
+COMMON = 3  # ends of names in a folder that are shown
+
+
+def about_file(path: Path, known: list[str]) -> str:
+    """What a file that nothing opens seems to be by its name, or else by how it begins, and the next step."""
+    ending = _ending(path, known)
+    about = _about(ending, known)
+    if about is not None:
+        return f"cannot read {path.name!r}: {ending} is {about[0]}; {about[1]}"
+    with path.open("rb") as file:
+        found = _begun(file.read(HEAD))
+    if found in ENDINGS:
+        return f"cannot read {path.name!r}: {_told(found)}"
+    advice = f"known formats: {', '.join(known)}"
+    if found is not None:
+        advice = f"{_told(found)}; {advice}"
+    return f"cannot read {path.name!r} by the end of its name; {advice}"
+
+
+def check_is_text(head: bytes, path: Path) -> None:
+    """Refuse what begins, once it is unpacked, like a file of another format, although its name says that it is text.
+
+    Words such as PAR1 may begin a header: bytes that no text has must be there too.
+    """
+    found = _begun(head[:HEAD])
+    if found is not None and (head.startswith(NO_TABLES) or UNTEXTUAL.search(head[:HEAD])):
+        raise DataError(f"cannot read {path.name!r} as text: {_told(found)}")
+
+
+def _begun(head: bytes) -> str | None:
+    """The end of the names of files that begin like this one; None where nothing is known that does."""
+    found = next((end for begin, end in (BEGINNINGS | MORE_BEGINNINGS).items() if head.startswith(begin)), None)
+    return next((end for name, end in INSIDE.items() if name in head), ".zip") if found == ".npz" else found
+
+
+def _told(found: str) -> str:
+    """What such files are, and the next step."""
+    if found not in ENDINGS:
+        return f"it begins like a {found} file: if it is one, give it that ending"
+    kind, step = ENDINGS[found]
+    return f"it begins like {kind}; {step}"
+
+
+def _ending(path: Path, known: list[str]) -> str:
+    """The end of a name that tells what is in a file, and with it how that is packed."""
+    outer, inner = path.suffix.lower(), Path(path.stem).suffix.lower()
+    return inner + outer if outer in PACKINGS and (inner in ENDINGS or inner in known) else outer
+
+
+def _about(ending: str, known: list[str]) -> tuple[str, str] | None:
+    """What files are whose names end so, and the next step; None where nobody knows."""
+    if ending in ENDINGS or "." not in ending[1:]:
+        return ENDINGS.get(ending)
+    inner, outer = (f".{part}" for part in ending[1:].split("."))
+    if inner in known:
+        return f"a {inner} file, compressed", REPACK if inner in TEXTS else UNPACK
+    kind, step = ENDINGS[inner]
+    if step == UNPACK:
+        return kind, step
+    return f"{kind}, compressed", f"{step}; where that does not read {outer}, unpack it first"
+
+
+def about_folder(path: Path, known: list[str]) -> str:
+    """What a folder holds that is no table, and the next step."""
+    missing = f"the folder {str(path)!r} has no .parquet or .pq file, and is no Zarr or 10x folder"
+    if any((path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
+        return f"the folder {str(path)!r} looks like Zarr; let its name end in .zarr"
+    files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+    counts = Counter(_ending(file, known) or "without an ending" for file in files)
+    if not counts:
+        return f"{missing}: it is empty"
+    shown = ", ".join(f"{count} {ending}" for ending, count in counts.most_common(COMMON))
+    readable = sorted((file for file in files if suffix_of(file) in known), key=lambda file: suffix_of(file) in ANY)
+    read = {_ending(file, known) for file in readable}
+    foreign = next((end for end, _ in counts.most_common() if end not in read and _about(end, known)), None)
+    if readable and (foreign is None or max(counts[end] for end in read) >= counts[foreign]):
+        return f"{missing}; it holds {shown}. Pass one file of it, such as {str(readable[0])!r}"
+    kind, step = (foreign and _about(foreign, known)) or ("", f"known formats: {', '.join(known)}")
+    return f"{missing}; it holds {shown}{f' ({foreign} is {kind})' if foreign else ''}; {step}"

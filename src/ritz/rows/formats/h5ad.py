@@ -1,0 +1,177 @@
+"""The tables `obs` and `var` of an h5ad file, column by column: words, numbers, categories and gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.runtime.memory import check_fits
+
+WORD_BYTES = 64  # of a short word in memory, and the reference to it
+FORMS = ({"categories", "codes"}, {"values", "mask"})  # groups that are one column
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """A column of the table `obs`. The file is open only while it is read."""
+
+    path: Path
+    name: str
+    n: int  # rows of the matrix
+
+    def __call__(self, count: int | None = None) -> NDArray[Any]:
+        with opened_hdf5(self.path) as file, damage(self.path, "is damaged"):
+            values = column_of(file["obs"], self.name, count)
+        expected = self.n if count is None else min(self.n, count)
+        if values.shape != (expected,):
+            where = f"column {self.name!r} of obs in {self.path}"
+            raise DataError(f"{where} has the shape {values.shape} where {expected} rows need a value each")
+        return values
+
+
+@contextmanager
+def opened_hdf5(path: Path) -> Iterator[Any]:
+    """A file that is closed again."""
+    import h5py
+
+    with damage(path, "is no whole HDF5 file"):
+        file = h5py.File(path, "r")
+    with file:
+        yield file
+
+
+@contextmanager
+def damage(path: Path, what: str) -> Iterator[None]:
+    """Whatever the library says of bytes that make no sense, as an error in the data."""
+    try:
+        yield
+    except DataError:
+        raise
+    except Exception as error:  # h5py has errors of many kinds for them
+        raise DataError(f"{path} {what}: {error}") from error
+
+
+def index_of(table: Any) -> str | None:
+    """The column with the names of the rows of a table, if there is one."""
+    if hasattr(table, "keys"):
+        name = as_text(table.attrs.get("_index", "_index"))
+        return name if table.get(name) is not None else None
+    fields = _fields(table)
+    return None if not fields else "index" if "index" in fields else fields[0]
+
+
+def columns_of(table: Any) -> list[str]:
+    """The other columns, in their order; what is stored in a form that is none of a column is not among them."""
+    index = index_of(table)
+    if not hasattr(table, "keys"):
+        return [name for name in _fields(table) if name != index]
+    order = np.atleast_1d(table.attrs.get("column-order", list(table)))
+    listed = dict.fromkeys(map(as_text, order.tolist()))
+    return [name for name in listed if name != index and _is_column(table.get(name))]
+
+
+def column_of(table: Any, name: str, count: int | None = None) -> NDArray[Any]:
+    """The first so many values of a column, or all of them; None where one is missing."""
+    if hasattr(table, "keys"):
+        return _values(table[name], count)
+    _check_list(table, table.dtype[name], count)
+    values = _plain(np.asarray(table.fields(name)[:count]))
+    kinds = table.file.get(f"uns/{name}_categories")  # where the first versions kept them
+    if kinds is None or values.dtype.kind not in "iu":
+        return values
+    categories = _plain(np.atleast_1d(kinds[...]))
+    # Both tables kept them under one name: those that are too few belong to the other one.
+    return _categorical(values, categories) if _needed(values) <= len(categories) else values
+
+
+def as_text(name: Any) -> str:
+    """A name, however it is stored."""
+    return name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
+
+
+def _fields(table: Any) -> tuple[str, ...]:
+    """Columns of a table that is one list of records."""
+    return getattr(getattr(table, "dtype", None), "names", None) or ()
+
+
+def _is_column(item: Any) -> bool:
+    if hasattr(item, "keys"):
+        return any(parts <= set(item) for parts in FORMS)
+    return len(getattr(item, "shape", None) or ()) == 1 and not _fields(item)
+
+
+def _values(column: Any, count: int | None) -> NDArray[Any]:
+    if not hasattr(column, "keys"):
+        values, reference = _listed(column, count), column.attrs.get("categories")
+        return values if reference is None else _chosen(values, column.file[reference])
+    if "categories" in column:
+        return _chosen(_listed(column["codes"], count), column["categories"])
+    values, mask = (_listed(column[part], count) for part in ("values", "mask"))
+    if values.shape != mask.shape:
+        raise DataError(f"{column.name} of {column.file.filename} has {len(values)} values, but marks {len(mask)}")
+    return _with_gaps(values, mask.astype(bool))
+
+
+def _listed(dataset: Any, count: int | None) -> NDArray[Any]:
+    """The first so many entries of a list, or all of them."""
+    _check_list(dataset, dataset.dtype, count)
+    return _plain(np.asarray(dataset[:count]))
+
+
+def _check_list(dataset: Any, dtype: np.dtype[Any], count: int | None) -> None:
+    """Whether it is a list, and one that memory can hold."""
+    where = f"{dataset.name} of {dataset.file.filename}"
+    if len(dataset.shape) != 1:
+        raise DataError(f"{where} has the shape {dataset.shape}, but must be a list")
+    size = dataset.size if count is None else min(count, dataset.size)
+    check_fits(size * (dtype.itemsize + (WORD_BYTES if dtype.kind in "OS" else 0)), where)
+
+
+def _plain(values: NDArray[Any]) -> NDArray[Any]:
+    """Words as words, and numbers in the byte order of this machine."""
+    if values.dtype.kind in "OS":
+        return np.array([as_text(value) for value in values.tolist()], object)
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
+def _chosen(codes: NDArray[Any], kinds: Any) -> NDArray[Any]:
+    """The categories that codes stand for, of which no more are read than that."""
+    if codes.dtype.kind not in "iu":
+        raise DataError(f"the codes of {kinds.name} of {kinds.file.filename} are {codes.dtype}, but must be integers")
+    needed = _needed(codes)
+    categories = _values(kinds, needed)
+    if needed > len(categories):
+        raise DataError(
+            f"{kinds.file.filename} is damaged: a code stands for category {needed - 1} of {kinds.name}, "
+            f"there are {len(categories)}"
+        )
+    return _categorical(codes, categories)
+
+
+def _needed(codes: NDArray[Any]) -> int:
+    """How many categories there must be."""
+    return max(0, int(codes.max()) + 1) if len(codes) else 0
+
+
+def _categorical(codes: NDArray[Any], categories: NDArray[Any]) -> NDArray[Any]:
+    given = codes >= 0
+    if given.all():
+        return categories[codes]
+    values = np.full(len(codes), None, object)
+    values[given] = categories[codes[given]]
+    return values
+
+
+def _with_gaps(values: NDArray[Any], gaps: NDArray[np.bool_]) -> NDArray[Any]:
+    if not gaps.any():
+        return values
+    values = values.astype(object)
+    values[gaps] = None
+    return values

@@ -1,0 +1,187 @@
+"""Matrix Market files, and the folders that sequencing pipelines write: genes by cells, turned to cells by genes."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import inspect
+import io
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.rows.base import Rows
+from ritz.rows.exact import all_small, is_rounded, refusal, written
+from ritz.rows.memory.array import Array
+from ritz.rows.memory.sparse import Sparse
+from ritz.runtime.memory import allowed, check_fits, format_bytes
+
+MATRIX = ("matrix.mtx", "matrix.mtx.gz")
+GENES = ("features.tsv.gz", "features.tsv", "genes.tsv", "genes.tsv.gz")
+BARCODES = ("barcodes.tsv.gz", "barcodes.tsv")
+SHORTEST = {"array": 2, "coordinate": 4}  # characters of an entry: "1\n", and "1 1\n" where only places are given
+DEFLATE = 1032  # bytes that one compressed byte can stand for at most
+LONG = re.compile(rb"[0-9]{16}")  # digits that an integer beyond 2⁵³ has at least
+LINE = 1 << 20  # characters of a line; the parser holds a whole one, so an endless one would take all memory
+
+
+def open_market(path: Path) -> Any:
+    """The matrix in a Matrix Market file, sparse or dense."""
+    import scipy.io
+
+    try:
+        with _text(path) as text:
+            header = scipy.io.mminfo(text)
+            _check_claims(header, path)
+        with _text(path) as text:
+            matrix = scipy.io.mmread(text, **_arrays(scipy.io.mmread))
+        values = matrix if isinstance(matrix, np.ndarray) else matrix.data
+        if header[4] == "real" and not all_small(values):
+            _check_written(path)
+        return matrix
+    except DataError:
+        raise
+    except Exception as error:  # SciPy, and gzip under it, have many ways to say so
+        raise DataError(f"{path} is no whole Matrix Market file: {error}") from error
+
+
+def _check_written(path: Path) -> None:
+    """Refuse integers that float64 cannot hold in a file of real numbers."""
+    with _text(path) as text:
+        for line in io.BufferedReader(text):
+            if LONG.search(line) and not line.startswith(b"%"):
+                value = written(line.split()[-1].decode("ascii"))
+                if is_rounded(value):
+                    raise refusal(value, str(path))
+
+
+def _arrays(reader: Callable[..., Any]) -> dict[str, bool]:
+    """What asks for sparse arrays: SciPy is to make them its default, and older versions have no choice to offer."""
+    return {"spmatrix": False} if "spmatrix" in inspect.signature(reader).parameters else {}
+
+
+class Text(io.RawIOBase):
+    """A text of limited length and with limited lines, as unpacked from a file.
+
+    A line end is put after it: SciPy's parser reads beyond a number that nothing follows.
+    """
+
+    def __init__(self, file: Any, path: Path, most: int) -> None:
+        self._file, self._path, self._most = file, path, most
+        self._read = self._line = 0  # characters so far, in all and since the last line end
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._file.read(len(buffer))
+        self._check(part)
+        if not part and not self._ended:
+            self._ended, part = True, b"\n"
+        buffer[: len(part)] = part
+        return len(part)
+
+    def _check(self, part: bytes) -> None:
+        self._read += len(part)
+        if self._read > self._most:
+            raise DataError(f"{self._path} unpacks to more than the {format_bytes(self._most)} allowed here")
+        end = part.rfind(b"\n") + 1
+        self._line = len(part) - end + (0 if end else self._line)
+        if self._line > LINE:
+            raise DataError(f"{self._path} has a line of more than {LINE} characters, so it is no list of entries")
+        if b"\0" in part:  # where SciPy's parser would look for the end of the line without an end
+            raise DataError(f"{self._path} is no text: it holds a zero byte before position {self._read}")
+
+
+@contextmanager
+def _text(path: Path) -> Iterator[Text]:
+    packed = path.suffix.lower() == ".gz"
+    opened: Any = gzip.open if packed else open
+    with opened(path, "rb") as file:
+        yield Text(file, path, allowed() if packed else path.stat().st_size)
+
+
+def _check_claims(header: tuple[Any, ...], path: Path) -> None:
+    """Whether a file is as long as its header says: its entries are allocated before they are read."""
+    rows, columns, entries, layout, field, symmetry = header
+    mirrored = symmetry != "general"
+    if mirrored and rows != columns:  # SciPy writes beyond the matrix
+        raise DataError(f"{path} claims to be {symmetry}, but its shape is ({rows}, {columns})")
+    if layout == "array":
+        entries = rows * columns if not mirrored else rows * (rows - 1) // 2
+    size = path.stat().st_size * (DEFLATE if path.suffix.lower() == ".gz" else 1)
+    if entries * SHORTEST[layout] > size + 1:
+        raise DataError(f"{path} claims {entries} entries, for which it is too short; it may be cut off")
+    number = 16 if field == "complex" else 8
+    held = rows * columns * number if layout == "array" else entries * (8 + number) * (2 if mirrored else 1)
+    check_fits(held, f"the {rows}×{columns} matrix in {path}")
+
+
+def is_10x(folder: Path) -> bool:
+    """Whether a folder holds a matrix as 10x pipelines write it."""
+    return any((folder / name).exists() for name in MATRIX)
+
+
+def listed(folder: Path) -> list[Path]:
+    """The files of such a folder that are read."""
+    found = (_there(folder, names) for names in (MATRIX, GENES, BARCODES))
+    return [path for path in found if path is not None]
+
+
+def open_10x(folder: Path) -> Rows:
+    """Cells by genes, named after the genes, with the barcodes of the cells beside them."""
+    matrix = next(folder / name for name in MATRIX if (folder / name).exists())
+    counts = open_market(matrix)
+    genes, barcodes = _there(folder, GENES), _there(folder, BARCODES)
+    names = None if genes is None else _names(genes)
+    if names is not None and len(names) != counts.shape[0]:
+        raise DataError(f"{genes} names {len(names)} genes, {matrix} has {counts.shape[0]} rows")
+    rows: Rows = Sparse(counts.T, names) if Sparse.opens(counts) else Array(counts.T, names)
+    if barcodes is not None:
+        rows.put_beside([], ("barcode", Barcodes(barcodes, rows.shape[0])))
+    return rows
+
+
+@dataclass(frozen=True)
+class Barcodes:
+    """The names of the cells, one in every line of a file, read when they are asked for."""
+
+    path: Path
+    n: int  # rows of the matrix
+
+    def __call__(self, count: int | None = None) -> NDArray[Any]:
+        found = [row[0] for row in _table(self.path, "barcodes")]
+        if len(found) != self.n:
+            raise DataError(f"{self.path} names {len(found)} cells, but the matrix beside it has {self.n}")
+        return np.array(found[:count], object)
+
+
+def _there(folder: Path, names: tuple[str, ...]) -> Path | None:
+    """The first of several files that exists."""
+    return next((folder / name for name in names if (folder / name).exists()), None)
+
+
+def _names(path: Path) -> tuple[str, ...]:
+    """The symbols of the genes, which stand in the second column where there is one; where they repeat, the first."""
+    rows = _table(path, "genes")
+    symbols = tuple(row[min(1, len(row) - 1)] for row in rows)
+    return symbols if len(set(symbols)) == len(symbols) else tuple(row[0] for row in rows)
+
+
+def _table(path: Path, what: str) -> list[list[str]]:
+    """The cells of all lines."""
+    try:
+        with _text(path) as text, io.TextIOWrapper(io.BufferedReader(text), "utf-8", newline="") as file:
+            return [row for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row]
+    except DataError:
+        raise
+    except Exception as error:  # gzip, the encoding and the table have errors of their own
+        raise DataError(f"{path} is no whole list of {what}: {error}") from error

@@ -1,0 +1,116 @@
+"""NumPy's files: .npy, read where it stands, .npz with one array or with a sparse matrix. Never unpickled."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.rows.formats.flat import Flat, Handle
+from ritz.rows.memory.array import check_shape
+from ritz.rows.memory.sparse import stored_values
+from ritz.runtime.memory import check_fits
+
+SPARSE = {"format", "shape", "data"}  # what scipy.sparse.save_npz writes, whatever the format
+
+
+def open_npy(path: Path) -> Flat:
+    """The array in a .npy file, read where it stands."""
+    file = Handle(path)
+    with file.stream() as stream:
+        shape, fortran, dtype = _header(stream, path)
+        offset = stream.tell()
+    check_shape(shape)
+    expected, found = offset + _bytes(shape, dtype), file.size
+    if found < expected:
+        raise DataError(f"{path} is cut short: a {dtype} array of shape {shape} takes {expected} bytes, found {found}")
+    n, d = shape
+    strides = (dtype.itemsize, n * dtype.itemsize) if fortran else (d * dtype.itemsize, dtype.itemsize)
+    return Flat(file, dtype, shape, offset, strides)
+
+
+def open_npz(path: Path) -> Any:
+    """The only array in a .npz file, or the sparse matrix that SciPy saved there."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+            _check_names(list(members), path)
+            check_fits(sum(member.file_size for member in members.values()), f"the contents of {path}, unpacked,")
+            parts = {name: _array(archive, member, f"{name!r} in {path}") for name, member in members.items()}
+    except DataError:
+        raise
+    except Exception as error:  # damaged bytes break the archive, its compression or its headers in many ways
+        raise DataError(f"{path} is no whole .npz archive: {error}") from error
+    return _sparse(parts, path) if parts.keys() >= SPARSE else next(iter(parts.values()))
+
+
+def _check_names(names: list[str], path: Path) -> None:
+    """Whether there is one array or the parts of a sparse matrix; asked before anything is unpacked."""
+    if len(names) != 1 and not set(names) >= SPARSE:
+        shown = ", ".join(map(repr, names[:8])) or "none"
+        raise DataError(f"{path} holds {len(names)} arrays ({shown}); save the one to be decomposed on its own")
+
+
+def _header(file: Any, path: Path | str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    try:
+        version = npy.read_magic(file)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read(file)
+    except Exception as error:  # a damaged header is parsed as Python, with errors of its own
+        raise DataError(f"{path} is no whole .npy file: {error}") from error
+    if min(shape, default=0) < 0:
+        raise DataError(f"{path} is no whole .npy file: it claims the shape {shape}")
+    if dtype.hasobject:
+        raise DataError(f"{path} holds Python objects; unpickling them could run any code, so save plain numbers")
+    return shape, fortran, dtype
+
+
+def _bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    """Bytes of an array; NumPy gives text without characters one nevertheless."""
+    return math.prod(shape) * max(1, dtype.itemsize)
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> NDArray[Any]:
+    with archive.open(member) as file:
+        shape, _, dtype = _header(file, where)
+        if _bytes(shape, dtype) > member.file_size:
+            raise DataError(f"{where} claims the shape {shape}, for which it is too short")
+    with archive.open(member) as file:
+        try:
+            array = npy.read_array(file, allow_pickle=False)
+        except ValueError as error:
+            raise DataError(f"{where} is no array of plain numbers: {error}") from error
+        while file.read(1 << 20):  # the checksum is compared where the member ends, not where the array does
+            pass
+    return array
+
+
+def _sparse(parts: dict[str, NDArray[Any]], path: Path) -> Any:
+    """The matrix as it was saved; places that are given twice are left to `Sparse`, which adds their values up."""
+    import scipy.sparse
+
+    kind = _word(parts["format"])
+    names = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col")}.get(kind)
+    if names is None or not set(names) <= parts.keys():
+        raise DataError(f"{path} holds a sparse matrix of format {kind!r}; save it as csr, csc or coo")
+    shape, first, second = (parts[name] for name in ("shape", *names))
+    if any(part.dtype.kind not in "iu" or part.ndim != 1 for part in (shape, first, second)):
+        raise DataError(f"the sparse matrix in {path} is damaged: its shape and places must be lists of integers")
+    places = (first, second) if kind != "coo" else ((first, second),)
+    values = stored_values(parts["data"])
+    try:
+        return getattr(scipy.sparse, f"{kind}_array")((values, *places), shape=tuple(map(int, shape)))
+    except ValueError as error:
+        raise DataError(f"the sparse matrix in {path} is damaged: {error}") from error
+
+
+def _word(array: NDArray[Any]) -> str:
+    """The one word in an array of text, or whatever the array holds instead."""
+    word = array.item() if array.size == 1 else array.tolist()
+    return word.decode("ascii", "replace") if isinstance(word, bytes) else str(word)

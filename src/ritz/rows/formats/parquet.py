@@ -1,0 +1,131 @@
+"""Parquet: a file or a folder of them, numeric columns or one column of vectors. Row groups are read by all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from copy import copy
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.rows.formats.table import Table
+from ritz.rows.text.lines import native
+
+PAGE_BYTES = 3.0 * (1 << 20)  # of a column: a page as most writers cut them, packed and unpacked, and its dictionary
+POOL_BYTES = 1 << 24  # that pyarrow does not give back at once
+BUFFER_BYTES = 1 << 16  # read at a time; without it all of a column would be
+
+
+def open_parquet(path: Path) -> Parquet:
+    """The rows of a Parquet file, or of all Parquet files in a folder in the order of their names."""
+    return Parquet(path)
+
+
+class Parquet(Table):
+    """One part per row group."""
+
+    def __init__(self, path: Path) -> None:
+        files = listed(path)
+        if not files:
+            raise DataError(f"there is no .parquet or .pq file in the folder {str(path)!r}")
+        self._metadata = {file: _metadata(file) for file in files}
+        self._schema = self._common_schema()
+        groups = [(file, i) for file, meta in self._metadata.items() for i in range(meta.num_row_groups)]
+        counts = {group: self._metadata[group[0]].row_group(group[1]).num_rows for group in groups}
+        self._groups = [group for group in groups if counts[group]]
+        self._describe(counts[group] for group in self._groups)
+
+    @property
+    def reading(self) -> int:
+        """Batches, and of every column a page as it is stored and as it was, and its dictionary."""
+        pages = 0.0
+        for file, i in self._groups:
+            group = self._metadata[file].row_group(i)
+            chunks = (group.column(j) for j in range(group.num_columns))
+            pages = max(pages, sum(min(2 * chunk.total_uncompressed_size, PAGE_BYTES) for chunk in chunks))
+        batches = 6 * min(self.most_bytes, self.dtype.itemsize * self.shape[0] * self._width)
+        return batches + int(pages) + min(POOL_BYTES, int(4 * pages))
+
+    def _where(self, part: int) -> str:
+        file, group = self._groups[part]
+        return f"row group {group} of {file}"
+
+    def _whole(self, names: list[str]) -> Any:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            # Names of folders are no columns; "a.b" may also stand for a field of a struct "a", hence `select`.
+            files = map(native, self._metadata)
+            tables = [pq.read_table(file, columns=names, partitioning=None).select(names) for file in files]
+            return pa.concat_tables(tables)
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"columns {', '.join(map(repr, names[:5]))} cannot be read: {error}") from error
+
+    def peek(self, keys: Iterable[Any], count: int) -> dict[Any, NDArray[Any]]:
+        import pyarrow as pa
+
+        def beginning(names: list[str]) -> Any:
+            some, batches, rows = copy(self), list[Any](), 0
+            some._picked = tuple(names)
+            for part in dict.fromkeys((*self.some_parts, *range(len(self.edges) - 1))):
+                if rows < count:
+                    batches.append(next(some._batches(part, count)))
+                    rows += batches[-1].num_rows
+            return pa.Table.from_batches(batches).select(names)
+
+        return self._found(keys, beginning)
+
+    def _batches(self, part: int, rows: int) -> Iterator[Any]:
+        from pyarrow import ArrowException
+
+        file, group = self._groups[part]
+        reader = _opened(file, self._metadata[file])
+        try:
+            yield from reader.iter_batches(rows, [group], list(self._picked), use_threads=False)
+        except (ArrowException, OSError) as error:
+            raise DataError(f"{self._where(part)} is damaged: {error}") from error
+
+    def _common_schema(self) -> Any:
+        (first, metadata), *others = self._metadata.items()
+        schema = metadata.schema.to_arrow_schema()
+        for file, other in others:
+            if not other.schema.to_arrow_schema().equals(schema):
+                raise DataError(f"the columns of {file} are not those of {first}, but a folder is read as one table")
+        return schema
+
+
+def listed(path: Path) -> list[Path]:
+    """The file, or all in a folder in the order of their names, without what pipelines hide between them."""
+    if not path.is_dir():
+        return [path]
+    found = (file for file in path.rglob("*") if file.suffix.lower() in (".parquet", ".pq") and file.is_file())
+    return sorted(file for file in found if not any(map(_is_hidden, file.relative_to(path).parts)))
+
+
+def _is_hidden(name: str) -> bool:
+    """As _temporary, _metadata, .part.parquet.crc are, and the results of `ritz fit`, whose scores are no rows."""
+    return name.startswith(("_", ".")) or name.endswith("-ritz")
+
+
+def _metadata(file: Path) -> Any:
+    """The footer of a file, which is all that is read of it for now."""
+    metadata = _opened(file).metadata
+    counts = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    if min(counts, default=0) < 0 or sum(counts) != metadata.num_rows:  # nothing else protects these numbers
+        raise DataError(f"{file} is damaged: it claims {metadata.num_rows} rows, and {sum(counts)} in its row groups")
+    return metadata
+
+
+def _opened(file: Path, metadata: Any = None) -> Any:
+    import pyarrow.parquet as pq
+    from pyarrow import ArrowException
+
+    try:
+        return pq.ParquetFile(
+            native(file), metadata=metadata, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
+        )
+    except (ArrowException, OSError, UnicodeDecodeError) as error:  # the last one from names of columns
+        raise DataError(f"{file} is no whole Parquet file: {error}") from error

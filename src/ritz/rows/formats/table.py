@@ -1,0 +1,269 @@
+"""Tables as Arrow describes them: numbers in columns, or vectors in one column, whatever the file they come from."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.rows.base import Block
+from ritz.rows.exact import Where, check_integers, check_numbers
+from ritz.rows.formats.streamed import Streamed
+from ritz.rows.memory.array import check_shape
+
+FEW = 64  # rows that are read to see how long vectors are
+
+
+class Table(Streamed):
+    """A source gives the schema, how many rows every part has, and batches of them; the numbers follow."""
+
+    tabular = True
+    _schema: Any
+
+    @abstractmethod
+    def _batches(self, part: int, rows: int) -> Iterator[Any]:
+        """The picked columns of a part, in batches of about so many rows."""
+
+    @abstractmethod
+    def _whole(self, names: list[str]) -> Any:
+        """A pyarrow table of some columns with all rows."""
+
+    @abstractmethod
+    def _where(self, part: int) -> str:
+        """How messages call a part."""
+
+    def _describe(self, counts: Iterable[int]) -> None:
+        """Shape, names and type, from the schema and the rows of every part."""
+        self.edges = np.concatenate([[0], np.cumsum(list(counts))]).astype(np.int64)
+        self._vector, self._picked = self._columns()
+        self.vectors, self.index = self._vector, _index_of(self._schema)
+        self._width = self._vector_width() if self._vector else len(self._picked)
+        self.shape = (int(self.edges[-1]), self._width)
+        check_shape(self.shape)
+        self.names = tuple(f"{self._picked[0]}_{i}" for i in range(self._width)) if self._vector else self._picked
+        self.dtype = self._common_dtype()
+
+    @classmethod
+    def opens(cls, source: object) -> bool:
+        return False  # opened by the name of the file
+
+    def stream(self, part: int, step: int) -> Iterator[Block]:
+        # As many rows at a time as memory allows, since every batch of a column costs a call.
+        rows = max(step, self.most_bytes // (self.dtype.itemsize * self._width))
+        at, end = int(self.edges[part]), int(self.edges[part + 1])
+        for batch in self._batches(part, rows):
+            for block in self._numbers(batch, at, step, exact=True):
+                yield block
+                at += len(block)
+        if at != end:
+            raise DataError(f"{self._where(part)} should end at row {end}, it ends at {at}")
+
+    def head(self, part: int, count: int) -> Block:
+        batch = next(self._batches(part, count), None)
+        if batch is None:
+            raise DataError(f"{self._where(part)} is damaged: it holds no rows")
+        return next(self._numbers(batch, int(self.edges[part]), count))
+
+    def some(self, columns: NDArray[np.intp]) -> Table | None:
+        if self._vector:
+            return None
+        some = copy(self)
+        some._picked = some.names = tuple(self._picked[j] for j in columns)
+        some._width, some.shape = len(columns), (self.shape[0], len(columns))
+        widened = self.dtype.kind == "f" and self._common_dtype().kind != "f"  # to say what is missing
+        some.dtype = np.dtype(np.float64) if widened else some._common_dtype()
+        return some
+
+    def with_gaps(self) -> Table:
+        widened = copy(self)
+        widened.dtype = np.result_type(self.dtype, np.float64) if self.dtype.kind in "iu" else self.dtype
+        return widened
+
+    def column(self, key: Any) -> NDArray[Any]:
+        return self.cells([key])[key]
+
+    def cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+        return self._found(keys, self._whole)
+
+    def _found(self, keys: Iterable[Any], table_of: Callable[[list[str]], Any]) -> dict[Any, NDArray[Any]]:
+        """Columns out of a table that holds them under the names they are stored by."""
+        names = {key: self._stored(key) for key in keys}
+        asked = sorted({name for name in names.values() if name is not None})
+        table: Any = table_of(asked) if asked else None
+        return {
+            key: super(Table, self).column(key) if name is None else as_array(table.column(name))
+            for key, name in names.items()
+        }
+
+    def _stored(self, key: Any) -> str | None:
+        """What the file calls a column, chosen or not; None for a number of a vector."""
+        key = self.resolved(key)
+        if isinstance(key, str) and key in self._schema.names and not (self._vector and key in self._picked):
+            return key
+        place = self.position(key)
+        return None if self._vector else self._picked[place]
+
+    def _numbers(self, batch: Any, first: int, step: int, exact: bool = False) -> Iterator[Block]:
+        """A batch as arrays; missing values become NaN, which the walk reports with their place.
+
+        Where it should be `exact`, what would be rounded to become float64 is refused.
+        """
+        # By name: asked for "a" or "a.b", pyarrow also gives the fields of a struct called "a".
+        picked = [batch.column(name) for name in self._picked]
+        if self._vector:
+            vectors = self._vectors(picked[0], first, exact)
+            yield from (vectors[start : start + step] for start in range(0, len(vectors), step))
+            return
+        if self.dtype.kind in "iu":
+            self._check_gaps(picked, first)
+        columns = [_values(column) for column in picked]
+        if exact and self.dtype.kind == "f":
+            for name, values, column in zip(self._picked, columns, picked, strict=True):
+                _check_exact(values, column, f"column {name!r}")
+        for start in range(0, batch.num_rows, step):
+            block = np.empty((min(step, batch.num_rows - start), self._width), self.dtype)
+            for j, column in enumerate(columns):
+                block[:, j] = column[start : start + step]
+            yield block
+
+    def _check_gaps(self, columns: list[Any], first: int) -> None:
+        """Integers cannot say what is missing; statistics could, but damaged ones make pyarrow end the process."""
+        broken = {name: column for name, column in zip(self._picked, columns, strict=True) if column.null_count}
+        if broken:
+            gaps = np.column_stack([column.is_null().to_numpy(zero_copy_only=False) for column in broken.values()])
+            row, j = np.argwhere(gaps)[0]
+            raise DataError(
+                f"Input X contains missing values, {gaps.sum()} here and maybe more, first at row {first + row}, "
+                f"column {list(broken)[j]!r}; read it with missing='drop' or missing='mean'"
+            )
+
+    def _vectors(self, column: Any, first: int, exact: bool) -> Block:
+        """Vectors as rows; one that is missing is a row of NaN."""
+        import pyarrow.compute as pc
+
+        lengths = pc.list_value_length(column).fill_null(self._width).to_numpy(zero_copy_only=False)
+        given = column.is_valid().to_numpy(zero_copy_only=False)
+        wrong = given & (lengths != self._width)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            place = f"in row {first + row} of column {self._picked[0]!r}"
+            raise DataError(f"the vector {place} has {lengths[row]} numbers, the first one has {self._width}")
+        present = column.drop_null() if column.null_count else column
+        values = _values(present.flatten())
+        if exact:
+            _check_exact(values, present.flatten(), lambda i: f"column {self.name(i % self._width)}")
+        vectors = np.asarray(values.reshape(len(present), self._width), self.dtype)
+        if not column.null_count:
+            return vectors
+        rows = np.full((len(column), self._width), np.nan, self.dtype)
+        rows[given] = vectors
+        return rows
+
+    def _columns(self) -> tuple[bool, tuple[str, ...]]:
+        """Whether the rows are vectors in one column, and the columns that hold numbers."""
+        names = self._schema.names
+        repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+        if repeated:
+            raise DataError(f"column names appear more than once: {', '.join(map(repr, repeated[:5]))}; rename them")
+        numeric = [f.name for f in self._schema if _is_number(f.type)]
+        vectors = [f.name for f in self._schema if _is_vector(f.type)]
+        if len(vectors) > 1:
+            raise DataError(
+                f"several columns hold vectors ({', '.join(map(repr, vectors))}); keep one of them in the file"
+            )
+        picked = vectors or numeric
+        if not picked:
+            raise DataError(f"no column holds numbers; there are {', '.join(map(repr, names[:8])) or 'no columns'}")
+        chosen = set(picked)
+        kinds = {f.name: "beside vectors" if vectors else _kind(f.type) for f in self._schema if f.name not in chosen}
+        self.left_out, self.keys = kinds, None if vectors else tuple(names)
+        return bool(vectors), tuple(picked)
+
+    def _vector_width(self) -> int:
+        """Numbers in the first vector there is."""
+        for part in range(len(self.edges) - 1):
+            for batch in self._batches(part, FEW):
+                vectors = batch.column(self._picked[0]).drop_null()
+                if len(vectors):
+                    return len(vectors[0])
+        if not self.edges[-1]:
+            return 0
+        raise DataError(f"column {self._picked[0]!r} has no vector in any of its {self.edges[-1]} rows")
+
+    def _common_dtype(self) -> np.dtype[Any]:
+        """float32 where no column holds more digits, integers where all are; else float64."""
+        kinds = [self._schema.field(name).type for name in self._picked]
+        kinds = [kind.value_type if self._vector else kind for kind in kinds]
+        if all(str(kind).startswith(("int", "uint")) for kind in kinds) and not self._vector:
+            return np.result_type(*(kind.to_pandas_dtype() for kind in kinds))
+        return np.dtype(np.float32 if all(str(kind) in ("float", "halffloat") for kind in kinds) else np.float64)
+
+
+def as_array(column: Any) -> NDArray[Any]:
+    """A column of anything as NumPy has it."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        return column.to_numpy()
+    parts = []
+    for chunk in column.chunks:
+        words = np.array([*chunk.dictionary.to_pylist(), None], object)
+        parts.append(words[chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)])
+    return np.concatenate(parts)
+
+
+def _index_of(schema: Any) -> tuple[str, ...]:
+    """Columns that were the index of a table of pandas, which says so beside the schema."""
+    try:
+        told = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+        return tuple(name for name in told.get("index_columns", ()) if isinstance(name, str))
+    except (ValueError, AttributeError, TypeError):  # whoever wrote it meant something else
+        return ()
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    kinds = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(is_kind(kind) for is_kind in kinds)
+
+
+def _is_vector(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    return any(is_kind(kind) for is_kind in lists) and _is_number(kind.value_type)
+
+
+def _kind(kind: Any) -> str:
+    """What a column without numbers holds; text is text, however it is stored."""
+    import pyarrow.types as types
+
+    value = kind.value_type if types.is_dictionary(kind) else kind
+    return "string" if str(value) in ("string", "large_string", "string_view") else str(kind)
+
+
+def _check_exact(values: NDArray[Any], column: Any, where: Where) -> None:
+    """Refuse integers and decimals that float64 cannot hold; those with gaps between them are floats already."""
+    import pyarrow.types as types
+
+    check_integers(values, where)
+    if values.dtype.kind == "f" and not types.is_floating(column.type):
+        check_numbers(values, lambda i: column[i].as_py(), where)
+
+
+def _values(column: Any) -> Any:
+    """A column as NumPy's numbers; decimals and booleans, which could not say what is missing, as float64."""
+    import pyarrow as pa
+
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())  # pyarrow's own way to float64 misses the last digit: 3.3 becomes 3.30…03
+    if pa.types.is_string(column.type) or pa.types.is_boolean(column.type):
+        column = column.cast(pa.float64())
+    return column.to_numpy(zero_copy_only=False)

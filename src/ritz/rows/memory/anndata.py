@@ -1,0 +1,73 @@
+"""AnnData objects: X in memory or on disk, named after the variables. The package itself is not needed to tell."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.rows.base import Rows
+from ritz.rows.formats.chunked import Stored
+from ritz.rows.formats.chunked_sparse import StoredSparse
+from ritz.rows.formats.flat import array_of
+from ritz.rows.memory.convert import Convertible
+from ritz.rows.memory.frame import check_names
+from ritz.rows.memory.sparse import Sparse
+from ritz.rows.unchanged import Files
+
+PARTS = ("X", "var_names", "obs_names", "obsm", "varm", "uns", "is_view", "isbacked")  # what is used of it
+
+
+class Cells(Rows):
+    """X of an AnnData object, walked by the source for what X is: an array, a sparse matrix, or one kept on disk."""
+
+    def __new__(cls, adata: Any) -> Any:
+        names = tuple(str(name) for name in adata.var_names)
+        check_names(names)
+        X = adata.X
+        if X is None:
+            raise DataError("this AnnData object has no X; put the matrix there: adata.X = adata.layers[...]")
+        if isinstance(X, np.ndarray):
+            return array_of(X, names)
+        if Sparse.opens(X):
+            return Sparse(X, names)
+        files = Files.at(Path(adata.filename)) if adata.isbacked else None
+        rows = _stored(X, f"X of {adata.filename}" if adata.isbacked else "X", names)
+        rows.names, rows.files = names, files
+        return rows
+
+    @classmethod
+    def opens(cls, source: object) -> bool:
+        return is_anndata(source)
+
+
+def is_anndata(source: object) -> bool:
+    """Whether an object is an AnnData or of a class derived from it."""
+    if "anndata" not in sys.modules:  # no object of it can exist
+        return False
+    kind = type(source)
+    named = any(base.__name__ == "AnnData" and base.__module__.split(".")[0] == "anndata" for base in kind.__mro__)
+    return named and all(hasattr(kind, part) for part in PARTS)
+
+
+def _is_stored(X: Any) -> bool:
+    """Whether X is an array of HDF5 or Zarr, sliced from disk."""
+    return type(X).__module__.split(".")[0] in ("h5py", "zarr")
+
+
+def _stored(X: Any, where: str, names: tuple[str, ...]) -> Rows:
+    """X as what it is, wherever it is kept."""
+    if getattr(X, "format", None) in ("csr", "csc") and hasattr(X, "group"):
+        return _on_disk(X, where, names)
+    return Stored(X, where, names) if _is_stored(X) else Convertible(X)
+
+
+def _on_disk(X: Any, where: str, names: tuple[str, ...]) -> StoredSparse:
+    if X.format == "csc":
+        raise DataError(
+            f"{where} is kept on disk by columns, where rows cannot be read; use adata.to_memory(), or write it as CSR"
+        )
+    return StoredSparse(X.group, tuple(X.shape), where, names)

@@ -1,0 +1,145 @@
+"""NumPy arrays and memory maps, in any dtype, layout, byte order and stride. Blocks are views."""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.linalg.dense import SKINNY, add_squares, cross, mirrored, times
+from ritz.rows.base import Block, Rows
+from ritz.rows.exact import check_numbers
+
+NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+GAPS = ("NAType", "NaTType")  # classes of what pandas puts where nothing is
+ROW_OF_EACH = "Reshape your data: X.reshape(len(X), -1) makes a row of every X[i]"
+
+
+class Array(Rows):
+    """A two-dimensional array of numbers."""
+
+    def __init__(self, X: NDArray[Any], names: tuple[Any, ...] | None = None) -> None:
+        if X.ndim == 1 and X.dtype == object and any(isinstance(part, np.ndarray | list | tuple) for part in X):
+            raise DataError(f"X holds {len(X)} arrays or lists; make one of them: np.stack(X).reshape(len(X), -1)")
+        check_shape(X.shape)
+        if isinstance(X, np.ma.MaskedArray):
+            _check_mask(X)
+        X = np.asarray(X)
+        self.names = names
+        self.shape = (int(X.shape[0]), int(X.shape[1]))
+        self._X = self._from_objects(X) if X.dtype.kind == "O" else self._numeric(X)
+        self.dtype = self._X.dtype
+
+    @classmethod
+    def opens(cls, source: object) -> bool:
+        return isinstance(source, np.ndarray)
+
+    def block(self, start: int, stop: int) -> Block:
+        return self._X[start:stop]
+
+    def take(self, indices: NDArray[np.integer]) -> Block:
+        return self._X[indices]
+
+    def _numeric(self, X: NDArray[Any]) -> NDArray[Any]:
+        """X itself, unless its dtype holds something else than real numbers of at most 64 bits."""
+        if X.dtype.kind in "biufc":
+            return real_numbers(X)
+        column = self._first_text(X) if X.dtype.kind in "US" else 0
+        raise DataError(
+            f"expected numbers, found {X.dtype} in column {self.name(column)}; convert or drop such columns"
+        )
+
+    def _first_text(self, X: NDArray[Any]) -> int:
+        """The first column with text that is no number, in an array that became text because of it."""
+        for j in range(X.shape[1]):
+            try:
+                X[:, j].astype(np.float64)
+            except ValueError:
+                return j
+        return 0
+
+    def _from_objects(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        out = np.empty(X.shape)
+        for j in range(X.shape[1]):
+            # NumPy would read numbers from text and from dates; here neither is a number.
+            cells = [None if _is_gap(value) else value for value in X[:, j]]
+            row = next((i for i, value in enumerate(cells) if isinstance(value, NOT_NUMBERS)), None)
+            if row is not None:
+                place = f"column {self.name(j)} holds {X[row, j]!r} in row {row}"
+                raise DataError(f"{place}, which is no number; convert or drop it")
+            try:
+                out[:, j] = [np.nan if value is None else value for value in cells]
+            except (TypeError, ValueError, OverflowError) as error:
+                kind = TypeError if isinstance(error, TypeError) else DataError
+                raise kind(f"column {self.name(j)} holds something else than numbers: {error}") from error
+            check_numbers(out[:, j], X[:, j].__getitem__, f"column {self.name(j)}")
+        return out
+
+
+def _is_gap(value: Any) -> bool:
+    """Whether a cell says that there is no value: None, or NA and NaT of pandas, which need not be there."""
+    return value is None or type(value).__name__ in GAPS
+
+
+def thin_product(Q: NDArray[Any], S: NDArray[Any]) -> Block:  # (n, m), (m, b) -> (n, b)
+    """Q S for a tall Q and few columns, with all cores."""
+    return Array(Q).map(lambda block: times(block, S))
+
+
+def thin_inner(Q: NDArray[Any], W: NDArray[Any]) -> Block:  # (n, m), (n, b) -> (m, b)
+    """Qᵀ W for a tall Q and few columns, with all cores."""
+    return Array(Q).reduce(lambda pairs: sum(cross(*pair) for pair in pairs), np.add, beside=W, thin=True)
+
+
+def symmetric_product(U: NDArray[Any]) -> Block:  # (n, m) -> (m, m)
+    """Uᵀ U, with all cores."""
+    return squares(Array(U))
+
+
+def squares(rows: Rows) -> Block:  # (n, m) -> (m, m)
+    """XᵀX of rows in floating point, in their own precision, with all cores."""
+    m = rows.shape[1]
+
+    def run(blocks: Iterable[Block]) -> Block:
+        total = np.zeros((m, m), rows.dtype)
+        for block in blocks:
+            add_squares(block, total)
+        return total
+
+    return mirrored(rows.reduce(run, np.add, thin=m <= SKINNY))
+
+
+def real_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """The values themselves, unless they hold something else than real numbers of at most 64 bits."""
+    kind = values.dtype.kind
+    if kind in "biu" or (kind == "f" and values.dtype.itemsize <= 8):
+        return values
+    if kind == "f":
+        warnings.warn(f"{values.dtype} data is computed in float64", UserWarning, stacklevel=6)
+        return values.astype(np.float64)
+    if kind == "c":
+        raise DataError("Complex data not supported: numbers here are real; pass X.real and X.imag as columns")
+    raise DataError(f"expected numbers, found {values.dtype}")
+
+
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Two dimensions, neither of them empty."""
+    if len(shape) != 2:
+        advice = "Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row"
+        advice = ROW_OF_EACH if len(shape) > 2 else advice
+        raise DataError(f"Expected 2D array of rows and columns, got {len(shape)}D array of shape {shape}. {advice}")
+    for count, what in zip(shape, ("sample", "feature"), strict=True):
+        if count == 0:
+            raise DataError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
+
+
+def _check_mask(X: np.ma.MaskedArray[Any, Any]) -> None:
+    count = int(np.ma.count_masked(X))
+    if count:
+        row, column = np.argwhere(np.ma.getmaskarray(X))[0]
+        raise DataError(f"{count} masked entries, first at row {row}, column {column}; fill or drop them first")

@@ -1,0 +1,179 @@
+"""Some of the columns and rows of another source, and values for what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.rows.base import Block, Rows
+from ritz.rows.memory.sparse import Sparse
+
+
+class Chosen(Rows):
+    """Columns, and rows where not all are kept, of another source. Only blocks are copied."""
+
+    filled: int = 0  # missing values that were replaced
+
+    def __init__(
+        self,
+        base: Rows,
+        columns: NDArray[np.intp],
+        kept: NDArray[np.intp] | None = None,
+        fill: NDArray[np.floating] | None = None,
+    ) -> None:
+        self._base, self._columns, self._kept, self.fill = base, columns, kept, fill
+        self._replaced: list[int] = []  # missing values of every block that was read
+        self.shape = (base.shape[0] if kept is None else len(kept), len(columns))
+        self.dtype, self.in_memory, self.copied = base.dtype, base.in_memory, base.copied
+        self.inherit(base, kept)
+        self.names = None if base.names is None else tuple(base.names[j] for j in columns)
+
+    @classmethod
+    def opens(cls, source: object) -> bool:
+        return False  # made by `read` alone
+
+    def block(self, start: int, stop: int) -> Block:
+        kept = self._kept
+        return self._finish(self._base.block(start, stop) if kept is None else self._base.take(kept[start:stop]))
+
+    def take(self, indices: NDArray[np.integer]) -> Block:
+        return self._finish(self._base.take(indices if self._kept is None else self._kept[indices]))
+
+    def column(self, key: Any) -> NDArray[Any]:
+        """A column of the source, also one that was not chosen; all of its rows, as `kept` counts them."""
+        return self._base.column(key)
+
+    def cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+        return self._base.cells(keys)
+
+    @property
+    def reading(self) -> int:
+        return self._base.reading + 8 * self._base.shape[1] * self.block_rows
+
+    def limited(self, most_bytes: int, most_threads: int | None = None) -> Self:
+        limited = super().limited(most_bytes, most_threads)
+        limited._base = self._base.limited(most_bytes, most_threads)
+        return limited
+
+    @property
+    def threads(self) -> int:
+        return min(self._base.threads, self.most_threads)
+
+    def sample(self, size: int) -> Block:
+        return self._finish(self._base.sample(size)) if self._kept is None else super().sample(size)
+
+    def spread(self, size: int) -> Block:
+        return self._finish(self._base.spread(size)) if self._kept is None else super().spread(size)
+
+    def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
+        return self._among_kept(self._base._runs(step, least, most))
+
+    def _pieces(self) -> list[tuple[int, int]]:
+        return self._among_kept(self._base._pieces())
+
+    def _among_kept(self, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Runs of rows of the base as runs of the rows that are kept."""
+        if self._kept is None:
+            return runs
+        ends = np.searchsorted(self._kept, [runs[0][0], *(stop for _, stop in runs)])
+        return [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
+
+    def _blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:
+        for block, at in self._kept_blocks(start, stop, step):
+            piece = self._finish(block)
+            yield piece if beside is None else (piece, beside[at : at + len(piece)])
+
+    def _kept_blocks(self, start: int, stop: int, step: int) -> Iterator[tuple[Block, int]]:
+        """Blocks of the rows kept, and where they begin among them."""
+        kept = np.arange(start, stop) if self._kept is None else self._kept[start:stop]
+        at, row = start, int(kept[0])
+        for block in self._base._blocks(row, int(kept[-1]) + 1, step, None):
+            here = kept[at - start : np.searchsorted(kept, row + len(block))] - row
+            if len(here):
+                yield (block if len(here) == len(block) else block[here]), at
+            at, row = at + len(here), row + len(block)
+
+    def _finish(self, block: Block) -> Block:
+        block = block[:, self._columns]
+        if self.fill is None:
+            return block
+        gaps = np.isnan(block)
+        if not gaps.any():
+            return block
+        self._replaced.append(int(np.count_nonzero(gaps)))
+        return np.where(gaps, self.fill.astype(block.dtype), block)
+
+    @property
+    def replaced(self) -> int:
+        """Missing values that were replaced in whatever was read so far."""
+        return sum(self._replaced)
+
+
+def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], missing: str) -> Rows:
+    """The columns asked for but those left out, with missing values dealt with."""
+    if missing not in ("error", "drop", "mean"):
+        raise ValueError(f"missing={missing!r} must be 'error', 'drop' or 'mean'")
+    rows = rows if missing == "error" else rows.with_gaps()
+    picked = list(range(rows.shape[1])) if columns is None else rows.positions(columns)
+    left_out = set(rows.positions(without))
+    places = np.array([j for j in picked if j not in left_out], np.intp)
+    if not len(places):
+        raise DataError("no column is left to decompose")
+    chosen = rows
+    if list(places) != list(range(rows.shape[1])):
+        chosen = rows.some(places) or Chosen(rows, places)
+    if missing == "error" or rows.dtype.kind != "f":
+        return chosen
+    if isinstance(chosen, Sparse):
+        return chosen.complete() if missing == "drop" else chosen.filled()
+    return _complete(chosen) if missing == "drop" else _filled(chosen)
+
+
+def _complete(rows: Rows) -> Rows:
+    """The rows in which nothing is missing."""
+    found = _those(rows, np.all)
+    if not found.shape[0]:
+        raise DataError(f"missing='drop' would drop all {rows.shape[0]} rows: every one has a missing value")
+    return found
+
+
+def those_present(rows: Rows, wholly: bool) -> Rows:
+    """The rows in which nothing is missing, or not everything; perhaps none."""
+    rows = rows.with_gaps()
+    if rows.dtype.kind != "f":
+        return rows
+    if isinstance(rows, Sparse) and (not wholly or len(rows.without_gaps())):
+        return rows.complete() if wholly else rows
+    if isinstance(rows, Sparse):
+        return Chosen(rows, np.arange(rows.shape[1]), np.empty(0, np.intp))
+    return _those(rows, np.all if wholly else np.any)
+
+
+def _those(rows: Rows, test: Callable[..., Any]) -> Rows:
+    kept = np.flatnonzero(rows.map(lambda block: np.asarray(test(_present(block), axis=1))))
+    return rows if len(kept) == rows.shape[0] else Chosen(rows, np.arange(rows.shape[1]), kept)
+
+
+def _filled(rows: Rows) -> Rows:
+    """The rows with the mean of a column in its gaps."""
+
+    def sums(blocks: Iterable[Block]) -> Any:
+        return sum(np.stack([np.nansum(part, axis=0, dtype=float), _present(part).sum(axis=0)]) for part in blocks)
+
+    total, count = rows.reduce(sums, np.add)
+    if not count.all():
+        empty = int(np.argmin(count))
+        raise DataError(f"missing='mean', but column {rows.name(empty)} has no value at all; leave it out")
+    filled = Chosen(rows, np.arange(rows.shape[1]), fill=total / count)
+    filled.filled = int(rows.shape[0] * rows.shape[1] - count.sum())
+    return filled
+
+
+def _present(block: Block) -> NDArray[np.bool_]:
+    """Which entries are there."""
+    return ~np.isnan(block)

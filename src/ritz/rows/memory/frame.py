@@ -1,0 +1,135 @@
+"""Tables: pandas, polars, pyarrow and whatever else narwhals reads. Column names are kept."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import ColumnWarning, DataError
+from ritz.rows.base import Block, Rows
+from ritz.rows.exact import all_small, check_integers, check_numbers
+from ritz.rows.formats.flat import array_of
+from ritz.rows.memory.array import Array, check_shape
+
+
+class Frame(Rows):
+    """Columns of one table, each a view of its column's memory wherever the table allows it."""
+
+    def __init__(self, table: Any) -> None:
+        kind = type(table)  # asked of the class: a column may be called "collect" or "column_names"
+        if hasattr(kind, "collect"):
+            raise DataError("a lazy table has no rows yet; call .collect() on it first")
+        self.names = tuple(table.column_names if hasattr(kind, "column_names") else table.columns)
+        self.shape = (len(table), len(self.names))
+        check_shape(self.shape)
+        check_names(self.names)
+        whole = _one_array(table)
+        self._whole = None if whole is None else array_of(whole, self.names)
+        self.files = self._whole.files if self._whole else None
+        self._columns = [] if self._whole else [numbers(*pair) for pair in zip(columns(table), self.names, strict=True)]
+        self.dtype = self._whole.dtype if self._whole else common_dtype(self._columns, self.name)
+
+    @classmethod
+    def opens(cls, source: object) -> bool:
+        import narwhals as nw
+
+        return bool(nw.dependencies.is_into_dataframe(source)) or type(source).__name__ == "LazyFrame"
+
+    def block(self, start: int, stop: int) -> Block:
+        return self._rows(slice(start, stop))
+
+    def take(self, indices: NDArray[np.integer]) -> Block:
+        return self._rows(indices)
+
+    def _rows(self, which: Any) -> Block:
+        if self._whole is not None:
+            return self._whole.block(which.start, which.stop) if isinstance(which, slice) else self._whole.take(which)
+        return np.stack([column[which] for column in self._columns], axis=1, dtype=self.dtype)
+
+
+def numbers(column: Any, name: Any) -> NDArray[Any]:
+    """One column as numbers; missing values become NaN, which the walk reports with their place."""
+    import narwhals as nw
+
+    kind = column.dtype
+    if is_sparse(getattr(column.to_native(), "dtype", None)):
+        return _array(column.to_native(), name)
+    if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object)):
+        what = getattr(column.to_native(), "dtype", kind) if kind == nw.Unknown else kind
+        raise DataError(f"column {name!r} holds {what} values, not numbers; convert or drop it")
+    if kind in (nw.Decimal, nw.Int128, nw.UInt128):
+        return _rounded(column, name)
+    if kind == nw.Object or not column.null_count():
+        return _array(column.to_numpy(), name)
+    if not kind.is_integer():
+        return _array(column.cast(nw.Float64).to_numpy(), name)
+    gaps, values = column.is_null().to_numpy(), _array(column.fill_null(0).to_numpy(), name)
+    check_integers(values, f"column {name!r}")
+    return np.where(gaps, np.nan, values.astype(np.float64))
+
+
+def _rounded(column: Any, name: Any) -> NDArray[Any]:
+    """Numbers that may have more digits than float64, unless they are so large that whole ones would be lost."""
+    import narwhals as nw
+
+    found = _array(column.cast(nw.Float64).to_numpy(), name)
+    if not all_small(found):
+        check_numbers(found, column.to_list().__getitem__, f"column {name!r}")
+    return found
+
+
+def common_dtype(columns: list[NDArray[Any]], name: Callable[[int], str]) -> np.dtype[Any]:
+    """A type for columns that become one matrix; beside floats, integers become floats."""
+    dtype = np.result_type(*columns)
+    for j, column in enumerate(columns if dtype.kind == "f" else ()):
+        check_integers(column, f"column {name(j)}")
+    return dtype
+
+
+def _array(values: Any, name: Any) -> NDArray[Any]:
+    return Array(np.asarray(values).reshape(-1, 1), (name,)).block(0, len(values))[:, 0]
+
+
+def is_sparse(dtype: Any) -> bool:
+    """Whether a column of pandas stores only what differs from a fill value."""
+    return type(dtype).__name__ == "SparseDtype"
+
+
+def _one_array(table: Any) -> NDArray[Any] | None:
+    """The table as one array where its memory is one, as in a pandas table of a single dtype."""
+    dtypes = set(table.dtypes) if hasattr(type(table), "iloc") else set()
+    if len(dtypes) != 1 or not isinstance(dtype := dtypes.pop(), np.dtype) or dtype.kind not in "biuf":
+        return None
+    return np.asarray(table)
+
+
+def columns(table: Any) -> Iterator[Any]:
+    """The columns one by one. Duplicate names are legal in a table but not in narwhals, hence the renaming."""
+    import narwhals as nw
+
+    unique = [str(j) for j in range(table.shape[1])]
+    if hasattr(table, "set_axis"):
+        table = table.set_axis(unique, axis=1)
+    elif hasattr(table, "rename_columns"):
+        table = table.rename_columns(unique)
+    return nw.from_native(table, eager_only=True).iter_columns()
+
+
+def check_names(names: tuple[Any, ...]) -> None:
+    """Warn where names repeat or are empty."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        shown = ", ".join(map(repr, repeated[:5]))
+        warnings.warn(
+            f"column names appear more than once: {shown}; columns are told apart by position",
+            ColumnWarning,
+            stacklevel=5,
+        )
+    empty = [j for j, name in enumerate(names) if name == ""]
+    if empty:
+        warnings.warn(f"columns without a name at positions {empty[:5]}", ColumnWarning, stacklevel=5)

@@ -1,0 +1,54 @@
+"""Where a text departs from its dialect: the line, the column and the cell that are to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from ritz.rows.text.cells import is_missing, is_number, is_truth
+from ritz.rows.text.dialect import Dialect, fields
+from ritz.rows.text.lines import Lines, Piece
+
+SHOWN = 60  # letters of a row or a cell in a message
+
+
+class Departure(NamedTuple):
+    """A line that is not as the others are: the place and the text of a cell, or what is wrong with all of it."""
+
+    line: int
+    column: int | None
+    what: str
+
+    def told(self, path: Any, name: str, boolean: bool, needed: bool) -> str:
+        """The place and the reason in words, the column being called by that name; a model may have `needed` it."""
+        place = f"line {self.line} of {path}"
+        if self.column is None:
+            return f"{place} {self.what}"
+        kind = "neither true nor false" if boolean else "no number"
+        advice = "pass columns= without it, or mark missing values as NA"
+        if needed:
+            return f"{place}, column {name}: {self.what!r} is {kind}, and the model needs that column; correct the cell"
+        return f"{place}, column {name}: {self.what!r} is {kind}, unlike others of that column; {advice}"
+
+
+def departures(piece: Piece, lines: Lines, dialect: Dialect, columns: Iterable[int]) -> Iterator[Departure]:
+    """What is not as the dialect says, in rows and in the cells of some columns."""
+    columns, width = list(columns), len(dialect.numeric)
+    line, start = piece.line, 0
+    for end in lines.ends(piece.text):
+        row = piece.text[start:end].decode("utf-8", "replace").removesuffix("\r")
+        inside = "\r" in row and dialect.newline == "\n"
+        cells = fields(row, dialect) if row.strip() and not inside else []
+        if inside:
+            yield Departure(line, None, f"has a carriage return inside: {row[:SHOWN]!r}")
+        elif cells and len(cells) != width:
+            yield Departure(line, None, f"has {len(cells)} cells, not {width}: {row[:SHOWN]!r}")
+        else:
+            odd = (j for j in columns if cells and not _fits(cells[j], dialect, j))
+            yield from (Departure(line, j, cells[j][:SHOWN]) for j in odd)
+        line, start = line + 1 + row.count(dialect.newline), int(end) + 1
+
+
+def _fits(cell: str, dialect: Dialect, j: int) -> bool:
+    number = is_truth(cell) if dialect.boolean[j] else is_number(cell, dialect.decimal)
+    return number or is_missing(cell)

@@ -1,0 +1,231 @@
+"""The lines of a text file, plain or compressed, in pieces that end with a row."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.rows.text.dialect import Dialect
+from ritz.runtime import threads
+
+PART_BYTES = 1 << 22  # of text, parsed at a time
+HEAD_BYTES, HEAD_LINES = 1 << 20, 8  # looked at first
+LONGEST = 1 << 28  # bytes of a row
+COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+QUOTE, RETURN = b'"'[0], b"\r"[0]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Text from one end of a row to another, and the number of its first line."""
+
+    text: bytes
+    line: int
+
+
+class Lines:
+    """The rows of a table in text. A plain file in UTF-8 is cut into parts, any other is read from its beginning."""
+
+    def __init__(self, path: Path, dialect: Dialect) -> None:
+        self._path, self._dialect = path, dialect
+        self._newline = dialect.newline.encode()
+        self._quotes = not dialect.vectors  # whether they may hold line ends
+        self.plain = _compression(path) is None and dialect.encoding == "utf-8"
+        found = self._side_by_side() if self.plain and not dialect.runs else None
+        spans, rows, lines = zip(*(found or self._one_by_one()), strict=True)
+        self._spans: tuple[tuple[int, int], ...] = spans
+        self.rows: tuple[int, ...] = rows  # of every part
+        self.longest = max(stop - start for start, stop in spans)  # bytes of a part
+        self._first_lines = list(accumulate(lines, initial=dialect.skipped + 1))
+
+    def part(self, i: int) -> Piece:
+        """One part of a plain file."""
+        start, stop = self._spans[i]
+        return Piece(self._ended(self._bytes(start, stop)), self._first_lines[i])
+
+    def pieces(self) -> Iterator[Piece]:
+        """All parts in order."""
+        if self.plain:
+            yield from map(self.part, range(len(self._spans)))
+            return
+        for (_, text), line in zip(self._texts(), self._first_lines, strict=False):
+            yield Piece(self._ended(text), line)
+
+    def ends(self, text: bytes) -> NDArray[np.intp]:
+        """Where rows end: line ends that are not inside quotes."""
+        codes = np.frombuffer(text, np.uint8)
+        ends = np.flatnonzero(codes == self._newline[0])
+        if self._quotes and QUOTE in text:
+            # A place is inside where an odd number of quotes stands before it; a doubled one opens and closes at once.
+            ends = ends[np.searchsorted(np.flatnonzero(codes == QUOTE), ends) % 2 == 0]
+        return ends
+
+    def without_blank(self, text: bytes) -> bytes:
+        """The same rows without the blank lines between them."""
+        ends = self.ends(text)
+        blank = self._blank(text, ends)
+        if not blank.any():
+            return text
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        kept = zip(starts[~blank], ends[~blank] + 1, strict=True)
+        return b"".join(text[start:stop] for start, stop in kept)
+
+    def _side_by_side(self) -> list[tuple[tuple[int, int], int, int]] | None:
+        """Spans of bytes, their rows and lines, counted by all cores; None where a line may not be a row."""
+        size = self._path.stat().st_size
+        with self._path.open("rb") as stream:
+            begin = self._begin(stream)[1]
+        starts = list(range(begin, size, PART_BYTES)) or [begin]
+
+        def look(start: int) -> tuple[int, int] | None:
+            early = max(begin, start - 2)  # a blank line may lie across two parts
+            text = self._bytes(early, min(start + PART_BYTES, size))
+            ends = self.ends(text)
+            if (self._quotes and QUOTE in text) or self._blank(text, ends)[0 if start == begin else 1 :].any():
+                return None
+            ends = ends[ends >= start - early] + early
+            return (len(ends), int(ends[0]) + 1) if len(ends) else None  # a row may be longer than a part
+
+        counts = []
+        for found in threads.ordered(look, starts, threads.pinned.budget()):
+            if found is None:
+                return None
+            counts.append(found)
+        # A part goes from the first line end of one piece to that of the next, so it has as many as the piece.
+        edges = [begin, *(first for _, first in counts[1:]), size]
+        rows = [count for count, _ in counts]
+        rows[-1] += self._bytes(size - 1, size) != self._newline
+        if len(counts) > 1:
+            rows[0], rows[-1] = rows[0] + 1, rows[-1] - 1
+        return [(span, count, count) for span, count in zip(pairwise(edges), rows, strict=True) if count]
+
+    def _one_by_one(self) -> list[tuple[tuple[int, int], int, int]]:
+        """The same where quotes may hold line ends, or lines are blank, or only the beginning can be reached."""
+        found: list[tuple[tuple[int, int], int, int]] = []
+        for start, text in self._texts():
+            whole = self._ended(text)
+            if self._quotes:
+                self._check_quotes(whole, self._dialect.skipped + 1 + sum(lines for *_, lines in found))
+            blank = self._blank(whole, self.ends(whole))
+            found.append(((start, start + len(text)), int(np.count_nonzero(~blank)), whole.count(self._newline)))
+        if not found:
+            raise DataError(f"{self._path} holds no rows")
+        return found
+
+    def _check_quotes(self, text: bytes, line: int) -> None:
+        """Quotes open a cell at its beginning and close it at its end; another one could hide the ends of rows."""
+        places = np.flatnonzero(np.frombuffer(text, np.uint8) == QUOTE)
+        around = np.frombuffer(b"\n" + text + b"\n", np.uint8)
+        allowed = np.frombuffer(b'\r\n" ' + self._dialect.separator.encode(), np.uint8)
+        beside = np.where(np.arange(len(places)) % 2 == 0, around[places], around[places + 2])
+        wrong = places[~np.isin(beside, allowed)]
+        if len(wrong) or len(places) % 2:
+            at = line + text.count(self._newline, 0, int((wrong if len(wrong) else places[-1:])[0]))
+            raise DataError(
+                f"line {at} of {self._path} has a quote that does not open a cell or is never closed; remove it, or "
+                "double it and put the cell in quotes"
+            )
+
+    def _blank(self, text: bytes, ends: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Of lines that end there, which are blank."""
+        codes = np.frombuffer(text, np.uint8)
+        lengths = np.diff(ends, prepend=-1) - 1
+        blank = (lengths == 0) | ((lengths == 1) & (codes[ends - 1] == RETURN))
+        if self._dialect.separator != "\t" and len(ends):
+            # Lines that begin with a blank may hold nothing else.
+            for i in np.flatnonzero((lengths > 0) & np.isin(codes[ends - lengths], (ord(" "), ord("\t")))):
+                blank[i] = not text[ends[i] - lengths[i] : ends[i]].strip()
+        return blank
+
+    def _texts(self) -> Iterator[tuple[int, bytes]]:
+        """The rows in order, in texts that end with a row, and where they begin."""
+        with damage(self._path), _opened(self._path, self._dialect.encoding) as stream:
+            text, at = self._begin(stream)
+            while more := stream.read(PART_BYTES):
+                text += more
+                ends = self.ends(text)
+                if len(ends):
+                    cut = int(ends[-1]) + 1
+                    yield at, text[:cut]
+                    text, at = text[cut:], at + cut
+                elif len(text) > LONGEST:
+                    raise DataError(f"{self._path} has a row of over {LONGEST} bytes, or a quote is left open")
+        if text.strip():
+            yield at, text
+
+    def _begin(self, stream: Any) -> tuple[bytes, int]:
+        """What was read of a stream beyond the lines before the first row, and how many bytes those take."""
+        text, at = stream.read(HEAD_BYTES), 0
+        if text.startswith(b"\xef\xbb\xbf"):
+            at = 3
+        for _ in range(self._dialect.skipped):
+            while (end := text.find(self._newline, at)) < 0 and (more := stream.read(HEAD_BYTES)):
+                text += more
+            at = end + 1 if end >= 0 else len(text)
+        return text[at:], at
+
+    def _ended(self, text: bytes) -> bytes:
+        return text if text.endswith(self._newline) else text + self._newline
+
+    def _bytes(self, start: int, stop: int) -> bytes:
+        file = os.open(self._path, os.O_RDONLY)
+        try:
+            return os.pread(file, stop - start, start)
+        finally:
+            os.close(file)
+
+
+def first_lines(path: Path) -> tuple[bytes, bool]:
+    """The beginning of a file: some lines, or all there are, and whether they are."""
+    size = HEAD_BYTES
+    while True:
+        with damage(path), _opened(path) as stream:
+            head: bytes = stream.read(size)
+        if len(head) < size:
+            return head, True
+        if head.count(b"\n") + head.count(b"\r") > HEAD_LINES:
+            return head, False
+        if size > LONGEST:
+            raise DataError(f"{path} has fewer than {HEAD_LINES} lines in its first {size} bytes: that is no table")
+        size *= 4
+
+
+def native(path: Path) -> Any:
+    """A file as pyarrow opens it, by its true name: as text it would have to be UTF-8."""
+    import pyarrow as pa
+
+    return pa.OSFile(os.fsencode(path))
+
+
+def _compression(path: Path) -> str | None:
+    return COMPRESSED.get(path.suffix.lower())
+
+
+def _opened(path: Path, encoding: str = "utf-8") -> Any:
+    """The text from its beginning, unpacked and in UTF-8."""
+    import pyarrow as pa
+
+    stream = pa.input_stream(native(path), compression=_compression(path))
+    return stream if encoding == "utf-8" else pa.transcoding_input_stream(stream, encoding, "utf-8")
+
+
+@contextmanager
+def damage(path: Path) -> Iterator[None]:
+    """What goes wrong while a stream is unpacked, as an error that names the file."""
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is text in no encoding that is known here; save it as UTF-8") from error
+    except (ArrowException, OSError) as error:
+        raise DataError(f"{path} cannot be read to its end: {error}") from error

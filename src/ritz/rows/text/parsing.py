@@ -1,0 +1,212 @@
+"""Cells of text as numbers, or as text: what pyarrow makes of a part of a table.
+
+Every cell is parsed as a line of its own: the separators of a part are turned into line ends, and one column of numbers
+comes out, row after row. That is quicker than parsing columns, of which every one has a price of its own, unless only
+few of them are wanted.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.rows.base import Block
+from ritz.rows.text.cells import FALSE, MISSING, TRUE, is_missing
+from ritz.rows.text.dialect import LINES, Dialect
+from ritz.rows.text.lines import QUOTE
+
+ZERO, NEWLINE = b"0"[0], b"\n"[0]
+BLANKS = re.compile(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)")
+RUNS = re.compile(rb'("[^"]*")|[ \t]+')
+ANY = re.compile(rb"[ \t]+")
+UNUSED = "\x1f"  # a character that no cell holds, for columns of cells
+WHOLE = 1 << 30  # bytes that pyarrow may take for one block: all of a part
+FEW = 0.25  # share of the columns below which the others are better passed over than parsed
+
+
+class Ragged(Exception):
+    """A row has more or fewer cells than the table."""
+
+
+def squeezed(text: bytes, quotes: bool = True) -> bytes:
+    """The text with one blank where there was a run of them, and none around lines; those in `quotes` stay."""
+    if not quotes:
+        return BLANKS.sub(b"", ANY.sub(b" ", text))
+    return BLANKS.sub(b"", RUNS.sub(lambda run: run.group(1) or b" ", text))
+
+
+def numbers(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
+    """Some columns of a text without blank lines, NaN where nothing is; raises Ragged, or what pyarrow raises."""
+    truths = [j for j in columns if dialect.boolean[j]]
+    if not truths:
+        return _digits(text, dialect, columns)
+    found = dict(zip(truths, _truths(text, dialect, truths), strict=True))
+    digits = [j for j in columns if j not in found]
+    found |= dict(zip(digits, _digits(text, dialect, digits).T, strict=True)) if digits else {}
+    return np.stack([found[j] for j in columns], axis=1)
+
+
+def _truths(text: bytes, dialect: Dialect, columns: list[int]) -> list[NDArray[np.float64]]:
+    """Columns that say true or false, as 1 and 0."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known = dict.fromkeys(MISSING, np.nan) | dict.fromkeys(FALSE, 0.0) | dict.fromkeys(TRUE, 1.0)
+    found = []
+    for column in _table(text, dialect, columns, pa.binary()).columns:
+        cells = pc.utf8_trim_whitespace(column.cast(pa.string()))
+        places = pc.index_in(cells, pa.array(list(known)))
+        if places.null_count:
+            raise pa.ArrowInvalid("a cell is neither true nor false")
+        found.append(np.array(list(known.values()))[places.to_numpy()])
+    return found
+
+
+def _digits(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
+    """Columns whose numbers are written as such."""
+    import pyarrow as pa
+
+    if len(columns) <= FEW * len(dialect.numeric):
+        try:
+            return _by_columns(text, dialect, columns)
+        except pa.ArrowInvalid:  # a gap may be made of blanks, or rows be ragged
+            pass
+    values = _by_cells(text, dialect, columns)
+    return _by_columns(text, dialect, columns) if values is None else values
+
+
+def words(text: bytes, dialect: Dialect, columns: list[int]) -> list[NDArray[Any]]:
+    """Some columns as text, without blanks around it."""
+    import pyarrow as pa
+
+    return [_trimmed(column) for column in _table(text, dialect, columns, pa.binary()).columns]
+
+
+def present(text: bytes, dialect: Dialect, columns: list[int]) -> list[list[str]]:
+    """The first cells of some columns that are not missing, as many as the kind of a column is told by."""
+    import pyarrow as pa
+
+    def first(column: Any) -> list[str]:
+        if column.null_count == len(column):
+            return []
+        return [cell for cell in _trimmed(column.drop_null()) if not is_missing(cell)][:LINES]
+
+    return [first(column) for column in _table(text, dialect, columns, pa.binary(), gaps=True).columns]
+
+
+def _trimmed(column: Any) -> NDArray[Any]:
+    """Bytes as text, without blanks around it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        return pc.utf8_trim_whitespace(column.cast(pa.string())).to_numpy()
+    except pa.ArrowInvalid:
+        return np.array([_decoded(cell).strip() for cell in column.to_pylist()], object)
+
+
+def _by_cells(text: bytes, dialect: Dialect, columns: list[int]) -> Block | None:
+    """Every cell as a line of one column; None where quotes hold what separates cells elsewhere."""
+    import pyarrow as pa
+
+    width, codes = len(dialect.numeric), np.frombuffer(text, np.uint8)
+    ends = codes == NEWLINE
+    stops = ends | (codes == ord(dialect.separator))
+    places = np.flatnonzero(stops)
+    quotes = np.flatnonzero(codes == QUOTE) if QUOTE in text and not dialect.vectors else places[:0]
+    if _any_inside(places, quotes):
+        return None
+    if not np.array_equal(places[width - 1 :: width], np.flatnonzero(ends)) or len(places) % width:
+        raise Ragged
+    cells = codes.copy()
+    cells[places], cells[quotes] = NEWLINE, ord(" ")
+    _overwrite(cells, places, [j for j in range(width) if dialect.boolean[j] or not dialect.numeric[j]], width)
+    try:
+        column = _column(cells, dialect)
+    except pa.ArrowInvalid:  # a column that nobody asked for is broken, or a gap is made of blanks
+        _overwrite(cells, places, sorted(set(range(width)) - set(columns)), width)
+        column = _column(BLANKS.sub(b"", cells.tobytes()), dialect)
+    if len(column) != len(places):  # pyarrow takes a carriage return inside a line for its end
+        raise Ragged
+    values = column.to_numpy().reshape(-1, width)
+    if columns == list(range(columns[0], columns[0] + len(columns))):
+        return values[:, columns[0] : columns[0] + len(columns)]
+    return values[:, columns]
+
+
+def _any_inside(places: NDArray[np.intp], quotes: NDArray[np.intp]) -> bool:
+    """Whether any of the places stands between a quote that opens and the one that closes."""
+    before = np.searchsorted(places, quotes[: len(quotes) // 2 * 2]).reshape(-1, 2)
+    return bool(len(quotes) % 2 or (before[:, 0] != before[:, 1]).any())
+
+
+def _column(cells: Any, dialect: Dialect) -> Any:
+    """One number per line."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    read = csv.ReadOptions(use_threads=False, block_size=WHOLE, column_names=["0"])
+    parse = csv.ParseOptions(quote_char=False, delimiter=UNUSED, ignore_empty_lines=False)
+    try:  # looking up every cell among all the words for gaps takes a fifth of the time
+        return csv.read_csv(pa.BufferReader(cells), read, parse, _convert([0], pa.float64(), dialect, ("",))).column(0)
+    except pa.ArrowInvalid:
+        return csv.read_csv(pa.BufferReader(cells), read, parse, _convert([0], pa.float64(), dialect)).column(0)
+
+
+def _by_columns(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
+    """The numbers column by column, as pyarrow finds cells."""
+    import pyarrow as pa
+
+    table = _table(text, dialect, columns, pa.float64())
+    block = np.empty((table.num_rows, len(columns)))
+    for j, column in enumerate(table.columns):
+        block[:, j] = column.to_numpy()
+    return block
+
+
+def _table(text: bytes, dialect: Dialect, columns: list[int], kind: Any, gaps: bool = False) -> Any:
+    """Columns of one kind; `gaps` makes nulls of words for what is missing in text too."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    names = [str(j) for j in range(len(dialect.numeric))]
+    read = csv.ReadOptions(use_threads=False, block_size=WHOLE, column_names=names)
+    quote: Any = False if dialect.vectors else '"'
+    parse = csv.ParseOptions(delimiter=dialect.separator, quote_char=quote, newlines_in_values=True)
+    convert = _convert(columns, kind, dialect)
+    convert.strings_can_be_null = gaps
+    return csv.read_csv(pa.BufferReader(text), read, parse, convert)
+
+
+def _convert(columns: list[int], kind: Any, dialect: Dialect, missing: tuple[str, ...] = MISSING) -> Any:
+    from pyarrow import csv
+
+    names = [str(j) for j in columns]
+    return csv.ConvertOptions(
+        column_types=dict.fromkeys(names, kind),
+        include_columns=names,
+        null_values=list(missing),
+        decimal_point=dialect.decimal,
+        check_utf8=False,
+    )
+
+
+def _overwrite(cells: NDArray[np.uint8], places: NDArray[np.intp], columns: list[int], width: int) -> None:
+    """Zeros over the text of columns that are to be parsed but not used."""
+    for j in columns:
+        stops = places[j::width]
+        starts = places[j - 1 :: width] + 1 if j else np.concatenate([[0], places[width - 1 : -1 : width] + 1])
+        lengths = stops - starts
+        offsets = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        cells[np.repeat(starts, lengths) + offsets] = ZERO
+
+
+def _decoded(cell: bytes) -> str:
+    """Text that was taken for UTF-8 by the beginning of the file."""
+    try:
+        return cell.decode("utf-8")
+    except UnicodeDecodeError:
+        return cell.decode("cp1252", "replace")

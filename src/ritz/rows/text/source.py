@@ -1,0 +1,292 @@
+"""CSV and its relatives: parsed by pyarrow with all cores, part by part, types fixed beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from copy import copy
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.rows.base import Block
+from ritz.rows.exact import all_small, check_numbers, is_large, is_rounded, written
+from ritz.rows.formats.foreign import check_is_text
+from ritz.rows.formats.streamed import PARTS, Streamed
+from ritz.rows.text.departures import SHOWN, Departure, departures
+from ritz.rows.text.dialect import LINES, NEARLY, Dialect, detect
+from ritz.rows.text.later import later_values
+from ritz.rows.text.lines import PART_BYTES, Lines, Piece, first_lines
+from ritz.rows.text.parsing import Ragged, numbers, present, squeezed, words
+from ritz.rows.text.vectors import WORD
+from ritz.runtime import threads
+
+
+def open_text(
+    path: Path,
+    header: bool | None = None,
+    expected: Collection[str] | None = None,
+    needed: Collection[Any] | None = None,
+) -> Text:
+    """The rows of a table in text, whose `header` is there, or not, or to be found out; `expected` names help.
+
+    Columns that are `needed`, by a model, hold numbers.
+    """
+    return Text(path, header, expected, needed)
+
+
+class Text(Streamed):
+    """Numbers between separators. A plain file is parsed in parts side by side, any other in order, some ahead."""
+
+    tabular = True
+    keys: tuple[Any, ...]
+
+    def __init__(
+        self,
+        path: Path,
+        header: bool | None = None,
+        expected: Collection[str] | None = None,
+        needed: Collection[Any] | None = None,
+    ) -> None:
+        self._path, self._needed = path, needed is not None
+        head, whole = first_lines(path)
+        check_is_text(head, path)
+        self.dialect: Dialect = detect(head, path, whole, header, expected).holding(needed or ())
+        empty = [j for j, nothing in enumerate(self.dialect.empty) if nothing]
+        if not empty:
+            self._choose_columns()
+        self._lines = Lines(path, self.dialect)
+        if empty:  # in the lines looked at: what they hold stands further on
+            found = later_values(self._lines.pieces(), empty, partial(self._parsed, present, certain=[]))
+            self.dialect = detect(head, path, whole, header, expected, found).holding(needed or ())
+            self._choose_columns()
+        self.about = str(self.dialect)
+        self.left_out |= self._nearly_numbers()
+        counts = self._lines.rows if self._lines.plain else [sum(self._lines.rows)]
+        self.edges = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        if not self.edges[-1]:
+            raise DataError(f"{path} holds no rows")
+        self.shape, self.dtype = (int(self.edges[-1]), len(self._picked)), np.dtype(np.float64)
+        self.remarks = tuple(self._remarks())
+
+    def _remarks(self) -> Iterator[str]:
+        """What was done that the reader may have to undo."""
+        dialect = self.dialect
+        if dialect.doubt:
+            right = "pass header=True if it names the columns, header=False if it is a row"
+            yield f"{self._path.name}: {dialect.doubt}; {right}"
+        if dialect.counts:
+            words, size = dialect.counts
+            yield f"{self._path.name}: the first line ({words} {size}), which counts words and numbers, was skipped" + (
+                "" if words == self.shape[0] else f"; it says {words} words, but there are {self.shape[0]}"
+            )
+
+    def _choose_columns(self) -> None:
+        """Numbers are picked; text, and columns of nothing that nobody named, are left out."""
+        dialect, width = self.dialect, len(self.dialect.numeric)
+        keys: tuple[Any, ...] = dialect.names or tuple(range(width))
+        if dialect.vectors:
+            self.vectors = True
+            keys = (WORD, *keys[1:])
+            self.others, self.named_by = {WORD: self._words}, WORD
+        nameless = {name for _, name in dialect.renamed} if dialect.names else set(keys)
+        kinds = zip(keys, dialect.numeric, dialect.empty, strict=True)
+        self.left_out: dict[Any, str] = {
+            key: "text" if not numeric else "empty"
+            for key, numeric, empty in kinds
+            if key not in self.others and (not numeric or (empty and key in nameless))
+        }
+        self.keys = keys
+        self._picked = [j for j, key in enumerate(keys) if not self.is_aside(key)]
+        if not self._picked:
+            odd = [
+                f"; column {key!r} has {cell!r} beside them"
+                for key, cell in zip(keys, dialect.odd, strict=True)
+                if cell
+            ]
+            told = f"no column of {self._path} holds numbers{' alone' * bool(odd)}{''.join(odd[:1])}"
+            raise DataError(f"{told}; the text was read as {dialect}")
+        self.renamed = dialect.renamed
+        if dialect.names or len(self._picked) < width:
+            self.names = tuple(keys[j] for j in self._picked)
+
+    def _nearly_numbers(self) -> dict[Any, str]:
+        """What to know of columns that are left out as text, although at least half of their cells are numbers."""
+        odd = [j for j, cell in enumerate(self.dialect.odd) if cell]
+        found: dict[int, Departure] = {}
+        for place in departures(self._beginning(0, LINES), self._lines, self.dialect, odd) if odd else ():
+            if place.column is not None:
+                found.setdefault(place.column, place)
+        advice = "codes are not decomposed; if it should hold numbers, correct such cells or mark them as NA"
+        cells = {j: repr(self.dialect.odd[j].strip()[:SHOWN]) for j in odd}
+        cells |= {j: f"{place.what!r} in line {place.line}" for j, place in found.items()}
+        return {self.keys[j]: f"{NEARLY}, such as {cell}; {advice}" for j, cell in cells.items()}
+
+    @classmethod
+    def opens(cls, source: object) -> bool:
+        return False  # opened by the name of the file
+
+    @property
+    def reading(self) -> int:
+        """The text of a part, its cells and masks, and their numbers: "0," becomes 8 bytes."""
+        return 16 * min(PART_BYTES, self._lines.longest) * (1 if self._lines.plain else 2)
+
+    @property
+    def threads(self) -> int:
+        """Those that walk, or those that parse where one of them reads from the beginning."""
+        return super().threads if self._lines.plain else min(threads.pinned.budget(), self.most_threads)
+
+    def stream(self, part: int, step: int) -> Iterator[Block]:
+        at, end = self.edges[part : part + 2]
+        for values in [self._exact_values(self._lines.part(part))] if self._lines.plain else self._ahead():
+            at += len(values)
+            self._check_count(at, end, self._lines.plain)
+            yield from (values[i : i + step] for i in range(0, len(values), step))
+
+    def spread(self, size: int) -> Block:
+        """Rows from all over; where only the beginning can be reached, all is unpacked, but not parsed."""
+        if self._lines.plain:
+            return super().spread(size)
+        parts = np.unique(np.linspace(0, len(self._lines.rows) - 1, PARTS).astype(int))
+        every = max(1, -(-sum(self._lines.rows[part] for part in parts) // size))
+        wanted = set(parts.tolist())
+        pieces = (piece for i, piece in enumerate(self._lines.pieces()) if i in wanted)
+        return np.concatenate([self._values(piece)[::every] for piece in pieces])
+
+    def head(self, part: int, count: int) -> Block:
+        return self._values(self._beginning(part, count))[:count]
+
+    def _beginning(self, part: int, count: int) -> Piece:
+        """At least so many rows from the beginning of a part, if it has them."""
+        piece = self._lines.part(part) if self._lines.plain else next(self._lines.pieces())
+        ends = self._lines.ends(piece.text)[: 2 * count]  # some lines may be blank
+        return Piece(piece.text[: int(ends[-1]) + 1], piece.line)
+
+    def some(self, columns: NDArray[np.intp]) -> Text:
+        some = copy(self)
+        some._picked = [self._picked[j] for j in columns]
+        some.names = None if self.names is None else tuple(self.names[j] for j in columns)
+        some.shape = (self.shape[0], len(columns))
+        return some
+
+    def _words(self, count: int | None) -> NDArray[Any]:
+        """What the rows are called, of vectors of words."""
+        return self.cells([WORD])[WORD][:count]
+
+    def column(self, key: Any) -> NDArray[Any]:
+        return self.cells([key])[key]
+
+    def cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+        found = self._columns(keys, self._lines.pieces())
+        for values in found.values():
+            self._check_count(len(values), self.shape[0], True)
+        return found
+
+    def as_labels(self, key: Any) -> NDArray[Any]:
+        try:
+            return self.column(key)
+        except DataError:  # a word among numbers is a label like any other
+            return self.written([key])[key]
+
+    def written(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+        found = self._columns(keys, self._lines.pieces(), as_text=True)
+        for values in found.values():
+            self._check_count(len(values), self.shape[0], True)
+        return found
+
+    def peek(self, keys: Iterable[Any], count: int) -> dict[Any, NDArray[Any]]:
+        parts = self.some_parts if self._lines.plain else [0]  # tables are often sorted by what tells their rows apart
+        return self._columns(keys, (self._beginning(part, count) for part in parts))
+
+    def _columns(self, keys: Iterable[Any], pieces: Iterator[Piece], as_text: bool = False) -> dict[Any, NDArray[Any]]:
+        """Columns, numbers or text, out of some pieces."""
+        places = {key: self._place(key) for key in keys}
+        texts = sorted({j for j in places.values() if as_text or self.is_aside(self.keys[j])})
+        rest = sorted(set(places.values()) - set(texts))
+
+        def columns(piece: Piece) -> dict[int, NDArray[Any]]:
+            found = dict(zip(texts, self._parsed(words, piece, texts, []), strict=True)) if texts else {}
+            values = self._parsed(numbers, piece, rest, rest).T if rest else ()
+            return found | {j: self._as_written(piece, j, part) for j, part in zip(rest, values, strict=True)}
+
+        parts = list(threads.ordered(columns, pieces, self.threads)) if places else []
+        return {key: np.concatenate([part[j] for part in parts]) for key, j in places.items()}
+
+    def _check_count(self, at: int, end: int, complete: bool) -> None:
+        """Rows that were parsed are those that were counted, before anyone works with rows that are not there."""
+        if at > end or (complete and at < end):
+            raise DataError(f"{self._path} was counted as {end} rows up to here, but parsed as {at}; did it change?")
+
+    def _place(self, key: Any) -> int:
+        """Where a column stands in the file, whether it holds numbers or not and whether it was chosen or not."""
+        key = self.resolved(key)
+        return self.keys.index(key) if key in self.keys else self._picked[self.position(key)]
+
+    def _ahead(self) -> Iterator[Block]:
+        """All parts in order, while the next ones are being parsed."""
+        return threads.ordered(self._exact_values, self._lines.pieces(), self.threads)
+
+    def _exact_values(self, piece: Piece) -> Block:
+        """The same of a piece, unless float64 cannot hold one of its numbers as it is written."""
+        values = self._values(piece)
+        if all_small(values):
+            return values
+        for k in np.flatnonzero(is_large(values).any(axis=0)):
+            j = self._picked[k]
+            check_numbers(values[:, k], self._written(piece, j), f"column {self._name(j)}")
+        return values
+
+    def _as_written(self, piece: Piece, j: int, values: NDArray[Any]) -> NDArray[Any]:
+        """A column that is not computed with: true and false, and Python's integers where float64 cannot hold them."""
+        if self.dialect.boolean[j]:
+            truths = np.asarray(values == 1, object if np.isnan(values).any() else bool)
+            truths[np.isnan(values)] = None
+            return truths
+        large = np.flatnonzero(is_large(values))
+        given = list(map(self._written(piece, j), large.tolist())) if len(large) else []
+        if not any(map(is_rounded, given)):
+            return values
+        exact = values.astype(object)
+        for i, value in zip(large, given, strict=True):
+            exact[i] = int(value) if isinstance(value, Decimal) and value == int(value) else float(value)
+        return exact
+
+    def _written(self, piece: Piece, j: int) -> Callable[[int], Any]:
+        """The i-th number of a column as it is written."""
+        (cells,) = self._parsed(words, piece, [j], [])
+        return lambda i: written(cells[i], self.dialect.decimal)
+
+    def _values(self, piece: Piece) -> Block:
+        """The numbers in a text, NaN where they are missing."""
+        return self._parsed(numbers, piece, self._picked, self._picked)
+
+    def _parsed(self, parse: Any, piece: Piece, columns: list[int], certain: list[int]) -> Any:
+        """What `parse` makes of some columns, of which those that are `certain` hold numbers."""
+        from pyarrow import ArrowException
+
+        try:
+            return parse(self._tidy(piece.text), self.dialect, columns)
+        except (ArrowException, Ragged) as error:
+            raise self._explained(piece, error, certain) from error
+
+    def _tidy(self, text: bytes) -> bytes:
+        """The text without blank lines, with one separator where there was a run of blanks, and usual line ends."""
+        text = self._lines.without_blank(text)
+        text = text.replace(b"\r", b"\n") if self.dialect.newline == "\r" else text
+        return squeezed(text, not self.dialect.vectors) if self.dialect.runs else text
+
+    def _explained(self, piece: Piece, error: Exception, columns: list[int]) -> DataError:
+        """Where the text first departs from the dialect."""
+        found = next(departures(piece, self._lines, self.dialect, columns), None)
+        if found is None:
+            return DataError(f"{self._path} cannot be parsed from line {piece.line} on: {error}")
+        j = found.column
+        column = ("", False) if j is None else (self._name(j), self.dialect.boolean[j])
+        return DataError(found.told(self._path, *column, self._needed))
+
+    def _name(self, j: int) -> str:
+        return repr(self.keys[j])

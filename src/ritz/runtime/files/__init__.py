@@ -1,0 +1,6 @@
+"""Model files: trees of immutable objects, as named tensors under a header. Nothing in a file is ever run.
+
+Comes in: a tree of dataclasses and arrays, and the table of what may appear in it.
+Goes out: a safetensors file with a checksum, and the same tree from it, every field checked.
+What a model consists of is not written here but in the `state` module of `pca`, `kernels` and `sensing`.
+"""

@@ -1,0 +1,195 @@
+"""The certificate: how accurate a spectrum is, for programs and for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ritz.linalg.dense import Array, squared
+from ritz.runtime.wording import at_most, at_most_degrees, at_most_within, component, components
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """How accurate a spectrum is. Every bound includes rounding.
+
+    It speaks of the float64 model (`PCA.subspace_`); attributes delivered in float32 are that model, rounded.
+
+    Attributes
+    ----------
+    values : the computed eigenvalues (variances), for reading beside their bounds
+    residuals : ‖A u_i − λ_i u_i‖, but for `rounding`; from inner products of rows, at most
+    value_bounds : (k, 2), the true i-th eigenvalue lies between; inf where no upper bound is known
+    angle_bounds : sine of the largest angle between a component's group and the true subspace of that group;
+        1 where unknown
+    groups : half-open 0-based ranges of components too close to be told apart
+    tie_at_k : whether the last group goes on beyond the components kept, so that their span is not unique
+    completeness : "proved", "probability" or "not excluded": whether a larger eigenvalue may have been missed
+    failure_probability : of the completeness claim, 0 when proved, None when nothing is claimed
+    complete_to : how many leading components surely belong to the top k
+    rank : how many of the components have a variance above what rounding can fake; below k it is the rank of the data
+    rounding : bound on the error of A, in the units of the eigenvalues: of rounding, and of what is missing
+    missing : the most that a sketch of the rows may lack of the variance in any direction; values of a sketch
+        stand in the middle of what that allows, those of landmarks at its lower end. 0 where all was taken whole
+    audited : whether `rounding` rests on random vectors multiplied in float64 beside float32 products (failing with
+        probability 1e-6) instead of a worst case
+    passes : walks over the data
+    tol, reached, satisfied : what was asked, the largest residual plus rounding relative to λ₁, and whether it is
+        within tol (for svd: whether ‖X v − σ u‖ plus rounding is within tol·σ₁)
+    by_singular_values : whether `reached` is relative to σ₁, as for svd
+    quantity : what the values are called
+    n_rows : rows behind a covariance, None for a matrix; gives the sampling error λ√(2/n)
+    """
+
+    values: Array
+    residuals: Array
+    value_bounds: Array
+    angle_bounds: Array
+    groups: tuple[tuple[int, int], ...]
+    tie_at_k: bool
+    completeness: str
+    failure_probability: float | None
+    complete_to: int
+    rank: int
+    rounding: float
+    audited: bool
+    passes: int
+    tol: float
+    reached: float
+    satisfied: bool
+    n_rows: int | None = None
+    missing: float = 0.0
+    quantity: str = "variance"
+    by_singular_values: bool = False
+
+    def in_units(self, unit: float) -> Certificate:
+        """The certificate of unit²·A."""
+        names = ("residuals", "rounding", "missing")
+        low, high = squared(self.value_bounds, unit).T
+        if unit != 1:  # where numbers leave the range of float64, bounds are rounded outwards
+            with np.errstate(under="ignore"):
+                low = np.maximum(np.minimum(np.nextafter(low, -np.inf), np.finfo(float).max), np.minimum(low, 0.0))
+                high = np.nextafter(high, np.inf)
+        parts = {name: _rounded_up(squared(getattr(self, name), unit), getattr(self, name)) for name in names}
+        parts["values"] = squared(self.values, unit)
+        return replace(self, value_bounds=np.column_stack([low, high]), **parts)
+
+    @property
+    def sampling_errors(self) -> Array | None:
+        """λ√(2/n): how far a variance would move if other rows had been drawn from the same normal law."""
+        return None if self.n_rows is None else self.values * np.sqrt(2.0 / self.n_rows)
+
+    @property
+    def errors(self) -> Array:
+        """How far each value may be from the true one: the farther of its bounds, infinite where one is unknown."""
+        with np.errstate(invalid="ignore"):
+            distance = np.abs(self.value_bounds - self.values[:, None]).max(axis=1)
+        distance = np.nan_to_num(distance, nan=np.inf, posinf=np.inf)
+        return np.where(distance > 0, np.nextafter(distance, np.inf), 0.0)  # a difference may have been rounded down
+
+    def first(self, k: int) -> Certificate:
+        """What is said of the first k components."""
+        if k == len(self.values):
+            return self
+        names = ("values", "residuals", "value_bounds", "angle_bounds")
+        parts = {name: getattr(self, name)[:k].copy() for name in names}
+        groups = tuple((start, min(end, k)) for start, end in self.groups if start < k)
+        split = bool(groups) and groups[-1] not in self.groups
+        if split:  # what was said of a group does not hold for a part of it
+            parts["angle_bounds"][groups[-1][0] :] = 1.0
+        surely = min(self.complete_to, groups[-1][0] if split else k)
+        rest = replace(self, groups=groups, tie_at_k=split, complete_to=surely, rank=min(self.rank, k))
+        return replace(rest, **parts)
+
+    @property
+    def may_have_missed(self) -> bool:
+        """Whether a component larger than some of these may be absent; then nothing is known about the rank."""
+        if self.completeness != "not excluded":
+            return False
+        k = len(self.values)
+        return self.complete_to < min(k, self.rank) or (self.rank < k and not self.missing)
+
+    def __str__(self) -> str:
+        return "\n".join([self.verdict, *self._table(), *self.remarks])
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is as accurate as asked, in one line."""
+        word = "accurate as asked" if self.satisfied else "NOT as accurate as asked"
+        if self.completeness == "not excluded":
+            word += ", but a larger component may have been missed"
+        return f"{word}: {self.accuracy()} (asked: {self.asked()})"
+
+    def accuracy(self, written: Callable[[str], str] = str) -> str:
+        """`reached` in words, which name what it is relative to; numbers may be written in another way."""
+        reached = written(at_most_within(self.reached, self.tol))
+        first = "singular value" if self.by_singular_values else self.quantity
+        return f"residual of every component at most {reached} of the first {first}"
+
+    def asked(self, written: Callable[[str], str] = str) -> str:
+        """`tol` in words."""
+        return "the best the arithmetic allows" if self.tol == 0 else written(f"{self.tol:g}")
+
+    @property
+    def missed(self) -> str:
+        """Whether a larger component may have been missed."""
+        says = {
+            "proved": "no larger component was missed (proved)",
+            "probability": f"no larger component was missed, but for a chance of {self.failure_probability}",
+            "not excluded": "a larger component may have been missed: not excluded",
+        }
+        return says[self.completeness]
+
+    @property
+    def tie(self) -> str:
+        """The components that cannot be told from the next one, which was left out; nothing where there are none."""
+        if not self.tie_at_k:
+            return ""
+        tied = components(self.groups[-1][0], len(self.values))
+        return f"{tied} and the next one cannot be told apart at this accuracy"
+
+    @property
+    def beside_tie(self) -> str:
+        """How many components to keep so that no tie is cut."""
+        before = self.groups[-1][0]
+        return f"keep {before}, or more until the tie ends" if before else "keep more, until the tie ends"
+
+    def _table(self, most: int = 12) -> list[str]:
+        sampling, errors = self.sampling_errors, self.errors
+        head = f"{'':>5} {self.quantity:>12} {'± numerical':>12}" + ("" if sampling is None else f" {'± sampling':>11}")
+        lines = [head + f" {'axis off by':>13}  group"]
+        names = {i: components(s, e) if e - s > 1 else "" for s, e in self.groups for i in range(s, e)}
+        for i in range(min(most, len(self.values))):
+            line = f"{component(i):>5} {self.values[i]:>12.6g} {at_most(errors[i]):>12}"
+            line += "" if sampling is None else f" {sampling[i]:>11.1e}"
+            lines.append(line + f" {at_most_degrees(self.angle_bounds[i]):>13}  {names[i]}".rstrip())
+        if len(self.values) > most:
+            lines.append(f"      … and {len(self.values) - most} more")
+        return lines
+
+    @property
+    def remarks(self) -> list[str]:
+        """Completeness, ties, rank and rounding, a line each."""
+        k = len(self.values)
+        lines = [f"completeness: {self.missed}; {self.complete_to} of {k} surely among the top {k}"]
+        if self.tie_at_k:
+            lines.append(f"tie: {self.tie}; their span is not unique")
+        if self.rank < k and not self.may_have_missed:
+            word = "resolved" if self.missing else "rank"
+            lines.append(f"{word}: {self.rank}; {self.quantity}s beyond it cannot be told from 0")
+        if self.missing:
+            lines.append(f"sketch: no direction lacks more than {at_most(self.missing)} of {self.quantity} (proved)")
+        how = "audited with random probes" if self.audited else "worst case"
+        what = "rounding and what is missing" if self.missing else "rounding"
+        return [*lines, f"{what}: {at_most(self.rounding)} ({how}); passes over the data: {self.passes}"]
+
+
+def _rounded_up(values: Any, before: Any) -> Any:
+    """Errors that were brought to another unit; where that has cost them digits, no smaller than they were."""
+    few = (values < np.finfo(float).tiny) & (np.asarray(before) > 0)
+    with np.errstate(under="ignore"):
+        up = np.where(few, np.nextafter(values, np.inf), values)
+    return up if isinstance(values, np.ndarray) else float(up)

@@ -1,0 +1,286 @@
+"""Spectrum: what every solver's basis turns into, once: values, order, signs, residuals, certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.linalg.dense import LARGE, UNIT, Array, gamma, orthogonality_defect, squared
+from ritz.operators import Operator
+from ritz.operators.rayleigh_ritz import Pairs
+from ritz.solvers import Basis, Outside, Step
+from ritz.solvers.probes import FAILURE
+from ritz.spectrum.bounds import Bounds, bounds, free_ceiling, proved_ceiling, widened
+from ritz.spectrum.certificate import Certificate
+
+MARGIN = 10.0  # times the floor of rounding that a proof may add to the norm outside
+CHEAP = 0.05  # share of a fit that a proof of completeness may cost where the free bounds already hold
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Eigenvalues in descending order, orthonormal vectors with decided signs, and how good they are.
+
+    Attributes
+    ----------
+    values, vectors : (k,) and (dim, k)
+    certificate : Certificate
+    history : one Step per iteration of an iterative solver
+    note : why an iterative solver stopped short, if it did
+    spare : further Ritz values beside the k, converged or not
+    dual : (n, k) α with vectors = Zᵀ α, from the Gram route
+    """
+
+    values: Array
+    vectors: Array
+    certificate: Certificate
+    history: tuple[Step, ...] = ()
+    note: str = ""
+    spare: Array | None = None
+    dual: Array | None = None
+
+    def in_units(self, unit: float) -> Spectrum:
+        """The spectrum of unit²·A."""
+        return replace(
+            self,
+            values=squared(self.values, unit),
+            certificate=self.certificate.in_units(unit),
+            spare=None if self.spare is None else squared(self.spare, unit),
+            history=self.history_in_units(unit),
+        )
+
+    def history_in_units(self, unit: float) -> tuple[Step, ...]:
+        """The way there, for unit²·A."""
+        return tuple(
+            step._replace(value=float(squared(step.value, unit)), residual=float(squared(step.residual, unit)))
+            for step in self.history
+        )
+
+    def __str__(self) -> str:
+        return str(self.certificate)
+
+
+def check_tol(tol: object) -> None:
+    """0 ≤ tol < 1."""
+    if not isinstance(tol, Real) or isinstance(tol, bool) or not 0 <= float(tol) < 1:
+        raise ValueError(f"tol={tol!r} must be a number with 0 <= tol < 1")
+
+
+def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float, n_rows: int | None = None) -> Spectrum:
+    """The first k of the Ritz pairs, with decided signs and a certificate."""
+    pairs = everything.trusted(k, A.rounding)
+    if pairs.levels is None:
+        verdict = _by_eigenvalues(A, pairs, k, tol, basis.mixed, _outside(A, basis, everything, len(pairs.values)))
+    else:
+        verdict = _by_singular_values(A, pairs, k, tol)
+    sizes = everything.values if everything.levels is None else everything.levels
+    resolved = _resolved(sizes, verdict.floor, verdict.found.ceiling)
+    # The values that are meant lie between these and `missing` more.
+    seen = np.where(resolved, everything.values, 0.0) + A.offset
+    values, U = seen[:k], pairs.vectors[:, :k]
+    certificate = Certificate(
+        values=values,
+        residuals=_delivered(pairs.residuals, pairs.values, resolved[: len(pairs.values)], pairs.slack)[:k],
+        value_bounds=np.column_stack([verdict.found.lower, verdict.found.upper]),
+        angle_bounds=verdict.found.angles,
+        groups=verdict.found.groups,
+        tie_at_k=verdict.found.tie_at_k,
+        completeness=verdict.completeness,
+        failure_probability=verdict.failure if verdict.complete else None,
+        complete_to=verdict.found.complete_to,
+        rank=int(np.count_nonzero(resolved[:k])),
+        rounding=verdict.rounding,
+        missing=A.missing,
+        audited=A.audited,
+        passes=A.passes,
+        tol=tol,
+        reached=verdict.reached,
+        satisfied=verdict.satisfied,
+        n_rows=n_rows,
+        by_singular_values=pairs.levels is not None,
+    )
+    sign = signs(U)
+    dual = None if pairs.dual is None else pairs.dual[:, :k] * sign
+    U *= sign
+    U.setflags(write=False)  # the model will share it
+    return Spectrum(values, U, certificate, basis.history, basis.note, seen[k:], dual)
+
+
+def _resolved(values: Array, floor: float, ceiling: float) -> NDArray[np.bool_]:
+    """Which values are not called 0. Rounding has to be the reason: where variance is left outside all vectors, one may
+    be small because its vector has not converged."""
+    left = ceiling > (len(values) + MARGIN) * floor  # a trace less the values that were found errs by all of theirs
+    return (values > floor) | left
+
+
+def _delivered(residuals: Array, values: Array, resolved: NDArray[np.bool_], slack: Array | None = None) -> Array:
+    """Residuals of what is delivered: 0 for values not resolved, vectors that rounding may have turned by `slack`."""
+    return np.hypot(residuals if slack is None else residuals + slack, np.where(resolved, 0.0, values))
+
+
+def _relative(error: float, least: float) -> float:
+    """An upper bound of an error relative to a value that is known from below."""
+    if not error:
+        return 0.0
+    return error / least if least else np.inf
+
+
+def signs(U: Array) -> Array:  # (d, k) -> (k,)
+    """±1 per column, so that the first entry within 1e-3 of the largest magnitude becomes positive.
+
+    The tolerance makes the choice the same for every solver, chunking and thread count, where picking the very
+    largest entry would turn on the last bit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> signs(np.array([[-0.7071], [0.7072]]))
+    array([-1.])
+    """
+    high, low = U.max(axis=0), -U.min(axis=0)
+    large = (1 - 1e-3) * np.maximum(high, low)
+    sign = np.where(low >= large, -1.0, 1.0)
+    for j in np.flatnonzero((high >= large) & (low >= large)):  # rare: both signs come close to the largest
+        sign[j] = 1.0 if np.argmax(U[:, j] >= large[j]) <= np.argmax(-U[:, j] >= large[j]) else -1.0
+    return sign
+
+
+class Verdict(NamedTuple):
+    """Bounds, and what follows from them."""
+
+    found: Bounds
+    floor: float  # what rounding alone can make of 0: a variance, or for svd a standard deviation
+    rounding: float  # in the units of the eigenvalues
+    reached: float  # the worst residual and rounding, relative to the largest value, or singular value
+    satisfied: bool
+    complete: bool
+    failure: float = 0.0  # the probability that the bounds do not hold
+
+    @property
+    def completeness(self) -> str:
+        """In the words of the certificate."""
+        if not self.complete:
+            return "not excluded"
+        return "probability" if self.failure else "proved"
+
+
+def _outside(A: Operator, basis: Basis, everything: Pairs, kept: int) -> Outside:
+    """What the solver knows about A outside the pairs kept; a rough matrix may have misled it in every direction."""
+    if basis.outside is None:
+        return Outside(np.inf)
+    level = widened(basis.outside.level, everything.values[kept:], everything.residuals[kept:])
+    return basis.outside._replace(level=level + everything.defect + (basis.mixed + 2) * (A.dense_rounding - A.rounding))
+
+
+def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, outside: Outside) -> Verdict:
+    """Bounds from A U = U Θ + R, where A U may be combined from so many products."""
+    rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(pairs)
+    found, failure = _bounds_of_eigenvalues(A, pairs, k, rounding, tol, outside)
+    uncertain = max(A.offset, A.missing - A.offset)
+    floor = rounding + pairs.defect
+    resolved = _resolved(pairs.values, floor, found.ceiling)
+    delivered = _delivered(pairs.residuals, pairs.values, resolved, pairs.slack)
+    worst = float(np.max(delivered[:k])) + rounding + uncertain
+    largest, last = (float(value) + A.offset for value in pairs.values[[0, k - 1]])
+    complete = found.following - last <= max(tol * largest, 16 * rounding)
+    least = max(float(found.lower[0]), 0.0)
+    satisfied = _reached(worst, least, floor, tol, pairs)
+    reached = _relative(worst, least)
+    return Verdict(found, floor, rounding + uncertain, reached, satisfied, bool(complete), failure)
+
+
+def _reached(worst: float, least: float, floor: float, tol: float, pairs: Pairs) -> bool:
+    """Whether the worst residual is within tol of the largest value, of which `least` is a lower bound.
+
+    tol=0 asks for what the arithmetic allows.
+    """
+    arithmetic = 2 * (floor + 16 * max(pairs.vectors.shape) * UNIT * least)
+    return bool(worst <= (tol * least if tol else arithmetic))
+
+
+def _own_rounding(pairs: Pairs) -> float:
+    """What the vectors' departure from orthonormality and the arithmetic of R itself add."""
+    defect = pairs.nonorthogonality if pairs.nonorthogonality is not None else orthogonality_defect(pairs.vectors)
+    return (2 * defect + 4 * len(pairs.values) ** 1.5 * UNIT) * float(pairs.values[0])
+
+
+def _bounds_of_eigenvalues(
+    A: Operator, pairs: Pairs, k: int, rounding: float, tol: float, outside: Outside
+) -> tuple[Bounds, float]:
+    """Free bounds first; then what the solver learned, then a proof by Cholesky, where the question is still open or
+    where that is cheap. Beside the bounds, the probability that they do not hold."""
+    m = len(pairs.values)
+    exhausted = m >= len(pairs.vectors)
+    claims = {"rounding": rounding, "defect": pairs.defect, "negativity": A.negativity}
+    matrix = A.dense() if A.is_dense else None
+    exact = matrix is not None and A.dense_rounding <= 2 * A.rounding
+    frobenius = float(np.linalg.norm(matrix)) if matrix is not None and exact else None
+    tau = 0.0 if exhausted else free_ceiling(A.trace, frobenius, pairs.values, dim=len(pairs.vectors), **claims)
+    if not outside.failure:
+        tau = min(tau, outside.level + rounding)
+
+    def found(ceiling: float) -> Bounds:
+        return bounds(
+            pairs.values,
+            pairs.residuals,
+            k,
+            ceiling=ceiling,
+            exhausted=exhausted,
+            slack=pairs.slack,
+            missing=A.missing,
+            **claims,
+        )
+
+    free = found(tau)
+    still_open = free.complete_to < min(k, A.rank_bound)
+    if still_open and outside.level < tau and (matrix is None or A.dim > LARGE):
+        probable = found(outside.level + rounding)
+        if matrix is None or probable.complete_to >= min(k, A.rank_bound):
+            return probable, outside.failure
+    if matrix is None or exhausted or not (still_open or A.dim**3 / 3 <= CHEAP * (A.work + 4 * A.dim**3 / 3)):
+        return free, 0.0
+    deflated = matrix - pairs.image @ pairs.image.T
+    forming = gamma(m + 8) * 2 * float(A.trace or 0.0) + A.dense_rounding
+    if pairs.slack is not None:  # the image rests on the same products as the axes, and shares their errors
+        forming += 2 * float(np.linalg.norm(pairs.slack * np.sqrt(pairs.values / pairs.values[0])))
+    # What follows may exceed the last value by the error of that value, but a proof is only of use within tol.
+    error = float(np.linalg.norm(pairs.residuals))
+    last = float(pairs.values[-1]) + (min(error, 0.4 * tol * float(pairs.values[0])) if tol else error)
+    proof = found(min(tau, proved_ceiling(deflated, last, rounding=rounding + forming, converged=m > k)))
+    return proof, 0.0 if exact else FAILURE  # what is known of a rough matrix, random vectors have told
+
+
+def _by_singular_values(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdict:
+    """Bounds from the factor, where small variances keep their digits; squared at the end.
+
+    The eigenvalues of [[0, F], [Fᵀ, 0]] are ±σ; its eigenvectors stack both sides, which costs the angle a √2. Where
+    the basis holds all singular vectors, nothing of F lies outside them and nothing can have been missed.
+    """
+    levels, coupling, rounding = np.asarray(pairs.levels), np.asarray(pairs.coupling), A.factor_rounding
+    m, dim = len(levels), len(pairs.vectors)
+    whole = m >= min(dim, A.rows_of_factor)
+    found = bounds(
+        levels,
+        coupling,
+        k,
+        rounding=rounding,
+        defect=float(np.linalg.norm(coupling)),
+        ceiling=0.0 if whole else np.inf,
+        exhausted=m >= dim,
+    )
+    floor = rounding + float(np.linalg.norm(coupling))
+    delivered = _delivered(coupling, levels, _resolved(levels, floor, found.ceiling))
+    worst, least = float(np.max(delivered[:k])) + rounding, float(found.lower[0])
+    satisfied = _reached(worst, least, floor, tol, pairs)
+    by_variance = found._replace(
+        lower=found.lower**2,
+        upper=found.upper**2,
+        following=found.following**2,
+        angles=np.minimum(1.0, np.sqrt(2.0) * found.angles),
+    )
+    reached = _relative(worst, least)
+    return Verdict(by_variance, floor, A.rounding + _own_rounding(pairs), reached, satisfied, whole)

@@ -1,0 +1,327 @@
+"""Subspace: the immutable learned model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import InitVar, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.linalg.dense import Array, orthogonality_defect
+from ritz.linalg.exponents import Exponents, delivered, differences, outside_of, rows_outside, sums, times_power
+from ritz.moments.preprocessing import Preprocessing, less
+from ritz.moments.scaling import FAINT
+from ritz.rows import Rows, as_rows
+from ritz.rows.base import Block, dense, stack
+from ritz.rows.finite import check_finite
+from ritz.runtime.pinning import pinned
+
+CANCELS = 1e-4  # share of ‖z‖² below which ‖z‖² − ‖y‖² has lost too many digits
+# ‖z‖ in deviations of the weakest component, up to which products in float32 err by about 1e-5 of that deviation.
+NARROW = 128.0
+# ‖mean/scale‖ in the same deviations, beyond which sparse rows are centred as dense blocks: 1e5·eps of it is rounding.
+FAR = 1e5
+FLOAT64 = np.dtype(np.float64)
+APART = 1 << 20  # entries of rows that are preprocessed in units of their own at a time
+# Sizes below which products of numbers in these types have lost digits, and from 1, up to which float32 has room.
+LEAST, ROOM = {np.dtype(np.float32): 1e-30, FLOAT64: 1e-280}, 1e18
+
+
+@dataclass(frozen=True, eq=False)
+class Subspace:
+    """k orthonormal axes with the preprocessing of the data they were learned from.
+
+    Attributes
+    ----------
+    axes : (d, k), orthonormal columns
+    variances : (k,), descending
+    mean, scale : (d,) or None for 0 and 1: z = (x − mean)/scale
+    left_out : variance outside the subspace
+    n_rows, ddof : of the training data; n_rows is None when only a covariance was given
+    unit : a power of two near the size of the data, where its squares leave float64, or it has few digits itself; the
+        variances are then infinite or 0, and what follows has all digits
+    roots : (k,) standard deviations along the axes, in `unit`; None for the roots of the variances
+    beyond : root of `left_out`, likewise
+    remainder : (d,) or None for 0: what the rounding of the mean left over, in `unit`, which is subtracted too
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> s = Subspace(np.array([[1.0], [0.0]]), np.array([4.0]), mean=np.array([1.0, 1.0]))
+    >>> s.encode(np.array([[3.0, 5.0]]))
+    array([[2.]])
+    >>> s.error(np.array([[3.0, 5.0]]))
+    array([16.])
+    """
+
+    axes: Array
+    variances: Array
+    mean: Array | None = None
+    scale: Array | None = None
+    left_out: float = 0.0
+    n_rows: int | None = None
+    ddof: int = 1
+    unit: float = 1.0
+    roots: Array | None = None
+    beyond: float | None = None
+    remainder: Array | None = None
+    orthonormal: InitVar[bool] = False  # whether that is known already
+    _weight: Array | None = field(init=False, repr=False, default=None)
+
+    def __post_init__(self, orthonormal: bool) -> None:
+        for name in ("axes", "variances", "mean", "scale", "roots", "remainder"):
+            part = getattr(self, name)
+            if part is not None:  # the model's own copies, so that nobody can change them
+                # Memory with gaps, or that runs backwards, would round differently from the same numbers in a file.
+                shared = not part.flags.writeable and (part.flags.c_contiguous or part.flags.f_contiguous)
+                part = np.array(part, np.float64, copy=None if shared else True)
+                part.setflags(write=False)
+                object.__setattr__(self, name, part)
+        d, k = self.axes.shape
+        if self.variances.shape != (k,):
+            raise DataError(f"{k} axes need {k} variances, got shape {self.variances.shape}")
+        if np.any(self.variances[1:] > self.variances[:-1]) or not np.all(self.variances >= 0):
+            raise DataError(f"variances must be descending and not negative, got {self.variances[:5]}")
+        defect = 0.0 if orthonormal else orthogonality_defect(self.axes)
+        if not defect <= 1e-6 * max(1, k):
+            raise DataError(f"axes are not orthonormal: ‖UᵀU − I‖ = {defect:.1e}")
+        for name in ("mean", "scale", "remainder"):
+            part = getattr(self, name)
+            if part is not None and (part.shape != (d,) or not np.isfinite(part).all()):
+                raise DataError(f"{name} must hold {d} finite numbers, one per column, got shape {part.shape}")
+        low = self._low
+        if low is not None and (self.mean is None or (self.mean + low != self.mean).any()):
+            raise DataError("remainder must be what the rounding of the mean left over, at most half of its last digit")
+        if self.scale is not None:
+            if not (self.scale > 0).all():
+                raise DataError(f"scale must be positive, got {float(self.scale.min()):g}")
+            object.__setattr__(self, "_weight", 1.0 / self.scale)
+
+    @property
+    def deviations(self) -> Array:  # (k,)
+        """Standard deviations along the axes, in `unit`."""
+        return np.sqrt(self.variances) / self.unit if self.roots is None else self.roots
+
+    @property
+    def outside(self) -> float:
+        """Root of the variance outside the subspace, in `unit`."""
+        return float(np.sqrt(self.left_out) / self.unit if self.beyond is None else self.beyond)
+
+    @property
+    def spare(self) -> int:
+        """How many more axes the data may have."""
+        d, k = self.axes.shape
+        return min(d if self.n_rows is None else self.n_rows, d) - k
+
+    @property
+    def power(self) -> int:
+        """The unit is 2 to this power."""
+        return int(np.frexp(self.unit)[1]) - 1
+
+    @property
+    def faint(self) -> bool:
+        """Whether the data is so small that it is divided by `unit` before all else."""
+        return self.unit < FAINT
+
+    def encode(self, X: object, dtype: Any = None) -> Array:  # (n, d) -> (n, k)
+        """y = Uᵀ((x − mean)/scale), centred before it is projected; in the precision of the rows unless told."""
+        rows = as_rows(X)
+        return stack(self.codes(rows, dtype), rows.shape[0])
+
+    def codes(self, rows: Rows, dtype: Any = None, whiten: bool = False) -> Generator[Array, None, None]:
+        """The same block by block; divided by their standard deviations when whitening."""
+        wanted = rows.result_dtype if dtype is None else np.dtype(dtype)
+        unit, roots, product = self.power, self.deviations, self._product(rows, wanted)
+        with np.errstate(over="ignore"):
+            weight = np.divide(1.0, roots, out=np.zeros(len(roots)), where=roots > 0)
+        # Whitened in the unit of what was multiplied, so that ordinary data sees one product and no more.
+        here = weight if self.faint else times_power(weight, -unit)
+
+        def code(block: Block) -> Array:
+            Y = product(block)
+            far = rows_outside(Y, LEAST[Y.dtype])
+            if whiten:
+                Y = np.multiply(Y, here, dtype=np.float64)
+            elif self.faint:
+                Y = times_power(Y, unit)
+            for which, small, powers in self._apart(block, far):
+                y, powers = small @ self.axes, powers[:, None]
+                Y = Y.astype(np.float64, copy=False)
+                Y[which] = times_power(y * weight, powers - unit) if whiten else times_power(y, powers)
+            return Y
+
+        return self._each(rows, code, wanted)
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def _product(self, rows: Rows, wanted: np.dtype[Any]) -> Callable[[Block], Array]:
+        """Uᵀz of a block, in the unit of faint rows; in float32 where that is wanted, and z is not too far away."""
+        prepare = self.preprocessing(FLOAT64)
+        densely, tried = rows.sparse and self._densely(prepare), wanted == np.float32 and self._near
+        if tried:
+            narrow, axes = self.preprocessing(wanted), self.axes.astype(wanted)
+            lacking = narrow.lacking(self.axes)
+        most = times_power(NARROW * self.deviations[-1], self.power)
+
+        def product(block: Block) -> Array:
+            if tried and isinstance(block, np.ndarray):
+                Z = narrow.nearly(block, wanted)
+                if np.sqrt(np.vecdot(Z, Z).max()) < most:
+                    return less(Z @ axes, lacking)
+            block = dense(block) if densely else block
+            ready, how = self._ready(block) if self.faint else (block, prepare)
+            return how.times(ready, self.axes)
+
+        return product
+
+    @property
+    def _near(self) -> bool:
+        """Whether products in float32 can tell the weakest component."""
+        roots = self.deviations
+        whole = np.hypot(np.linalg.norm(roots), self.outside)
+        return not self.faint and bool(NARROW * roots[-1] > whole) and self._working(np.dtype(np.float32)) == np.float32
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def _densely(self, prepare: Preprocessing) -> bool:
+        """Whether sparse rows are centred as dense ones: a difference of products would lose digits of the weakest
+        component with variance."""
+        center, seen = prepare.center, self.deviations[self.deviations > 0]
+        if center is None or not center.any() or not len(seen):
+            return False
+        unit = np.abs(center).max()  # squares may overflow
+        return bool(unit * np.linalg.norm(center / unit) > FAR * times_power(seen[-1], self.power))
+
+    @pinned()
+    def decode(self, Y: Array, whiten: bool = False) -> Array:  # (n, k) -> (n, d)
+        """x̂ = scale ⊙ (U y) + mean, where the sum with a large mean is rounded once; of scores that were divided by
+        their standard deviations when whitening."""
+        dtype, unit = self._working(Y.dtype), self.power
+        words = self.preprocessing(dtype)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            undo = self.deviations if self.faint else times_power(self.deviations, unit)
+            S = np.multiply(Y, undo, dtype=np.float64).astype(dtype) if whiten else Y.astype(dtype, copy=False)
+            X = S @ self.axes.T.astype(dtype, copy=False)
+            far, low = rows_outside(S, LEAST[dtype], 1 / LEAST[dtype]), words.delta
+            if whiten and self.faint:
+                X, low = times_power(X if self.remainder is None else X + self.remainder, unit), None
+            if self.scale is not None:
+                X *= self.scale.astype(dtype, copy=False)
+            for word in (low, words.shift):
+                if word is not None:
+                    less(X, -word)
+            if len(far):
+                X = X.astype(np.float64, copy=False)
+                back = (self.deviations, unit) if whiten else (1.0, 0)
+                X[far] = sums(Y[far], back[0], self.axes, self.mean, self.scale, back[1])
+        return delivered(X, Y.dtype)
+
+    def project(self, X: object) -> Array:  # (n, d) -> (n, d)
+        """The nearest points of the subspace."""
+        return self.decode(self.encode(X))
+
+    def error(self, X: object) -> Array:  # (n, d) -> (n,)
+        """‖z‖² − ‖Uᵀz‖² of every row, squared and in preprocessed units; where that cancels, by decoding."""
+        rows = as_rows(X)
+        return stack(self.errors(rows), rows.shape[0])
+
+    def errors(self, rows: Rows) -> Generator[Array, None, None]:
+        """The same block by block."""
+        densely = rows.sparse and self._densely(self.preprocessing(FLOAT64))
+
+        def error(block: Block) -> Array:
+            _, error, powers = self._parts(dense(block) if densely else block)
+            return times_power(error, 2 * powers)
+
+        return self._each(rows, error)
+
+    def parts(self, rows: Rows) -> Generator[tuple[Array, Array, Exponents], None, None]:
+        """Scores, squared errors and powers p of every row, block by block: they are in units of 2^p and 4^p."""
+        densely = rows.sparse and self._densely(self.preprocessing(FLOAT64))
+
+        def part(block: Block) -> Array:
+            return np.column_stack(self._parts(dense(block) if densely else block))
+
+        for joined in self._each(rows, part):
+            yield joined[:, :-2], joined[:, -2], joined[:, -1].astype(np.int64)
+
+    def _parts(self, block: Block) -> tuple[Array, Array, Exponents]:
+        Y, error, size = self._split(*self._ready(block))
+        powers = np.full(len(Y), self.power if self.faint else 0)
+        far = outside_of(np.sqrt(size), LEAST[FLOAT64] ** 0.5)
+        for which, small, some in self._apart(block, far):
+            Y[which], error[which], _ = self._split(small, Preprocessing())
+            powers[which] = some
+        return Y, error, powers
+
+    def _apart(self, block: Any, far: NDArray[np.intp]) -> Iterator[tuple[Exponents, Array, Exponents]]:
+        """Rows of a block that leave the range: which, preprocessed in a unit each, and its power."""
+        if not isinstance(block, np.ndarray) and self.mean is None:  # rows without entries are 0, whatever the axes
+            far = far[np.diff(block.indptr)[far] > 0]
+        step = max(1, APART // block.shape[1])
+        for which in (far[start : start + step] for start in range(0, len(far), step)):
+            yield which, *differences(dense(block[which]), self.mean, self._low, self.scale)
+
+    def _split(self, Z: Any, prepare: Preprocessing) -> tuple[Array, Array, Array]:
+        """Scores, squared errors and sizes."""
+        Y, (size, whole) = prepare.times(Z, self.axes), prepare.sizes(Z)
+        error = size - np.einsum("ij,ij->i", Y, Y)
+        close = np.flatnonzero(error < CANCELS * whole)
+        if len(close):
+            rest = prepare(Z[close])
+            residual = rest - (rest @ self.axes) @ self.axes.T
+            error[close] = np.einsum("ij,ij->i", residual, residual)
+        return Y, error, size
+
+    def _working(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """What to compute in: float32 for results of that type, where it has room for all that is multiplied."""
+        sizes = [times_power(self.deviations[:1], self.power)] if self.scale is None else [self.scale]
+        ordinary = all(((size == 0) | ((size > 1 / ROOM) & (size < ROOM))).all() for size in sizes)
+        return np.dtype(np.float32 if dtype == np.float32 and ordinary else np.float64)
+
+    def _ready(self, block: Block) -> tuple[Any, Preprocessing]:
+        """Rows that are preprocessed already, or sparse ones with how that is done, in the unit of faint ones."""
+        if not self.faint:
+            prepare = self.preprocessing(FLOAT64)
+            return (prepare(block), Preprocessing()) if isinstance(block, np.ndarray) else (block, prepare)
+        factor = np.full(len(self.axes), 1 / self.unit)
+        if isinstance(block, np.ndarray):
+            Z = Preprocessing(self.mean, None, factor)(block)
+            return (Z if self.remainder is None else Z - self.remainder), Preprocessing()
+        mean = None if self.mean is None else self.mean * factor
+        return Preprocessing(None, None, factor).uncentred(block), Preprocessing(mean, self.remainder)
+
+    def preprocessing(self, dtype: np.dtype[Any]) -> Preprocessing:
+        """z = (x − mean)/scale for rows that are computed with in that precision."""
+        return Preprocessing.split(self.mean, self._low, self._weight, dtype)
+
+    @property
+    def _low(self) -> Array | None:
+        """The remainder of the mean in the units of the data."""
+        return self.remainder if self.remainder is None or self.unit == 1 else self.remainder * self.unit
+
+    @property
+    def total_error(self) -> float:
+        """Σ over the training rows of their squared error: (n − ddof) times the variance left out."""
+        if self.n_rows is None:
+            raise DataError("a model made from a covariance does not know how many rows there were; pass n_rows")
+        return (self.n_rows - self.ddof) * self.left_out
+
+    def _each(
+        self, rows: Rows, f: Callable[[Block], Array], dtype: np.dtype[Any] = FLOAT64
+    ) -> Generator[Array, None, None]:
+        if rows.shape[1] != len(self.axes):
+            raise DataError(f"X has {rows.shape[1]} columns, but the model was learned from {len(self.axes)}")
+
+        def quietly(block: Block) -> Array:
+            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+                wide = f(block)
+                out = wide.astype(dtype, copy=False)  # here, so that what waits takes no more memory than it has to
+            return out if out is wide or np.isfinite(out).all() else wide
+
+        for out in rows.each(quietly):
+            # Any NaN or infinity in a row reaches its result; only then is the data searched for the place.
+            if not np.isfinite(out).all():
+                check_finite(rows)
+            yield delivered(out, dtype)

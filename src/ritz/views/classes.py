@@ -1,0 +1,127 @@
+"""Labels of rows: a few classes, or numbers along a scale."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.linalg.dense import Array
+from ritz.views.format import number, shown
+
+MOST_CLASSES = 10
+STEPS = 9  # colours of a scale
+TAILS = (2.0, 98.0)  # percentiles where a scale ends, so that few far values do not take all its colours
+OTHER, MISSING = "other", "missing"
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """What every row is: `codes` number the names; the last ones may be all that is left over, and what is missing.
+
+    Attributes
+    ----------
+    names : what the codes stand for, as text
+    kinds : how they are drawn: c0, c1, …, or other, missing; q0, q1, … along a scale
+    counts : rows of each
+    scale : whether the classes are steps of a scale of numbers, from the first name to the last
+    labelled : whether rows have labels at all
+    """
+
+    codes: NDArray[np.intp]
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    counts: tuple[int, ...]
+    scale: bool = False
+    labelled: bool = True
+
+
+def classified(labels: Any, n: int) -> Classes:
+    """The classes of n rows by their labels; None, NaN and empty text are missing."""
+    if labels is None:
+        return Classes(np.zeros(n, np.intp), ("rows",), ("c0",), (n,), labelled=False)
+    values = np.asarray(labels)
+    if values.shape != (n,):
+        raise DataError(f"labels have the shape {values.shape}, but there are {n} rows: one label for each is needed")
+    if values.dtype.kind not in "biuf":
+        values = np.array([None if _missing(value) else value for value in values.tolist()], dtype=object)
+    gone = np.isnan(values) if values.dtype.kind == "f" else np.array([value is None for value in values.tolist()])
+    numbers = _numbers(values, gone)
+    if numbers is not None and len(np.unique(numbers[~gone])) > MOST_CLASSES:
+        return _steps(numbers, gone)
+    return _named(values, gone)
+
+
+def _missing(value: object) -> bool:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return True
+    try:
+        return bool(value != value)  # NaN of any kind
+    except (TypeError, ValueError):  # pandas' NA does not even compare
+        return True
+
+
+def _numbers(values: NDArray[Any], gone: NDArray[np.bool_]) -> Array | None:
+    """The labels as finite numbers, where all of them are."""
+    numbers = np.full(len(values), np.nan)
+    try:
+        numbers[~gone] = values[~gone].astype(np.float64)
+    except (TypeError, ValueError):
+        return None
+    return numbers if np.isfinite(numbers[~gone]).all() else None
+
+
+def _named(values: NDArray[Any], gone: NDArray[np.bool_]) -> Classes:
+    """The most frequent labels in their natural order, then the others, then what is missing."""
+    texts = [None if absent else _text(value) for value, absent in zip(values.tolist(), gone.tolist(), strict=True)]
+    counts = Counter(text for text in texts if text is not None)
+    room = MOST_CLASSES if len(counts) <= MOST_CLASSES else MOST_CLASSES - 1
+    kept = sorted((text for text, _ in counts.most_common(room)), key=_natural)
+    place: dict[str | None, int] = {text: i for i, text in enumerate(kept)}
+    codes = np.array([place.get(text, len(kept)) for text in texts], dtype=np.intp)
+    names, kinds = [shown(text) for text in kept], [f"c{i}" for i in range(len(kept))]
+    if len(counts) > len(kept):
+        names, kinds = [*names, f"{OTHER}, {len(counts) - len(kept)} labels"], [*kinds, OTHER]
+    return _counted(codes, names, kinds, gone)
+
+
+def _counted(
+    codes: NDArray[np.intp], names: list[str], kinds: list[str], gone: NDArray[np.bool_], scale: bool = False
+) -> Classes:
+    """The classes, with one more for rows whose label is missing."""
+    if gone.any():
+        codes[gone] = len(names)
+        names, kinds = [*names, MISSING], [*kinds, MISSING]
+    return Classes(codes, tuple(names), tuple(kinds), tuple(np.bincount(codes, minlength=len(names)).tolist()), scale)
+
+
+def _text(value: object) -> str:
+    """Whole numbers look whole, also where something missing made floats of them."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _natural(text: str) -> tuple[bool, float, str]:
+    """Numbers by size, before words."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    return math.isnan(value), 0.0 if math.isnan(value) else value, text
+
+
+def _steps(numbers: Array, gone: NDArray[np.bool_]) -> Classes:
+    """Equal steps from the lowest number to the highest, a few far ones at either end not counted."""
+    low, high = np.percentile(numbers[~gone], TAILS)
+    if not high / 2 - low / 2 > 0:
+        low, high = numbers[~gone].min(), numbers[~gone].max()
+    ends = np.linspace(low / 2, high / 2, STEPS + 1) * 2
+    codes = np.searchsorted(ends[1:-1], numbers, side="right").astype(np.intp)
+    names = [f"{number(a, 3)} to {number(b, 3)}" for a, b in pairwise(ends.tolist())]
+    names[0], names[-1] = f"up to {number(float(ends[1]), 3)}", f"{number(float(ends[-2]), 3)} and more"
+    return _counted(codes, names, [f"q{i}" for i in range(STEPS)], gone, scale=True)

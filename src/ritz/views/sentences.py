@@ -1,0 +1,186 @@
+"""A fit in words: what was decomposed, what the components are made of, and what to be careful about."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ritz.fitting.rank import INDEPENDENT
+from ritz.linalg.dense import Array
+from ritz.runtime.wording import component, components
+from ritz.views.findings import Findings
+from ritz.views.format import asked_share, count, counted, least, listed, number, percent, shown, spelled
+
+DESCRIBED = 3  # components whose columns are named
+NAMED = 4  # columns named for each
+PART = 0.4  # of the largest weight that a column must have to be named
+ALONE = 0.9  # of the squared weights that make a component one column
+SCATTERED = 0.2  # of them below which the columns named hardly matter
+UNLIKE = 10.0  # ratio of standard deviations from which on columns are on different scales
+
+
+def summary(found: Findings) -> list[str]:
+    """What was decomposed, into what, and how much that keeps."""
+    return [_decomposed(found), _kept(found)]
+
+
+def _decomposed(found: Findings) -> str:
+    columns = counted(found.n_columns, "column")
+    what = f"The covariance of {columns}" if found.n_rows is None else f"{counted(found.n_rows, 'row')} of {columns}"
+    verb = "was" if found.n_rows in (None, 1) else "were"
+    into = counted(found.k, "component")
+    if found.kernel is not None:
+        return f"{what} {verb} decomposed into {into} in the feature space of the kernel {found.kernel}."
+    return f"{what} {verb} decomposed into {into}. {_prepared(found)}"
+
+
+def _prepared(found: Findings) -> str:
+    if found.n_rows is None:
+        return "Columns were divided by their standard deviations." if found.scale else "Columns kept their own scale."
+    said = {
+        (True, True): "Every column was centred and divided by its standard deviation, so all count alike.",
+        (True, False): "Every column was centred, and kept its own scale.",
+        (False, True): "Columns were not centred, and divided by their root mean square.",
+        (False, False): "Columns were neither centred nor scaled: variances are about 0, not about the mean.",
+    }[found.center, found.scale]
+    return said + (" Scores are whitened: each has variance 1." if found.whiten else "")
+
+
+def _kept(found: Findings) -> str:
+    total = float(found.shares.sum())
+    if total <= 0:
+        return "There is no variance to keep: all rows are alike."
+    one = percent(float(found.shares[0]))
+    asked = "" if found.asked is None else f", where {asked_share(found.asked)} was asked for"
+    if found.k == 1:
+        return f"It keeps {one} of the variance{asked}."
+    two = f", the first two {percent(float(found.shares[:2].sum()))}" if found.k > 2 else ""
+    return f"Together they keep {percent(total)} of the variance{asked}: the first alone {one}{two}."
+
+
+def chosen(found: Findings) -> str:
+    """How the number of components was found, where the model says so."""
+    choice = found.choice
+    if choice is None:
+        return ""
+    above = int(choice.above)
+    noise = (
+        f"what noise alone reaches: quantile {float(choice.quantile):g} of {count(int(choice.flips))} copies of the "
+        f"rows with random signs, seed {choice.seed}"
+    )
+    if not above:
+        return (
+            f"No component stands above {noise}. One was kept all the same; it may mean nothing: {shown(INDEPENDENT)}."
+        )
+    verb = "stands" if above == 1 else "stand"
+    return (
+        f"The number of components was chosen by the rule “{shown(choice.rule)}”: {counted(above, 'component')} {verb} "
+        f"above {noise}."
+    )
+
+
+def passes(found: Findings) -> str:
+    """How often the data was walked for the components. A plan expects that, and counts what chose their number too."""
+    made = count(found.certificate.passes)
+    if found.choice is None:
+        return made
+    copies = f"{count(int(found.choice.flips))} copies of the rows with random signs"
+    return f"{made} for the components; those of the plan include what the comparison with {copies} takes"
+
+
+def composition(found: Findings) -> list[str]:
+    """The columns that the first components are made of; of those that are not determined, that they are not."""
+    if found.axes is None:
+        return []
+    said, described = [], min(DESCRIBED, found.k, found.certificate.rank)
+    start = 0
+    while start < described:
+        end = next((e for s, e in found.groups if s <= start < e), start + 1)
+        said.append(_one(found, found.axes[:, start], start) if end == start + 1 else _several(start, end))
+        start = end
+    return said
+
+
+def caption(found: Findings, i: int) -> str:
+    """What is said below the picture of an axis."""
+    head = f"{component(i)}, {percent(float(found.shares[i]))}"
+    if i >= found.certificate.rank:
+        return f"{component(i)}, no variance: an arbitrary axis"
+    group = next(((start, end) for start, end in found.groups if start <= i < end), None)
+    return head if group is None else f"{head}; any turn within {components(*group)} is as good"
+
+
+def _several(start: int, end: int) -> str:
+    return (
+        f"{components(start, end)} cannot be told apart: their variances are closer than their errors. Not their "
+        "single axes, but at most the space that they span together, means anything."
+    )
+
+
+def _one(found: Findings, axis: Array, i: int) -> str:
+    order = np.argsort(-np.abs(axis), kind="stable")[:NAMED]
+    order = order[np.abs(axis[order]) >= PART * np.abs(axis[order[0]])]
+    head = f"{component(i)} ({percent(float(found.shares[i]))} of the variance)"
+    if found.n_columns == 1:
+        return f"{head} is the only column, {found.name(0)}."
+    if axis[order[0]] ** 2 >= ALONE:
+        return f"{head} is almost entirely the column {found.name(int(order[0]))}."
+    up, down = order[axis[order] > 0], order[axis[order] < 0]
+    parts = [f"rises with {_weighted(found, axis, up)}"] if len(up) else []
+    parts += [f"falls with {_weighted(found, axis, down)}"] if len(down) else []
+    spread = float(np.sum(axis[order] ** 2)) < SCATTERED
+    return f"{head} {'is spread over many columns; it ' if spread else ''}{' and '.join(parts)}."
+
+
+def _weighted(found: Findings, axis: Array, columns: Array) -> str:
+    return listed([f"{found.name(int(j))} ({number(float(axis[j]), 2)})" for j in columns])
+
+
+def verdict(found: Findings) -> str:
+    """Whether it is as accurate as asked, in one sentence."""
+    certificate = found.certificate
+    word = "Accurate" if certificate.satisfied else "Not as accurate"
+    missed = ", but a larger component may have been missed" if certificate.completeness == "not excluded" else ""
+    return f"{word} as asked{missed}: {certificate.accuracy(spelled)} (asked: {certificate.asked(spelled)})."
+
+
+def warnings(found: Findings, pixels: bool) -> list[str]:
+    """What a reader should know before believing the charts."""
+    certificate, k = found.certificate, found.k
+    said = []
+    if certificate.may_have_missed:
+        said.append("A component with a larger variance than some of these may have been missed: it is not excluded.")
+    if certificate.rank < k and not certificate.may_have_missed:
+        beyond = components(certificate.rank, k)
+        word = "resolved by the sketch" if certificate.missing else "above what rounding can fake"
+        axes = f"axis of {beyond} is" if k - certificate.rank == 1 else f"axes of {beyond} are"
+        said.append(f"Only {certificate.rank} of {k} components have a variance {word}. The {axes} arbitrary.")
+    elif certificate.tie_at_k:
+        said.append(
+            f"{certificate.tie}. The next one was left out, and the choice between them is arbitrary: "
+            f"{certificate.beside_tie}."
+        )
+    if not pixels and (unlike := _unlike(found)):
+        said.append(unlike)
+    return said
+
+
+def _unlike(found: Findings) -> str:
+    """Columns on very different scales, that nobody brought to one."""
+    if found.spread is None or found.n_columns < 2:
+        return ""
+    low, high = found.spread.T
+    varied = np.flatnonzero(high > 1e-12 * np.nanmax(high, initial=0.0))  # columns that are constant but for rounding
+    if not len(varied) or not np.isfinite(high[varied]).all():
+        return ""
+    large, small = varied[np.argmax(low[varied])], varied[np.argmin(high[varied])]
+    ratio = float(low[large] / high[small])
+    if not ratio > UNLIKE:
+        return ""
+    exact = np.array_equal(low, high)
+    size = f"{number(ratio, 2) if exact else 'at least ' + least(ratio, 2)} times as"
+    compared = f"varies {size} much" if found.center else f"is {size} large"
+    return (
+        f"Columns have different scales: {found.name(int(large))} {compared} as {found.name(int(small))}. Large "
+        "columns lead the first components whatever they mean. If columns are in different units, scale them "
+        "(scale=True, or --scale on the command line)."
+    )

@@ -1,0 +1,69 @@
+"""Run scikit-learn's own test file for an estimator, as shipped in its wheel, with that of Ritz in its place.
+
+    python tests/helpers/sklearn_suite.py [pca | kernel_pca]
+
+This file is both the script and, imported by pytest as a plugin, the replacement.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+REPLACED = {"pca": "PCA", "kernel_pca": "KernelPCA"}  # by the name of the test file
+LATER = re.compile("array_api")  # what does not exist yet
+
+
+def outcomes(subject: str = "pca") -> dict[str, str]:
+    """Outcome by test id."""
+    tests = Path(__file__).resolve().parent.parent
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "helpers.sklearn_suite",
+        "--pyargs",
+        f"sklearn.decomposition.tests.test_{subject}",
+    ]
+    command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-rA", "-q", "--tb=no", "-W", "ignore"]
+    paths = [str(tests), *filter(None, [os.environ.get("PYTHONPATH")])]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "RITZ_REPLACES": REPLACED[subject]}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=tests, check=False)
+    found = re.findall(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) \S*?::(.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
+    if not found:
+        raise RuntimeError(done.stdout[-2000:] + done.stderr[-2000:])
+    return {name: outcome for outcome, name in found}
+
+
+def main() -> None:
+    results = outcomes(*sys.argv[1:])
+    passed = sum(outcome == "PASSED" for outcome in results.values())
+    print(f"{passed} of {len(results)} passed ({passed / len(results):.1%})")
+    for name, outcome in results.items():
+        if outcome != "PASSED":
+            print(f"  {outcome} {name}")
+
+
+if "RITZ_REPLACES" in os.environ:
+    import sklearn.decomposition
+
+    import ritz
+    from ritz.solvers import ALIASES
+
+    class PCA(ritz.PCA):
+        """With the private attribute that tells scikit-learn's tests which solver "auto" chose, by their name."""
+
+        @property
+        def _fit_svd_solver(self) -> str:
+            return {ours: theirs for theirs, ours in ALIASES.items()}[self.plan_.solver]
+
+    ours = {"PCA": PCA, "KernelPCA": ritz.KernelPCA}
+    replaced = os.environ["RITZ_REPLACES"]
+    setattr(sklearn.decomposition, replaced, ours[replaced])
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Small dense pieces, on the inputs that break them."""
+
+import numpy as np
+import pytest
+
+from ritz.linalg.dense import eigh_descending, orthogonality_defect, orthonormalise, times, triangle
+
+
+def hard_blocks():
+    rng = np.random.default_rng(0)
+    e = np.eye(100)
+    s = 1e-3 ** (1 / 9)
+    kahan = np.diag(s ** np.arange(10)) @ (np.eye(10) - np.sqrt(1 - s * s) * np.triu(np.ones((10, 10)), 1))
+    yield "zero column", np.column_stack([e[:, 0], np.zeros(100)])
+    yield "all zero", np.zeros((100, 3))
+    yield "small and dependent", np.column_stack([e[:, 0], e[:, 1], 1e-9 * (e[:, 0] + e[:, 1])])
+    yield "duplicates", np.repeat(rng.standard_normal((100, 2)), 3, axis=1)
+    yield "graded", rng.standard_normal((200, 12)) * 10.0 ** -np.arange(0, 36, 3)
+    yield "graded and turned", np.linalg.qr(rng.standard_normal((200, 12)))[0] * 10.0 ** -np.arange(0, 24, 2)
+    yield "kahan", np.linalg.qr(rng.standard_normal((400, 10)))[0] @ kahan
+    yield "square", rng.standard_normal((5, 5))
+
+
+@pytest.mark.parametrize(("name", "V"), list(hard_blocks()), ids=[name for name, _ in hard_blocks()])
+def test_orthonormalise(name, V):
+    Q = orthonormalise(V)
+    assert Q.shape == V.shape
+    assert orthogonality_defect(Q) < 1e-13 * len(Q.T)
+    scale = np.maximum(np.linalg.norm(V, axis=0), 1e-300)
+    assert np.abs((V - Q @ (Q.T @ V)) / scale).max() < 1e-8  # span(V) is inside span(Q), small columns included
+
+
+def test_eigh_descending_on_a_tight_cluster():
+    rng = np.random.default_rng(1)
+    Q = np.linalg.qr(rng.standard_normal((60, 60)))[0]
+    A = (Q * np.r_[np.full(20, 1.0), np.full(40, 0.5)]) @ Q.T
+    values, vectors = eigh_descending((A + A.T) / 2, 10)
+    np.testing.assert_allclose(values, 1, rtol=1e-13)
+    assert orthogonality_defect(vectors) < 1e-12
+
+
+def test_triangles_merge():
+    X = np.random.default_rng(2).standard_normal((90, 4))
+    R = triangle(triangle(X[:40]), triangle(X[40:]))
+    np.testing.assert_allclose(R.T @ R, X.T @ X, atol=1e-12)
+
+
+def test_a_matrix_of_order_1():
+    for k in (1, None):
+        values, vectors = eigh_descending(np.array([[3.0]]), k)
+        assert (values.tolist(), vectors.tolist()) == ([3.0], [[1.0]])
+
+
+def test_a_product_without_columns():
+    assert times(np.ones((3, 2)), np.ones((2, 0))).shape == (3, 0)

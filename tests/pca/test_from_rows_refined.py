@@ -1,0 +1,68 @@
+"""A covariance in float32 that finds the subspace, and a pass in float64 that finishes and judges it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers.matrices import SPECTRA, preprocess, sine, with_spectrum
+from ritz import PCA
+from ritz.fitting import costs, planning
+
+K = 4
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """The planning believes that nothing is faster."""
+    refined = costs.refined
+    monkeypatch.setattr(costs, "refined", lambda rows, k: replace(refined(rows, k), seconds=0.0, memory=0))
+    for name in ("NARROW_ENTRIES", "NARROW_COLUMNS", "SMALL"):
+        monkeypatch.setattr(planning, name, 0)
+
+
+@pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")
+@pytest.mark.parametrize("spectrum", SPECTRA)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("prep", ["none", "centre", "scale"])
+def test_bounds_hold_and_the_accuracy_asked_for_is_reached(always, prep, dtype, spectrum):
+    rng = np.random.default_rng(len(spectrum))
+    offset = {"none": 0.0, "centre": 1e3, "scale": 5.0}[prep]
+    X = with_spectrum(300, 40, SPECTRA[spectrum](40), rng, offset=offset)
+    if prep == "scale":
+        X += 0.01 * rng.standard_normal(X.shape)  # no column may be constant
+    X = X.astype(dtype)
+    pca = PCA(K, center=prep != "none", scale=prep == "scale").fit(X)
+    Z = preprocess(X, prep != "none", prep == "scale").astype(np.float64)
+    sigma, axes = np.linalg.svd(Z, full_matrices=False)[1:]
+    truth, certificate = sigma**2 / 299, pca.certificate_
+    slack = 20 * 300 * np.finfo(np.float64).eps * truth.sum()
+    low, high = certificate.value_bounds.T
+    assert certificate.satisfied
+    assert (low - slack <= truth[:K]).all()
+    assert (truth[:K] <= high + slack).all()
+    for s, e in certificate.groups:
+        gap = min(truth[s - 1] - truth[s] if s else np.inf, truth[e - 1] - truth[e])
+        limit = certificate.angle_bounds[s] + slack / max(gap, 1e-300)
+        assert sine(pca.subspace_.axes[:, s:e], axes[s:e].T) <= limit
+
+
+def test_an_easy_problem_is_finished_in_two_passes_and_says_what_it_rests_on(always):
+    X = with_spectrum(2000, 60, 0.7 ** np.arange(60), np.random.default_rng(1), offset=3.0)
+    pca = PCA(K).fit(X)
+    certificate = pca.certificate_
+    assert pca.plan_.refined
+    assert certificate.passes == 2
+    assert certificate.audited
+    assert certificate.complete_to == K
+    assert certificate.completeness in ("proved", "probability")
+    reference = PCA(K, svd_solver="svd").fit(X)
+    np.testing.assert_allclose(pca.mean_, reference.mean_, rtol=1e-15)
+    np.testing.assert_allclose(pca.total_variance_, reference.total_variance_, rtol=1e-13)
+    np.testing.assert_allclose(pca.explained_variance_, reference.explained_variance_, rtol=1e-10)  # quadratic in tol
+    np.testing.assert_allclose(pca.components_, reference.components_, atol=1e-5)
+
+
+def test_a_tight_tolerance_is_not_left_to_float32():
+    assert not planning.choose(planning.as_rows(np.empty((100_000, 784))), 50, 1 << 40, tol=1e-9).refined
+    assert planning.choose(planning.as_rows(np.empty((100_000, 784))), 50, 1 << 40).refined

@@ -1,0 +1,125 @@
+"""What a killed process leaves behind is removed by the next one that writes there; what a live one writes is not."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ritz import PCA
+from ritz.runtime.atomic import MARK, replacing, staged, sweep, temporary
+from ritz.runtime.checkpoint import Journal
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from ritz.runtime.atomic import replacing, staged, temporary
+place = Path(sys.argv[2])
+with {"file": replacing, "stage": staged, "folder": temporary}[sys.argv[1]](place) as new:
+    (new if sys.argv[1] == "file" else new / "x").write_bytes(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def kill(kind, place):
+    done = subprocess.run([sys.executable, "-c", KILLED, kind, str(place)], check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+def left_in(folder):
+    return [name for name in os.listdir(folder) if name.startswith(MARK)]
+
+
+@pytest.mark.parametrize("kind", ["file", "stage", "folder"])
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path, kind):
+    for _ in range(2):
+        kill(kind, tmp_path if kind == "folder" else tmp_path / "out")
+        assert len(left_in(tmp_path)) == 1
+    with replacing(tmp_path / "model"):
+        assert len(left_in(tmp_path)) == 1  # its own
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_every_writer_removes_it(tmp_path):
+    pca = PCA(2).fit(np.random.default_rng(0).standard_normal((20, 4)))
+    writers = (
+        lambda: pca.save(tmp_path / "m.safetensors"),
+        lambda: pca.transform(np.ones((3, 4)), out=tmp_path / "scores.parquet"),
+        lambda: staged(tmp_path / "out").__enter__() and None,
+        lambda: _keep(Journal(tmp_path / "kept", "me")),
+    )
+    for write in writers:
+        kill("file", tmp_path / "x")
+        (before,) = left_in(tmp_path)
+        write()
+        assert before not in os.listdir(tmp_path)
+        sweep(tmp_path)
+
+
+def _keep(journal):
+    journal.finish(np.ones(3))
+    journal.write_or_warn()
+
+
+def test_a_stage_that_was_begun_beside_its_folder(tmp_path):
+    kill("stage", tmp_path / "out")
+    (tmp_path / "out").mkdir()
+    with staged(tmp_path / "out") as stage:
+        (stage / "x").write_text("whole")
+    assert os.listdir(tmp_path) == ["out"]
+    assert os.listdir(tmp_path / "out") == ["x"]
+
+
+def test_live_writers_are_left_alone(tmp_path):
+    with replacing(tmp_path / "a") as a, staged(tmp_path / "b") as b, temporary(tmp_path) as c:
+        a.write_text("whole")
+        (b / "x").write_text("whole")
+        sweep(tmp_path)
+        other = subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                "import sys; from ritz.runtime.atomic import sweep; sweep(sys.argv[1])",
+                str(tmp_path),
+            ],
+            check=False,
+        )
+        assert other.returncode == 0
+        assert a.exists()
+        assert b.exists()
+        assert c.exists()
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+
+
+def test_what_is_not_surely_ours_is_left_alone(tmp_path):
+    mine = Path(left_behind(tmp_path))
+    others = [
+        tmp_path / f"{mine.name}.txt",
+        tmp_path / mine.name[1:],
+        tmp_path / f"{MARK}00000000-{'0' * 16}",  # of another machine
+        tmp_path / f"{mine.name[:-1]}z",
+    ]
+    for path in others:
+        path.write_text("somebody's")
+    target = tmp_path / "target"
+    target.mkdir()
+    (tmp_path / f"{mine.name[:-16]}{'a' * 16}").symlink_to(target)
+    sweep(tmp_path)
+    assert not mine.exists()
+    assert all(path.exists() for path in others)
+    assert target.exists()
+
+
+def left_behind(folder):
+    kill("file", folder / "x")
+    (name,) = left_in(folder)
+    return folder / name
+
+
+def test_long_names_leave_room_for_a_temporary_one(tmp_path):
+    path = tmp_path / ("x" * 240 + ".safetensors")
+    PCA(1).fit(np.eye(3)).save(path)
+    assert os.listdir(tmp_path) == [path.name]
