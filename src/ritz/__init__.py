@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ritz import datasets, solvers
-    from ritz.estimators import PCA, merge
-    from ritz.estimators.compressed_sensing import CompressedSensing
-    from ritz.estimators.kernel_pca import KernelPCA
-    from ritz.estimators.loading import load
+    from ritz.estimators.partial_fit import merge
+    from ritz.estimators.scikit_learn import PCA, CompressedSensing, KernelPCA, load
     from ritz.fitting.planning import plan
     from ritz.pca.angles import compare
     from ritz.rows import read
@@ -24,11 +22,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "PCA": "ritz.estimators",
-    "KernelPCA": "ritz.estimators.kernel_pca",
-    "CompressedSensing": "ritz.estimators.compressed_sensing",
-    "merge": "ritz.estimators",
-    "load": "ritz.estimators.loading",
+    "PCA": "ritz.estimators.scikit_learn",
+    "KernelPCA": "ritz.estimators.scikit_learn",
+    "CompressedSensing": "ritz.estimators.scikit_learn",
+    "merge": "ritz.estimators.partial_fit",
+    "load": "ritz.estimators.scikit_learn",
     "eigen": "ritz.spectrum.eigen_pairs",
     "plan": "ritz.fitting.planning",
     "read": "ritz.rows",

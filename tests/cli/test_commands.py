@@ -653,8 +653,8 @@ def test_a_seed_is_reported_as_it_was_given(wines):
 
 def test_messages_speak_of_options_but_not_in_names(tmp_path):
     assert "/tol=1.csv'" in run("fit", tmp_path / "tol=1.csv", code=2).stderr
-    assert in_options("accuracy tol=1e-06 was not reached: 2e-3 was; see certificate_") == (
-        "accuracy --tol 1e-06 was not reached: 2e-3 was"
+    assert in_options("did not converge to tol=1e-06: 2e-3; see certificate_") == (
+        "did not converge to --tol 1e-06: 2e-3"
     )
 
 

@@ -281,7 +281,7 @@ def test_kernel_models(tmp_path, options, kind):
     assert_same(model, loaded, X)
     if "fit_inverse_transform" in options:
         Y = model.transform(X)
-        assert loaded._preimage.embedding is loaded.embedding_
+        assert loaded._state.preimage.embedding is loaded.embedding_
         assert differences(model.inverse_transform(Y), loaded.inverse_transform(Y)) == []
 
 

@@ -128,7 +128,7 @@ def test_separated_components_are_told_apart_and_proved_complete():
     X = with_spectrum(2000, 200, np.r_[60.0, 45.0, 30.0, 1 / np.arange(1, 198)], np.random.default_rng(4), 3.0)
     pca, exact = sketching(3, 200, 40), PCA(3).fit(X)
     with pytest.warns(
-        AccuracyWarning, match=r"tol=1e-09 was not reached: .* 40 directions stand for 2000 rows"
+        AccuracyWarning, match=r"did not converge to tol=1e-09: .* 40 directions stand for 2000 rows"
     ) as caught:
         pca.set_params(tol=1e-9).partial_fit(X).components_  # noqa: B018
     assert len(caught) == 1

@@ -354,7 +354,7 @@ def test_a_solver_that_is_cut_short_is_announced():
     assert short
     assert not found.certificate.satisfied
     assert len(messages) == 1
-    assert f"accuracy tol=1e-06 was not reached for {short} of 10 signals" in messages[0]
+    assert f"did not converge to tol=1e-06 for {short} of 10 signals" in messages[0]
     assert re.search(
         r"residual at most \S+ of the measurements, duality gap at most \S+ of the objective;", messages[0]
     )

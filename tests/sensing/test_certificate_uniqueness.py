@@ -215,7 +215,7 @@ def test_a_file_tells_signs_from_numbers(tmp_path):
             assert loaded.certificate_.verdict == model.certificate_.verdict
             assert loaded.certificate_.satisfied == model.certificate_.satisfied == (kind == "gaussian")
             assert loaded.measurement_.random == (kind != "own")
-            assert loaded.measurement_.generic == loaded._dictionary.coherence.generic == (kind == "gaussian")
+            assert loaded.measurement_.generic == loaded._state.dictionary.coherence.generic == (kind == "gaussian")
             _, certificate, said = found_by(loaded, X, Y)
             assert certificate.verdict == model.certificate_.verdict
             assert bool(said) == (kind != "gaussian")

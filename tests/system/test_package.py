@@ -32,6 +32,31 @@ def test_numerics_do_not_import_scikit_learn():
     assert python(code).strip() == "False"
 
 
+COMMANDS = """
+import sys
+from ritz.cli import main
+for command in (
+    ["fit", "x.csv", "-o", "out"],
+    ["transform", "out/model.safetensors", "x.csv", "-o", "y.csv"],
+    ["inverse", "out/model.safetensors", "y.csv", "-o", "z.csv"],
+    ["info", "out/model.safetensors"],
+    ["report", "out/model.safetensors", "x.csv", "-o", "page.html"],
+):
+    sys.argv = ["ritz", *command]
+    try:
+        main()
+    except SystemExit as done:
+        assert not done.code, command
+print("sklearn" in sys.modules)
+"""
+
+
+def test_the_command_line_does_not_import_scikit_learn(tmp_path):
+    rows = ["a,b,c", *(f"{i % 7},{i * i % 11},{i % 3}" for i in range(40))]
+    (tmp_path / "x.csv").write_text("\n".join(rows) + "\n")
+    assert python(COMMANDS, cwd=tmp_path).splitlines()[-1] == "False"
+
+
 def test_public_names():
     names = "PCA, KernelPCA, eigen, solvers, read, plan, load, merge, compare, report, datasets"
     assert python(f"from ritz import {names}; print(PCA.__module__)").startswith("ritz")

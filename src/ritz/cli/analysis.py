@@ -16,8 +16,8 @@ from ritz.cli.notes import Notes
 from ritz.cli.outputs import FILES, file_names, scores_ending, scores_of
 from ritz.cli.screen import Screen, typed
 from ritz.errors import DataError
-from ritz.estimators import PCA
 from ritz.estimators.anndata import plain as certificate_parts
+from ritz.estimators.pca import PCA
 from ritz.rows import Rows
 from ritz.rows.memory.chosen import Chosen
 from ritz.rows.profile import Profile

@@ -193,7 +193,7 @@ def _look_at_model(path: Path, screen: Screen) -> int:
         model=type(model).__name__,
         columns=model.n_features_in_,
         names=None if names is None else list(names),
-        parameters={key: _in_words(value) for key, value in model.get_params().items()},
+        parameters={key: _in_words(value) for key, value in model._parameters().items()},
         **size,
         certificate=plain(model.certificate_),
         notes=model.notes_,

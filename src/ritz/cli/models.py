@@ -17,10 +17,11 @@ from ritz.cli.outputs import may_write
 from ritz.cli.screen import Screen
 from ritz.cli.transform import for_model
 from ritz.errors import DataError
-from ritz.estimators import PCA, merge
 from ritz.estimators.compressed_sensing import CompressedSensing
 from ritz.estimators.kernel_pca import KernelPCA
 from ritz.estimators.loading import load
+from ritz.estimators.partial_fit import merge
+from ritz.estimators.pca import PCA
 from ritz.pca.angles import compare
 from ritz.runtime.atomic import writing
 from ritz.runtime.escape import visible
@@ -101,7 +102,7 @@ def merge_models(screen: Screen, parts: tuple[str, ...], out: str, force: bool) 
     if other is not None:
         raise DataError(f"{parts[other]!r} is a {type(models[other]).__name__} model; only PCA models merge")
     for model in models:
-        model.set_params(n_components=model.n_components_)  # a rule that needs the rows cannot be followed again
+        model.n_components = model.n_components_  # a rule that needs the rows cannot be followed again
     with screen.hearing():
         whole = merge(models)
         whole.save(path, notes=together(models).kept())
@@ -124,7 +125,7 @@ def merge_models(screen: Screen, parts: tuple[str, ...], out: str, force: bool) 
 def compare_models(screen: Screen, a: str, b: str) -> int:
     """Principal angles."""
     first, second = _of_components(a), _of_components(b)
-    if not all(hasattr(model, "subspace_") for model in (first, second)):
+    if not isinstance(first, PCA) or not isinstance(second, PCA):
         raise DataError("only PCA models have subspaces of the columns to compare; one of these is a kernel model")
     angles, sizes = np.degrees(compare(first, second)), (first.n_components_, second.n_components_)
     contained = bool(angles[-1] < ROUNDING)

@@ -1,10 +1,7 @@
-"""Estimators with scikit-learn's contract: parameters are checked, a fit is run, its result becomes attributes.
+"""Estimators: parameters are checked, a fit is run, its result becomes attributes.
 
 Comes in: what users pass. Goes out: fitted estimators, model files, ONNX graphs, warnings.
-A new parameter is one line in the table of its estimator; the mathematics belongs into `pca`, `kernels` or `sensing`.
+A new parameter is one argument and one line in the table of rules of its estimator, a new warning one line in
+`diagnostics`, a new model one file beside `pca` and one class in `scikit_learn`. What all models share is in `base`;
+the mathematics belongs into `pca`, `kernels` or `sensing`. Only `scikit_learn` knows scikit-learn.
 """
-
-from ritz.estimators.partial_fit import merge
-from ritz.estimators.pca import PCA
-
-__all__ = ["PCA", "merge"]

@@ -10,7 +10,6 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils._set_output import _get_output_config
 
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
@@ -65,7 +64,11 @@ def named(pca: Any, X: Any, scores: Array) -> Any:
 
     scikit-learn, which makes the table otherwise, finds the names of rows in tables alone.
     """
-    if not is_anndata(X) or _get_output_config("transform", pca)["dense"] != "pandas":
+    if not is_anndata(X):
+        return scores
+    from sklearn.utils._set_output import _get_output_config
+
+    if _get_output_config("transform", pca)["dense"] != "pandas":
         return scores
     import pandas as pd
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from os import PathLike
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ritz.errors import DataError
 from ritz.rows import Rows, as_rows
@@ -21,19 +19,12 @@ from ritz.rows.select import check_names_once
 class Columns:
     """n_features_in_ and feature_names_in_, remembered by a fit and compared ever after.
 
-    scikit-learn has no eyes for names that are no text, such as years; they are remembered as text beside it.
+    Names that are not text, such as years, are remembered as text beside them.
     """
 
     n_features_in_: int
     feature_names_in_: Any
     _column_keys: tuple[str, ...] | None = None
-
-    def _known(self, X: Any) -> Rows:
-        """New rows, once the model is known to be fitted and their columns to be the model's."""
-        check_is_fitted(self)
-        rows = self._like_fitted(X)
-        self._columns(X, rows, reset=False)
-        return rows
 
     def _like_fitted(self, X: Any) -> Rows:
         """Rows; of a file, the columns that the model knows, whatever else stands in it."""
@@ -53,17 +44,42 @@ class Columns:
         repeated = rows.names is not None and len(set(rows.names)) < len(rows.names)
         if not reset and (own := known_columns(self)) is not None:
             check_names_once(rows, [*own, *map(str, rows.names or ())] if repeated else own)
+        # Where names repeat, positions tell the columns apart, unless the model knows names.
+        names = None if repeated else rows.names
         if (isinstance(X, str | PathLike | Rows) or is_anndata(X)) and not repeated:
-            self._columns_by_name(rows, reset)
+            self._columns_by_name(rows.names, rows.shape[1], reset)
         else:
-            # scikit-learn refuses tables whose names repeat; here their positions tell the columns apart, unless the
-            # model knows names.
-            X = np.broadcast_to(0.0, rows.shape) if repeated else X
-            validate_data(cast(Any, self), X, reset=reset, skip_check_array=True)
-        self._columns_by_key(None if repeated else rows.names, reset)
+            self._columns_of_object(np.broadcast_to(0.0, rows.shape) if repeated else X, names, reset)
+        self._columns_by_key(names, reset)
+
+    def _columns_of_object(self, X: Any, names: tuple[Any, ...] | None, reset: bool) -> None:
+        """The same for an array or a table, for which scikit-learn has rules of its own."""
+        self._columns_by_name(names, X.shape[1], reset)
+
+    def _columns_alone(self, X: Any) -> None:
+        """Compare the columns of data without rows."""
+        table = X.var.iloc[:, :0].T if is_anndata(X) else X
+        names = tuple(table.columns) if hasattr(type(table), "columns") else None
+        self._columns_of_object(table, names, reset=False)
+        self._columns_by_key(names, reset=False)
+
+    def _columns_by_name(self, names: tuple[Any, ...] | None, d: int, reset: bool) -> None:
+        """The same for sources that scikit-learn does not know: files, and AnnData objects."""
+        known = self.__dict__.get("feature_names_in_")
+        if reset:
+            self.n_features_in_ = d
+            self.__dict__.pop("feature_names_in_", None)
+            if names is not None and all(isinstance(name, str) for name in names):
+                self.feature_names_in_ = np.array(names, dtype=object)
+            return
+        if d != self.n_features_in_:
+            expected = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
+            raise DataError(f"X has {d} features, but {expected}.")
+        if known is not None and names is not None and list(known) != list(names):
+            raise self._other_columns(names, list(known))
 
     def _columns_by_key(self, names: tuple[Any, ...] | None, reset: bool) -> None:
-        """The same for names that are no text; numbers that only count the columns say nothing."""
+        """The same for names that are not text; numbers that only count the columns say nothing."""
         if reset:
             self._column_keys = keys_of(names)
             return
@@ -77,30 +93,14 @@ class Columns:
         j = next(j for j, name in enumerate(names) if str(name) != known[j])
         found, expected = (repr(names[j]), repr(known[j])) if isinstance(names[j], str) else (names[j], known[j])
         return DataError(
-            f"the columns are not those the model was learned from: column {j} is {found} instead of {expected}; bring "
+            f"the columns are not those the model was learned from: column {j} is {found} instead of {expected}; put "
             "them into that order first"
         )
 
-    def _columns_by_name(self, rows: Rows, reset: bool) -> None:
-        """The same for sources that scikit-learn does not know: files, and AnnData objects."""
-        known = self.__dict__.get("feature_names_in_")
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            validate_data(cast(Any, self), np.broadcast_to(0.0, rows.shape), reset=reset, skip_check_array=True)
-        if rows.names is None:
-            return
-        if reset:
-            if all(isinstance(name, str) for name in rows.names):
-                self.feature_names_in_ = np.array(rows.names, dtype=object)
-        elif known is not None and list(known) != list(rows.names):
-            raise self._other_columns(rows.names, list(known))
-
-    def _columns_alone(self, X: Any) -> None:
-        """Compare the columns of data without rows."""
-        table = X.var.iloc[:, :0].T if is_anndata(X) else X
-        validate_data(cast(Any, self), table, reset=False, skip_check_array=True)
-        if hasattr(type(table), "columns"):
-            self._columns_by_key(tuple(table.columns), reset=False)
+    def _column_names(self) -> tuple[str, ...]:
+        """What the columns are called in a file of rows."""
+        names = self.__dict__.get("feature_names_in_")
+        return tuple(f"x{j}" for j in range(self.n_features_in_)) if names is None else tuple(map(str, names))
 
     def _column_name(self, j: int) -> str:
         names = known_columns(self)

@@ -1,40 +1,81 @@
-"""Compressed sensing with scikit-learn's contract, and a certificate."""
+"""Compressed sensing with a certificate. `scikit_learn` adds scikit-learn's contract to it."""
 
 from __future__ import annotations
 
+import copy
 import sys
-import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from math import prod
+from os import PathLike
+from sys import float_info
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
-from ritz.errors import AccuracyWarning, DataError
-from ritz.estimators.columns import Columns
-from ritz.estimators.saving import Saving
+from ritz.errors import DataError
+from ritz.estimators import diagnostics
+from ritz.estimators.base import Certified, Learned
+from ritz.estimators.saving import Kind
 from ritz.estimators.seeds import seed
-from ritz.estimators.sensing_request import asked_of, check_fit, check_solver, complaints
-from ritz.estimators.sensing_saving import kept_parameters, sensing_state
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered, mapped
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
 from ritz.rows.scores import in_order
-from ritz.runtime.files.decoding import Form
 from ritz.runtime.progress import Progress
+from ritz.runtime.rules import (
+    COUNT_OR_NONE,
+    FLAG,
+    TOL,
+    Rule,
+    check_all,
+    integer,
+    is_integer,
+    is_number,
+    is_share,
+    or_else,
+)
 from ritz.sensing import SOLVERS
 from ritz.sensing.base import Goal
 from ritz.sensing.bases import chosen_basis
 from ritz.sensing.certificate import RecoveryCertificate, of_nothing
 from ritz.sensing.dictionary import Dictionary
+from ritz.sensing.maps import Map
 from ritz.sensing.measurements import chosen_measurement
+from ritz.sensing.model_file import FORMS, Parameter
 from ritz.sensing.recovery import by_all_cores, certified, parts
-from ritz.sensing.state import FORMS, SensingState
+from ritz.sensing.state import ATTRIBUTES, MatrixState, SensingFit, SensingState, as_matrix, restored, stored
+
+COUNTS = 1 << 31  # more than anybody has
+
+# What the parameters may be; basis and measurement have rules where they are used.
+RULES = {
+    "n_measurements": Rule(
+        lambda value: is_share(value) or integer(1).holds(value),
+        "must be an integer >= 1, or a share of the length in (0, 1)",
+    ),
+    "signal_shape": or_else(
+        None,
+        Rule(lambda value: _is_shape((value,) if is_integer(value) else value), ""),
+        "must be a length, or the height and width of an image",
+    ),
+    "solver": Rule(
+        lambda value: isinstance(value, str) and value in SOLVERS,
+        f"is not known; the known ones are {', '.join(SOLVERS)}",
+    ),
+    "sparsity": COUNT_OR_NONE,
+    "noise": or_else(
+        None,
+        Rule(lambda value: is_number(value) and 0 <= value <= float_info.max, ""),
+        "must be a standard deviation: a finite number >= 0, or None",
+    ),
+    "tol": TOL,
+    "max_iter": COUNT_OR_NONE,
+    "verbose": FLAG,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +87,43 @@ class Recovery:
     certificate: RecoveryCertificate
 
 
-class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@dataclass(frozen=True)
+class Asked:
+    """What a CompressedSensing asks for, of signals of known length."""
+
+    n_measurements: int
+    signal_shape: tuple[int, ...]
+    solver: str
+    sparsity: int | None
+    noise: float
+    tol: float
+    max_iter: int | None
+
+
+def check_solver(asked: Asked, coefficients: int) -> None:
+    """Whether the solver is one for this."""
+    solver = SOLVERS[asked.solver]
+    stops = solver.greedy and (asked.sparsity is not None or asked.noise > 0)
+    if solver.longest is not None and coefficients > solver.longest and not stops:
+        known = " unless sparsity or noise says when to stop" if solver.greedy else ""
+        raise DataError(
+            f"solver={asked.solver!r} is for up to {solver.longest} coefficients{known}, and there are {coefficients}; "
+            "solver='fista' has no limit"
+        )
+    if asked.noise and not solver.noisy:
+        raise DataError(
+            f"solver={asked.solver!r} takes measurements as exact, and noise={asked.noise:g} says that they are not; "
+            "use solver='fista' or 'omp'"
+        )
+
+
+def check_fit(asked: Asked, coefficients: int) -> None:
+    """The same for a fit, after which a greedy solver may still be told when to stop."""
+    if not SOLVERS[asked.solver].greedy:
+        check_solver(asked, coefficients)
+
+
+class CompressedSensing(Certified):
     """Few random measurements y = Φx of signals x = Ψc that are sparse in a known basis, and the way back.
 
     `transform` measures, `inverse_transform` recovers. There is nothing to learn from the rows of a fit but how long
@@ -140,12 +217,21 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> CompressedSensing:
+    kind = Kind(SensingState, FORMS, Parameter)
+    _table = ATTRIBUTES
+    _state: SensingFit | None = None
+    measurement_: Map
+    basis_: Map
+    n_measurements_: int
+
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the measurements for signals as long as the rows of X. y is ignored."""
         if getattr(X, "ndim", 2) == 3:
             raise DataError(f"got an array of shape {X.shape}; signals are rows: pass X.reshape(len(X), -1)")
-        rows = as_rows(X)
-        asked = asked_of(self, rows.shape[1])
+        return super().fit(X)
+
+    def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
+        asked = self._asked(rows.shape[1])
         check_finite(rows)
         rng = np.random.default_rng(seed(self.random_state))
         basis = chosen_basis(self.basis, asked.signal_shape)
@@ -153,59 +239,53 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
         measurement = chosen_measurement(self.measurement, asked.n_measurements, asked.signal_shape, rng)
         dictionary = Dictionary(measurement, basis)
         blank = of_nothing(self.solver, asked.tol, asked.noise, dictionary.shape, dictionary.coherence)
-        self._columns(X, rows, reset=True)
-        self.n_measurements_, self.signal_shape_ = asked.n_measurements, asked.signal_shape
-        self.measurement_, self.basis_, self._dictionary = measurement, basis, dictionary
-        self.certificate_, self.n_iter_ = blank, 1
-        self.__dict__.pop("notes_", None)  # they were about another fit
-        return self
-
-    def transform(self, X: Any) -> Any:
-        """Measurements y = Φx of every signal."""
-        rows = self._known(X)
-        check_finite(rows)
-        return _mapped(rows, self._measure, rows.result_dtype)
+        return Learned(SensingFit(asked.signal_shape, dictionary, blank))
 
     def codes(self, rows: Rows) -> Generator[Array, None, None]:
-        """Measurements of rows whose columns are the model's, block by block."""
+        """Measurements y = Φx of signals, block by block."""
         check_finite(rows)
         return rows.each(_of_block(self._measure, rows.result_dtype))
+
+    def _scores(self, X: Any, rows: Rows) -> Any:
+        check_finite(rows)
+        return _mapped(rows, self._measure, rows.result_dtype)
 
     def _measure(self, X: Array) -> Array:
         return mapped(self.measurement_.apply, X)
 
-    def inverse_transform(self, X: Any) -> Any:
-        """Signals from measurements: x = Ψc with a sparse c that explains them. `certificate_` then speaks of these."""
-        Y, dtype = self._measured(X)
-        signals, certificate = self._found(Y, lambda codes: delivered(mapped(self.basis_.apply, codes), dtype))
-        self.certificate_, self.n_iter_ = certificate, int(certificate.iterations.max())
-        return signals
+    def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
+        """Signals x = Ψc with a sparse c that explains the measurements, batch by batch.
 
-    def rebuilt(self, measured: Rows) -> Generator[Array, None, None]:
-        """Signals from rows of measurements, in a single block."""
-        yield self.inverse_transform(measured)
+        `certificate_` then speaks of these.
+        """
+        Y, dtype = self._measured(scores)
+
+        def note(certificate: RecoveryCertificate) -> None:
+            self._adopt(replace(self._fitted, certificate=certificate))
+
+        return self._found(Y, lambda codes: delivered(mapped(self.basis_.apply, codes), dtype), note)
 
     def recover(self, X: Any) -> Recovery:
         """Coefficients, signals and certificate behind measurements; the model stays as it is."""
-        Y, dtype = self._measured(X)
-        codes, certificate = self._found(Y, lambda codes: codes)
+        self._check_fitted()
+        Y, dtype = self._measured(in_order(as_rows(X), self))
+        said: list[RecoveryCertificate] = []
+        codes = stack(self._found(Y, lambda codes: codes, said.append), len(Y))
         with by_all_cores():
             signals = mapped(self.basis_.apply, codes)
-        return Recovery(delivered(codes, dtype), delivered(signals, dtype), certificate)
+        return Recovery(delivered(codes, dtype), delivered(signals, dtype), said[0])
 
-    def reconstruction_error(self, X: Any) -> Array:
-        """Squared distance of every signal to what comes back of its measurements."""
-        rows = self._known(X)
+    def errors(self, rows: Rows) -> Generator[Array, None, None]:
+        """Squared distances of signals to what comes back of their measurements."""
         check_finite(rows)
         measured = _mapped(rows, self._measure, np.float64)
-        signals, _ = self._found(measured, lambda codes: mapped(self.basis_.apply, codes))
+        found = self._found(measured, lambda codes: mapped(self.basis_.apply, codes), lambda certificate: None)
+        signals = stack(found, len(measured))
         with np.errstate(over="ignore", under="ignore"):  # squares may be infinite
-            return np.square(_mapped(rows, lambda block: block, np.float64) - signals).sum(axis=1)
+            yield np.square(_mapped(rows, lambda block: block, np.float64) - signals).sum(axis=1)
 
-    def _measured(self, X: Any) -> tuple[Array, Any]:
+    def _measured(self, rows: Rows) -> tuple[Array, Any]:
         """Measurements, checked, and the type of what they are turned into."""
-        check_is_fitted(self)
-        rows = in_order(as_rows(X), self)
         if rows.shape[1] != self.n_measurements_:
             raise DataError(
                 f"got {rows.shape[1]} columns; the model measures {self.n_measurements_} numbers per signal"
@@ -213,55 +293,109 @@ class CompressedSensing(Saving, Columns, ClassNamePrefixFeaturesOutMixin, Transf
         check_finite(rows)
         return np.ascontiguousarray(_mapped(rows, lambda block: block, np.float64)), rows.result_dtype
 
-    def _found(self, Y: Array, output: Callable[[Array], Array]) -> tuple[Array, RecoveryCertificate]:
-        """What is made of the coefficients of all signals, and their certificate."""
-        asked = asked_of(self, self.n_features_in_)
+    def _found(
+        self, Y: Array, output: Callable[[Array], Array], note: Callable[[RecoveryCertificate], object]
+    ) -> Generator[Array, None, None]:
+        """What is made of the coefficients of all signals, batch by batch; `note` is given their certificate, before
+        the last batch comes: whoever has that one may stop."""
+        asked = self._asked(self.n_features_in_)
         check_solver(asked, self.basis_.shape[1])
         goal = Goal(np.full(len(Y), asked.noise), asked.sparsity, asked.tol, asked.max_iter)
         columns: list[dict[str, Array]] = []
+        left = len(Y)
         with Progress() if self.verbose else nullcontext() as progress:
-            goal = goal if progress is None else replace(goal, tell=progress.say)
-            found = stack(self._parts(Y, goal, output, columns, progress), len(Y))
+            if progress is not None:
+                goal = replace(goal, tell=progress.say)
+                progress.begin(left, what="signals")
+            for part in parts(self._fitted.dictionary, Y, SOLVERS[self.solver], goal, output):
+                columns.append(part.columns)
+                left -= len(part.output)
+                if progress is not None:
+                    progress.advance(len(part.output))
+                if left:
+                    yield part.output
+        note(self._certified(asked, columns))
+        yield part.output
+
+    def _certified(self, asked: Asked, columns: list[dict[str, Array]]) -> RecoveryCertificate:
+        """What is said of all signals, and warned of."""
         blank = replace(self.certificate_, solver=asked.solver, tol=asked.tol, noise=asked.noise)
         certificate = certified(blank, columns)
         if self.verbose:
             print(certificate, file=sys.stderr)
-        for message in complaints(certificate, asked.max_iter):
-            warnings.warn(message, AccuracyWarning, stacklevel=3)
-        return found, certificate
+        self._warn(diagnostics.of_recovery(certificate, asked.max_iter))
+        return certificate
 
-    def _parts(
-        self,
-        Y: Array,
-        goal: Goal,
-        output: Callable[[Array], Array],
-        columns: list[dict[str, Array]],
-        progress: Progress | None,
-    ) -> Iterator[Array]:
-        """Batch after batch; what is said of each goes to `columns`."""
-        if progress is not None:
-            progress.begin(len(Y), what="signals")
-        for part in parts(self._dictionary, Y, SOLVERS[self.solver], goal, output):
-            columns.append(part.columns)
-            if progress is not None:
-                progress.advance(len(part.output))
-            yield part.output
+    @property
+    def _fitted(self) -> SensingFit:
+        found: Any = self._state
+        return found
 
     @property
     def _n_features_out(self) -> int:
         return self.n_measurements_
 
-    def _made_of(self) -> tuple[SensingState, dict[type[Any], Form]]:
-        return sensing_state(self), FORMS
+    def _asked(self, length: int) -> Asked:
+        """The parameters, checked here once, for signals of this length."""
+        check_all(self, RULES)
+        counts = [None if count is None else min(int(count), COUNTS) for count in (self.sparsity, self.max_iter)]
+        return Asked(
+            _measurements(self.n_measurements, length),
+            _shape(self.signal_shape, length),
+            self.solver,
+            counts[0],
+            0.0 if self.noise is None else float(self.noise),
+            float(self.tol),
+            counts[1],
+        )
 
-    def _given(self) -> dict[str, Any]:
-        return kept_parameters(self)
+    def _check_parameters(self, state: SensingState) -> None:
+        asked = self._asked(state.n_features)
+        check_fit(asked, chosen_basis(self.basis, asked.signal_shape).shape[1])
+        rng = np.random.default_rng(seed(copy.deepcopy(self.random_state)))  # a copy, as this draws from it
+        if isinstance(self.measurement, str):
+            chosen_measurement(self.measurement, 1, (1,), rng)  # a small one tells whether the name is known
+        else:
+            chosen_measurement(self.measurement, asked.n_measurements, asked.signal_shape, rng)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    def _stored_state(self) -> SensingState:
+        return stored(self._fitted, self.measurement, self.basis)
+
+    def _restored(self, state: SensingState) -> SensingFit:
+        return restored(state, self.measurement, self.basis)
+
+    def _stored_parameters(self) -> dict[str, Any]:
+        given = self._parameters()
+        for name in ("measurement", "basis"):
+            if not isinstance(given[name], str):
+                given[name] = MatrixState(as_matrix(given[name], name))
+        if isinstance(given["signal_shape"], list):
+            given["signal_shape"] = tuple(given["signal_shape"])
+        return given
+
+
+def _measurements(asked: int | float, length: int) -> int:
+    if is_share(asked):
+        return max(1, round(float(asked) * length))
+    if int(asked) > length:
+        raise DataError(
+            f"n_measurements={asked} is more than the {length} entries of a signal (n_features={length}); that many "
+            f"need no recovery: ask for {length} or fewer"
+        )
+    return int(asked)
+
+
+def _is_shape(sizes: Any) -> bool:
+    return isinstance(sizes, tuple | list) and len(sizes) in (1, 2) and all(map(integer(1).holds, sizes))
+
+
+def _shape(asked: Any, length: int) -> tuple[int, ...]:
+    sizes = (length,) if asked is None else (asked,) if is_integer(asked) else asked
+    if prod(sizes) != length:
+        raise DataError(
+            f"signal_shape={asked!r} has {prod(sizes)} entries, but signals have {length} (n_features={length})"
+        )
+    return tuple(map(int, sizes))
 
 
 def _mapped(rows: Rows, f: Callable[[Array], Array], dtype: Any) -> Array:

@@ -1,42 +1,106 @@
-"""Kernel PCA with scikit-learn's contract, and a certificate."""
+"""Kernel PCA with a certificate. `scikit_learn` adds scikit-learn's contract to it."""
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Generator, Mapping
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
-from ritz.errors import AccuracyWarning, DataError
+from ritz.errors import DataError
+from ritz.estimators import diagnostics
+from ritz.estimators.base import Certified, Learned
 from ritz.estimators.checkpointing import watching
-from ritz.estimators.columns import Columns
-from ritz.estimators.kernel_fitted import attributes, complaints, way_back
-from ritz.estimators.kernel_request import chosen_kernel, chosen_landmarks, requested
-from ritz.estimators.kernel_saving import kernel_state
-from ritz.estimators.saving import Saving
+from ritz.estimators.saving import Kind
+from ritz.estimators.seeds import seed
+from ritz.fitting import rank
 from ritz.fitting.request import Request
-from ritz.kernels import bandwidth
+from ritz.kernels import Kernel, bandwidth, kernel_named
 from ritz.kernels.decompose import Alike, decompose_kernel
 from ritz.kernels.embedding import Embedding
+from ritz.kernels.model_file import FORMS
 from ritz.kernels.preimage import PreImage, learn
-from ritz.kernels.state import FORMS, KernelState
+from ritz.kernels.state import ATTRIBUTES, KernelState, state_of
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered
+from ritz.pca.model_file import Parameter
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite
-from ritz.rows.scores import in_order, without_columns
-from ritz.runtime.files.decoding import Form
+from ritz.rows.scores import without_columns
+from ritz.rows.write.tables import Out
+from ritz.runtime.memory import parse_bytes, physical
+from ritz.runtime.rules import (
+    COUNT_OR_AUTO,
+    COUNT_OR_NONE,
+    FINITE,
+    FLAG,
+    TOL,
+    Rule,
+    Table,
+    check_all,
+    is_integer,
+    is_number,
+    is_share,
+    or_else,
+)
+from ritz.solvers import LowRank, Solver
+
+# scikit-learn's names and ours, and the solver that each one means.
+EIGEN_SOLVERS: dict[str, str | Solver] = {
+    "auto": "auto",
+    "dense": "gram",
+    "arpack": "krylov",
+    "randomized": "krylov",
+    "krylov": "krylov",
+    "power": "power",
+    "orthogonal": "orthogonal",
+    "lowrank": LowRank(),
+}
 
 
-class KernelPCA(Saving, Columns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+def rules(n: int) -> Table:
+    """What the parameters may be for n rows; kernel, gamma and memory_limit have rules where they are used."""
+
+    def count_or_share(value: Any) -> bool:
+        return (is_integer(value) and 1 <= int(value) <= n) or is_share(value)
+
+    return {
+        "n_components": or_else(
+            None,
+            Rule(count_or_share, ""),
+            f"must be an integer between 1 and n_samples={n}, a share of the variance between 0 and 1, or None",
+        ),
+        "degree": Rule(lambda value: is_number(value) and value >= 0, "must be a finite number >= 0"),
+        "coef0": FINITE,
+        "kernel_params": Rule(
+            lambda value: isinstance(value, Mapping | None), "must be a dict of keyword arguments, or None"
+        ),
+        "alpha": Rule(lambda value: is_number(value) and value >= 0, "must be a number >= 0"),
+        "fit_inverse_transform": FLAG,
+        "eigen_solver": Rule(
+            lambda value: hasattr(value, "basis") or (isinstance(value, str) and value in EIGEN_SOLVERS),
+            f"is not one of {', '.join(map(repr, EIGEN_SOLVERS))}, nor a solver object with a basis method",
+        ),
+        "tol": TOL,
+        "max_iter": COUNT_OR_NONE,
+        "iterated_power": or_else(None, COUNT_OR_AUTO, COUNT_OR_AUTO.words),
+        "remove_zero_eig": FLAG,
+        "copy_X": FLAG,
+        "n_landmarks": or_else(
+            None,
+            Rule(count_or_share, ""),
+            f"must be an integer from 1 to n_samples={n}, a share of the trace between 0 and 1 that they may lack, or "
+            "None",
+        ),
+        "verbose": FLAG,
+    }
+
+
+class KernelPCA(Certified):
     """Principal components in the feature space of a kernel k(x, y) = φ(x)·φ(y), with a certificate.
 
     The eigenpairs A u = λ u of the centred kernel matrix A = H K H, K_ij = k(x_i, x_j), H = I − 11ᵀ/n. The score of a
@@ -155,94 +219,32 @@ class KernelPCA(Saving, Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.memory_limit = memory_limit
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> KernelPCA:
-        """Learn the components of X: an array, a table, a sparse matrix, or the path of a file. y is ignored."""
-        self._fit(X, as_rows(X))
-        return self
+    kind = Kind(KernelState, FORMS, Parameter)
+    _table = ATTRIBUTES
+    _state: KernelState | None = None
+    embedding_: Embedding
+    eigenvalues_: Array
+    eigenvectors_: Array
+    explained_variance_ratio_: Array
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, and the scores of the same rows."""
-        self._fit(X, as_rows(X))
-        return delivered(self.eigenvectors_ * self._deviations, self.eigenvectors_.dtype)
-
-    def _fit(self, X: Any, rows: Rows) -> None:
-        request = requested(self, rows.shape[0])
+    def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
+        request = self._request(rows.shape[0])
         check_finite(rows)
         matrix = gathered(rows, copy=bool(self.copy_X))
         gamma = bandwidth.resolved(self.gamma, matrix, self.kernel)
-        kernel, landmarks = chosen_kernel(self, gamma), chosen_landmarks(self, rows.shape[0])
+        kernel, landmarks = self._kernel(gamma), _count_or_share(self.n_landmarks)
         with watching(rows, request, bool(self.verbose)) as watch:
             fitted = decompose_kernel(matrix, kernel, request, landmarks, watch)
-        state = attributes(fitted, rows.result_dtype, self.n_components is None or bool(self.remove_zero_eig))
-        preimage = self._learned(matrix, state, request, landmarks) if self.fit_inverse_transform else {}
-        # Warnings first: where they are errors, the old state must survive them.
-        for message in complaints(fitted, self.n_components, kernel, self.gamma, landmarks):
-            warnings.warn(message, AccuracyWarning, stacklevel=3)
-        self._columns(X, rows, reset=True)
-        for name in ("dual_coef_", "X_transformed_fit_", "preimage_error_", "_preimage", "notes_"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(state, **preimage, X_fit_=matrix, gamma_=gamma)
-        if self.verbose:
-            print(self.plan_, self.certificate_, sep="\n", file=sys.stderr)
+        drop = self.n_components is None or bool(self.remove_zero_eig)
+        state = state_of(fitted, matrix, gamma, rows.result_dtype, drop)
+        if self.fit_inverse_transform:
+            state = replace(state, preimage=self._learned(state, request, landmarks))
+        found = diagnostics.of_kernel_pca(fitted, self.n_components, kernel, self.gamma, landmarks)
+        return Learned(state, found, [state.plan, state.certificate])
 
-    def transform(self, X: Any) -> Any:
-        """Scores of rows: their coordinates along the components."""
-        rows = self._known(X)
-        return stack(self.codes(rows), rows.shape[0])
-
-    def codes(self, rows: Rows) -> Generator[Array, None, None]:
-        """Scores of rows whose columns are the model's, block by block."""
-        return self.embedding_.encode(rows)
-
-    def inverse_transform(self, X: Any) -> Array:
-        """Pre-images: rows whose features come near those of these scores.
-
-        Kernel ridge regression from scores to rows, learned with the fit (Bakır, Weston and Schölkopf 2004); for rbf a
-        regularised fixed point (Mika et al. 1999) refines it. The mean of the rows is restored.
-        """
-        check_is_fitted(self)
-        if not self._n_features_out and (no_scores := without_columns(X)) is not None:
-            return self._way_back().means(no_scores)
-        rows = in_order(as_rows(X), self)
-        return stack(self.rebuilt(rows), rows.shape[0])
-
-    def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
-        """Pre-images of scores, block by block."""
-        preimage, k = self._way_back(), len(self.eigenvalues_)
-        if scores.shape[1] != k:
-            raise DataError(f"scores have {scores.shape[1]} columns, the model has {k} components")
-        check_finite(scores)
-        return preimage.decode(scores)
-
-    def reconstruction_error(self, X: Any) -> Array:
-        """Squared distance of every row to the pre-image of its scores."""
-        rows = self._known(X)
-        preimage = self._way_back()
-        scores = stack(self.embedding_.encode(rows, np.float64), rows.shape[0])
-        return preimage.distances(dense(gathered(rows, copy=False)), scores)
-
-    def _way_back(self) -> PreImage:
-        if "_preimage" not in self.__dict__:
-            raise NotFittedError("there are no pre-images to be had; fit with fit_inverse_transform=True")
-        found: PreImage = self._preimage
-        return found
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.eigenvalues_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
-
-    def _learned(
-        self, matrix: Block, state: dict[str, Any], request: Request, landmarks: int | float | None
-    ) -> dict[str, Any]:
+    def _learned(self, state: KernelState, request: Request, landmarks: int | float | None) -> PreImage:
         """The way back."""
-        embedding: Embedding = state["embedding_"]
+        embedding = state.embedding
 
         def refit(others: Block) -> Embedding:
             n = others.shape[0]
@@ -253,11 +255,104 @@ class KernelPCA(Saving, Columns, ClassNamePrefixFeaturesOutMixin, TransformerMix
             except Alike:  # what set them apart was held out
                 return embedding.first(0)
 
-        scores = state["eigenvectors_"] * state["_deviations"]
-        return way_back(learn(scores, matrix, embedding, float(self.alpha), refit, request.limit), scores)
+        return learn(state.scores, state.rows, embedding, float(self.alpha), refit, request.limit)
 
-    def _made_of(self) -> tuple[KernelState, dict[type[Any], Form]]:
-        return kernel_state(self), FORMS
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and the scores of the same rows."""
+        self.fit(X)
+        state: Any = self._state
+        return delivered(state.scores, state.eigenvectors.dtype)
+
+    def codes(self, rows: Rows) -> Generator[Array, None, None]:
+        """Scores: coordinates of rows along the components, block by block."""
+        return self.embedding_.encode(rows)
+
+    def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
+        """Pre-images: rows whose features come near those of these scores.
+
+        Kernel ridge regression from scores to rows, learned with the fit (Bakır, Weston and Schölkopf 2004); for rbf a
+        regularised fixed point (Mika et al. 1999) refines it. The mean of the rows is restored; `out` as in
+        `transform`.
+        """
+        self._check_fitted()
+        if not self._n_features_out and (no_scores := without_columns(X)) is not None:
+            return self._way_back().means(no_scores)
+        return super().inverse_transform(X, out=out)
+
+    def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
+        """Pre-images of scores, block by block."""
+        preimage = self._way_back()
+        self._check_scores(scores)
+        return preimage.decode(scores)
+
+    def errors(self, rows: Rows) -> Generator[Array, None, None]:
+        """Squared distances of rows to the pre-images of their scores, block by block."""
+        preimage = self._way_back()
+        check_finite(rows)
+        for block in rows.each(lambda block: block):
+            scores = stack(self.embedding_.encode(as_rows(block), np.float64), block.shape[0])
+            yield preimage.distances(dense(block), scores)
+
+    def _way_back(self) -> PreImage:
+        if self._state is None or self._state.preimage is None:
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError("there are no pre-images to be had; fit with fit_inverse_transform=True")
+        return self._state.preimage
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.eigenvalues_)
+
+    def _request(self, n: int) -> Request:
+        """What is asked of a fit to n rows, checked here once."""
+        if n < 2:
+            raise DataError(f"needs at least 2 rows to be centred, got n_samples={n}")
+        self._check_solver_object()
+        rank.check_at_hand(
+            self.n_components, "KernelPCA knows inner products of features, whose signs cannot be flipped"
+        )
+        check_all(self, rules(n))
+        self._check_together()
+        most = [int(count) for count in (self.max_iter, self.iterated_power) if is_integer(count)]  # type: ignore[arg-type]
+        return Request(
+            n_components=_count_or_share(self.n_components),
+            solver=self._solver(),
+            tol=self.tol,
+            limit=physical() // 2 if self.memory_limit is None else parse_bytes(self.memory_limit),
+            seed=seed(self.random_state),
+            passes=min(most, default=None),
+        )
+
+    def _check_solver_object(self) -> None:
+        if isinstance(asked := self.eigen_solver, type):
+            raise ValueError(f"eigen_solver is the class {asked.__name__}; pass an object: {asked.__name__}()")
+
+    def _check_together(self) -> None:
+        """Parameters that do not go with each other."""
+        if self.fit_inverse_transform and isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel: the rows are not known")
+        if self.n_landmarks is not None and not isinstance(self._solver(), LowRank) and self._solver() != "auto":
+            raise ValueError(
+                f"n_landmarks={self.n_landmarks!r} does not go with eigen_solver={self.eigen_solver!r}; use 'auto' or "
+                "'lowrank'"
+            )
+
+    def _solver(self) -> str | Solver:
+        return EIGEN_SOLVERS[self.eigen_solver] if isinstance(self.eigen_solver, str) else self.eigen_solver
+
+    def _kernel(self, gamma: float) -> Kernel:
+        """The kernel, with its parameters."""
+        known = {"gamma": gamma, "degree": float(self.degree), "coef0": float(self.coef0)}
+        return kernel_named(self.kernel, self.kernel_params, **known)
+
+    def _check_parameters(self, state: KernelState) -> None:
+        self._twin()._request(len(state.eigenvectors))
+        self._kernel(state.gamma)
+
+
+def _count_or_share(asked: Any) -> int | float | None:
+    return asked if asked is None else int(asked) if is_integer(asked) else float(asked)
 
 
 def gathered(rows: Rows, copy: bool) -> Block:

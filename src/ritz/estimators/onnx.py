@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ritz import __version__
 from ritz.errors import DataError
@@ -55,7 +54,7 @@ def export_onnx(model: PCA | KernelPCA, path: str | os.PathLike[str]) -> None:
     onnx = _onnx()
     if not isinstance(model, PCA | KernelPCA):
         raise TypeError(f"expected a PCA or a KernelPCA, got {type(model).__name__}")
-    check_is_fitted(model)
+    model._check_fitted()
     graph = _Graph(onnx)
     rows = graph.add("Cast", "X", to=onnx.TensorProto.DOUBLE)
     if isinstance(model, PCA):
@@ -160,12 +159,16 @@ def _projected(graph: _Graph, rows: str, model: PCA) -> str:
         scores = graph.add("Sub", scores, prepare.lacking(subspace.axes))
     if not model.whiten:
         return scores
-    if not np.isfinite(model._whitening).all():
-        least = float(np.min(model._standard_deviations))
+    state: Any = model._state
+    deviations = state.deviations
+    with np.errstate(over="ignore"):
+        whitening = np.divide(1.0, deviations, out=np.zeros(len(deviations)), where=deviations > 0)
+    if not np.isfinite(whitening).all():
+        least = float(np.min(deviations))
         raise DataError(
             f"whiten=True, but scores vary by {least:.0e}, whose inverse is no float64; multiply the data and fit again"
         )
-    return graph.scaled(scores, model._whitening)
+    return graph.scaled(scores, whitening)
 
 
 def _embedded(graph: _Graph, rows: str, embedding: Embedding) -> str:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
+from abc import abstractmethod
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from ritz.errors import AccuracyWarning, DataError, NotYetError
-from ritz.estimators.columns import Columns
-from ritz.estimators.fitted import LEARNED, complaints
+from ritz.errors import DataError, NotYetError
+from ritz.estimators import diagnostics
+from ritz.estimators.base import Certified
 from ritz.fitting import rank
+from ritz.fitting.request import Request
 from ritz.moments.moments import Moments
 from ritz.moments.sketch import Stream
 from ritz.pca.from_stream import decompose_stream, taken_in, together
+from ritz.pca.state import PCAState, state_of
 from ritz.rows import as_rows
 from ritz.rows.columns import known_columns, order_of
 
@@ -27,14 +28,25 @@ if TYPE_CHECKING:
 COLUMNS = ("n_features_in_", "feature_names_in_", "_column_keys")  # what a model knows of its columns
 
 
-class Batches(Columns):
-    """partial_fit, for an estimator that can adopt a decomposition."""
+class Batches(Certified):
+    """partial_fit, for an estimator whose state may be moments alone."""
 
-    _moments: Moments | Stream | None = None  # of the rows so far, or their sketch, where the model carries them
-    _dtype: np.dtype[Any] = np.dtype(np.float64)  # of the results
     n_components: Any
-    _request: Any
-    _adopt: Any
+    _state: PCAState | None = None
+
+    @abstractmethod
+    def _request(self) -> Request:
+        """The numerical parameters, checked."""
+
+    @property
+    def _moments(self) -> Moments | Stream | None:
+        """Of the rows so far, or their sketch, where the model carries them."""
+        return None if self._state is None else self._state.moments
+
+    @property
+    def _dtype(self) -> np.dtype[Any]:
+        """Of the results."""
+        return np.dtype(np.float64 if self._state is None else self._state.dtype)
 
     def partial_fit(self, X: Any, y: Any = None, check_input: bool = True) -> Self:
         """Take in a batch of rows, of any size. y and check_input are ignored.
@@ -80,9 +92,8 @@ class Batches(Columns):
         return self
 
     def _resume(self, found: Moments | Stream, dtype: np.dtype[Any]) -> None:
-        """Stand on these moments in one step; what was computed from others is gone."""
-        kept = {name: value for name, value in self.__dict__.items() if name not in LEARNED}
-        self.__dict__ = kept | {"_moments": found, "_dtype": dtype, "n_samples_seen_": found.count}
+        """Stand on these moments; what was computed from others is gone."""
+        self._adopt(PCAState(dtype.name, self.n_features_in_, moments=found))
 
     def _settle(self) -> bool:
         """Compute the axes from the moments of all batches so far; False where there is nothing to compute."""
@@ -92,10 +103,15 @@ class Batches(Columns):
             fitted = decompose_stream(self._moments, self._request(), self._column_name)
         except ValueError as error:  # an attribute that is not there yet, as far as hasattr is concerned
             raise NotYetError(str(error)) from error
-        for message in complaints(fitted, self.n_components):
-            warnings.warn(message, AccuracyWarning, stacklevel=4)
-        self._adopt(fitted, self._dtype)
+        self._warn(diagnostics.of_pca(fitted, self.n_components))
+        self._adopt(state_of(fitted, self._dtype))
         return True
+
+    def _stored_state(self) -> PCAState | None:
+        """The moments alone where axes cannot be computed from them yet."""
+        with suppress(NotYetError):
+            self._settle()
+        return self._state
 
 
 def merge(models: Iterable[PCA]) -> PCA:
@@ -125,7 +141,7 @@ def merge(models: Iterable[PCA]) -> PCA:
     rank.check_at_hand(asked, "models to merge hold no rows (set_params changes it)")
     found = reduce(together, [_mergeable(model, parts[0], i) for i, model in enumerate(parts)])
     rank.checked(asked, parts[0].n_features_in_, parts[0].n_features_in_)
-    whole: PCA = clone(parts[0])
+    whole = parts[0]._twin()
     whole.__dict__.update({name: parts[0].__dict__[name] for name in COLUMNS if name in parts[0].__dict__})
     whole._resume(found, np.result_type(*(model._dtype for model in parts)))
     return whole
@@ -136,7 +152,7 @@ def _mergeable(model: Any, first: Any, i: int) -> Moments | Stream:
     if not isinstance(model, Batches):
         raise TypeError(f"model {i} is a {type(model).__name__}; only PCA models merge")
     if model._moments is None:
-        check_is_fitted(model)
+        model._check_fitted()
         raise DataError(f"model {i} carries no moments, because of its solver or its columns; use partial_fit for it")
     if model.n_features_in_ != first.n_features_in_:
         raise DataError(f"model {i} has {model.n_features_in_} columns, model 0 has {first.n_features_in_}")

@@ -1,40 +1,56 @@
-"""PCA with scikit-learn's contract, and a certificate."""
+"""PCA with a certificate. `scikit_learn` adds scikit-learn's contract to it."""
 
 from __future__ import annotations
 
-import sys
-import warnings
-from numbers import Integral
+from collections.abc import Generator
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
-from sklearn.utils.validation import check_is_fitted
 
-from ritz.errors import AccuracyWarning, DataError
-from ritz.estimators import anndata
+from ritz.errors import DataError
+from ritz.estimators import anndata, diagnostics
+from ritz.estimators.base import Learned
 from ritz.estimators.checkpointing import watching
-from ritz.estimators.fitted import LEARNED, attributes, complaints, fitting, in_data
 from ritz.estimators.partial_fit import Batches
-from ritz.estimators.saving import Saving, pca_state
+from ritz.estimators.saving import Kind
 from ritz.estimators.seeds import seed
-from ritz.estimators.transform import Coding
-from ritz.fitting.request import Decomposition, Request
+from ritz.fitting import rank
+from ritz.fitting.attributes import as_result
+from ritz.fitting.request import Request
 from ritz.linalg.dense import Array
 from ritz.pca.auto_rank import decompose_counted
 from ritz.pca.from_moments import decompose_matrix
 from ritz.pca.gaussian import Gaussian
-from ritz.pca.state import FORMS, PCAState
+from ritz.pca.model_file import FORMS, Parameter
+from ritz.pca.state import ATTRIBUTES, LEARNED, PCAState, in_data, state_of
 from ritz.rows import Rows, as_rows, check_exact
-from ritz.rows.base import dense
+from ritz.rows.base import Block, dense
 from ritz.rows.columns import keys_of
-from ritz.runtime.files.decoding import Form
 from ritz.runtime.memory import parse_bytes
+from ritz.runtime.rules import COUNT_OR_AUTO, FLAG, TOL, check_all, integer, is_integer
 from ritz.spectrum.eigen_pairs import symmetric
 
+# What the parameters may be; n_components, svd_solver and memory_limit have rules where they are used.
+RULES = {
+    "center": FLAG,
+    "scale": FLAG,
+    "whiten": FLAG,
+    "tol": TOL,
+    "ddof": integer(0, "; 1 divides by n - 1, 0 by n"),
+    "iterated_power": COUNT_OR_AUTO,
+    "n_oversamples": integer(1),
+    "verbose": FLAG,
+}
+# Why an attribute is not there after a fit.
+WITHOUT = {
+    "dual_components_": "dual_components_ comes from the Gram route; fit with svd_solver='gram'",
+    "rank_choice_": "rank_choice_ comes with n_components='auto'; this model was not fitted so",
+    "singular_values_": "singular_values_ needs the number of rows; pass n_rows to from_covariance",
+}
 
-class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
+
+class PCA(Batches):
     """Principal component analysis that says how accurate it is.
 
     The k orthonormal axes u that keep the most variance, C u = λ u with C = ZᵀZ/(n − ddof) and z = (x − mean)/scale.
@@ -139,7 +155,10 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, *, checkpoint: str | PathLike[str] | None = None) -> PCA:
+    kind = Kind(PCAState, FORMS, Parameter)
+    _table = ATTRIBUTES
+
+    def fit(self, X: Any, y: Any = None, *, checkpoint: str | PathLike[str] | None = None) -> Self:
         """Learn the subspace of X: an array, a table, a sparse matrix, or the path of a file. y is ignored.
 
         With `checkpoint`, the path of a file, a fit that is interrupted goes on where it stopped when it is called
@@ -151,29 +170,44 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
         anndata.note(self, X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """Fit, then transform the same rows."""
-        anndata.check(X)
-        rows = as_rows(X)
-        self._fit(X, rows)
-        return self._scores(X, rows)
-
-    def _fit(self, X: Any, rows: Rows, checkpoint: str | PathLike[str] | None = None) -> None:
+    def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
         request = self._request()
         with watching(rows, request, bool(self.verbose), checkpoint) as watch:
             fitted = decompose_counted(rows.watched(watch), request)
-        # Warnings first: where they are errors, the old state must survive them.
-        for message in complaints(fitted, self.n_components):
-            warnings.warn(message, AccuracyWarning, stacklevel=3)
-        self._columns(X, rows, reset=True)
-        self._adopt(fitted, rows.result_dtype)
-        self.__dict__.pop("notes_", None)  # they were about another fit
-        if self.verbose:
-            choice = [] if fitted.choice is None else [fitted.choice]
-            print(self.plan_, *choice, self.certificate_, sep="\n", file=sys.stderr)
+        choice = [] if fitted.choice is None else [fitted.choice]
+        found = diagnostics.of_pca(fitted, self.n_components)
+        return Learned(state_of(fitted, rows.result_dtype), found, [fitted.plan, *choice, fitted.certificate])
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, then transform the same rows."""
+        anndata.check(X)
+        return super().fit_transform(X)
+
+    def _scores(self, X: Any, rows: Rows) -> Any:
+        anndata.check(X)
+        Y = super()._scores(X, rows)
+        anndata.note(self, X, Y)
+        return anndata.named(self, X, Y)
+
+    def codes(self, rows: Rows) -> Generator[Array, None, None]:
+        """Scores y = Uᵀ((x − mean)/scale), block by block; divided by their standard deviations when whitening."""
+        return self.subspace_.codes(rows, whiten=bool(self.whiten))
+
+    def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
+        """x̂ = scale ⊙ (U y) + mean from scores y, block by block."""
+        self._check_scores(scores)
+
+        def decode(Y: Block) -> Array:
+            return self.subspace_.decode(dense(Y).astype(scores.result_dtype, copy=False), bool(self.whiten))
+
+        return scores.each(decode)
+
+    def errors(self, rows: Rows) -> Generator[Array, None, None]:
+        """Squared distances of rows to the subspace, in preprocessed units, block by block."""
+        return self.subspace_.errors(rows)
 
     @classmethod
-    def from_covariance(cls, C: Any, mean: Any = None, n_rows: int | None = None, **parameters: Any) -> PCA:
+    def from_covariance(cls, C: Any, mean: Any = None, n_rows: int | None = None, **parameters: Any) -> Self:
         """A fitted PCA from a covariance matrix, for when the rows are not at hand.
 
         Examples
@@ -186,7 +220,7 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
             raise DataError(f"a covariance matrix is square, with a row for every column; got shape {np.shape(C)}")
         request, rows = pca._request(), as_rows(C)
         _check_labels(C, rows)
-        if n_rows is not None and (not isinstance(n_rows, Integral) or n_rows <= max(1, request.ddof)):
+        if n_rows is not None and not (is_integer(n_rows) and n_rows > max(1, request.ddof)):
             raise ValueError(f"n_rows={n_rows!r} must be an integer above {max(1, request.ddof)}, or None if unknown")
         matrix = rows.map(lambda block: dense(block).astype(np.float64))
         operator, unit = symmetric(matrix)
@@ -197,19 +231,16 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
             check_exact([mean])
             mean = np.array(mean, dtype=np.float64)
         fitted = decompose_matrix(operator, unit, scale, request, mean, n_rows)
-        pca.n_features_in_ = operator.dim
-        if rows.names is not None and all(isinstance(name, str) for name in rows.names):
-            pca.feature_names_in_ = np.array(rows.names, dtype=object)
+        pca._columns_by_name(rows.names, operator.dim, reset=True)
         pca._column_keys = keys_of(rows.names)
-        for message in complaints(fitted, pca.n_components):
-            warnings.warn(message, AccuracyWarning, stacklevel=2)
-        pca._adopt(fitted, np.dtype(np.float64))
+        pca._warn(diagnostics.of_pca(fitted, pca.n_components))
+        pca._adopt(state_of(fitted, np.dtype(np.float64)))
         return pca
 
     def score_samples(self, X: Any) -> Array:
         """Log-likelihood of each row under the probabilistic PCA model (Tipping and Bishop 1999)."""
         rows = self._known(X)
-        return self._density().log_likelihood(rows)
+        return Gaussian(self.subspace_).log_likelihood(rows)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows."""
@@ -217,56 +248,34 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
 
     def get_covariance(self) -> Array:
         """Covariance of the probabilistic model, U diag(λ − noise) Uᵀ + noise·I, in the units of the data."""
-        check_is_fitted(self)
-        return self._density().covariance()
+        self._check_fitted()
+        return Gaussian(self.subspace_).covariance()
 
     def get_precision(self) -> Array:
         """Inverse of `get_covariance`; its pseudo-inverse where that is singular."""
-        check_is_fitted(self)
-        return self._density().precision()
+        self._check_fitted()
+        return Gaussian(self.subspace_).precision()
 
     @property
     def loadings_(self) -> Array:  # (d, k)
         """Axes times standard deviations."""
         if not hasattr(self, "subspace_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'loadings_'")
-        return fitting(in_data(self.subspace_, self.subspace_.axes), self.components_.dtype)
+        return as_result(in_data(self.subspace_, self.subspace_.axes), self.components_.dtype)
 
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return self._moments is not None or "subspace_" in self.__dict__
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     def __getattr__(self, name: str) -> Any:
         if name in LEARNED and self._settle():
             return getattr(self, name)
-        after_fit = {
-            "dual_components_": "dual_components_ comes from the Gram route; fit with svd_solver='gram'",
-            "rank_choice_": "rank_choice_ comes with n_components='auto'; this model was not fitted so",
-            "singular_values_": "singular_values_ needs the number of rows; pass n_rows to from_covariance",
-        }
-        known = after_fit if "subspace_" in self.__dict__ else {}
+        known = WITHOUT if "subspace_" in self.__dict__ else {}
         raise AttributeError(known.get(name, f"{type(self).__name__!r} object has no attribute {name!r}"))
 
     def _request(self) -> Request:
         """The numerical parameters, checked here once."""
-        for name in ("center", "scale", "whiten", "verbose"):
-            if not isinstance(value := getattr(self, name), bool | np.bool_):
-                raise ValueError(f"{name}={value!r} must be True or False")
-        passes = self.iterated_power
-        if passes != "auto" and (not isinstance(passes, Integral) or isinstance(passes, bool) or passes < 1):
-            raise ValueError(f"iterated_power={passes!r} must be 'auto' or an integer >= 1")
-        extra = self.n_oversamples
-        if not isinstance(extra, Integral) or isinstance(extra, bool) or extra < 1:
-            raise ValueError(f"n_oversamples={extra!r} must be an integer >= 1")
+        check_all(self, RULES)
         return Request(
             n_components=self.n_components,
             center=bool(self.center),
@@ -276,23 +285,16 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
             tol=self.tol,
             limit=parse_bytes(self.memory_limit),
             seed=seed(self.random_state),
-            oversample=int(extra),
-            passes=None if passes == "auto" else int(passes),
+            oversample=int(self.n_oversamples),
+            passes=None if isinstance(self.iterated_power, str) else int(self.iterated_power),
         )
 
-    def _adopt(self, fitted: Decomposition, dtype: np.dtype[Any]) -> None:
-        """Take over a finished fit in one step, so that the state is the old one or the new one."""
-        state = attributes(fitted, dtype)
-        for name in ("dual_components_", "rank_choice_", "singular_values_", "n_samples_", "n_samples_seen_"):
-            self.__dict__.pop(name, None)
-        seen = {"n_samples_seen_": fitted.moments.count} if fitted.moments else {}
-        self.__dict__.update(state, _moments=fitted.moments, _dtype=dtype, **seen)
-
-    def _made_of(self) -> tuple[PCAState, dict[type[Any], Form]]:
-        return pca_state(self), FORMS
-
-    def _density(self) -> Gaussian:
-        return Gaussian(self.subspace_)
+    def _check_parameters(self, state: PCAState) -> None:
+        request = self._twin()._request()
+        rank.checked(request.n_components, state.n_features, state.n_features)
+        n = None if state.subspace is None else state.subspace.n_rows
+        if n is not None and n <= request.ddof:  # batches may still be on their way
+            raise ValueError(f"ddof={request.ddof} must be below the {n} rows of the fit")
 
 
 def _check_labels(C: Any, rows: Rows) -> None:

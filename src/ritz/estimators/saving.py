@@ -1,72 +1,54 @@
-"""Models into files, and all that a file must hold of them."""
+"""Models into files."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
+from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from ritz import __version__
-from ritz.errors import DataError, NotYetError
-from ritz.fitting.request import Request
-from ritz.pca.state import PCAState, Twister
+from ritz.errors import DataError
+from ritz.pca.model_file import Twister
 from ritz.rows.columns import known_columns
 from ritz.runtime.files.container import Stored, parsed, write
+from ritz.runtime.files.decoding import Form
 from ritz.runtime.files.encoding import Encoder
 
+if TYPE_CHECKING:
+    from ritz.estimators.base import Certified
 
-class Saving:
-    """save, for an estimator that can say what it is made of."""
 
-    _made_of: Any  # its state, and the table of all that may appear in it
-    get_params: Any
-    notes_: dict[str, Any]
+class Kind(NamedTuple):
+    """What a file holds of a model: its state, what may appear in it, and what its parameters may be."""
 
-    def save(self, path: str | PathLike[str], notes: Mapping[str, Any] | None = None) -> None:
-        """Write the model to a file, whole or not at all; `ritz.load` reads it, and nothing in it is ever run.
+    state: type[Any]
+    forms: Mapping[type[Any], Form]
+    parameter: Any
 
-        The file is in the safetensors format, which many languages read; docs/model_file.md says what is in it.
 
-        Parameters
-        ----------
-        path : of the file, which is replaced if it exists
-        notes : what else to keep, of what JSON has: text, numbers, lists, tables with text as keys. A loaded model has
-            it as `notes_`. None keeps those that were loaded
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import numpy as np
-        >>> import ritz
-        >>> X = np.random.default_rng(0).standard_normal((100, 3)) * [3, 2, 1]
-        >>> pca = ritz.PCA(2).fit(X)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     pca.save(f"{folder}/pca.safetensors", notes={"units": "cm"})
-        ...     model = ritz.load(f"{folder}/pca.safetensors")
-        >>> bool(np.array_equal(model.transform(X), pca.transform(X))), model.notes_
-        (True, {'units': 'cm'})
-        """
-        check_is_fitted(self)
-        state, forms = self._made_of()
-        encoder = Encoder(forms)
-        kept = _checked(self.__dict__.get("notes_", {}) if notes is None else notes)
-        given = {name: _parameter(name, value) for name, value in self._given().items()}
-        tree = {
-            "parameters": {name: encoder.encoded(value, f"parameters.{name}") for name, value in given.items()},
-            "notes": kept,
-            **encoder.encoded(state),
-        }
-        write(path, Stored(_kind(self), tree, encoder.tensors), __version__)
-
-    def _given(self) -> dict[str, Any]:
-        """The parameters."""
-        return dict(self.get_params(deep=False))
+def write_model(model: Certified, path: str | PathLike[str], notes: Any) -> None:
+    """Parameters, notes and state into a file."""
+    state, encoder = model._stored_state(), Encoder(model.kind.forms)
+    model._check_parameters(state)  # they may have been changed since the fit
+    names = known_columns(model)
+    state = replace(
+        state,
+        columns=None if names is None else tuple(names),
+        textual=model._column_keys is None,
+        output=model.__dict__.get("_sklearn_output_config", {}).get("transform"),
+    )
+    kept = _checked(notes)
+    given = {name: _parameter(name, value) for name, value in model._stored_parameters().items()}
+    tree = {
+        "parameters": {name: encoder.encoded(value, f"parameters.{name}") for name, value in given.items()},
+        "notes": kept,
+        **encoder.encoded(state),
+    }
+    write(path, Stored(_kind(model), tree, encoder.tensors), __version__)
 
 
 def _kind(model: Any) -> str:
@@ -103,47 +85,3 @@ def _parameter(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         return json.dumps(_checked(value))
     return value
-
-
-def pca_state(model: Any) -> PCAState:
-    """What a PCA is made of; the moments alone where axes cannot be computed from them yet."""
-    # Parameters may have been changed since the fit; a copy, as this draws from random_state.
-    request = clone(model)._request()
-    with suppress(NotYetError):
-        model._settle()
-    known = model.__dict__
-    common = {"dtype": model._dtype.name, "n_features": int(model.n_features_in_), "moments": model._moments}
-    common |= {"output": output_of(model), **columns_of(model)}
-    if "subspace_" not in known:
-        return PCAState(**common)
-    state = PCAState(
-        **common,
-        subspace=model.subspace_,
-        deviations=model._standard_deviations,
-        ratios=model.explained_variance_ratio_,
-        total_variance=model.total_variance_,
-        certificate=model.certificate_,
-        plan=model.plan_,
-        history=model.history_,
-        dual=known.get("dual_components_"),
-        choice=known.get("rank_choice_"),
-    )
-    check_ddof(request, state)
-    return state
-
-
-def check_ddof(request: Request, state: PCAState) -> None:
-    """The rule of a fit: a variance needs more rows than ddof. Batches may still be on their way."""
-    n = None if state.subspace is None else state.subspace.n_rows
-    if n is not None and n <= request.ddof:
-        raise ValueError(f"ddof={request.ddof} must be below the {n} rows of the fit")
-
-
-def columns_of(model: Any) -> dict[str, Any]:
-    """What a state says of the names of columns."""
-    names = known_columns(model)
-    return {"columns": None if names is None else tuple(names), "textual": model._column_keys is None}
-
-
-def output_of(model: Any) -> str | None:
-    return getattr(model, "_sklearn_output_config", {}).get("transform")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 
 def seed(random_state: Any) -> int:
@@ -16,4 +15,6 @@ def seed(random_state: Any) -> int:
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(1 << 31))
+    from sklearn.utils import check_random_state  # knows all that random_state may be, and takes long to import
+
     return int(check_random_state(random_state).randint(1 << 31))

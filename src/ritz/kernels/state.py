@@ -1,34 +1,31 @@
-"""What a KernelPCA model is made of, as a file keeps it."""
+"""The state of a KernelPCA model: what a fit leaves, what a file keeps, and the attributes that follow from it.
+
+A new fitted attribute is one line in `ATTRIBUTES`; if it does not follow from what is there, one field of `KernelState`
+too.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
+from ritz.fitting.attributes import ABSENT, Table, as_result, optional
 from ritz.fitting.planning import Plan
-from ritz.kernels import Linear, Points, Precomputed, Rbf
-from ritz.kernels.base import Frame
-from ritz.kernels.distances import Laplacian
+from ritz.kernels.decompose import KernelFit
 from ritz.kernels.embedding import Embedding
 from ritz.kernels.preimage import PreImage
-from ritz.kernels.products import Cosine, Polynomial, Sigmoid
-from ritz.linalg.dense import Array, orthogonality_defect
-from ritz.pca import state as states
-from ritz.pca.state import RESULTS, require
+from ritz.linalg.dense import Array, squared
 from ritz.rows.base import Block
-from ritz.runtime.files.container import DTYPES
-from ritz.runtime.files.decoding import Form
 from ritz.solvers import Step
 from ritz.spectrum.certificate import Certificate
-
-ORTHOGONAL = 1e-4  # departure from orthonormality, per vector, that vectors rounded to float32 may have
 
 
 @dataclass(frozen=True, eq=False)
 class KernelState:
-    """All that is learned, but for what follows from it.
+    """A fit of KernelPCA: all that is learned, but for what follows from it.
 
     Attributes
     ----------
@@ -62,113 +59,69 @@ class KernelState:
     output: str | None = None
     textual: bool = True
 
+    @property
+    def scores(self) -> Array:  # (n, k)
+        """Of the rows of the fit."""
+        return self.eigenvectors * self.deviations
 
-def _check_kernel_pca(state: KernelState) -> None:
-    states.check_results(state.dtype, state.output, state.n_features, state.columns)
-    n, k = state.eigenvectors.shape
-    require(state.rows.shape == (n, state.n_features), f"rows of shape {(n, state.n_features)}")
-    require(
-        {part.dtype.name for part in (state.eigenvectors, state.ratios)} == {state.dtype}
-        and state.eigenvalues.dtype.name in (state.dtype, "float64"),
-        "dtype",
-    )
-    values = state.eigenvalues
-    require((values >= 0).all() and (values[1:] <= values[:-1]).all(), "eigenvalues >= 0 and descending")
-    defect = orthogonality_defect(state.eigenvectors.astype(np.float64))
-    require(defect <= ORTHOGONAL * max(1, k), "orthonormal eigenvectors")
-    require((state.deviations >= 0).all(), "deviations >= 0")
-    require(states.squares_of(state.deviations, values), "eigenvalues are squares of deviations")
-    _check_ratios(state)
-    require(state.gamma >= 0 and state.trace_error >= 0, "gamma and trace_error >= 0")
-    require(len(state.certificate.values) == k, f"a certificate for {k} components")
-    require(states.agree(_as(state.certificate.values, values), values), "a certificate of these eigenvalues")
-    embedding = state.embedding
-    require(embedding.n_components == k, f"an embedding with {k} components")
-    points = embedding.points
-    if isinstance(embedding.kernel, Precomputed):
-        places = points.sizes
-        require(points.Z.shape[1] == 0, "no values beside the numbers of the points")
-        require(
-            len(places) and ((places >= 0) & (places < n) & (places % 1 == 0)).all(), f"numbers of points below {n}"
-        )
-    else:
-        require(points.Z.shape[1] == state.n_features, f"points of {state.n_features} columns")
-    if state.preimage is not None:
-        _check_way_back(state.preimage, embedding, state.n_features)
+    @property
+    def learned_scores(self) -> Array | None:
+        """The same where pre-images were learned from them."""
+        return None if self.preimage is None else self.scores
 
 
-def _check_ratios(state: KernelState) -> None:
-    """Shares of a total that may be known to lie between bounds alone: they stand for its middle."""
-    states.check_shares(state.ratios, 2)
-    low, high = state.ratio_bounds.T
-    require((low <= high).all() and (high <= 1).all(), "bounds on ratios in order, and of 1 at most")
-
-
-def _as(values: Array, like: Array) -> Array:
-    """In the dtype of results, whose range may be smaller."""
-    with np.errstate(over="ignore", under="ignore"):
-        return values.astype(like.dtype)
-
-
-def _check_way_back(preimage: PreImage, embedding: Embedding, d: int) -> None:
-    require(preimage.embedding is embedding, "pre-images of the scores of this embedding")
-    require(preimage.points.Z.shape[1] == embedding.n_components, f"points of {embedding.n_components} scores")
-    require(len(preimage.mean) == d, f"pre-images of {d} columns")
-    require(not isinstance(preimage.kernel, Precomputed), "pre-images by a kernel of scores")
-    if preimage.held is not None:
-        require(preimage.held > 0 and isinstance(embedding.kernel, Rbf), "an iteration for rbf, held by more than 0")
-        require(embedding.frame.weight > 0, "points that are rows in other units")
-
-
-def _check_embedding(embedding: Embedding) -> None:
-    p = len(embedding.points)
-    require(p >= 1 and len(embedding.coefficients) == p, f"coefficients of {p} points")
-    _check_points(embedding.points, embedding.frame)
-
-
-def _check_preimage(preimage: PreImage) -> None:
-    require(len(preimage.dual) == len(preimage.points), f"a row of the dual for each of {len(preimage.points)} points")
-    _check_points(preimage.points, preimage.frame)
-    left = preimage.remainder
-    require(
-        left is None or (preimage.mean + left == preimage.mean).all(), "a remainder of the mean below its last digit"
+def state_of(fitted: KernelFit, rows: Block, gamma: float, dtype: np.dtype[Any], drop: bool) -> KernelState:
+    """What is kept of a finished fit; without the components that have no variance, if so asked."""
+    found, unit = fitted.spectrum, fitted.unit
+    bounds, shares = _ratio_bounds(fitted), ratios(found.values, sum(fitted.total) / 2)
+    k = int(np.count_nonzero(found.values > 0)) if drop else len(found.values)
+    return KernelState(
+        dtype=dtype.name,
+        n_features=rows.shape[1],
+        gamma=gamma,
+        rows=rows,
+        eigenvalues=as_result(squared(found.values[:k], unit), dtype),
+        eigenvectors=np.array(found.vectors[:, :k], dtype=dtype, order="C"),
+        deviations=np.sqrt(found.values[:k]) * unit,
+        ratios=np.clip(shares, *bounds.T)[:k].astype(dtype),
+        ratio_bounds=bounds[:k],
+        trace_error=fitted.trace_error,
+        embedding=fitted.embedding.first(k),
+        certificate=fitted.certificate.first(k),
+        plan=fitted.plan,
+        history=found.history_in_units(unit),
     )
 
 
-def _check_points(points: Points, frame: Frame) -> None:
-    require(points.Z.ndim == 2 and len(points.sizes) == len(points), f"sizes of {len(points)} points")
-    require(frame.origin is None or len(frame.origin) == points.Z.shape[1], "an origin among the points")
-    require(frame.origin is None or isinstance(points.Z, np.ndarray), "no origin of sparse rows")
+def ratios(values: Array, total: float) -> Array:
+    """Shares of the total, 0 where there is nothing to share."""
+    return values / total if total > 0 else np.zeros(len(values))
 
 
-def _check_frame(frame: Frame) -> None:
-    require(frame.weight >= 0 and frame.unit > 0 and frame.terms >= 0 and frame.grain >= 0, "units > 0 and errors >= 0")
-    require(frame.factor >= 0, "a factor >= 0")
+def _ratio_bounds(fitted: KernelFit) -> Array:  # (k, 2)
+    """The lower bound of a value over the most that the total can be, and the other way round; 1 at most."""
+    low, high = fitted.spectrum.certificate.value_bounds.T
+    least, most = fitted.total
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.maximum(low, 0.0) if fitted.embedding.kernel.positive else low
+        lower, upper = np.nan_to_num(low / most), np.nan_to_num(high / least, nan=1.0)
+    return np.column_stack([np.minimum(lower, 1.0), np.minimum(upper, 1.0)])
 
 
-def _check_kernel(kernel: Any) -> None:
-    require(kernel.gamma >= 0 and getattr(kernel, "degree", 0) >= 0, "gamma and degree >= 0")
-
-
-KERNEL = Form(check=_check_kernel)
-FORMS: dict[type[Any], Form] = {
-    **states.FORMS,
-    KernelState: Form(
-        {"eigenvectors": "n k", "eigenvalues": "k", "deviations": "k", "ratios": "k", "ratio_bounds": "k 2"},
-        {
-            "rows": " ".join(dtype.name for dtype in DTYPES.values()),
-            **dict.fromkeys(("eigenvalues", "eigenvectors", "ratios"), RESULTS),
-        },
-        infinite="eigenvalues deviations history",
-        sparse="rows",
-        check=_check_kernel_pca,
-    ),
-    Embedding: Form({"coefficients": "p k", "offset": "k", "mean": "p"}, check=_check_embedding),
-    Points: Form({"sizes": "p"}, infinite="sizes", sparse="Z"),
-    Frame: Form({"origin": "d"}, infinite="terms factor", check=_check_frame),
-    PreImage: Form(
-        {"dual": "p d", "mean": "d", "remainder": "d"}, infinite="error", unknown="error", check=_check_preimage
-    ),
-    **dict.fromkeys((Linear, Cosine, Precomputed), Form()),
-    **dict.fromkeys((Polynomial, Sigmoid, Rbf, Laplacian), KERNEL),
+# How every attribute that a fit learns follows from its state.
+ATTRIBUTES: Table = {
+    "X_fit_": attrgetter("rows"),
+    "gamma_": attrgetter("gamma"),
+    "eigenvalues_": attrgetter("eigenvalues"),
+    "eigenvectors_": attrgetter("eigenvectors"),
+    "explained_variance_ratio_": attrgetter("ratios"),
+    "explained_variance_ratio_bounds_": attrgetter("ratio_bounds"),
+    "trace_error_": attrgetter("trace_error"),
+    "embedding_": attrgetter("embedding"),
+    "certificate_": attrgetter("certificate"),
+    "plan_": attrgetter("plan"),
+    "history_": attrgetter("history"),
+    "dual_coef_": lambda state: ABSENT if state.preimage is None else state.preimage.dual,
+    "X_transformed_fit_": optional("learned_scores"),
+    "preimage_error_": lambda state: ABSENT if state.preimage is None else state.preimage.error,
 }

@@ -11,6 +11,7 @@ from ritz.linalg.dense import Array
 from ritz.runtime.wording import at_least, at_most, at_most_within, plain
 from ritz.sensing.dictionary import ALIKE, Coherence, guaranteed
 from ritz.sensing.phase_transition import alone, apart, determined, needed, noisy_needed, signs_needed, telling
+from ritz.spectrum.diagnostics import Diagnostic
 
 SHOWN = 12  # signals in the table
 POOR = 0.1  # of the measurements left unexplained without a word
@@ -72,8 +73,24 @@ class RecoveryCertificate:
     @property
     def satisfied(self) -> bool:
         """Whether every signal was recovered, or explained or approximated, as asked, and nothing was warned of."""
-        short = ~self.converged | self.hopeless | self.silent | self.poor | self.doubtful
-        return not short.any() and not (self.alike and len(short))
+        return not self.diagnostics()
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What a reader should know before believing these signals: codes, and how many signals each one is about."""
+        about = {
+            "hopeless": self.hopeless,
+            "not_converged": self.short,
+            "silent": self.silent,
+            "poor": self.poor,
+            "doubtful": self.doubtful,
+            "alike": np.full(len(self.converged), self.alike),
+        }
+        return tuple(Diagnostic(code, {"signals": int(of.sum())}) for code, of in about.items() if of.any())
+
+    @property
+    def short(self) -> NDArray[np.bool_]:
+        """(b,) not converged, though there was hope."""
+        return ~self.converged & ~self.hopeless
 
     @property
     def silent(self) -> NDArray[np.bool_]:

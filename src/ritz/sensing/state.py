@@ -1,25 +1,51 @@
-"""What a CompressedSensing model is made of, as a file keeps it."""
+"""The state of a CompressedSensing model: what a fit draws, what a file keeps, and the attributes that follow from it.
+
+A new fitted attribute is one line in `ATTRIBUTES`; if it does not follow from what is there, one field of `SensingFit`
+and one of `SensingState` too.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import prod
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
-from ritz.pca import state as states
-from ritz.pca.state import Twister, require
+from ritz.errors import DataError
+from ritz.fitting.attributes import Table
+from ritz.pca.model_file import require
 from ritz.rows.base import Block
-from ritz.runtime.files.container import DTYPES
-from ritz.runtime.files.decoding import Form
-from ritz.sensing import SOLVERS
-from ritz.sensing.certificate import RecoveryCertificate, of_nothing
-from ritz.sensing.dictionary import Coherence
-from ritz.spectrum.certify import check_tol
+from ritz.sensing.bases import as_map, chosen_basis
+from ritz.sensing.certificate import RecoveryCertificate
+from ritz.sensing.cosines import Cosines, SubsampledCosines
+from ritz.sensing.dictionary import Dictionary
+from ritz.sensing.maps import Map, Matrix, Operator
+from ritz.sensing.wavelets import Wavelets
 
 SLACK = 1 + 1e-6  # on a bound that rounding may pass
+
+
+@dataclass(frozen=True, eq=False)
+class SensingFit:
+    """What a fit draws, and the certificate of the signals that were recovered last."""
+
+    signal_shape: tuple[int, ...]
+    dictionary: Dictionary
+    certificate: RecoveryCertificate
+
+
+# How every attribute follows from it.
+ATTRIBUTES: Table = {
+    "n_measurements_": lambda fit: fit.dictionary.shape[0],
+    "signal_shape_": attrgetter("signal_shape"),
+    "measurement_": attrgetter("dictionary.measurement"),
+    "basis_": attrgetter("dictionary.basis"),
+    "certificate_": attrgetter("certificate"),
+    "n_iter_": lambda fit: int(max(fit.certificate.iterations, default=1)),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +67,6 @@ class CosinesState:
 
     kept: NDArray[np.int64]
     signs: NDArray[np.int8]
-
-
-Parameter = None | bool | int | float | str | tuple[int, ...] | MatrixState | Twister
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,53 +93,23 @@ class SensingState:
     textual: bool = True
 
 
-def _check_sensing(state: SensingState) -> None:
-    states.check_columns(state.output, state.n_features, state.columns)
-    n, sizes = state.n_features, state.signal_shape
-    require(len(sizes) in (1, 2) and min(sizes) >= 1 and prod(sizes) == n, f"a signal_shape of {n} entries")
-    if isinstance(state.measurement, CosinesState):
-        require(len(state.measurement.signs) == n, f"signs of {n} entries")
-    elif state.measurement is not None:
-        require(state.measurement.entries.shape[1] == n, f"a measurement with {n} columns")
-    if isinstance(state.basis, MatrixState):
-        require(state.basis.entries.shape[0] == n, f"a basis with {n} rows")
+def stored(fit: SensingFit, measurement: Any, basis: Any) -> SensingState:
+    """The state as a file keeps it, beside these parameters."""
+    return SensingState(
+        n_features=fit.dictionary.measurement.shape[1],
+        signal_shape=fit.signal_shape,
+        certificate=fit.certificate,
+        measurement=_measurement_state(fit.dictionary.measurement, measurement),
+        basis=_basis_state(fit.dictionary.basis, basis),
+    )
 
 
-def _check_matrix(state: MatrixState) -> None:
-    require(min(state.entries.shape) >= 1, "a matrix of one row and one column at least")
-
-
-def _check_cosines(state: CosinesState) -> None:
-    m, n = len(state.kept), len(state.signs)
-    require(1 <= m <= n, f"between 1 and {n} places")
-    require((state.kept[1:] > state.kept[:-1]).all(), "places ascend, and none stands twice")
-    require(state.kept[0] >= 0 and state.kept[-1] < n, f"places of {n} coefficients")
-    require((np.abs(state.signs) == 1).all(), "signs are 1 or -1")
-
-
-def _check_certificate(certificate: RecoveryCertificate) -> None:
-    known = certificate
-    check_tol(known.tol)
-    require(known.solver in SOLVERS, f"a solver that is one of {', '.join(SOLVERS)}")
-    require(known.noise >= 0, "noise >= 0")
-    require(known.n_measurements >= 1 and known.n_coefficients >= 1, "measurements and coefficients, one at least")
-    require(known.coherence >= 0 and 0 <= known.mutual_coherence <= 1, "coherence >= 0, and that of columns at most 1")
-    require(0 <= known.rank <= min(known.n_measurements, known.n_coefficients), "a rank that A can have")
-    _check_signals(known)
-
-
-def _check_signals(known: RecoveryCertificate) -> None:
-    """What is said of every signal that was recovered."""
-    sizes, p = known.support_size, known.n_coefficients
-    require((known.sparsity >= 0).all() and (known.sparsity <= sizes).all(), "sparsity between 0 and support_size")
-    require((sizes <= p).all(), f"at most {p} coefficients in a support")
-    for name in ("residual", "duality_gap", "penalty", "exact_recovery", "iterations"):
-        require(not (getattr(known, name) < 0).any(), f"{name} >= 0")
-    # Numbers that overflow leave no residual, but then nothing was reached either.
-    reached = np.stack([known.residual, known.duality_gap])[:, known.converged]
-    require(np.isfinite(reached).all(), "finite residuals and gaps of signals that converged")
-    require(known.rank < p or not known.hopeless.any(), "hope where all columns are independent")
-    require(not (known.hopeless & known.explained).any(), "hope where measurements are explained")
+def restored(state: SensingState, measurement: Any, basis: Any) -> SensingFit:
+    """The fit that a file keeps, beside these parameters."""
+    dictionary = Dictionary(_measurement(state, measurement), _basis(state, basis))
+    certificate = replace(state.certificate, generic=dictionary.measurement.generic)  # which older files do not tell
+    check_together(certificate, state.n_features, dictionary.shape)
+    return SensingFit(state.signal_shape, dictionary, certificate)
 
 
 def check_together(certificate: RecoveryCertificate, n: int, shape: tuple[int, int]) -> None:
@@ -128,23 +121,65 @@ def check_together(certificate: RecoveryCertificate, n: int, shape: tuple[int, i
     require(certificate.coherence <= SLACK * np.sqrt(n), f"coherence of at most the root of {n}")
 
 
-def _per_signal() -> dict[str, str]:
-    """What a certificate has for every signal, and in which dtype: all of its arrays."""
-    blank = of_nothing("omp", 0.0, 0.0, (1, 1), Coherence(1.0, 1.0, exact=True, rank=1, random=True, generic=True))
-    return {name: part.dtype.name for name, part in vars(blank).items() if isinstance(part, np.ndarray)}
+def as_matrix(given: Any, name: str) -> Block:
+    """A parameter that is a matrix, as a file can hold it."""
+    if scipy.sparse.issparse(given):
+        return given.tocsr()
+    if hasattr(given, "matmat"):
+        raise DataError(
+            f"{name}={given!r} is known by its products alone, and a model file holds numbers; pass the matrix itself, "
+            "or use pickle or joblib between trusted programs"
+        )
+    return np.asarray(given)
 
 
-NUMBERS, PER_SIGNAL = " ".join(dtype.name for dtype in DTYPES.values()), _per_signal()
-FORMS: dict[type[Any], Form] = {
-    SensingState: Form(check=_check_sensing),
-    MatrixState: Form({"entries": "m n"}, {"entries": NUMBERS}, sparse="entries", check=_check_matrix),
-    CosinesState: Form({"kept": "m", "signs": "n"}, {"kept": "int64", "signs": "int8"}, check=_check_cosines),
-    RecoveryCertificate: Form(
-        dict.fromkeys(PER_SIGNAL, "b"),
-        PER_SIGNAL,
-        infinite="residual duality_gap exact_recovery",
-        unknown="residual duality_gap exact_recovery",
-        check=_check_certificate,
-    ),
-    Twister: states.FORMS[Twister],
-}
+def _measurement_state(drawn: Any, given: Any) -> MatrixState | CosinesState | None:
+    if isinstance(drawn, SubsampledCosines):
+        return CosinesState(drawn.kept.astype(np.int64), drawn.signs.astype(np.int8))
+    return _matrix_state(drawn, given, "measurement")
+
+
+def _basis_state(basis: Any, given: Any) -> str | MatrixState | None:
+    if isinstance(basis, Cosines):
+        return "dct"
+    return basis.name if isinstance(basis, Wavelets) else _matrix_state(basis, given, "basis")
+
+
+def _matrix_state(held: Matrix | Operator, given: Any, name: str) -> MatrixState | None:
+    """The matrix that is held; None where the parameter says the same, so that no file has it twice."""
+    if not isinstance(given, str) and _same(as_map(as_matrix(given, name), name), held):
+        return None
+    return MatrixState(held.entries if isinstance(held, Matrix) else as_matrix(held.operator, name))
+
+
+def _same(a: Map, b: Map) -> bool:
+    """The same numbers in the same order in memory, which arithmetic rounds by."""
+    if isinstance(a, Matrix) and isinstance(b, Matrix):
+        return a.entries.strides == b.entries.strides and np.array_equal(a.entries, b.entries)
+    if not isinstance(a, Operator) or not isinstance(b, Operator) or type(a.operator) is not type(b.operator):
+        return False
+    pairs = [(getattr(a.operator, part), getattr(b.operator, part)) for part in ("data", "indices", "indptr")]
+    return a.shape == b.shape and all(x.dtype == y.dtype and np.array_equal(x, y) for x, y in pairs)
+
+
+def _measurement(state: SensingState, given: Any) -> Map:
+    kept = state.measurement
+    if isinstance(kept, CosinesState):
+        return SubsampledCosines(state.signal_shape, kept.kept.astype(np.intp), kept.signs.astype(np.float64))
+    measurement = _map(kept, given, "measurement")
+    # The parameter may have been changed since the fit, but the certificate knows what was drawn, if columns differ.
+    named, known = isinstance(given, str), state.certificate
+    drawn = kept is not None and (known.random or (known.alike and named))
+    return Matrix(measurement.entries, random=True) if drawn and isinstance(measurement, Matrix) else measurement
+
+
+def _basis(state: SensingState, given: Any) -> Map:
+    kept = state.basis
+    return chosen_basis(kept, state.signal_shape) if isinstance(kept, str) else _map(kept, given, "basis")
+
+
+def _map(kept: MatrixState | None, given: Any, name: str) -> Map:
+    """The matrix that was kept, or else the one that is a parameter."""
+    if kept is None and isinstance(given, str):
+        raise DataError(f"there is no {name} beside its name, {given!r}")
+    return as_map(given if kept is None else kept.entries, name)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ritz.linalg.dense import Array, squared
 from ritz.runtime.wording import at_most, at_most_degrees, at_most_within, component, components
+from ritz.spectrum.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +112,21 @@ class Certificate:
             return False
         k = len(self.values)
         return self.complete_to < min(k, self.rank) or (self.rank < k and not self.missing)
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What a reader should know before believing the components: facts with a code, none where all is well."""
+        k, found = len(self.values), []
+        if not self.satisfied:
+            found.append(Diagnostic("not_converged", {"tol": self.tol, "reached": self.reached}))
+        if self.may_have_missed:
+            found.append(Diagnostic("may_have_missed", {"complete_to": self.complete_to}))
+        if self.rank < k and self.missing:
+            found.append(Diagnostic("unresolved", {"rank": self.rank, "missing": self.missing}))
+        elif self.rank < k and not self.may_have_missed:
+            found.append(Diagnostic("rank_deficient", {"rank": self.rank}))
+        elif self.rank >= k and self.tie_at_k:
+            found.append(Diagnostic("tie", {"first": self.groups[-1][0]}))
+        return tuple(found)
 
     def __str__(self) -> str:
         return "\n".join([self.verdict, *self._table(), *self.remarks])

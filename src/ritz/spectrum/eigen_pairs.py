@@ -63,7 +63,7 @@ def eigen(
     found = replace(found, certificate=replace(found.certificate, quantity="eigenvalue"))
     if not found.certificate.satisfied:
         why = f"; {found.note}" if found.note else ""
-        message = f"accuracy tol={tol:g} was not reached: {found.certificate.accuracy()}{why}"
+        message = f"did not converge to tol={tol:g}: {found.certificate.accuracy()}{why}"
         warnings.warn(message, AccuracyWarning, stacklevel=2)
     return found
 

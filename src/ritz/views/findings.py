@@ -9,10 +9,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ritz.errors import DataError
-from ritz.estimators import PCA
+from ritz.estimators.base import Certified
+from ritz.estimators.pca import PCA
 from ritz.fitting.planning import Plan
 from ritz.linalg.dense import Array
 from ritz.moments.moments import Moments
@@ -86,22 +86,21 @@ class Findings:
 
 def findings(model: Any) -> Findings:
     """What a PCA or a KernelPCA has found."""
-    from ritz.estimators.kernel_pca import KernelPCA
-
-    if not isinstance(model, PCA | KernelPCA):
+    if not isinstance(model, Certified) or not hasattr(model, "n_components"):
         raise TypeError(f"a report shows a ritz.PCA or a ritz.KernelPCA, not a {type(model).__name__!r}")
-    check_is_fitted(model)
-    certificate: Certificate = model.certificate_
+    model._check_fitted()
+    fitted: Any = model
+    certificate: Certificate = fitted.certificate_
     if not len(certificate.values):
         raise DataError("the model has no component: all rows are alike to it, and there is nothing to show")
     common: dict[str, Any] = {
         "n_columns": int(model.n_features_in_),
         "names": getattr(model, "feature_names_in_", None),
-        "shares": np.asarray(model.explained_variance_ratio_, np.float64),
+        "shares": np.asarray(fitted.explained_variance_ratio_, np.float64),
         "certificate": certificate,
         "asked": share_asked(model),
         "plan": getattr(model, "plan_", None),
-        "parameters": tuple((name, _written(value)) for name, value in sorted(model.get_params(deep=False).items())),
+        "parameters": tuple((name, _written(value)) for name, value in sorted(model._parameters().items())),
     }
     return Findings(**common, **(_straight(model) if isinstance(model, PCA) else _curved(model)))
 

@@ -16,8 +16,8 @@ from markupsafe import Markup
 
 import ritz
 from ritz.errors import DataError
-from ritz.estimators import PCA
-from ritz.estimators.transform import files_of
+from ritz.estimators.base import files_of
+from ritz.estimators.pca import PCA
 from ritz.linalg.dense import Array
 from ritz.rows import Rows, as_rows
 from ritz.rows.write.tables import check_target

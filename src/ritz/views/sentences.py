@@ -145,23 +145,30 @@ def verdict(found: Findings) -> str:
 
 def warnings(found: Findings, pixels: bool) -> list[str]:
     """What a reader should know before believing the charts."""
-    certificate, k = found.certificate, found.k
-    said = []
-    if certificate.may_have_missed:
-        said.append("A component with a larger variance than some of these may have been missed: it is not excluded.")
-    if certificate.rank < k and not certificate.may_have_missed:
-        beyond = components(certificate.rank, k)
-        word = "resolved by the sketch" if certificate.missing else "above what rounding can fake"
-        axes = f"axis of {beyond} is" if k - certificate.rank == 1 else f"axes of {beyond} are"
-        said.append(f"Only {certificate.rank} of {k} components have a variance {word}. The {axes} arbitrary.")
-    elif certificate.tie_at_k:
-        said.append(
-            f"{certificate.tie}. The next one was left out, and the choice between them is arbitrary: "
-            f"{certificate.beside_tie}."
-        )
-    if not pixels and (unlike := _unlike(found)):
-        said.append(unlike)
-    return said
+    words = {
+        "may_have_missed": _may_have_missed,
+        "unresolved": lambda found: _few(found, "resolved by the sketch"),
+        "rank_deficient": lambda found: _few(found, "above what rounding can fake"),
+        "tie": _tie,
+    }
+    said = [words[one.code](found) for one in found.certificate.diagnostics() if one.code in words]
+    return said if pixels or not (unlike := _unlike(found)) else [*said, unlike]
+
+
+def _may_have_missed(found: Findings) -> str:
+    return "A component with a larger variance than some of these may have been missed: it is not excluded."
+
+
+def _few(found: Findings, word: str) -> str:
+    k, rank = found.k, found.certificate.rank
+    beyond = components(rank, k)
+    axes = f"axis of {beyond} is" if k - rank == 1 else f"axes of {beyond} are"
+    return f"Only {rank} of {k} components have a variance {word}. The {axes} arbitrary."
+
+
+def _tie(found: Findings) -> str:
+    tie, beside = found.certificate.tie, found.certificate.beside_tie
+    return f"{tie}. The next one was left out, and the choice between them is arbitrary: {beside}."
 
 
 def _unlike(found: Findings) -> str:

@@ -1,0 +1,265 @@
+"""The one base class of certified estimators: what PCA, KernelPCA and CompressedSensing share.
+
+It knows nothing of scikit-learn, whose import takes longer than a small fit; `scikit_learn` adds its contract.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Mapping, Sequence
+from functools import cache
+from os import PathLike
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import AccuracyWarning, DataError, warn
+from ritz.estimators.columns import Columns
+from ritz.estimators.saving import Kind, write_model
+from ritz.fitting.attributes import Table, attributes
+from ritz.linalg.dense import Array
+from ritz.rows import Rows, as_rows
+from ritz.rows.base import stack
+from ritz.rows.finite import check_finite
+from ritz.rows.scores import in_order
+from ritz.rows.write.tables import Out, Results, deliver
+from ritz.spectrum.diagnostics import Diagnostic
+
+
+class Learned(NamedTuple):
+    """What a fit comes to: the state, what to warn of, in words and as facts, and what to print when verbose."""
+
+    state: Any
+    warnings: Sequence[tuple[Diagnostic, str]] = ()
+    shown: Sequence[object] = ()
+
+
+class Certified(Columns, ABC):
+    """An estimator whose answers come with a certificate.
+
+    A subclass has a frozen state, which is all that a fit learns, and a table from which its attributes follow. It says
+    how it learns (`_learn`), how rows become scores (`codes`) and scores rows (`rebuilt`), and what a row loses on the
+    way (`errors`). The rest is written here, once.
+    """
+
+    kind: ClassVar[Kind]  # what a file holds of it
+    verbose: bool
+    certificate_: Any
+    notes_: dict[str, Any]
+    _table: ClassVar[Table]  # how attributes follow from the state
+    _state: Any = None  # of the last fit
+
+    # What a subclass says.
+
+    @abstractmethod
+    def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
+        """Check the parameters, and fit; the model stays as it is."""
+
+    @abstractmethod
+    def codes(self, rows: Rows) -> Generator[Array, None, None]:
+        """Scores of rows whose columns are the model's, block by block."""
+
+    @abstractmethod
+    def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
+        """Rows from scores, block by block."""
+
+    @abstractmethod
+    def errors(self, rows: Rows) -> Generator[Array, None, None]:
+        """Squared distances of rows to what comes back of their scores, block by block."""
+
+    @property
+    @abstractmethod
+    def _n_features_out(self) -> int:
+        """Numbers that a row becomes."""
+
+    @abstractmethod
+    def _check_parameters(self, state: Any) -> None:
+        """By the rules of a fit that leaves this state."""
+
+    def _stored_state(self) -> Any:
+        """The state as a file keeps it."""
+        return self._state
+
+    def _stored_parameters(self) -> dict[str, Any]:
+        """The parameters as a file keeps them."""
+        return self._parameters()
+
+    def _restored(self, state: Any) -> Any:
+        """The state from what a file kept."""
+        return state
+
+    # Fitting.
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from the rows of X: an array, a table, a sparse matrix, or the path of a file. y is ignored."""
+        self._fit(X, as_rows(X))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, then transform the same rows."""
+        rows = as_rows(X)
+        self._fit(X, rows)
+        return self._scores(X, rows)
+
+    def _fit(self, X: Any, rows: Rows, checkpoint: str | PathLike[str] | None = None) -> None:
+        """Whatever fails, warnings that are errors among it, leaves the old state."""
+        learned = self._learn(rows, checkpoint)
+        self._warn(learned.warnings)
+        self._columns(X, rows, reset=True)
+        self._adopt(learned.state)
+        self.__dict__.pop("notes_", None)  # they were about another fit
+        if self.verbose and learned.shown:
+            print(*learned.shown, sep="\n", file=sys.stderr)
+
+    def _adopt(self, state: Any) -> None:
+        """Take over a finished fit in one step, so that the model is the old one or the new one."""
+        found = attributes(self._table, state)
+        kept = {name: value for name, value in self.__dict__.items() if name not in self._table}
+        self.__dict__ = kept | {"_state": state} | found
+
+    def _warn(self, found: Sequence[tuple[Diagnostic, str]]) -> None:
+        for diagnostic, words in found:
+            warning = AccuracyWarning(words)
+            warning.diagnostic = diagnostic
+            warn(warning)
+
+    # From rows to scores and back.
+
+    def transform(self, X: Any, *, out: Out | None = None) -> Any:
+        """What the model keeps of every row: scores on its components, or measurements of a signal.
+
+        With `out`, the path of a .npy, .parquet, .arrow, .csv or .tsv file, or a function that is given one block
+        after another, nothing is returned and memory stays bounded however many rows there are. PCA leaves the scores
+        of an AnnData object in its ``obsm["X_pca"]`` too.
+        """
+        if out is not None:
+            return self._scores_into(X, out)
+        return self._scores(X, self._known(X))
+
+    def _scores(self, X: Any, rows: Rows) -> Any:
+        return stack(self.codes(rows), rows.shape[0])
+
+    def _scores_into(self, X: Any, out: Out) -> None:
+        rows = self._known(X)
+        names = tuple(map(str, self.get_feature_names_out()))
+        deliver(Results(self.codes(rows), rows.shape[0], names, rows.result_dtype), out, files_of(X, rows))
+
+    def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
+        """Rows from scores; `out` as in `transform`.
+
+        Scores in a table are told apart by the names of its columns, as `get_feature_names_out` has them, or PC1, PC2,
+        …, in any order.
+        """
+        self._check_fitted()
+        scores = in_order(as_rows(X), self)
+        return _given(self.rebuilt(scores), scores, self._column_names(), scores.result_dtype, out, X)
+
+    def reconstruction_error(self, X: Any, *, out: Out | None = None) -> Any:
+        """Squared distance of every row to what comes back of its scores; `out` as in `transform`."""
+        rows = self._known(X)
+        return _given(self.errors(rows), rows, ("error",), np.dtype(np.float64), out, X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the scores: that of the class in lower case, and a number from 0."""
+        self._check_fitted()
+        prefix = type(self).__name__.lower()
+        return np.asarray([f"{prefix}{i}" for i in range(self._n_features_out)], dtype=object)
+
+    def _known(self, X: Any) -> Rows:
+        """New rows, once the model is known to be fitted and their columns to be the model's."""
+        self._check_fitted()
+        rows = self._like_fitted(X)
+        self._columns(X, rows, reset=False)
+        return rows
+
+    def _check_scores(self, scores: Rows) -> None:
+        """Scores must be finite, and as many as the model makes."""
+        if scores.shape[1] != self._n_features_out:
+            known = f"the model has {self._n_features_out} components"
+            raise DataError(f"scores have {scores.shape[1]} columns, {known}")
+        check_finite(scores)
+
+    def _check_fitted(self) -> None:
+        if self._state is None:
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
+            )
+
+    # Files.
+
+    def save(self, path: str | PathLike[str], notes: Mapping[str, Any] | None = None) -> None:
+        """Write the model to a file, whole or not at all; `ritz.load` reads it, and nothing in it is ever run.
+
+        The file is in the safetensors format, which many languages read; docs/model_file.md says what is in it.
+
+        Parameters
+        ----------
+        path : of the file, which is replaced if it exists
+        notes : what else to keep, of what JSON has: text, numbers, lists, tables with text as keys. A loaded model has
+            it as `notes_`. None keeps those that were loaded
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import ritz
+        >>> X = np.random.default_rng(0).standard_normal((100, 3)) * [3, 2, 1]
+        >>> pca = ritz.PCA(2).fit(X)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pca.save(f"{folder}/pca.safetensors", notes={"units": "cm"})
+        ...     model = ritz.load(f"{folder}/pca.safetensors")
+        >>> bool(np.array_equal(model.transform(X), pca.transform(X))), model.notes_
+        (True, {'units': 'cm'})
+        """
+        self._check_fitted()
+        write_model(self, path, self.__dict__.get("notes_", {}) if notes is None else notes)
+
+    # Parameters.
+
+    def _parameters(self) -> dict[str, Any]:
+        """By name."""
+        return {name: getattr(self, name) for name in _names(type(self))}
+
+    def _twin(self) -> Self:
+        """An estimator with copies of the parameters, and nothing learned: checks may draw from its random_state."""
+        twin = type(self)(**copy.deepcopy(self._parameters()))
+        if "_sklearn_output_config" in self.__dict__:
+            twin.__dict__["_sklearn_output_config"] = dict(self.__dict__["_sklearn_output_config"])
+        return twin
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._state is not None
+
+
+@cache
+def _names(kind: type[Certified]) -> tuple[str, ...]:
+    """The parameters of an estimator, in the order of scikit-learn."""
+    return tuple(sorted(inspect.signature(kind).parameters))
+
+
+def _given(
+    blocks: Generator[Array, None, None],
+    rows: Rows,
+    names: tuple[str, ...],
+    dtype: np.dtype[Any],
+    out: Out | None,
+    source: Any,
+) -> Array | None:
+    """Results stacked, or one after another to where they should go."""
+    if out is None:
+        return stack(blocks, rows.shape[0])
+    deliver(Results(blocks, rows.shape[0], names, dtype), out, files_of(source, rows))
+    return None
+
+
+def files_of(X: Any, rows: Rows) -> list[str]:
+    """The files that rows are read from, which no result may replace."""
+    mapped = getattr(X, "filename", None) if isinstance(X, np.memmap) else None
+    return [path for path, *_ in rows.origin[0]] if rows.origin else [str(mapped)] if mapped else []

@@ -1,0 +1,229 @@
+"""Diagnostics in the words of a warning: what was found, and what the user can do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ritz.fitting.rank import INDEPENDENT
+from ritz.runtime.wording import at_most
+from ritz.spectrum.diagnostics import Diagnostic
+
+if TYPE_CHECKING:  # a fit of PCA should not import kernels and compressed sensing
+    from ritz.fitting.request import Decomposition
+    from ritz.kernels import Kernel
+    from ritz.kernels.decompose import KernelFit
+    from ritz.sensing.certificate import RecoveryCertificate
+    from ritz.spectrum.certificate import Certificate
+
+FLAT = 2.0  # times the mean eigenvalue that the largest one must exceed to stand for anything
+NEARLY = 1e-3  # relative residuals that speak for the basis
+
+Warned = list[tuple[Diagnostic, str]]
+
+
+def of_pca(fitted: Decomposition, asked: Any) -> Warned:
+    """What the user of PCA should know and can act on; `asked` is n_components."""
+    certificate, subspace = fitted.certificate, fitted.subspace
+    d, k = subspace.axes.shape
+    found: Warned = []
+    if fitted.choice is not None and not fitted.choice.above:
+        found.append((Diagnostic("nothing_above_noise"), _nothing_above_noise(d, scaled=subspace.scale is not None)))
+    # All components of wide data end in one without variance, because of the mean: no news to whoever asked for all.
+    expected = asked is None and subspace.n_rows is not None and subspace.n_rows <= d and certificate.rank == k - 1
+    words = {
+        "not_converged": _not_converged(certificate, fitted.spectrum.note),
+        "may_have_missed": "a component with larger variance may have been missed; svd_solver='covariance' (or 'gram' "
+        "for few rows) lets the certificate exclude it",
+        "unresolved": f"the sketch resolves {certificate.rank} of {k} components: variances beyond are at most "
+        f"{at_most(certificate.missing)}, and their directions arbitrary",
+        "rank_deficient": f"{k} components were asked for, but the data has rank {certificate.rank} to the resolution "
+        f"of {fitted.plan.solver}: those beyond it have variance exactly 0 and arbitrary directions",
+        "tie": _tie(certificate, "subspace"),
+    }
+    said = _worth_saying(certificate, leave_out="rank_deficient" if expected else "")
+    return found + [(diagnostic, words[diagnostic.code]) for diagnostic in said]
+
+
+def of_kernel_pca(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, landmarks: Any) -> Warned:
+    """The same for KernelPCA."""
+    certificate, k = fitted.certificate, len(fitted.spectrum.values)
+    if not certificate.rank and not certificate.may_have_missed:
+        alike = "the rows are all alike to the kernel: no component has a variance above rounding"
+        return [] if asked is None else [(Diagnostic("all_alike"), alike)]
+    words = {
+        "not_converged": _kernel_not_converged(fitted),
+        "may_have_missed": "a component with larger variance may have been missed; eigen_solver='dense' would exclude "
+        "it",
+        "rank_deficient": f"{k} components were asked for, but only {certificate.rank} have a variance above rounding: "
+        "those beyond have eigenvalue exactly 0 and arbitrary directions",
+        "tie": _tie(certificate, "span"),
+    }
+    words["unresolved"] = words["rank_deficient"]
+    unsure = "unresolved" if certificate.may_have_missed else ""
+    said = _worth_saying(certificate, leave_out="rank_deficient unresolved tie" if asked is None else unsure)
+    about_values = [(diagnostic, words[diagnostic.code]) for diagnostic in said]
+    accuracy = [one for one in about_values if one[0].code in ("not_converged", "may_have_missed")]
+    return [*accuracy, *_about_kernel(fitted, kernel, gamma, landmarks), *about_values[len(accuracy) :]]
+
+
+def _worth_saying(certificate: Certificate, leave_out: str) -> list[Diagnostic]:
+    """A result that is not accurate may well have missed something, or seem tied; one warning is enough."""
+    found = {one.code: one for one in certificate.diagnostics()}
+    if "not_converged" in found:
+        found.pop("may_have_missed", None)
+        found.pop("tie", None)
+    return [one for code, one in found.items() if code not in leave_out.split()]
+
+
+def _not_converged(certificate: Certificate, note: str) -> str:
+    why = f"; {note}" if note else ""
+    return f"did not converge to tol={certificate.tol:g}: {certificate.accuracy()}{why}; see certificate_"
+
+
+def _kernel_not_converged(fitted: KernelFit) -> str:
+    why = fitted.spectrum.note
+    if fitted.trace_error:
+        why = (
+            f"landmarks lack {at_most(fitted.trace_error)} of the trace: more of them come nearer, "
+            "eigen_solver='krylov' reaches tol, and a larger tol says what is enough"
+        )
+    return _not_converged(fitted.certificate, why)
+
+
+def _tie(certificate: Certificate, what: str) -> str:
+    if not certificate.tie_at_k:
+        return ""
+    k = len(certificate.values)
+    return f"{certificate.tie}, so the {what} of {k} component{'s' * (k > 1)} is not unique; {certificate.beside_tie}"
+
+
+def _nothing_above_noise(d: int, scaled: bool) -> str:
+    scale = "" if scaled else ", or use scale=True if large columns hide what others share"
+    return (
+        f"no component stands above noise: {INDEPENDENT}, and here the rows have no more variance in one direction "
+        "than with random signs; n_components='auto' keeps 1, whose direction may mean nothing; ask for a number, "
+        f"such as n_components={min(2, d)}, to keep the largest variances all the same{scale}; see rank_choice_"
+    )
+
+
+def _about_kernel(fitted: KernelFit, kernel: Kernel, gamma: Any, landmarks: Any) -> Warned:
+    """What is no matter of accuracy: too few landmarks, an indefinite kernel, a bandwidth that tells no rows apart."""
+    found: Warned = []
+    if isinstance(landmarks, float) and fitted.trace_error > landmarks:
+        words = (
+            f"n_landmarks={landmarks:g} was not reached: as many landmarks as memory_limit allows lack "
+            f"{at_most(fitted.trace_error)} of the trace"
+        )
+        found.append((Diagnostic("too_few_landmarks", {"trace_error": fitted.trace_error}), words))
+    if fitted.indefinite:
+        words = (
+            f"the kernel matrix has eigenvalues below 0, the lowest {fitted.indefinite:.2g} times the largest in size: "
+            "it is not an inner product, and the components kept are those of its positive part"
+        )
+        found.append((Diagnostic("indefinite", {"lowest": fitted.indefinite}), words))
+    if _flat(fitted):
+        k, total = len(fitted.spectrum.values), sum(fitted.total) / 2
+        share = float(fitted.spectrum.values.sum() / total)
+        start = "" if isinstance(gamma, str) else ", gamma='median' is a good start"
+        words = (
+            f"the spectrum is nearly flat: {k} components explain only {share:.2g} of the variance, because "
+            f"kernel={kernel!r} puts nearly all rows equally far from each other; a smaller gamma makes neighbours of "
+            f"them{start}"
+        )
+        found.append((Diagnostic("flat", {"share": share}), words))
+    return found
+
+
+def _flat(fitted: KernelFit) -> bool:
+    """Whether the largest eigenvalue hardly exceeds the mean of all, for kernels with a bandwidth."""
+    n, values = len(fitted.spectrum.vectors), fitted.spectrum.values
+    return fitted.embedding.kernel.local and n > 10 and 0 < float(values[0]) < FLAT * sum(fitted.total) / 2 / (n - 1)
+
+
+def of_recovery(certificate: RecoveryCertificate, max_iter: int | None) -> Warned:
+    """The same for signals that were recovered from measurements."""
+    words = {
+        "hopeless": _hopeless,
+        "not_converged": lambda known: _short(known, max_iter),
+        "silent": _silent,
+        "poor": _poor,
+        "doubtful": _doubtful,
+        "alike": _alike,
+    }
+    return [(one, words[one.code](certificate)) for one in certificate.diagnostics()]
+
+
+def _silent(known: RecoveryCertificate) -> str:
+    return (
+        f"nothing stands above noise={known.noise:g} in {known.silent.sum()} of {len(known.silent)} signals, which "
+        "come back as zeros; noise is the standard deviation of a single measurement"
+    )
+
+
+def _poor(known: RecoveryCertificate) -> str:
+    which = known.poor
+    return (
+        f"up to {known.residual[which].max():.0%} of the measurements of {which.sum()} of {len(which)} signals are "
+        "left unexplained by the coefficients found; raise sparsity, or check that basis, measurement and random_state "
+        "are those that were measured with"
+    )
+
+
+def _alike(known: RecoveryCertificate) -> str:
+    return (
+        "through these measurements some basis vectors look the same, or cannot be seen (coherence 1 between "
+        "columns): signals that contain them cannot be told from others; measure more, or less like the basis"
+    )
+
+
+def _hopeless(known: RecoveryCertificate) -> str:
+    """Too few measurements; or enough for what counts, which still take too many coefficients to be explained."""
+    m, b, which = known.n_measurements, len(known.converged), known.hopeless
+    counted = f"{which.sum()} of {b} signals have up to {known.sparsity[which].max()} coefficients, of "
+    if known.needed > m:
+        return (
+            f"{m} measurements are hopeless for the sparsity found: {counted}{known.n_coefficients}, that count, and "
+            f"those need about {known.needed} random measurements; measure more, choose a basis in which the signals "
+            "are sparser, or say how much noise there is"
+        )
+    return (
+        f"{m} measurements take so many coefficients to be explained that anything could be: {counted}"
+        f"{known.n_coefficients}, that count; measure more, choose a basis in which the signals are sparser, say how "
+        "much noise there is, or check that basis, measurement and random_state are those that were measured with"
+    )
+
+
+def _doubtful(known: RecoveryCertificate) -> str:
+    """Explained, but perhaps by another signal."""
+    which, m, least = known.doubtful, known.n_measurements, known.doubtless
+    kind = "measurements with noise" if known.generic else "measurements of your own"
+    kind = "signs or samples" if known.random and not known.generic else kind
+    text = (
+        f"the measurements of {which.sum()} of {len(which)} signals are explained by up to "
+        f"{known.support_size[which].max()} of {known.n_coefficients} coefficients, but so few {kind}, {m}, may be "
+        "explained as well by others, and what came back need not be the signal; "
+    )
+    enough = " for random signs" * (not known.generic)
+    more = f"measure more (about {least} are enough{enough})" if m < least <= known.n_coefficients else ""
+    other = "use measurement='gaussian', which has no such accidents" * (known.random and not known.generic)
+    return text + (", or ".join(part for part in (more, other) if part) or "measure more")
+
+
+def _short(known: RecoveryCertificate, max_iter: int | None) -> str:
+    """What was not reached, and what may help."""
+    from ritz.sensing.phase_transition import LEAST_GAP
+
+    short = known.short
+    residual, gap, b = known.residual[short].max(), known.duality_gap[short].max(), len(known.converged)
+    text = (
+        f"did not converge to tol={known.tol:g} for {short.sum()} of {b} signals: residual at most "
+        f"{at_most(residual)} of the measurements, duality gap at most {at_most(gap)} of the objective; "
+    )
+    if max_iter is not None and (known.solver == "basis-pursuit" or (known.iterations[short] >= max_iter).any()):
+        return text + f"raise max_iter={max_iter}"
+    if known.solver == "omp" and (2 * known.support_size[short] >= known.n_measurements - 1).any():
+        return text + "matching pursuit takes no more coefficients than half of the measurements; solver='fista' may"
+    if (gap > max(known.tol, LEAST_GAP) and known.solver != "omp") or residual < NEARLY:
+        return text + "raise max_iter or tol; see certificate_"
+    noise = "" if known.noise else "say how much noise there is, or "
+    return text + f"the basis cannot give these measurements; {noise}choose another one"

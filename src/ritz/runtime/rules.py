@@ -1,0 +1,73 @@
+"""Rules for parameters: what a value may be, in code and in words. Every estimator has one table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any
+
+from ritz.errors import ParameterError
+
+BOOLS = ("bool", "bool_")  # of Python and of NumPy, which need not be imported for that
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Whether a value will do, and the words that follow it in the error where it will not."""
+
+    holds: Callable[[Any], bool]
+    words: str
+
+    def check(self, name: str, value: Any) -> None:
+        if not self.holds(value):
+            raise ParameterError(name, value, self.words)
+
+
+Table = Mapping[str, Rule]
+
+
+def check_all(model: Any, table: Table) -> None:
+    """Every parameter of a model by its rule."""
+    for name, rule in table.items():
+        rule.check(name, getattr(model, name))
+
+
+def is_flag(value: Any) -> bool:
+    """Whether it is True or False, of Python or of NumPy."""
+    return type(value).__name__ in BOOLS
+
+
+def is_integer(value: Any) -> bool:
+    """Whether it is an integer, and not True or False."""
+    return isinstance(value, Integral) and not is_flag(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a finite real number, and not True or False."""
+    return isinstance(value, Real) and not is_flag(value) and isfinite(float(value))
+
+
+def is_share(value: Any) -> bool:
+    """Whether it is a number strictly between 0 and 1."""
+    return is_number(value) and not isinstance(value, Integral) and 0 < float(value) < 1
+
+
+FLAG = Rule(is_flag, "must be True or False")
+FINITE = Rule(is_number, "must be a finite number")
+TOL = Rule(lambda value: is_number(value) and 0 <= float(value) < 1, "must be a number with 0 <= tol < 1")
+
+
+def integer(least: int, more: str = "") -> Rule:
+    """An integer that is at least so large."""
+    return Rule(lambda value: is_integer(value) and int(value) >= least, f"must be an integer >= {least}{more}")
+
+
+def or_else(value: Any, rule: Rule, words: str) -> Rule:
+    """One value that stands for a default, or what the rule says."""
+    return Rule(lambda given: (type(given) is type(value) and given == value) or rule.holds(given), words)
+
+
+COUNT_OR_NONE = or_else(None, integer(1), "must be an integer >= 1, or None")
+COUNT_OR_AUTO = or_else("auto", integer(1), "must be 'auto' or an integer >= 1")
