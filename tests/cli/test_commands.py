@@ -23,6 +23,7 @@ from ritz.cli import inputs, main
 from ritz.cli.errors import in_options
 from ritz.cli.options import Components
 from ritz.cli.screen import folded
+from ritz.estimators import pca
 from ritz.views.subsample import First
 
 
@@ -601,14 +602,14 @@ def test_results_of_another_format_do_not_stay_beside_new_ones(tmp_path, wines):
 
 def test_a_result_that_appears_meanwhile_is_not_replaced(wines, monkeypatch):
     folder = wines.parent / "wine-ritz"
-    fit = PCA.fit
+    fit = pca.PCA.fit
 
     def slow(self, *args, **kwargs):
         folder.mkdir()
         (folder / "model.safetensors").write_text("precious")
         return fit(self, *args, **kwargs)
 
-    monkeypatch.setattr(PCA, "fit", slow)
+    monkeypatch.setattr(pca.PCA, "fit", slow)
     assert "meanwhile" in run("fit", wines, code=1).stderr
     assert [file.name for file in folder.iterdir()] == ["model.safetensors"]
     assert (folder / "model.safetensors").read_text() == "precious"

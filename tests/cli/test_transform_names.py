@@ -177,7 +177,7 @@ def test_columns_called_by_numbers_are_not_taken_for_others(tmp_path, name, colu
             call(table)
             call(X)
             call(pd.DataFrame(X))
-            with pytest.raises(DataError, match=r"column 0 is .* instead of .*; bring them into that order first"):
+            with pytest.raises(DataError, match=r"column 0 is .* instead of .*; put them into that order first"):
                 call(swapped)
             with pytest.raises(DataError, match="column 0 is 1 instead of"):
                 call(pd.DataFrame(X)[[1, 0, 2, 3]])
