@@ -15,7 +15,7 @@ from ritz.moments import tsqr
 from ritz.moments.moments import moments
 from ritz.moments.tsqr import triangular_moments
 from ritz.rows import as_rows, base
-from ritz.rows.memory.array import Array
+from ritz.rows.memory.array import ArrayRows
 
 SMALLEST = [1.0, 1e-3, 1e-8, 1e-12, 1e-14]
 
@@ -29,7 +29,7 @@ def small_leaves(monkeypatch):
     monkeypatch.setattr(tsqr, "LEAF", 1)
 
 
-class Counted(Array):
+class Counted(ArrayRows):
     """An array that knows how many of its rows were walked."""
 
     def __init__(self, X):

@@ -16,7 +16,7 @@ from ritz import __version__
 from ritz.errors import DataError, NotYetError
 from ritz.fitting.request import Request
 from ritz.pca.state import PCAState, Twister
-from ritz.rows.columns import known_columns
+from ritz.rows.columns import model_columns
 from ritz.runtime.files.container import Stored, parsed, write
 from ritz.runtime.files.encoding import Encoder
 
@@ -141,7 +141,7 @@ def check_ddof(request: Request, state: PCAState) -> None:
 
 def columns_of(model: Any) -> dict[str, Any]:
     """What a state says of the names of columns."""
-    names = known_columns(model)
+    names = model_columns(model)
     return {"columns": None if names is None else tuple(names), "textual": model._column_keys is None}
 
 

@@ -29,7 +29,7 @@ from ritz.moments.preprocessing import Preprocessing
 from ritz.operators import Covariance, Dense, Operator
 from ritz.rows import Rows
 from ritz.rows.base import Block
-from ritz.rows.memory.derived import Derived
+from ritz.rows.memory.computed import Computed
 from ritz.runtime import threads
 from ritz.runtime.threads import pinned, scratch
 from ritz.solvers import Krylov
@@ -105,7 +105,7 @@ class Flips:
             return reduce(_add, parts)
 
 
-class Flipped(Derived):
+class Flipped(Computed):
     """Preprocessed rows with random signs, or with their own; blocks are dense and made when they are asked for.
 
     A block of a walk stands in memory that the next one will use again.

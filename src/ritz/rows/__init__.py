@@ -18,11 +18,11 @@ from ritz.rows.formats.read import read
 # The first class whose `opens` accepts the object walks it; modules are imported only when reached.
 SOURCES: list[str | type[Rows]] = [
     "ritz.rows.formats.flat:Mapped",
-    "ritz.rows.memory.array:Array",
+    "ritz.rows.memory.array:ArrayRows",
     "ritz.rows.memory.sparse:Sparse",
-    "ritz.rows.memory.anndata:Cells",
+    "ritz.rows.memory.anndata:AnnDataRows",
     "ritz.rows.memory.sparse_frame:SparseFrame",
-    "ritz.rows.memory.frame:Frame",
+    "ritz.rows.memory.frame:FrameRows",
     "ritz.rows.memory.convert:Convertible",
 ]
 

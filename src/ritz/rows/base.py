@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ritz.linalg.dense import SKINNY, Array, cross, times, triangle
 from ritz.rows.columns import Columns
-from ritz.rows.exact import check_block
-from ritz.rows.unchanged import steadily
+from ritz.rows.file_changes import checked_results
+from ritz.rows.large_integers import check_block
 from ritz.runtime import threads
 from ritz.runtime.watch import UNWATCHED, Watch
 
@@ -155,7 +155,7 @@ class Rows(Columns, ABC):
 
         self.watch.begin(pieces)
         with closing(self._walk(piece, pieces)) as results:
-            for blocks in steadily(self.files, results, len(pieces)):
+            for blocks in checked_results(self.files, results, len(pieces)):
                 yield from blocks
 
     def pairs(self, f: Callable[[Block, Block], Block]) -> Block:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.rows.text.dialect import NEARLY, told_apart
-from ritz.rows.unchanged import Steady, steady
+from ritz.rows.file_changes import CheckedFiles, checks_files
+from ritz.rows.text.dialect import NEARLY, unique_names
 
 Beside = Callable[[int | None], NDArray[Any]]  # reads the first so many values of a column, or all of them
 
@@ -62,7 +62,7 @@ def shown(names: list[Any], most: int = 20) -> str:
     return ", ".join(map(repr, names[:most])) + (", …" if len(names) > most else "")
 
 
-def known_columns(model: Any) -> list[str] | None:
+def model_columns(model: Any) -> list[str] | None:
     """What an estimator calls its columns: their names, or the texts of names that are no text; None for none."""
     names = getattr(model, "feature_names_in_", None)
     names = getattr(model, "_column_keys", None) if names is None else names
@@ -88,7 +88,7 @@ def counts_up(names: tuple[Any, ...]) -> bool:
     return list(names) == list(range(len(names)))
 
 
-class Columns(Steady):
+class Columns(CheckedFiles):
     """What rows know of their columns."""
 
     shape: tuple[int, int]
@@ -122,7 +122,7 @@ class Columns(Steady):
         Where a column of the matrix has such a name already, theirs gets a number: the matrix is asked first.
         """
         pairs = [*columns, *([] if names is None else [names])]
-        told = told_apart([*dict.fromkeys(map(str, self.names or ())), *(key for key, _ in pairs)])
+        told = unique_names([*dict.fromkeys(map(str, self.names or ())), *(key for key, _ in pairs)])
         keys = told[len(told) - len(pairs) :]
         self.others = dict(zip(keys, (read for _, read in pairs), strict=True))
         self.named_by = None if names is None else keys[-1]
@@ -131,7 +131,7 @@ class Columns(Steady):
         """Several columns as `column` gives them, in as few readings as the source allows."""
         return {key: self.column(key) for key in keys}
 
-    def written(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+    def raw_cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
         """Several columns as the source has them: cells of a text keep their zeros and all of their digits."""
         return self.cells(keys)
 
@@ -143,7 +143,7 @@ class Columns(Steady):
         return {key: found[key][:count] for key in keys}
 
     @property
-    @steady
+    @checks_files
     def row_names(self) -> NDArray[Any] | None:
         """Names of all rows of the source, as `kept` counts them, where it knows them; read when they are asked for."""
         return None if self.named_by is None else self.others[self.named_by](None)

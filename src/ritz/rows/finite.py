@@ -6,7 +6,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.rows.base import Block, Rows, dense
-from ritz.rows.exact import is_wide
+from ritz.rows.large_integers import is_wide
 
 
 def check_finite(rows: Rows) -> None:

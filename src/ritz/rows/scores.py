@@ -11,7 +11,7 @@ from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.rows import Rows
 from ritz.rows.columns import shown
-from ritz.rows.memory.chosen import Chosen
+from ritz.rows.memory.subset import Subset
 from ritz.rows.select import check_names_once
 from ritz.runtime.wording import component
 
@@ -64,7 +64,7 @@ def in_order(rows: Rows, model: Any) -> Rows:
     if names == expected:
         return rows
     order = np.array([places[name] for name in expected], np.intp)
-    return rows.some(order) or Chosen(rows, order)
+    return rows.some(order) or Subset(rows, order)
 
 
 def without_columns(X: Any) -> Array | None:  # (n, 0)

@@ -80,7 +80,7 @@ def test_obs_is_what_anndata_wrote(cells):
     assert rows.row_names.tolist() == BARCODES
     for key, values in rows.cells(OBS.columns).items():
         assert found(values) == expected(key)
-        assert found(rows.column(key)) == found(rows.written([key])[key]) == expected(key)
+        assert found(rows.column(key)) == found(rows.raw_cells([key])[key]) == expected(key)
     assert rows.column("doublet").dtype == bool
     assert rows.column("share").dtype == np.float32
     assert rows.column("counts").dtype == np.int32

@@ -14,7 +14,7 @@ from ritz.rows.memory.array import check_shape
 from ritz.rows.memory.sparse import Entries, check_pointers, compressed
 
 
-class StoredSparse(Entries):
+class ChunkedSparse(Entries):
     """A sparse matrix kept by rows on disk, as a group of `data`, `indices` and `indptr`. Only blocks are in memory."""
 
     def __init__(self, group: Any, shape: tuple[int, int], where: str, names: tuple[Any, ...] | None = None) -> None:
@@ -49,13 +49,13 @@ class StoredSparse(Entries):
         return int(2 * ENTRY_BYTES * self.density * max(self.block_rows, self.thin_rows) * self.shape[1])
 
     def normal(self, W: Any, shifted: Any, remainder: Any, factor: bool = False) -> tuple[Any, ...]:
-        return super().normal(W, as_it_is, remainder, factor)
+        return super().normal(W, unshifted, remainder, factor)
 
     def combine(self, V: Any, shifted: Any) -> Any:
-        return super().combine(V, as_it_is)
+        return super().combine(V, unshifted)
 
     def project(self, W: Any, shifted: Any) -> Any:
-        return super().project(W, as_it_is)
+        return super().project(W, unshifted)
 
     @property
     def outer_work(self) -> float:
@@ -73,6 +73,6 @@ class StoredSparse(Entries):
             raise DataError(f"entries {first} to {last} of {part} of {self._where} cannot be read: {error}") from error
 
 
-def as_it_is(block: Block) -> Block:
+def unshifted(block: Block) -> Block:
     """What sparse rows are shifted by: nothing."""
     return block

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block, Rows
-from ritz.rows.memory.array import Array, check_shape, real_numbers
-from ritz.rows.unchanged import Files
+from ritz.rows.file_changes import Files
+from ritz.rows.memory.array import ArrayRows, check_shape, real_numbers
 
 LARGE = 1 << 27  # bytes of a file from which the next block is asked for while this one is worked on
 NEAR = 1 << 16  # bytes that are read at once where some rows are taken of them
@@ -86,7 +86,7 @@ class Flat(Rows):
         self.shape = (int(shape[0]), int(shape[1]))
         self.copied = strides[0] >= abs(strides[1])
         if dtype.kind not in "biufc":
-            Array(self._read(min(shape[0], 1000), at))  # raises what is wrong with it
+            ArrayRows(self._read(min(shape[0], 1000), at))  # raises what is wrong with it
         self.dtype = real_numbers(np.empty(0, dtype)).dtype
 
     @classmethod
@@ -164,7 +164,7 @@ def array_of(X: NDArray[Any], names: tuple[Any, ...] | None = None) -> Rows:
     """An array as rows, read from its file where it is mapped into memory."""
     rows = mapped(X) if X.ndim == 2 else None
     if rows is None:
-        return Array(X, names)
+        return ArrayRows(X, names)
     rows.names = names
     return rows
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Rows
-from ritz.rows.formats.chunked import Stored, has_rows, only
+from ritz.rows.formats.chunked import Chunked, has_rows, only
 from ritz.rows.formats.h5ad import Annotation, as_text, column_of, columns_of, damage, index_of
 from ritz.rows.memory.sparse import Sparse, stored_values
 from ritz.runtime.memory import check_fits
@@ -30,10 +30,10 @@ def open_hdf5(path: Path) -> Any:
     try:
         with damage(path, "is damaged"):
             rows = _matrix(file, path)
-            if isinstance(rows, Stored):
+            if isinstance(rows, Chunked):
                 rows.elsewhere = _elsewhere(rows._array)
     finally:
-        if not isinstance(rows, Stored):  # all others have been read, or cannot be
+        if not isinstance(rows, Chunked):  # all others have been read, or cannot be
             file.close()
     return rows
 
@@ -43,7 +43,7 @@ def _matrix(file: Any, path: Path) -> Any:
         return _open_h5ad(file, path)
     found: dict[str, Any] = {}
     file.visititems(lambda name, item: found.setdefault(name, item) and None if has_rows(item) else None)
-    return Stored(_written(only(found, path), path), str(path))
+    return Chunked(_written(only(found, path), path), str(path))
 
 
 def _written(dataset: Any, path: Path) -> Any:
@@ -69,7 +69,7 @@ def _open_h5ad(file: Any, path: Path) -> Any:
         matrix = _sparse(X, path)
         return _annotated(Sparse(matrix, _names(file, matrix.shape[1], path)), file, path)
     if X.shape is not None and len(X.shape) == 2:
-        return _annotated(Stored(_written(X, path), f"X of {path}", _names(file, X.shape[1], path)), file, path)
+        return _annotated(Chunked(_written(X, path), f"X of {path}", _names(file, X.shape[1], path)), file, path)
     raise DataError(f"X of {path} has the shape {X.shape}; a matrix has rows and columns, so write it as one")
 
 

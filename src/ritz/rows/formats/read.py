@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Rows
-from ritz.rows.memory.array import Array
-from ritz.rows.memory.chosen import choose
+from ritz.rows.file_changes import Files
+from ritz.rows.id_columns import EMPTY, find_id_columns
+from ritz.rows.memory.array import ArrayRows
 from ritz.rows.memory.sparse import Sparse
-from ritz.rows.roles import EMPTY, aside
-from ritz.rows.select import announce_names, fitting, placed, select
-from ritz.rows.unchanged import Files
+from ritz.rows.memory.subset import choose
+from ritz.rows.select import announce_names, name_by_position, select, select_for_model
 from ritz.runtime.memory import check_fits
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".vec")
@@ -33,7 +33,7 @@ FORMATS = {
     **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), "ritz.rows.formats.arrow:open_arrow"),
     **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.formats.hdf5:open_hdf5"),
     ".zarr": "ritz.rows.formats.chunked:open_zarr",
-    ".mtx": "ritz.rows.formats.market:open_market",
+    ".mtx": "ritz.rows.formats.matrix_market:open_market",
     **dict.fromkeys(TEXTS, "ritz.rows.text.source:open_text"),
 }
 PACKED = {".gz": (*TEXTS, ".mtx"), ".zst": TEXTS, ".bz2": TEXTS}  # what may be compressed how
@@ -86,12 +86,12 @@ def read(
     return chosen
 
 
-def known(path: str | PathLike[str], names: Iterable[str] | None, d: int) -> Rows:
+def read_for_model(path: str | PathLike[str], names: Iterable[str] | None, d: int) -> Rows:
     """A file with the d columns that a model knows, by their names if it knows them, in its order."""
     names = None if names is None else list(map(str, names))
     rows = opened(path, expected=names, needed=(*(names or ()), *range(d)))
     announce_names(rows, rows.keys or rows.names or ())
-    found = fitting(rows, names, d, Path(path).name)
+    found = select_for_model(rows, names, d, Path(path).name)
     found.origin = (rows.origin[0], names, None, False, "error", None)
     return found
 
@@ -125,7 +125,7 @@ def opened(
         rows = as_rows(_turned(source) if transpose else source)
         files.check()
         files = files.joined(getattr(source, "elsewhere", ()))
-    rows.files = files.read_whole() if isinstance(rows, Array | Sparse) else files
+    rows.files = files.read_whole() if isinstance(rows, ArrayRows | Sparse) else files
     rows.origin = (files.origin, None, None, transpose, "error", header)
     return rows
 
@@ -152,8 +152,8 @@ def _turned(source: Any) -> Any:
 
     if not isinstance(source, Rows):
         return source.T
-    apart = {key: why for key, why in aside(source).out.items() if why != EMPTY}
-    kept = choose(placed(source), None, list(apart), "error") if apart else source
+    apart = {key: why for key, why in find_id_columns(source).out.items() if why != EMPTY}
+    kept = choose(name_by_position(source), None, list(apart), "error") if apart else source
     turned = as_rows(kept.T if hasattr(kept, "T") else _whole(kept).T)
     turned.names, turned.about, turned.aside = _names_of_rows(source, apart), source.about, apart
     told = (f"column {key!r} ({why}) is no sample, and was left out before transposing" for key, why in apart.items())
@@ -181,7 +181,7 @@ def _names_of_rows(rows: Rows, apart: Iterable[Any] = ()) -> tuple[str, ...] | N
     text = next(iter(apart), None) if text is None else text
     if text is None:
         return None
-    names = tuple(map(str, rows.written([text])[text]))
+    names = tuple(map(str, rows.raw_cells([text])[text]))
     return names if len(set(names)) == len(names) else None
 
 
@@ -193,7 +193,7 @@ def suffix_of(path: Path) -> str:
 
 def ending_of(path: Path) -> str:
     """The end of the name that another file of the same format would have; a 10x folder has none."""
-    from ritz.rows.formats.market import is_10x
+    from ritz.rows.formats.matrix_market import is_10x
 
     suffix, outer = suffix_of(path), path.suffix.lower()
     if suffix not in FORMATS:
@@ -203,16 +203,16 @@ def ending_of(path: Path) -> str:
 
 def _opener(path: Path) -> str:
     """What opens a file or a folder."""
-    from ritz.rows.formats.foreign import about_file, about_folder
-    from ritz.rows.formats.market import is_10x
+    from ritz.rows.formats.matrix_market import is_10x
     from ritz.rows.formats.parquet import listed
+    from ritz.rows.formats.unsupported import about_file, about_folder
 
     if not path.exists():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
     suffix = suffix_of(path)
     if path.is_dir():
         if is_10x(path):
-            return "ritz.rows.formats.market:open_10x"
+            return "ritz.rows.formats.matrix_market:open_10x"
         if suffix in FORMATS and suffix not in FOLDERS:
             raise DataError(f"{str(path)!r} is a folder, but {suffix} is the name of a file; pass a file inside it")
         if suffix != ".zarr" and not listed(path):

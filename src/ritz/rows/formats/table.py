@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
-from ritz.rows.exact import Where, check_integers, check_numbers
 from ritz.rows.formats.streamed import Streamed
+from ritz.rows.large_integers import Where, check_integers, check_numbers
 from ritz.rows.memory.array import check_shape
 
 FEW = 64  # rows that are read to see how long vectors are

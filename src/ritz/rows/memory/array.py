@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.linalg.dense import SKINNY, add_squares, cross, mirrored, times
 from ritz.rows.base import Block, Rows
-from ritz.rows.exact import check_numbers
+from ritz.rows.large_integers import check_numbers
 
 NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 GAPS = ("NAType", "NaTType")  # classes of what pandas puts where nothing is
 ROW_OF_EACH = "Reshape your data: X.reshape(len(X), -1) makes a row of every X[i]"
 
 
-class Array(Rows):
+class ArrayRows(Rows):
     """A two-dimensional array of numbers."""
 
     def __init__(self, X: NDArray[Any], names: tuple[Any, ...] | None = None) -> None:
@@ -88,17 +88,17 @@ def _is_gap(value: Any) -> bool:
 
 def thin_product(Q: NDArray[Any], S: NDArray[Any]) -> Block:  # (n, m), (m, b) -> (n, b)
     """Q S for a tall Q and few columns, with all cores."""
-    return Array(Q).map(lambda block: times(block, S))
+    return ArrayRows(Q).map(lambda block: times(block, S))
 
 
 def thin_inner(Q: NDArray[Any], W: NDArray[Any]) -> Block:  # (n, m), (n, b) -> (m, b)
     """Qᵀ W for a tall Q and few columns, with all cores."""
-    return Array(Q).reduce(lambda pairs: sum(cross(*pair) for pair in pairs), np.add, beside=W, thin=True)
+    return ArrayRows(Q).reduce(lambda pairs: sum(cross(*pair) for pair in pairs), np.add, beside=W, thin=True)
 
 
 def symmetric_product(U: NDArray[Any]) -> Block:  # (n, m) -> (m, m)
     """Uᵀ U, with all cores."""
-    return squares(Array(U))
+    return squares(ArrayRows(U))
 
 
 def squares(rows: Rows) -> Block:  # (n, m) -> (m, m)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.rows.exact import check_numbers
-from ritz.rows.memory.array import Array
+from ritz.rows.large_integers import check_numbers
+from ritz.rows.memory.array import ArrayRows
 
 
-class Convertible(Array):
+class Convertible(ArrayRows):
     """An object that NumPy turns into an array, once, when it is opened."""
 
     def __init__(self, source: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ritz.errors import DataError
 from ritz.rows.text.cells import is_missing, is_number, is_truth
 from ritz.rows.text.encodings import decoded
-from ritz.rows.text.header import judged
+from ritz.rows.text.header import judge_header
 from ritz.rows.text.vectors import are_vectors, counts_of, split
 
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas", " ": "blanks"}  # tried in this order
@@ -154,7 +154,7 @@ def _detected(
     header, doubt = (
         (bool(header), "")
         if header is not None or counts
-        else judged(table, decimal, _alone_in_quotes(lines, table[0]), expected)
+        else judge_header(table, decimal, _alone_in_quotes(lines, table[0]), expected)
     )
     first, rows = (table[0], table[1:]) if header else ([], table)
     if header and not rows:
@@ -168,7 +168,7 @@ def _detected(
         # Behind such a separator is nothing at all; NA is what R writes for a value that is missing.
         ended = empty[-1] and not any(cell.strip() for row in rows for cell in row[width - 1 :])
         first = [*first, ""] if ended else ["", *first]
-    names = told_apart([cell.strip() for cell in first]) if header else None
+    names = unique_names([cell.strip() for cell in first]) if header else None
     renamed = tuple((cell, name) for cell, name in zip(first, names or (), strict=False) if cell.strip() != name)
     lines_of_header = 1 + sum(cell.count("\n") for cell in first) if header else 0
     skipped += lines_of_header + _blank_before(lines, header)
@@ -266,7 +266,7 @@ def _width(rows: list[list[str]], named: int, where: Path) -> int:
     return width
 
 
-def told_apart(cells: list[str]) -> tuple[str, ...]:
+def unique_names(cells: list[str]) -> tuple[str, ...]:
     """Names of all columns, with numbers behind those that repeat and in place of those that are empty."""
     names: dict[str, None] = {}
     for j, cell in enumerate(cells):

@@ -17,7 +17,7 @@ RISING = 10  # columns whose names rise or fall in any steps
 SHOWN = 4  # cells in a message
 
 
-def judged(
+def judge_header(
     table: list[list[str]], decimal: str, quoted: bool, expected: Collection[str] | None = None
 ) -> tuple[bool, str]:
     """Whether the first line is a header; and where it may be either, in words what it was taken for and why.
@@ -28,9 +28,9 @@ def judged(
 
     Examples
     --------
-    >>> judged([["a", "b"], ["1", "2"]], ".", False)
+    >>> judge_header([["a", "b"], ["1", "2"]], ".", False)
     (True, '')
-    >>> judged([["1900", "1950"], ["1901", "1960"]], ".", False)[0]
+    >>> judge_header([["1900", "1950"], ["1901", "1960"]], ".", False)[0]
     False
     """
     first, rows = table[0], table[1:]

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
-from ritz.rows.exact import all_small, check_numbers, is_large, is_rounded, written
-from ritz.rows.formats.foreign import check_is_text
 from ritz.rows.formats.streamed import PARTS, Streamed
-from ritz.rows.text.departures import SHOWN, Departure, departures
+from ritz.rows.formats.unsupported import check_is_text
+from ritz.rows.large_integers import all_small, check_numbers, exact_number, is_large, is_rounded
 from ritz.rows.text.dialect import LINES, NEARLY, Dialect, detect
-from ritz.rows.text.later import later_values
+from ritz.rows.text.first_values import first_values
 from ritz.rows.text.lines import PART_BYTES, Lines, Piece, first_lines
+from ritz.rows.text.malformed import SHOWN, Malformed, find_malformed
 from ritz.rows.text.parsing import Ragged, numbers, present, squeezed, words
 from ritz.rows.text.vectors import WORD
 from ritz.runtime import threads
@@ -61,7 +61,7 @@ class Text(Streamed):
             self._choose_columns()
         self._lines = Lines(path, self.dialect)
         if empty:  # in the lines looked at: what they hold stands further on
-            found = later_values(self._lines.pieces(), empty, partial(self._parsed, present, certain=[]))
+            found = first_values(self._lines.pieces(), empty, partial(self._parsed, present, certain=[]))
             self.dialect = detect(head, path, whole, header, expected, found).holding(needed or ())
             self._choose_columns()
         self.about = str(self.dialect)
@@ -117,8 +117,8 @@ class Text(Streamed):
     def _nearly_numbers(self) -> dict[Any, str]:
         """What to know of columns that are left out as text, although at least half of their cells are numbers."""
         odd = [j for j, cell in enumerate(self.dialect.odd) if cell]
-        found: dict[int, Departure] = {}
-        for place in departures(self._beginning(0, LINES), self._lines, self.dialect, odd) if odd else ():
+        found: dict[int, Malformed] = {}
+        for place in find_malformed(self._beginning(0, LINES), self._lines, self.dialect, odd) if odd else ():
             if place.column is not None:
                 found.setdefault(place.column, place)
         advice = "codes are not decomposed; if it should hold numbers, correct such cells or mark them as NA"
@@ -190,9 +190,9 @@ class Text(Streamed):
         try:
             return self.column(key)
         except DataError:  # a word among numbers is a label like any other
-            return self.written([key])[key]
+            return self.raw_cells([key])[key]
 
-    def written(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+    def raw_cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
         found = self._columns(keys, self._lines.pieces(), as_text=True)
         for values in found.values():
             self._check_count(len(values), self.shape[0], True)
@@ -258,7 +258,7 @@ class Text(Streamed):
     def _written(self, piece: Piece, j: int) -> Callable[[int], Any]:
         """The i-th number of a column as it is written."""
         (cells,) = self._parsed(words, piece, [j], [])
-        return lambda i: written(cells[i], self.dialect.decimal)
+        return lambda i: exact_number(cells[i], self.dialect.decimal)
 
     def _values(self, piece: Piece) -> Block:
         """The numbers in a text, NaN where they are missing."""
@@ -281,7 +281,7 @@ class Text(Streamed):
 
     def _explained(self, piece: Piece, error: Exception, columns: list[int]) -> DataError:
         """Where the text first departs from the dialect."""
-        found = next(departures(piece, self._lines, self.dialect, columns), None)
+        found = next(find_malformed(piece, self._lines, self.dialect, columns), None)
         if found is None:
             return DataError(f"{self._path} cannot be parsed from line {piece.line} on: {error}")
         j = found.column

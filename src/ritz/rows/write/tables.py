@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
-from ritz.rows.text.dialect import told_apart
-from ritz.rows.write.columns import as_column, harmless, harmless_names
+from ritz.rows.text.dialect import unique_names
+from ritz.rows.write.columns import as_column, escape_formula_names, escape_formulas
 from ritz.runtime import threads
 from ritz.runtime.atomic import writing
 
@@ -206,7 +206,7 @@ def _tables(results: Results, spreadsheet: bool = False) -> tuple[Any, Iterator[
     import pyarrow as pa
 
     beside = [as_column(values) for values in results.beside.values()]
-    beside = [harmless(column) for column in beside] if spreadsheet else beside
+    beside = [escape_formulas(column) for column in beside] if spreadsheet else beside
     kinds = [*(column.type for column in beside), *[pa.from_numpy_dtype(results.dtype)] * len(results.names)]
     schema = pa.schema(list(zip(_names(results, spreadsheet), kinds, strict=True)))
 
@@ -226,7 +226,7 @@ def _tables(results: Results, spreadsheet: bool = False) -> tuple[Any, Iterator[
 def _names(results: Results, spreadsheet: bool) -> list[str]:
     """Names of all columns, told apart; those of the numbers stay, since someone may look for them."""
     names = [*results.names, *map(str, results.beside)]
-    told = told_apart(harmless_names(names) if spreadsheet else names)
+    told = unique_names(escape_formula_names(names) if spreadsheet else names)
     return [*told[len(results.names) :], *told[: len(results.names)]]
 
 

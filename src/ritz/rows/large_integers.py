@@ -75,7 +75,7 @@ def is_rounded(value: Any) -> bool:
     return not isinstance(value, float | np.floating) and bool(abs(value) >= LIMIT and value != float(value))
 
 
-def written(cell: str, decimal: str = ".") -> Decimal | float:
+def exact_number(cell: str, decimal: str = ".") -> Decimal | float:
     """The number in a text, with all its digits; one with an exponent is a float, as programs write them."""
     cell = cell.replace(decimal, ".")
     return Decimal(cell) if PLAIN.fullmatch(cell) else float(cell)

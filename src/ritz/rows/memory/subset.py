@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from ritz.rows.base import Block, Rows
 from ritz.rows.memory.sparse import Sparse
 
 
-class Chosen(Rows):
+class Subset(Rows):
     """Columns, and rows where not all are kept, of another source. Only blocks are copied."""
 
     filled: int = 0  # missing values that were replaced
@@ -126,7 +126,7 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
         raise DataError("no column is left to decompose")
     chosen = rows
     if list(places) != list(range(rows.shape[1])):
-        chosen = rows.some(places) or Chosen(rows, places)
+        chosen = rows.some(places) or Subset(rows, places)
     if missing == "error" or rows.dtype.kind != "f":
         return chosen
     if isinstance(chosen, Sparse):
@@ -136,27 +136,28 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
 
 def _complete(rows: Rows) -> Rows:
     """The rows in which nothing is missing."""
-    found = _those(rows, np.all)
+    found = _rows_where(rows, np.all)
     if not found.shape[0]:
         raise DataError(f"missing='drop' would drop all {rows.shape[0]} rows: every one has a missing value")
     return found
 
 
-def those_present(rows: Rows, wholly: bool) -> Rows:
-    """The rows in which nothing is missing, or not everything; perhaps none."""
+def drop_missing(rows: Rows, how: Literal["any", "all"]) -> Rows:
+    """The rows without those in which any value is missing, or all are; perhaps none is left."""
     rows = rows.with_gaps()
     if rows.dtype.kind != "f":
         return rows
-    if isinstance(rows, Sparse) and (not wholly or len(rows.without_gaps())):
-        return rows.complete() if wholly else rows
+    if isinstance(rows, Sparse) and (how == "all" or len(rows.without_gaps())):
+        return rows if how == "all" else rows.complete()
     if isinstance(rows, Sparse):
-        return Chosen(rows, np.arange(rows.shape[1]), np.empty(0, np.intp))
-    return _those(rows, np.all if wholly else np.any)
+        return Subset(rows, np.arange(rows.shape[1]), np.empty(0, np.intp))
+    return _rows_where(rows, np.any if how == "all" else np.all)
 
 
-def _those(rows: Rows, test: Callable[..., Any]) -> Rows:
+def _rows_where(rows: Rows, test: Callable[..., Any]) -> Rows:
+    """The rows of whose entries any, or all, are there."""
     kept = np.flatnonzero(rows.map(lambda block: np.asarray(test(_present(block), axis=1))))
-    return rows if len(kept) == rows.shape[0] else Chosen(rows, np.arange(rows.shape[1]), kept)
+    return rows if len(kept) == rows.shape[0] else Subset(rows, np.arange(rows.shape[1]), kept)
 
 
 def _filled(rows: Rows) -> Rows:
@@ -169,7 +170,7 @@ def _filled(rows: Rows) -> Rows:
     if not count.all():
         empty = int(np.argmin(count))
         raise DataError(f"missing='mean', but column {rows.name(empty)} has no value at all; leave it out")
-    filled = Chosen(rows, np.arange(rows.shape[1]), fill=total / count)
+    filled = Subset(rows, np.arange(rows.shape[1]), fill=total / count)
     filled.filled = int(rows.shape[0] * rows.shape[1] - count.sum())
     return filled
 

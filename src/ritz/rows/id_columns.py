@@ -51,14 +51,14 @@ NUMBERING = {
 
 
 @dataclass(frozen=True)
-class Aside:
+class IdColumns:
     """Columns that are not decomposed unless they are asked for, and why; and those that perhaps should not be."""
 
     out: dict[Any, str] = field(default_factory=dict)
     doubtful: dict[Any, str] = field(default_factory=dict)
 
 
-def aside(rows: Rows, spared: Container[Any] = (), fewest: int = FEWEST) -> Aside:
+def find_id_columns(rows: Rows, spared: Container[Any] = (), fewest: int = FEWEST) -> IdColumns:
     """The one rule for all files, by name and contents. Nothing is left out if nothing else would be left.
 
     The index of a table that pandas wrote is left out. A column that numbers the rows is left out if it has no name, or
@@ -66,7 +66,7 @@ def aside(rows: Rows, spared: Container[Any] = (), fewest: int = FEWEST) -> Asid
     identifies them, such as id. A column with any other name that happens to count, such as the year or the time, is
     decomposed.
     """
-    found = Aside()
+    found = IdColumns()
     if not isinstance(rows, Streamed) or not rows.tabular or rows.vectors or rows.shape[0] < 2:
         return found  # a matrix is all of one kind
     keys = range(rows.shape[1]) if rows.names is None else rows.names
@@ -83,7 +83,7 @@ def aside(rows: Rows, spared: Container[Any] = (), fewest: int = FEWEST) -> Asid
             found.out[key] = why
         elif doubt := _doubt(rows, key, columns):
             found.doubtful[key] = doubt
-    return Aside() if len(found.out) == rows.shape[1] else found
+    return IdColumns() if len(found.out) == rows.shape[1] else found
 
 
 def _looked_at(rows: Streamed) -> list[tuple[NDArray[Any], int]]:

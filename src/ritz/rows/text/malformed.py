@@ -12,7 +12,7 @@ from ritz.rows.text.lines import Lines, Piece
 SHOWN = 60  # letters of a row or a cell in a message
 
 
-class Departure(NamedTuple):
+class Malformed(NamedTuple):
     """A line that is not as the others are: the place and the text of a cell, or what is wrong with all of it."""
 
     line: int
@@ -31,7 +31,7 @@ class Departure(NamedTuple):
         return f"{place}, column {name}: {self.what!r} is {kind}, unlike others of that column; {advice}"
 
 
-def departures(piece: Piece, lines: Lines, dialect: Dialect, columns: Iterable[int]) -> Iterator[Departure]:
+def find_malformed(piece: Piece, lines: Lines, dialect: Dialect, columns: Iterable[int]) -> Iterator[Malformed]:
     """What is not as the dialect says, in rows and in the cells of some columns."""
     columns, width = list(columns), len(dialect.numeric)
     line, start = piece.line, 0
@@ -40,12 +40,12 @@ def departures(piece: Piece, lines: Lines, dialect: Dialect, columns: Iterable[i
         inside = "\r" in row and dialect.newline == "\n"
         cells = fields(row, dialect) if row.strip() and not inside else []
         if inside:
-            yield Departure(line, None, f"has a carriage return inside: {row[:SHOWN]!r}")
+            yield Malformed(line, None, f"has a carriage return inside: {row[:SHOWN]!r}")
         elif cells and len(cells) != width:
-            yield Departure(line, None, f"has {len(cells)} cells, not {width}: {row[:SHOWN]!r}")
+            yield Malformed(line, None, f"has {len(cells)} cells, not {width}: {row[:SHOWN]!r}")
         else:
             odd = (j for j in columns if cells and not _fits(cells[j], dialect, j))
-            yield from (Departure(line, j, cells[j][:SHOWN]) for j in odd)
+            yield from (Malformed(line, j, cells[j][:SHOWN]) for j in odd)
         line, start = line + 1 + row.count(dialect.newline), int(end) + 1
 
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Rows
-from ritz.rows.exact import all_small, is_rounded, refusal, written
-from ritz.rows.memory.array import Array
+from ritz.rows.large_integers import all_small, exact_number, is_rounded, refusal
+from ritz.rows.memory.array import ArrayRows
 from ritz.rows.memory.sparse import Sparse
 from ritz.runtime.memory import allowed, check_fits, format_bytes
 
@@ -57,7 +57,7 @@ def _check_written(path: Path) -> None:
     with _text(path) as text:
         for line in io.BufferedReader(text):
             if LONG.search(line) and not line.startswith(b"%"):
-                value = written(line.split()[-1].decode("ascii"))
+                value = exact_number(line.split()[-1].decode("ascii"))
                 if is_rounded(value):
                     raise refusal(value, str(path))
 
@@ -67,7 +67,7 @@ def _arrays(reader: Callable[..., Any]) -> dict[str, bool]:
     return {"spmatrix": False} if "spmatrix" in inspect.signature(reader).parameters else {}
 
 
-class Text(io.RawIOBase):
+class LimitedText(io.RawIOBase):
     """A text of limited length and with limited lines, as unpacked from a file.
 
     A line end is put after it: SciPy's parser reads beyond a number that nothing follows.
@@ -102,11 +102,11 @@ class Text(io.RawIOBase):
 
 
 @contextmanager
-def _text(path: Path) -> Iterator[Text]:
+def _text(path: Path) -> Iterator[LimitedText]:
     packed = path.suffix.lower() == ".gz"
     opened: Any = gzip.open if packed else open
     with opened(path, "rb") as file:
-        yield Text(file, path, allowed() if packed else path.stat().st_size)
+        yield LimitedText(file, path, allowed() if packed else path.stat().st_size)
 
 
 def _check_claims(header: tuple[Any, ...], path: Path) -> None:
@@ -144,7 +144,7 @@ def open_10x(folder: Path) -> Rows:
     names = None if genes is None else _names(genes)
     if names is not None and len(names) != counts.shape[0]:
         raise DataError(f"{genes} names {len(names)} genes, {matrix} has {counts.shape[0]} rows")
-    rows: Rows = Sparse(counts.T, names) if Sparse.opens(counts) else Array(counts.T, names)
+    rows: Rows = Sparse(counts.T, names) if Sparse.opens(counts) else ArrayRows(counts.T, names)
     if barcodes is not None:
         rows.put_beside([], ("barcode", Barcodes(barcodes, rows.shape[0])))
     return rows

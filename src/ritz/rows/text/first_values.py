@@ -10,7 +10,7 @@ from ritz.rows.text.lines import Piece
 from ritz.runtime import threads
 
 
-def later_values(
+def first_values(
     pieces: Iterable[Piece], columns: list[int], parse: Callable[[Piece, list[int]], list[list[str]]]
 ) -> dict[int, list[str]]:
     """The first cells of some columns that are not missing, as `parse` finds them; read until all have enough."""

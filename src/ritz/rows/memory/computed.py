@@ -9,7 +9,7 @@ import numpy as np
 from ritz.rows.base import Rows
 
 
-class Derived(Rows):
+class Computed(Rows):
     """Rows in float64 of the shape of others, read as those are: limits, threads, files and pieces."""
 
     def __init__(self, base: Rows) -> None:

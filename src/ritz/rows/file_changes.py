@@ -20,7 +20,7 @@ SMALL = 1 << 20  # bytes that are compared rather than waited for
 # What reads rows, in one step. Whoever overrides one of them need not think of files that change.
 VERBS = (
     "reduce", "normal", "combine", "project", "map", "pairs", "block", "take", "sample", "head", "column", "cells",
-    "written", "peek",
+    "raw_cells", "peek",
 )  # fmt: skip
 ADVICE = "fit or read again when nothing writes to it, or copy it first and use the copy"
 
@@ -121,7 +121,7 @@ def _change(path: Path, before: stat_result | None, now: stat_result | None) -> 
     return f"{path} changed while it was in use: {what}. Its rows could be a mixture of old and new ones; {ADVICE}"
 
 
-def steady(verb: Callable[..., Result]) -> Callable[..., Result]:
+def checks_files(verb: Callable[..., Result]) -> Callable[..., Result]:
     """A way to read rows, whose result is given only if the files are what they were when they were opened."""
 
     @wraps(verb)
@@ -137,11 +137,11 @@ def steady(verb: Callable[..., Result]) -> Callable[..., Result]:
         files.check()
         return found
 
-    read.is_steady = True  # type: ignore[attr-defined]
+    read.is_checked = True  # type: ignore[attr-defined]
     return read
 
 
-def steadily(files: Files | None, results: Iterable[Result], count: int) -> Iterator[Result]:
+def checked_results(files: Files | None, results: Iterable[Result], count: int) -> Iterator[Result]:
     """So many results of a walk as they come; the last one is given only if the files are what they were."""
     try:
         for i, result in enumerate(results, 1):
@@ -154,7 +154,7 @@ def steadily(files: Files | None, results: Iterable[Result], count: int) -> Iter
         raise
 
 
-class Steady:
+class CheckedFiles:
     """Classes derived from this read rows steadily, whichever verbs they override."""
 
     files: Files | None = None  # that rows are read from
@@ -168,5 +168,5 @@ class Steady:
         super().__init_subclass__(**kwargs)
         for name in VERBS:
             verb = vars(cls).get(name)
-            if callable(verb) and not hasattr(verb, "is_steady"):
-                setattr(cls, name, steady(verb))
+            if callable(verb) and not hasattr(verb, "is_checked"):
+                setattr(cls, name, checks_files(verb))
