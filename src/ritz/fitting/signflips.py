@@ -101,7 +101,7 @@ class Flips:
 
         runs = list(pairwise([*range(0, d, STRIP), d]))
         watch.begin(runs, what="columns")
-        with closing(self.rows._walk(strip, runs)) as parts:
+        with closing(self.rows.in_parallel(strip, runs)) as parts:
             return reduce(_add, parts)
 
 

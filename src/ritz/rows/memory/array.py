@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import datetime
 import warnings
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.dense import SKINNY, add_squares, cross, mirrored, times
 from ritz.rows.base import Block, Rows
 from ritz.rows.large_integers import check_numbers
 
@@ -84,34 +82,6 @@ class ArrayRows(Rows):
 def _is_gap(value: Any) -> bool:
     """Whether a cell says that there is no value: None, or NA and NaT of pandas, which need not be there."""
     return value is None or type(value).__name__ in GAPS
-
-
-def thin_product(Q: NDArray[Any], S: NDArray[Any]) -> Block:  # (n, m), (m, b) -> (n, b)
-    """Q S for a tall Q and few columns, with all cores."""
-    return ArrayRows(Q).map(lambda block: times(block, S))
-
-
-def thin_inner(Q: NDArray[Any], W: NDArray[Any]) -> Block:  # (n, m), (n, b) -> (m, b)
-    """Qᵀ W for a tall Q and few columns, with all cores."""
-    return ArrayRows(Q).reduce(lambda pairs: sum(cross(*pair) for pair in pairs), np.add, beside=W, thin=True)
-
-
-def symmetric_product(U: NDArray[Any]) -> Block:  # (n, m) -> (m, m)
-    """Uᵀ U, with all cores."""
-    return squares(ArrayRows(U))
-
-
-def squares(rows: Rows) -> Block:  # (n, m) -> (m, m)
-    """XᵀX of rows in floating point, in their own precision, with all cores."""
-    m = rows.shape[1]
-
-    def run(blocks: Iterable[Block]) -> Block:
-        total = np.zeros((m, m), rows.dtype)
-        for block in blocks:
-            add_squares(block, total)
-        return total
-
-    return mirrored(rows.reduce(run, np.add, thin=m <= SKINNY))
 
 
 def real_numbers(values: NDArray[Any]) -> NDArray[Any]:

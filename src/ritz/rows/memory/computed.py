@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from ritz.rows.base import Rows
+from ritz.rows.partition import Run
 
 
 class Computed(Rows):
@@ -31,8 +32,8 @@ class Computed(Rows):
         limited._base = self._base.limited(most_bytes, most_threads)
         return limited
 
-    def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
+    def _runs(self, step: int, least: int, most: int) -> list[Run]:
         return self._base._runs(step, least, most)
 
-    def _pieces(self) -> list[tuple[int, int]]:
+    def _pieces(self) -> list[Run]:
         return self._base._pieces()

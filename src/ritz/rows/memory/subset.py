@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.rows.base import Block, Rows
 from ritz.rows.memory.sparse import Sparse
+from ritz.rows.partition import Run
 
 
 class Subset(Rows):
@@ -70,13 +71,13 @@ class Subset(Rows):
     def spread(self, size: int) -> Block:
         return self._finish(self._base.spread(size)) if self._kept is None else super().spread(size)
 
-    def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
+    def _runs(self, step: int, least: int, most: int) -> list[Run]:
         return self._among_kept(self._base._runs(step, least, most))
 
-    def _pieces(self) -> list[tuple[int, int]]:
+    def _pieces(self) -> list[Run]:
         return self._among_kept(self._base._pieces())
 
-    def _among_kept(self, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    def _among_kept(self, runs: list[Run]) -> list[Run]:
         """Runs of rows of the base as runs of the rows that are kept."""
         if self._kept is None:
             return runs
