@@ -151,12 +151,12 @@ def test_codes_some_of_which_are_numbers_are_left_out_and_named(table, tmp_path)
     path = table(lines(["113803", "A/5 21171", "373450", "PC 17599", "330877", "17463", "STON 31", "349909"]))
     rows, told = heard(path)
     assert rows.names == ("a",)
-    assert "'b' (text beside numbers, such as 'A/5 21171' in line 3; codes are not decomposed; if it should" in told[0]
+    assert "'b' (text and numbers, such as 'A/5 21171' in line 3; codes are not decomposed; if it should" in told[0]
     assert "hold numbers, correct such cells or mark them as NA" in told[0]
     for command in (("info", path), ("fit", path, "-o", tmp_path / "m")):
         why = answer(*command)["left_out"]["b"]
-        assert why.startswith("identifies rows; text beside numbers, such as 'A/5 21171' in line 3")
-    with pytest.raises(DataError, match="column 'b' holds text beside numbers, such as 'A/5 21171' in line 3"):
+        assert why.startswith("identifies rows; text and numbers, such as 'A/5 21171' in line 3")
+    with pytest.raises(DataError, match="column 'b' holds text and numbers, such as 'A/5 21171' in line 3"):
         read(path, columns=["a", "b"])
     assert read(path, label="b").labels[1] == "A/5 21171"
 
@@ -168,7 +168,7 @@ def test_text_is_text(table, cells):
 
 def test_the_line_is_right_behind_blank_lines_and_line_ends_in_quotes(table):
     text = 'a,w,c\n1,"x\ny",2\n\n2,z,n1\n3,z,n2\n4,z,5\n5,z,6\n'
-    assert "'c' (text beside numbers, such as 'n1' in line 5;" in heard(table(text))[1][0]
+    assert "'c' (text and numbers, such as 'n1' in line 5;" in heard(table(text))[1][0]
 
 
 def test_a_word_in_the_first_row_without_a_header_is_said(table):
@@ -188,7 +188,7 @@ def test_words_of_vectors_are_words(table, words):
 
 
 def test_the_only_column_is_not_called_text_for_one_word(table):
-    with pytest.raises(DataError, match="holds numbers alone; column 'x' has 'abc' beside them"):
+    with pytest.raises(DataError, match="holds only numbers; column 'x' also holds 'abc'"):
         read(table("x\n1\nabc\n"))
 
 
@@ -218,7 +218,7 @@ def test_a_column_that_begins_late_may_hold_text(late):
     assert (rows.names, dict(rows.left_out)) == (("a",), {"b": "text"})
     assert told == ["columns left out: 'b' (text); only numbers are decomposed"]
     _, told = heard(late(["113803", "A/5 21171", "373450", "PC 17599", "330877"]))
-    assert "'b' (text beside numbers, such as 'A/5 21171'" in told[0]
+    assert "'b' (text and numbers, such as 'A/5 21171'" in told[0]
     assert "; codes are not decomposed; if it should hold numbers" in told[0]
 
 

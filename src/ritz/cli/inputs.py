@@ -25,7 +25,6 @@ from ritz.rows.id_columns import EMPTY, IDENTIFIER, find_id_columns
 from ritz.rows.memory.subset import Subset, choose
 from ritz.rows.profile import Profile
 from ritz.rows.select import announce_doubts, announce_names, name_by_position
-from ritz.rows.text.dialect import NEARLY
 from ritz.rows.write.columns import numbers_from_text
 from ritz.runtime.atomic import temporary
 from ritz.runtime.escape import visible
@@ -184,9 +183,8 @@ def _nearly(raw: Rows, reading: Reading, identifier: Any, label: Any) -> Iterato
     """Columns of text with a role that nobody asked for, which may be meant to hold numbers, and why they are text."""
     roles = {identifier: (IDENTIFIER, reading.identifier), label: ("label", reading.label)}
     for key, (role, asked) in roles.items():
-        told = raw.left_out.get(key, "")
-        if told.startswith(NEARLY) and asked is None:
-            yield key, role, told
+        if key in raw.mixed and asked is None:
+            yield key, role, raw.mixed[key]
 
 
 def completed(found: Input, reading: Reading, limit: int | None = None) -> Input:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.file_changes import CheckedFiles, checks_files
-from ritz.rows.text.dialect import NEARLY, unique_names
 
 Beside = Callable[[int | None], NDArray[Any]]  # reads the first so many values of a column, or all of them
 
@@ -62,6 +61,17 @@ def shown(names: list[Any], most: int = 20) -> str:
     return ", ".join(map(repr, names[:most])) + (", …" if len(names) > most else "")
 
 
+def unique_names(cells: list[str]) -> tuple[str, ...]:
+    """Names of all columns, with numbers behind those that repeat and in place of those that are empty."""
+    names: dict[str, None] = {}
+    for j, cell in enumerate(cells):
+        name, again = cell or f"unnamed_{j}", 2
+        while name in names:
+            name, again = f"{cell or 'unnamed'}_{again}", again + 1
+        names[name] = None
+    return tuple(names)
+
+
 def model_columns(model: Any) -> list[str] | None:
     """What an estimator calls its columns: their names, or the texts of names that are no text; None for none."""
     names = getattr(model, "feature_names_in_", None)
@@ -100,6 +110,8 @@ class Columns(CheckedFiles):
     kept: NDArray[np.intp] | None = None  # which rows of a larger source these are
     renamed: tuple[tuple[str, str], ...] = ()  # names that the source repeats or leaves empty, and what they became
     left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source that are no numbers, and what they are
+    text_columns: tuple[Any, ...] = ()  # those of them that hold text
+    mixed: Mapping[Any, str] = MappingProxyType({})  # text columns with at least as many numbers, and advice
     others: Mapping[Any, Beside] = MappingProxyType({})  # columns that the source keeps outside of its matrix
     aside: Mapping[Any, str] = MappingProxyType({})  # columns of numbers that were left out, and why
     remarks: tuple[str, ...] = ()  # what was decided about the source that may have to be undone
@@ -114,6 +126,7 @@ class Columns(CheckedFiles):
         self.keys, self.left_out, self.renamed, self.about = source.keys, source.left_out, source.renamed, source.about
         self.others, self.named_by, self.files = source.others, source.named_by, source.files
         self.remarks, self.aside = source.remarks, source.aside
+        self.text_columns, self.mixed = source.text_columns, source.mixed
         self.kept = source.kept if kept is None else kept if source.kept is None else source.kept[kept]
 
     def put_beside(self, columns: Iterable[tuple[str, Beside]], names: tuple[str, Beside] | None = None) -> None:
@@ -172,8 +185,7 @@ class Columns(CheckedFiles):
         if key in names:
             return names.index(key)
         if key in self.left_out:
-            what = self.left_out[key]
-            told = what if what.startswith(NEARLY) else f"no numbers ({what}), and only numbers are decomposed"
+            told = self.mixed.get(key) or f"no numbers ({self.left_out[key]}), and only numbers are decomposed"
             raise DataError(f"column {key!r} holds {told}")
         if key in self.others:
             raise DataError(f"column {key!r} stands beside the matrix and is not decomposed; pass it as label=")

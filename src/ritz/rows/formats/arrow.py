@@ -22,16 +22,12 @@ TAIL = 4 + len(MAGIC)  # bytes after the footer of a file: its length, and the m
 SLICE_BYTES = 1 << 22  # of a batch that is not compressed, so that any core can read its share
 
 
-def open_arrow(path: Path) -> Arrow:
-    """The rows of an Arrow file or of a stream that was saved, told by how they begin."""
-    return Arrow(path)
-
-
 class Arrow(Table):
-    """One part per record batch, or several where a large one can be cut without unpacking it.
+    """An Arrow file, or a stream that was saved, told by how they begin.
 
-    Of a batch that is not compressed only those bytes are read that hold the rows of a part: a map of it would end the
-    process where the file becomes shorter.
+    One part per record batch, or several where a large one can be cut without unpacking it. Of a batch that is not
+    compressed only those bytes are read that hold the rows of a part: a map of it would end the process where the file
+    becomes shorter.
     """
 
     def __init__(self, path: Path) -> None:

@@ -18,13 +18,8 @@ POOL_BYTES = 1 << 24  # that pyarrow does not give back at once
 BUFFER_BYTES = 1 << 16  # read at a time; without it all of a column would be
 
 
-def open_parquet(path: Path) -> Parquet:
-    """The rows of a Parquet file, or of all Parquet files in a folder in the order of their names."""
-    return Parquet(path)
-
-
 class Parquet(Table):
-    """One part per row group."""
+    """A Parquet file, or all of them in a folder in the order of their names; one part per row group."""
 
     def __init__(self, path: Path) -> None:
         files = listed(path)

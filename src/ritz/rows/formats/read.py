@@ -28,13 +28,13 @@ TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".vec")
 FORMATS = {
     ".npy": "ritz.rows.formats.npy:open_npy",
     ".npz": "ritz.rows.formats.npy:open_npz",
-    ".parquet": "ritz.rows.formats.parquet:open_parquet",
-    ".pq": "ritz.rows.formats.parquet:open_parquet",
-    **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), "ritz.rows.formats.arrow:open_arrow"),
+    ".parquet": "ritz.rows.formats.parquet:Parquet",
+    ".pq": "ritz.rows.formats.parquet:Parquet",
+    **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), "ritz.rows.formats.arrow:Arrow"),
     **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.formats.hdf5:open_hdf5"),
     ".zarr": "ritz.rows.formats.chunked:open_zarr",
     ".mtx": "ritz.rows.formats.matrix_market:open_market",
-    **dict.fromkeys(TEXTS, "ritz.rows.text.source:open_text"),
+    **dict.fromkeys(TEXTS, "ritz.rows.text.source:Text"),
 }
 PACKED = {".gz": (*TEXTS, ".mtx"), ".zst": TEXTS, ".bz2": TEXTS}  # what may be compressed how
 NAME = "name"  # what the names of rows are called that were columns of the file
@@ -177,7 +177,7 @@ def _first(names: tuple[str, ...], count: int | None) -> NDArray[Any]:
 
 def _names_of_rows(rows: Rows, apart: Iterable[Any] = ()) -> tuple[str, ...] | None:
     """What the source calls its rows, its first column of text, or one `apart`, if that tells them apart: genes."""
-    text = next((key for key, what in rows.left_out.items() if what.startswith(("text", "string"))), rows.named_by)
+    text = next(iter(rows.text_columns), rows.named_by)
     text = next(iter(apart), None) if text is None else text
     if text is None:
         return None

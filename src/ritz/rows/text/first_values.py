@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import closing
 
-from ritz.rows.text.dialect import LINES
 from ritz.rows.text.lines import Piece
+from ritz.rows.text.separators import LINES
 from ritz.runtime import threads
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ritz.rows.text.cells import is_missing, is_number, is_truth
-from ritz.rows.text.dialect import Dialect, fields
+from ritz.rows.text.dialect import Dialect, Kind
 from ritz.rows.text.lines import Lines, Piece
 
 SHOWN = 60  # letters of a row or a cell in a message
@@ -33,12 +33,12 @@ class Malformed(NamedTuple):
 
 def find_malformed(piece: Piece, lines: Lines, dialect: Dialect, columns: Iterable[int]) -> Iterator[Malformed]:
     """What is not as the dialect says, in rows and in the cells of some columns."""
-    columns, width = list(columns), len(dialect.numeric)
+    columns, width = list(columns), dialect.width
     line, start = piece.line, 0
     for end in lines.ends(piece.text):
         row = piece.text[start:end].decode("utf-8", "replace").removesuffix("\r")
         inside = "\r" in row and dialect.newline == "\n"
-        cells = fields(row, dialect) if row.strip() and not inside else []
+        cells = next(dialect.cells([row]), []) if row.strip() and not inside else []
         if inside:
             yield Malformed(line, None, f"has a carriage return inside: {row[:SHOWN]!r}")
         elif cells and len(cells) != width:
@@ -50,5 +50,5 @@ def find_malformed(piece: Piece, lines: Lines, dialect: Dialect, columns: Iterab
 
 
 def _fits(cell: str, dialect: Dialect, j: int) -> bool:
-    number = is_truth(cell) if dialect.boolean[j] else is_number(cell, dialect.decimal)
+    number = is_truth(cell) if dialect.columns[j].kind is Kind.TRUTHS else is_number(cell, dialect.decimal)
     return number or is_missing(cell)

@@ -17,30 +17,26 @@ from ritz.rows.base import Block
 from ritz.rows.formats.streamed import PARTS, Streamed
 from ritz.rows.formats.unsupported import check_is_text
 from ritz.rows.large_integers import all_small, check_numbers, exact_number, is_large, is_rounded
-from ritz.rows.text.dialect import LINES, NEARLY, Dialect, detect
+from ritz.rows.text.dialect import Dialect, Kind, detect
 from ritz.rows.text.first_values import first_values
 from ritz.rows.text.lines import PART_BYTES, Lines, Piece, first_lines
-from ritz.rows.text.malformed import SHOWN, Malformed, find_malformed
+from ritz.rows.text.malformed import SHOWN, find_malformed
 from ritz.rows.text.parsing import Ragged, numbers, present, squeezed, words
+from ritz.rows.text.separators import LINES
 from ritz.rows.text.vectors import WORD
 from ritz.runtime import threads
-
-
-def open_text(
-    path: Path,
-    header: bool | None = None,
-    expected: Collection[str] | None = None,
-    needed: Collection[Any] | None = None,
-) -> Text:
-    """The rows of a table in text, whose `header` is there, or not, or to be found out; `expected` names help.
-
-    Columns that are `needed`, by a model, hold numbers.
-    """
-    return Text(path, header, expected, needed)
+from ritz.runtime.lazy import cached_property
 
 
 class Text(Streamed):
-    """Numbers between separators. A plain file is parsed in parts side by side, any other in order, some ahead."""
+    """Numbers between separators. A plain file is parsed in parts side by side, any other in order, some ahead.
+
+    Parameters
+    ----------
+    header : whether the first line names the columns; None finds out
+    expected : names that a model knows: a first line that holds them is a header
+    needed : columns that a model needs, by name or place, which therefore hold numbers
+    """
 
     tabular = True
     keys: tuple[Any, ...]
@@ -55,23 +51,26 @@ class Text(Streamed):
         self._path, self._needed = path, needed is not None
         head, whole = first_lines(path)
         check_is_text(head, path)
-        self.dialect: Dialect = detect(head, path, whole, header, expected).holding(needed or ())
-        empty = [j for j, nothing in enumerate(self.dialect.empty) if nothing]
-        if not empty:
-            self._choose_columns()
-        self._lines = Lines(path, self.dialect)
-        if empty:  # in the lines looked at: what they hold stands further on
+        self.dialect: Dialect = detect(head, path, whole, header, expected)
+        if empty := [j for j, column in enumerate(self.dialect.columns) if column.kind is Kind.NOTHING]:
+            # In the lines looked at: what they hold stands further on.
             found = first_values(self._lines.pieces(), empty, partial(self._parsed, present, certain=[]))
-            self.dialect = detect(head, path, whole, header, expected, found).holding(needed or ())
-            self._choose_columns()
+            self.dialect = self.dialect.with_values(found)
+        self.dialect = self.dialect.needing(needed or ())
+        self._choose_columns()
         self.about = str(self.dialect)
-        self.left_out |= self._nearly_numbers()
+        self._explain_mixed()
         counts = self._lines.rows if self._lines.plain else [sum(self._lines.rows)]
         self.edges = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if not self.edges[-1]:
             raise DataError(f"{path} holds no rows")
         self.shape, self.dtype = (int(self.edges[-1]), len(self._picked)), np.dtype(np.float64)
         self.remarks = tuple(self._remarks())
+
+    @cached_property
+    def _lines(self) -> Lines:
+        """Counting them takes a pass, so it is done only once it is known that there are numbers."""
+        return Lines(self._path, self.dialect)
 
     def _remarks(self) -> Iterator[str]:
         """What was done that the reader may have to undo."""
@@ -87,44 +86,45 @@ class Text(Streamed):
 
     def _choose_columns(self) -> None:
         """Numbers are picked; text, and columns of nothing that nobody named, are left out."""
-        dialect, width = self.dialect, len(self.dialect.numeric)
-        keys: tuple[Any, ...] = dialect.names or tuple(range(width))
+        dialect = self.dialect
+        keys: tuple[Any, ...] = dialect.names or tuple(range(dialect.width))
         if dialect.vectors:
             self.vectors = True
             keys = (WORD, *keys[1:])
             self.others, self.named_by = {WORD: self._words}, WORD
         nameless = {name for _, name in dialect.renamed} if dialect.names else set(keys)
-        kinds = zip(keys, dialect.numeric, dialect.empty, strict=True)
-        self.left_out: dict[Any, str] = {
-            key: "text" if not numeric else "empty"
-            for key, numeric, empty in kinds
-            if key not in self.others and (not numeric or (empty and key in nameless))
-        }
+        kinds = {key: column.kind for key, column in zip(keys, dialect.columns, strict=True) if key not in self.others}
+        self.text_columns = tuple(key for key, kind in kinds.items() if kind is Kind.TEXT)
+        empty = (key for key, kind in kinds.items() if kind is Kind.NOTHING and key in nameless)
+        out = dict.fromkeys(self.text_columns, "text") | dict.fromkeys(empty, "empty")
+        self.left_out = {key: out[key] for key in keys if key in out}
         self.keys = keys
         self._picked = [j for j, key in enumerate(keys) if not self.is_aside(key)]
         if not self._picked:
-            odd = [
-                f"; column {key!r} has {cell!r} beside them"
-                for key, cell in zip(keys, dialect.odd, strict=True)
-                if cell
-            ]
-            told = f"no column of {self._path} holds numbers{' alone' * bool(odd)}{''.join(odd[:1])}"
-            raise DataError(f"{told}; the text was read as {dialect}")
+            raise self._no_numbers()
         self.renamed = dialect.renamed
-        if dialect.names or len(self._picked) < width:
+        if dialect.names or len(self._picked) < dialect.width:
             self.names = tuple(keys[j] for j in self._picked)
 
-    def _nearly_numbers(self) -> dict[Any, str]:
-        """What to know of columns that are left out as text, although at least half of their cells are numbers."""
-        odd = [j for j, cell in enumerate(self.dialect.odd) if cell]
-        found: dict[int, Malformed] = {}
-        for place in find_malformed(self._beginning(0, LINES), self._lines, self.dialect, odd) if odd else ():
+    def _no_numbers(self) -> DataError:
+        odd = ((key, column.odd) for key, column in zip(self.keys, self.dialect.columns, strict=True) if column.odd)
+        key, cell = next(odd, (None, None))
+        what = "numbers" if cell is None else f"only numbers; column {key!r} also holds {cell!r}"
+        return DataError(f"no column of {self._path} holds {what}; the text was read as {self.dialect}")
+
+    def _explain_mixed(self) -> None:
+        """Say of columns that are left out as text, although at least half of their cells are numbers, why they are."""
+        odd = {j: column.odd for j, column in enumerate(self.dialect.columns) if column.odd}
+        if not odd:
+            return
+        first: dict[int, str] = {}
+        for place in find_malformed(self._beginning(0, LINES), self._lines, self.dialect, odd):
             if place.column is not None:
-                found.setdefault(place.column, place)
+                first.setdefault(place.column, f"{place.what!r} in line {place.line}")
+        cells = {j: repr(cell.strip()[:SHOWN]) for j, cell in odd.items()} | first
         advice = "codes are not decomposed; if it should hold numbers, correct such cells or mark them as NA"
-        cells = {j: repr(self.dialect.odd[j].strip()[:SHOWN]) for j in odd}
-        cells |= {j: f"{place.what!r} in line {place.line}" for j, place in found.items()}
-        return {self.keys[j]: f"{NEARLY}, such as {cell}; {advice}" for j, cell in cells.items()}
+        self.mixed = {self.keys[j]: f"text and numbers, such as {cell}; {advice}" for j, cell in cells.items()}
+        self.left_out = {**self.left_out, **self.mixed}
 
     @classmethod
     def opens(cls, source: object) -> bool:
@@ -181,10 +181,7 @@ class Text(Streamed):
         return self.cells([key])[key]
 
     def cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
-        found = self._columns(keys, self._lines.pieces())
-        for values in found.values():
-            self._check_count(len(values), self.shape[0], True)
-        return found
+        return self._columns(keys, self._lines.pieces(), complete=True)
 
     def as_labels(self, key: Any) -> NDArray[Any]:
         try:
@@ -193,17 +190,16 @@ class Text(Streamed):
             return self.raw_cells([key])[key]
 
     def raw_cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
-        found = self._columns(keys, self._lines.pieces(), as_text=True)
-        for values in found.values():
-            self._check_count(len(values), self.shape[0], True)
-        return found
+        return self._columns(keys, self._lines.pieces(), complete=True, as_text=True)
 
     def peek(self, keys: Iterable[Any], count: int) -> dict[Any, NDArray[Any]]:
         parts = self.some_parts if self._lines.plain else [0]  # tables are often sorted by what tells their rows apart
         return self._columns(keys, (self._beginning(part, count) for part in parts))
 
-    def _columns(self, keys: Iterable[Any], pieces: Iterator[Piece], as_text: bool = False) -> dict[Any, NDArray[Any]]:
-        """Columns, numbers or text, out of some pieces."""
+    def _columns(
+        self, keys: Iterable[Any], pieces: Iterator[Piece], complete: bool = False, as_text: bool = False
+    ) -> dict[Any, NDArray[Any]]:
+        """Columns, numbers or text, out of some pieces, which may be all there are."""
         places = {key: self._place(key) for key in keys}
         texts = sorted({j for j in places.values() if as_text or self.is_aside(self.keys[j])})
         rest = sorted(set(places.values()) - set(texts))
@@ -214,7 +210,10 @@ class Text(Streamed):
             return found | {j: self._as_written(piece, j, part) for j, part in zip(rest, values, strict=True)}
 
         parts = list(threads.ordered(columns, pieces, self.threads)) if places else []
-        return {key: np.concatenate([part[j] for part in parts]) for key, j in places.items()}
+        found = {key: np.concatenate([part[j] for part in parts]) for key, j in places.items()}
+        for values in found.values() if complete else ():
+            self._check_count(len(values), self.shape[0], True)
+        return found
 
     def _check_count(self, at: int, end: int, complete: bool) -> None:
         """Rows that were parsed are those that were counted, before anyone works with rows that are not there."""
@@ -242,7 +241,7 @@ class Text(Streamed):
 
     def _as_written(self, piece: Piece, j: int, values: NDArray[Any]) -> NDArray[Any]:
         """A column that is not computed with: true and false, and Python's integers where float64 cannot hold them."""
-        if self.dialect.boolean[j]:
+        if self._says_truth(j):
             truths = np.asarray(values == 1, object if np.isnan(values).any() else bool)
             truths[np.isnan(values)] = None
             return truths
@@ -285,8 +284,11 @@ class Text(Streamed):
         if found is None:
             return DataError(f"{self._path} cannot be parsed from line {piece.line} on: {error}")
         j = found.column
-        column = ("", False) if j is None else (self._name(j), self.dialect.boolean[j])
+        column = ("", False) if j is None else (self._name(j), self._says_truth(j))
         return DataError(found.told(self._path, *column, self._needed))
+
+    def _says_truth(self, j: int) -> bool:
+        return self.dialect.columns[j].kind is Kind.TRUTHS
 
     def _name(self, j: int) -> str:
         return repr(self.keys[j])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
-from ritz.rows.text.dialect import unique_names
+from ritz.rows.columns import unique_names
 from ritz.rows.write.columns import as_column, escape_formula_names, escape_formulas
 from ritz.runtime import threads
 from ritz.runtime.atomic import writing
