@@ -123,7 +123,7 @@ def located(name: str) -> Iterator[Path]:
         try:
             yield path
         except DataError as error:  # nobody knows that file but we
-            raise type(error)(str(error).replace(str(path), "standard input")) from error
+            raise error.about(error.problem.replace(str(path), "standard input")) from error
 
 
 def title(name: str, path: Path) -> str:

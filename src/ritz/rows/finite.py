@@ -29,4 +29,5 @@ def check_finite(rows: Rows) -> None:
         what = " and ".join(f"{c} {w}" for c, w in ((nan, "NaN"), (bad - nan, "infinity (inf)")) if c)
         row_of_source = row if rows.kept is None else int(rows.kept[row])
         place = f"first at row {row_of_source}, column {rows.name(int(table[row, 2]))}"
-        raise DataError(f"Input X contains {what}, {place}; drop or impute those rows first")
+        code = "missing" if nan == bad else "infinite"
+        raise DataError(f"Input X contains {what}, {place}", "drop or impute those rows first", code)

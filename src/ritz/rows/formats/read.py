@@ -234,4 +234,4 @@ def _naming(path: Path, files: Files) -> Iterator[None]:
         files.check(error)
         if isinstance(error, OSError) or path.name in str(error):
             raise
-        raise DataError(f"{path}: {error}") from error
+        raise error.about(f"{path}: {error.problem}") from error

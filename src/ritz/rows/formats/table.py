@@ -145,7 +145,9 @@ class Table(Streamed):
             row, j = np.argwhere(gaps)[0]
             raise DataError(
                 f"Input X contains missing values, {gaps.sum()} here and maybe more, first at row {first + row}, "
-                f"column {list(broken)[j]!r}; read it with missing='drop' or missing='mean'"
+                f"column {list(broken)[j]!r}",
+                "read it with missing='drop' or missing='mean'",
+                "missing",
             )
 
     def _vectors(self, column: Any, first: int, exact: bool) -> Block:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ritz.errors import DataError
 from ritz.rows.text.cells import is_missing, is_number, is_truth
 from ritz.rows.text.dialect import Dialect, Kind
 from ritz.rows.text.lines import Lines, Piece
@@ -19,16 +20,16 @@ class Malformed(NamedTuple):
     column: int | None
     what: str
 
-    def told(self, path: Any, name: str, boolean: bool, needed: bool) -> str:
-        """The place and the reason in words, the column being called by that name; a model may have `needed` it."""
+    def error(self, path: Any, name: str, boolean: bool, needed: bool) -> DataError:
+        """The place and the reason, the column being called by that name; a model may have `needed` it."""
         place = f"line {self.line} of {path}"
         if self.column is None:
-            return f"{place} {self.what}"
-        kind = "neither true nor false" if boolean else "no number"
-        advice = "pass columns= without it, or mark missing values as NA"
+            return DataError(f"{place} {self.what}")
+        found = f"{place}, column {name}: {self.what!r} is {'neither true nor false' if boolean else 'not a number'}"
         if needed:
-            return f"{place}, column {name}: {self.what!r} is {kind}, and the model needs that column; correct the cell"
-        return f"{place}, column {name}: {self.what!r} is {kind}, unlike others of that column; {advice}"
+            return DataError(f"{found}, and the model needs that column", "correct the cell", "needed cell")
+        advice = "pass columns= without it, or mark missing values as NA"
+        return DataError(f"{found}, unlike others of that column", advice, "not a number")
 
 
 def find_malformed(piece: Piece, lines: Lines, dialect: Dialect, columns: Iterable[int]) -> Iterator[Malformed]:

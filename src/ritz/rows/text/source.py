@@ -285,7 +285,7 @@ class Text(Streamed):
             return DataError(f"{self._path} cannot be parsed from line {piece.line} on: {error}")
         j = found.column
         column = ("", False) if j is None else (self._name(j), self._says_truth(j))
-        return DataError(found.told(self._path, *column, self._needed))
+        return found.error(self._path, *column, self._needed)
 
     def _says_truth(self, j: int) -> bool:
         return self.dialect.columns[j].kind is Kind.TRUTHS
