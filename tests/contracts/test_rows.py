@@ -231,7 +231,7 @@ def test_text_dates_and_the_like_are_never_read_as_numbers(bad):
 
 @pytest.mark.parametrize("source", [(i for i in range(3)), {"a": 1}, None, object()])
 def test_objects_without_rows_are_type_errors(source):
-    with pytest.raises(TypeError, match="cannot walk the rows"):
+    with pytest.raises(TypeError, match="cannot read rows"):
         PCA(1).fit(source)
 
 

@@ -279,7 +279,7 @@ def test_what_cannot_be_read_by_rows_or_written_to_says_so(backed):
     ("part", "change", "message"),
     [
         ("indptr", lambda ends: ends[::-1], "index pointers must rise"),
-        ("indices", lambda places: places + GENES, "stands in column"),
+        ("indices", lambda places: places + GENES, "has column index"),
         ("data", lambda values: values * np.nan, "NaN, first at row 0, column 'Gene"),
     ],
 )
@@ -432,7 +432,7 @@ def test_classes_are_recognised_by_descent():
     PCA(2).fit(adata)
     assert adata.varm["PCs"].shape == (GENES, 2)
     namesake = type("AnnData", (), {"X": X, "var_names": GENE_NAMES})
-    with pytest.raises(TypeError, match="cannot walk the rows"):
+    with pytest.raises(TypeError, match="cannot read rows"):
         PCA(2).fit(namesake())
 
 

@@ -222,7 +222,7 @@ def test_a_folder_in_which_files_come_to_be(path):
     if path.name == "parts":
         assert PCA(2).fit(rows).n_samples_ == 300
         pq.write_table(table(), path / "2.parquet")
-    with pytest.raises(DataError, match="it has come to be there"):
+    with pytest.raises(DataError, match="it did not exist before"):
         PCA(2).fit(rows)
 
 
@@ -340,7 +340,7 @@ def fit(name, rows):
     try:
         PCA(3, svd_solver="krylov", memory_limit="9MB").fit(rows)
     except DataError as error:
-        words = "is cut short" if name == "map.npy" and "is cut" in str(error) else "changed while it was in use"
+        words = "is truncated" if name == "map.npy" and "is truncated" in str(error) else "changed while it was in use"
         assert words in str(error), error
         return True
     return False

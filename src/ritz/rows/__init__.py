@@ -15,7 +15,7 @@ import numpy as np
 from ritz.rows.base import Rows
 from ritz.rows.formats.read import read
 
-# The first class whose `opens` accepts the object walks it; modules are imported only when reached.
+# The first class whose `opens` accepts the object reads it; modules are imported only when reached.
 SOURCES: list[str | type[Rows]] = [
     "ritz.rows.formats.flat:Mapped",
     "ritz.rows.memory.array:ArrayRows",
@@ -43,7 +43,7 @@ def as_rows(source: object) -> Rows:
         kind: Any = _imported(entry) if isinstance(entry, str) else entry
         if kind.opens(source):
             return kind(source)
-    raise TypeError(f"cannot walk the rows of {type(source).__name__!r}; pass a 2-D array or a table")
+    raise TypeError(f"cannot read rows from {type(source).__name__!r}; pass a 2-D array or a table")
 
 
 def check_exact(given: object) -> None:

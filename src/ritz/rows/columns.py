@@ -73,14 +73,14 @@ def unique_names(cells: list[str]) -> tuple[str, ...]:
 
 
 def model_columns(model: Any) -> list[str] | None:
-    """What an estimator calls its columns: their names, or the texts of names that are no text; None for none."""
+    """What an estimator calls its columns: their names, or the texts of names that are not text; None for none."""
     names = getattr(model, "feature_names_in_", None)
     names = getattr(model, "_column_keys", None) if names is None else names
     return None if names is None else list(map(str, names))
 
 
 def keys_of(names: tuple[Any, ...] | None) -> tuple[str, ...] | None:
-    """Names that are no text, such as years, as text; None where they are, or repeat, or count from 0 to d − 1.
+    """Names that are not text, such as years, as text; None where they are, or repeat, or count from 0 to d − 1.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Columns(CheckedFiles):
     _labels: Callable[[], NDArray[Any]] | None = None
     kept: NDArray[np.intp] | None = None  # which rows of a larger source these are
     renamed: tuple[tuple[str, str], ...] = ()  # names that the source repeats or leaves empty, and what they became
-    left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source that are no numbers, and what they are
+    left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source without numbers, and what they hold
     text_columns: tuple[Any, ...] = ()  # those of them that hold text
     mixed: Mapping[Any, str] = MappingProxyType({})  # text columns with at least as many numbers, and advice
     others: Mapping[Any, Beside] = MappingProxyType({})  # columns that the source keeps outside of its matrix
@@ -188,7 +188,7 @@ class Columns(CheckedFiles):
             told = self.mixed.get(key) or f"no numbers ({self.left_out[key]}), and only numbers are decomposed"
             raise DataError(f"column {key!r} holds {told}")
         if key in self.others:
-            problem = f"column {key!r} stands beside the matrix and is not decomposed"
+            problem = f"column {key!r} is stored next to the matrix, not in it, and is not decomposed"
             raise DataError(problem, "pass it as label=", "beside the matrix")
         if isinstance(key, int | np.integer) and not isinstance(key, bool) and -self.shape[1] <= key < self.shape[1]:
             return int(key) % self.shape[1]

@@ -112,7 +112,7 @@ def _change(path: Path, before: stat_result | None, now: stat_result | None) -> 
     if before is not None and now is None:
         what = "it is gone, or cannot be reached any more"
     elif before is None and now is not None:
-        what = "it has come to be there"
+        what = "it did not exist before"
     elif before is None or now is None or (before.st_ino, before.st_dev) == (now.st_ino, now.st_dev):
         sized = before is not None and now is not None and before.st_size != now.st_size
         what = f"it had {before.st_size} bytes and has {now.st_size}" if sized else "it was written to, or touched"  # type: ignore[union-attr]
@@ -142,7 +142,7 @@ def checks_files(verb: Callable[..., Result]) -> Callable[..., Result]:
 
 
 def checked_results(files: Files | None, results: Iterable[Result], count: int) -> Iterator[Result]:
-    """So many results of a walk as they come; the last one is given only if the files are what they were."""
+    """So many results of a pass as they come; the last one is given only if the files are what they were."""
     try:
         for i, result in enumerate(results, 1):
             if i == count and files is not None:

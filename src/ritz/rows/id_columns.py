@@ -139,7 +139,7 @@ def _doubt(rows: Streamed, key: Any, columns: list[tuple[NDArray[Any], int]]) ->
     """What the reader should know of a column that is decomposed."""
     values = np.concatenate([values for values, _ in columns])
     if _kind_of_name(rows, key) == "identifier" and _whole(values):
-        return "is called like an identifier, but its values repeat"
+        return "has the name of an identifier, but its values repeat"
     return "counts the rows" if rows.shape[0] >= FEWEST and _counts(columns) else ""
 
 

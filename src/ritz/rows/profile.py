@@ -37,7 +37,7 @@ class Profile:
     ----------
     looked_at : rows that were looked at
     whole : whether these were all
-    missing, infinite : (d,) cells of theirs without a value, and with one that is no number
+    missing, infinite : (d,) cells of theirs without a value, and with one that is not a number
     deviations : (d,) standard deviations of the columns
     affected, hollow : rows with a gap, and those with more gaps than numbers, in columns that are not nearly empty
     stuck : (d,) whether a column has one value in all rows without a gap

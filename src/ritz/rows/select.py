@@ -80,7 +80,7 @@ def announce_doubts(found: IdColumns) -> None:
     """Warn of columns that are decomposed and should perhaps not be."""
     for key, why in list(found.doubtful.items())[:SHOWN]:
         warnings.warn(
-            f"column {key!r} {why}; it is decomposed, and if it measures nothing, pass columns= without it",
+            f"column {key!r} {why}; it is decomposed: if it is not a measurement, pass columns= without it",
             ColumnWarning,
             stacklevel=5,
         )
@@ -98,7 +98,7 @@ def _announce(rows: Rows, label: Any, found: IdColumns) -> None:
     if left_out:
         shown = ", ".join(f"{name!r} ({what})" for name, what in list(left_out.items())[:SHOWN])
         more = ", …" if len(left_out) > SHOWN else ""
-        advice = "; columns= takes in whatever is asked for" if found.out else ""
+        advice = "; name them in columns= to include them" if found.out else ""
         text = f"columns left out: {shown}{more}; only numbers are decomposed{advice}"
         warnings.warn(text, ColumnWarning, stacklevel=5)
     announce_doubts(found)

@@ -37,8 +37,8 @@ RECIPES = {
     "a.tar.gz": r": \.tar\.gz is an archive; unpack it first",
     "a.b.gz": r": \.gz is an archive, or compressed; unpack it first",
     "a.bin": r"vectors of words.*\.vec",
-    "a.xyz": "by the end of its name; known formats: .npy, ",
-    "a": "by the end of its name; known formats: .npy, ",
+    "a.xyz": "unknown extension; known formats: .npy, ",
+    "a": "unknown extension; known formats: .npy, ",
 }
 
 

@@ -32,7 +32,7 @@ class Arrow(Table):
 
     def __init__(self, path: Path) -> None:
         self._path, self._file = path, _begun(path)
-        with self._damage(f"{path} is no whole Arrow file"):
+        with self._damage(f"{path} is not a valid Arrow file (truncated or corrupt)"):
             self._filed = self._file.bytes(0, len(MAGIC)) == MAGIC
             # Where messages begin, and the bytes that describe them and that they hold.
             self._schema, self._messages = self._in_file() if self._filed else self._in_stream()
@@ -157,7 +157,7 @@ class Arrow(Table):
             raise DataError(f"{self._path} goes on for {rest} bytes after the end of its stream; split it")
         messages = [self._message(*place)[0] for place in places]
         if not messages or messages[0].type != "schema":
-            raise DataError(f"{self._path} is no whole Arrow stream: it does not begin with a schema")
+            raise DataError(f"{self._path} is not a valid Arrow stream: it does not begin with a schema")
         self._check_order(*_header(messages[0]))
         batches = [place for place, message in zip(places, messages, strict=True) if message.type == "record batch"]
         return ipc.read_schema(messages[0]), batches
@@ -168,11 +168,11 @@ class Arrow(Table):
         A stream that was cut off between two messages looks like a shorter one.
         """
         if at + len(END) > self._file.size:
-            raise DataError(f"{self._path} is no whole Arrow stream: no mark of the end after {found} messages")
+            raise DataError(f"{self._path} is not a valid Arrow stream: no end-of-stream marker after {found} messages")
         mark = bytes(self._file.bytes(at, len(END)))
         length = struct.unpack_from("<i", mark, 4)[0]
         if not mark.startswith(STREAM) or length < 0:
-            raise DataError(f"{self._path} is no whole Arrow stream: message {found} begins with {mark!r}")
+            raise DataError(f"{self._path} is not a valid Arrow stream: message {found} begins with {mark!r}")
         return len(END) + length
 
     def _check_order(self, data: bytes, schema: int) -> None:

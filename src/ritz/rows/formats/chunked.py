@@ -79,7 +79,7 @@ def open_zarr(path: Path) -> Chunked:
         root = zarr.open(str(path), mode="r")
         members = dict(root.members(max_depth=None)) if hasattr(root, "members") else {"": root}
     except Exception as error:  # every store has errors of its own
-        raise DataError(f"{path} is no Zarr array or group: {error}") from error
+        raise DataError(f"{path} is not a Zarr array or group: {error}") from error
     return Chunked(only({name: item for name, item in members.items() if has_rows(item)}, path), str(path))
 
 

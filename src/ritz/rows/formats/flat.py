@@ -41,7 +41,7 @@ class Handle:
         while len(out):
             count = self._some(out, at)
             if not count:
-                raise DataError(f"{self.path} is cut short: it ends at byte {at}, {len(out)} more are needed there")
+                raise DataError(f"{self.path} is truncated: it ends at byte {at}, {len(out)} more are needed there")
             out, at = out[count:], at + count
 
     def _some(self, out: memoryview, at: int) -> int:
@@ -150,7 +150,7 @@ class Flat(Rows):
 
 
 class Mapped(Rows):
-    """Arrays that are mapped into memory, walked by the source for their file; those without one are arrays."""
+    """Arrays that are mapped into memory, read from their file; those without one are arrays."""
 
     def __new__(cls, X: NDArray[Any]) -> Any:
         return array_of(X)

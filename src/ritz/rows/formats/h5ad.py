@@ -41,7 +41,7 @@ def opened_hdf5(path: Path) -> Iterator[Any]:
     """A file that is closed again."""
     import h5py
 
-    with damage(path, "is no whole HDF5 file"):
+    with damage(path, "is not a valid HDF5 file (truncated or corrupt)"):
         file = h5py.File(path, "r")
     with file:
         yield file

@@ -24,7 +24,7 @@ def open_hdf5(path: Path) -> Any:
         import h5py
     except ImportError as error:
         raise ImportError('reading HDF5 needs h5py: pip install "ritz[hdf5]"') from error
-    with damage(path, "is no whole HDF5 file"):
+    with damage(path, "is not a valid HDF5 file (truncated or corrupt)"):
         file = h5py.File(path, "r")
     rows = None
     try:
@@ -109,7 +109,7 @@ def _parts(group: Any, steps: int, path: Path) -> list[NDArray[Any]]:
             f"pointers; found the shapes {', '.join(map(str, found))}"
         )
     if any(part.dtype.kind not in "iu" for part in parts[1:]):
-        raise DataError(f"the sparse matrix X of {path} is damaged: its places must be integers")
+        raise DataError(f"the sparse matrix X of {path} is damaged: its indices must be integers")
     check_fits(sum(part.size * part.dtype.itemsize for part in parts), f"the sparse matrix X of {path}")
     return [part[...] for part in parts]
 

@@ -49,7 +49,7 @@ def open_market(path: Path) -> Any:
     except DataError:
         raise
     except Exception as error:  # SciPy, and gzip under it, have many ways to say so
-        raise DataError(f"{path} is no whole Matrix Market file: {error}") from error
+        raise DataError(f"{path} is not a valid Matrix Market file (truncated or corrupt): {error}") from error
 
 
 def _check_written(path: Path) -> None:
@@ -96,9 +96,9 @@ class LimitedText(io.RawIOBase):
         end = part.rfind(b"\n") + 1
         self._line = len(part) - end + (0 if end else self._line)
         if self._line > LINE:
-            raise DataError(f"{self._path} has a line of more than {LINE} characters, so it is no list of entries")
+            raise DataError(f"{self._path} has a line of more than {LINE} characters, so it is not a list of entries")
         if b"\0" in part:  # where SciPy's parser would look for the end of the line without an end
-            raise DataError(f"{self._path} is no text: it holds a zero byte before position {self._read}")
+            raise DataError(f"{self._path} is not text: it contains a zero byte before position {self._read}")
 
 
 @contextmanager
@@ -119,7 +119,7 @@ def _check_claims(header: tuple[Any, ...], path: Path) -> None:
         entries = rows * columns if not mirrored else rows * (rows - 1) // 2
     size = path.stat().st_size * (DEFLATE if path.suffix.lower() == ".gz" else 1)
     if entries * SHORTEST[layout] > size + 1:
-        raise DataError(f"{path} claims {entries} entries, for which it is too short; it may be cut off")
+        raise DataError(f"{path} claims {entries} entries, but it is too short for them; it may be truncated")
     number = 16 if field == "complex" else 8
     held = rows * columns * number if layout == "array" else entries * (8 + number) * (2 if mirrored else 1)
     check_fits(held, f"the {rows}×{columns} matrix in {path}")
@@ -184,4 +184,4 @@ def _table(path: Path, what: str) -> list[list[str]]:
     except DataError:
         raise
     except Exception as error:  # gzip, the encoding and the table have errors of their own
-        raise DataError(f"{path} is no whole list of {what}: {error}") from error
+        raise DataError(f"{path} is not a valid list of {what} (truncated or corrupt): {error}") from error

@@ -88,7 +88,9 @@ class Parquet(Table):
         schema = metadata.schema.to_arrow_schema()
         for file, other in others:
             if not other.schema.to_arrow_schema().equals(schema):
-                raise DataError(f"the columns of {file} are not those of {first}, but a folder is read as one table")
+                raise DataError(
+                    f"the columns of {file} differ from those of {first}; all files of a folder make one table"
+                )
         return schema
 
 
@@ -123,4 +125,4 @@ def _opened(file: Path, metadata: Any = None) -> Any:
             native(file), metadata=metadata, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
         )
     except (ArrowException, OSError, UnicodeDecodeError) as error:  # the last one from names of columns
-        raise DataError(f"{file} is no whole Parquet file: {error}") from error
+        raise DataError(f"{file} is not a valid Parquet file (truncated or corrupt): {error}") from error

@@ -24,7 +24,7 @@ from ritz.rows.select import announce_names, name_by_position, select, select_fo
 from ritz.runtime.memory import check_fits
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".vec")
-# What opens a file, by the end of its name; modules are imported only when reached.
+# What opens a file, by its extension; modules are imported only when reached.
 FORMATS = {
     ".npy": "ritz.rows.formats.npy:open_npy",
     ".npz": "ritz.rows.formats.npy:open_npz",
@@ -156,7 +156,7 @@ def _turned(source: Any) -> Any:
     kept = choose(name_by_position(source), None, list(apart), "error") if apart else source
     turned = as_rows(kept.T if hasattr(kept, "T") else _whole(kept).T)
     turned.names, turned.about, turned.aside = _names_of_rows(source, apart), source.about, apart
-    told = (f"column {key!r} ({why}) is no sample, and was left out before transposing" for key, why in apart.items())
+    told = (f"column {key!r} ({why}) is not a sample, and was left out" for key, why in apart.items())
     turned.remarks = (*source.remarks, *told)
     turned.renamed = tuple(pair for pair in source.renamed if pair[1] not in {*source.left_out, *apart})
     names = kept.names or ()

@@ -19,7 +19,7 @@ PARTS, SPREAD_BYTES = 16, 1 << 27  # that are read for rows from all over, and f
 class Streamed(Rows):
     """Rows in parts that can be read independently of each other, each from its beginning.
 
-    A part is walked by one thread: reading overlaps computing, and no part is read twice in a pass.
+    A part is read by one thread: reading overlaps computing, and no part is read twice in a pass.
     """
 
     in_memory = False

@@ -115,7 +115,7 @@ class Table(Streamed):
         return None if self.vectors else self._picked[place]
 
     def _numbers(self, batch: Any, first: int, step: int, exact: bool = False) -> Iterator[Block]:
-        """A batch as arrays; missing values become NaN, which the walk reports with their place.
+        """A batch as arrays; missing values become NaN, which every pass reports with their place.
 
         Where it should be `exact`, what would be rounded to become float64 is refused.
         """

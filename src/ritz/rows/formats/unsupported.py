@@ -109,7 +109,7 @@ def about_file(path: Path, known: list[str]) -> str:
     advice = f"known formats: {', '.join(known)}"
     if found is not None:
         advice = f"{_told(found)}; {advice}"
-    return f"cannot read {path.name!r} by the end of its name; {advice}"
+    return f"cannot read {path.name!r}: unknown extension; {advice}"
 
 
 def check_is_text(head: bytes, path: Path) -> None:
@@ -157,7 +157,7 @@ def _about(ending: str, known: list[str]) -> tuple[str, str] | None:
 
 def about_folder(path: Path, known: list[str]) -> str:
     """What a folder holds that is no table, and the next step."""
-    missing = f"the folder {str(path)!r} has no .parquet or .pq file, and is no Zarr or 10x folder"
+    missing = f"the folder {str(path)!r} has no .parquet or .pq file, and is not a Zarr or 10x folder"
     if any((path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
         return f"the folder {str(path)!r} looks like Zarr; let its name end in .zarr"
     files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))

@@ -22,7 +22,7 @@ PARTS = ("X", "var_names", "obs_names", "obsm", "varm", "uns", "is_view", "isbac
 
 
 class AnnDataRows(Rows):
-    """X of an AnnData object, walked by the source for what X is: an array, a sparse matrix, or one kept on disk."""
+    """X of an AnnData object, read by the source for what X is: an array, a sparse matrix, or one kept on disk."""
 
     def __new__(cls, adata: Any) -> Any:
         names = tuple(str(name) for name in adata.var_names)

@@ -53,7 +53,7 @@ class ArrayRows(Rows):
         )
 
     def _first_text(self, X: NDArray[Any]) -> int:
-        """The first column with text that is no number, in an array that became text because of it."""
+        """The first column with text that is not a number, in an array that became text because of it."""
         for j in range(X.shape[1]):
             try:
                 X[:, j].astype(np.float64)
@@ -69,12 +69,12 @@ class ArrayRows(Rows):
             row = next((i for i, value in enumerate(cells) if isinstance(value, NOT_NUMBERS)), None)
             if row is not None:
                 place = f"column {self.name(j)} holds {X[row, j]!r} in row {row}"
-                raise DataError(f"{place}, which is no number; convert or drop it")
+                raise DataError(f"{place}, which is not a number; convert or drop it")
             try:
                 out[:, j] = [np.nan if value is None else value for value in cells]
             except (TypeError, ValueError, OverflowError) as error:
                 kind = TypeError if isinstance(error, TypeError) else DataError
-                raise kind(f"column {self.name(j)} holds something else than numbers: {error}") from error
+                raise kind(f"column {self.name(j)} holds values that are not numbers: {error}") from error
             check_numbers(out[:, j], X[:, j].__getitem__, f"column {self.name(j)}")
         return out
 

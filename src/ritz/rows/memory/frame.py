@@ -53,7 +53,7 @@ class FrameRows(Rows):
 
 
 def numbers(column: Any, name: Any) -> NDArray[Any]:
-    """One column as numbers; missing values become NaN, which the walk reports with their place."""
+    """One column as numbers; missing values become NaN, which every pass reports with their place."""
     import narwhals as nw
 
     kind = column.dtype

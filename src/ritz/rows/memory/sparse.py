@@ -1,4 +1,4 @@
-"""Sparse matrices: any SciPy format and index width. Walked as they are, never made dense as a whole."""
+"""Sparse matrices: any SciPy format and index width. Read as they are, never made dense as a whole."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def _check_places(X: Any) -> None:
         for axis, (places, size) in enumerate(zip(X.coords, (n, d), strict=True)):
             _check_range(places, size, ("row", "column")[axis])
     if X.format == "lil" and any(len(row) != len(values) for row, values in zip(X.rows, X.data, strict=True)):
-        raise DataError("the sparse matrix is damaged: a row has not as many places as values")
+        raise DataError("the sparse matrix is damaged: a row has more indices than values, or fewer")
     if X.format == "dia" and len(X.offsets) != len(X.data):
         raise DataError(f"the sparse matrix is damaged: {len(X.offsets)} offsets for {len(X.data)} diagonals")
     if X.format not in ("csr", "csc", "bsr"):
@@ -252,5 +252,6 @@ def _check_range(places: NDArray[Any], size: int, what: str) -> None:
     if len(places) and not 0 <= places.min() <= places.max() < size:
         wrong = int(np.argmax((places < 0) | (places >= size)))
         raise DataError(
-            f"the sparse matrix is damaged: stored entry {wrong} stands in {what} {places[wrong]} of {size}"
+            f"the sparse matrix is damaged: stored entry {wrong} has {what} index {places[wrong]}, "
+            f"outside of 0 to {size - 1}"
         )

@@ -1,4 +1,4 @@
-"""The transpose of a matrix that is known in pieces: its columns, each walked as a row."""
+"""The transpose of a matrix that is known in pieces: its columns, each read as a row."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ def first_lines(path: Path) -> tuple[bytes, bool]:
         if head.count(b"\n") + head.count(b"\r") > HEAD_LINES:
             return head, False
         if size > LONGEST:
-            raise DataError(f"{path} has fewer than {HEAD_LINES} lines in its first {size} bytes: that is no table")
+            raise DataError(f"{path} has fewer than {HEAD_LINES} lines in its first {size} bytes, so it is not a table")
         size *= 4
 
 
@@ -240,6 +240,6 @@ def damage(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is text in no encoding that is known here; save it as UTF-8") from error
+        raise DataError(f"{path} is not text in a known encoding; save it as UTF-8") from error
     except (ArrowException, OSError) as error:
         raise DataError(f"{path} cannot be read to its end: {error}") from error

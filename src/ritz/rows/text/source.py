@@ -137,7 +137,7 @@ class Text(Streamed):
 
     @property
     def threads(self) -> int:
-        """Those that walk, or those that parse where one of them reads from the beginning."""
+        """Threads that read, or those that parse where one of them reads from the beginning."""
         return super().threads if self._lines.plain else min(threads.pinned.budget(), self.most_threads)
 
     def stream(self, part: int, step: int) -> Iterator[Block]:

@@ -54,7 +54,7 @@ class Results:
 
 def deliver(results: Results, out: Out, sources: Iterable[str] = ()) -> None:
     """Every block to `out`: a file by the end of its name, or a function that is given one block after another."""
-    with closing(results.blocks):  # whatever goes wrong, the walk ends here
+    with closing(results.blocks):  # whatever goes wrong, the pass ends here
         if callable(out):
             for block in results.blocks:
                 out(block)
@@ -109,7 +109,7 @@ def _writer(path: Path, sources: Iterable[str]) -> Callable[[Results, Path], Non
     """What writes a file of that name, if it may be written."""
     write = FORMATS.get(path.suffix.lower())
     if write is None:
-        raise DataError(f"cannot write {path.name!r} by the end of its name; known formats: {', '.join(FORMATS)}")
+        raise DataError(f"cannot write {path.name!r}: unknown extension; known formats: {', '.join(FORMATS)}")
     check_target(path, sources)
     return write
 
@@ -128,7 +128,7 @@ def _write_npy(results: Results, path: Path) -> None:
     if results.beside:
         others = ", ".join(ending for ending in FORMATS if ending != ".npy")
         shown = ", ".join(repr(name) for name in list(results.beside)[:5])
-        raise DataError(f".npy holds nothing but numbers, and {shown} should stand beside them; write {others}")
+        raise DataError(f".npy files hold numbers only, but {shown} should be written too; write {others}")
     first = next(results.blocks, np.empty((0, len(results.names)), results.dtype))
     with path.open("wb") as file:
         shape = (results.n, *first.shape[1:])
