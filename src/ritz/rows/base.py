@@ -43,9 +43,9 @@ class Rows(Columns, Partition, ABC):
     watch: Watch = UNWATCHED
 
     @classmethod
-    @abstractmethod
     def opens(cls, source: object) -> bool:
-        """Whether this class can read `source`."""
+        """Whether this class can read `source`; never, where it is made for files or from other rows."""
+        return False
 
     @abstractmethod
     def block(self, start: int, stop: int) -> Block:  # (stop − start, d)

@@ -40,10 +40,6 @@ class Chunked(Streamed):
         whole = max(chunk, PART_BYTES // row_bytes // chunk * chunk)
         return max(1, min(whole, allowed() // 8 // row_bytes))
 
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False  # opened by the name of the file
-
     def stream(self, part: int, step: int) -> Iterator[Block]:
         first, last = int(self.edges[part]), int(self.edges[part + 1])
         yield from (rows[i : i + step] for rows in (self._rows(first, last),) for i in range(0, len(rows), step))

@@ -27,10 +27,6 @@ class ChunkedSparse(Entries):
         check_pointers(self._ends, shape[0], min(lengths["data"], lengths["indices"]))
         self.stored = int(self._ends[-1])
 
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False  # made for objects that keep their matrix on disk
-
     def block(self, start: int, stop: int) -> Block:
         from scipy.sparse import csr_array
 

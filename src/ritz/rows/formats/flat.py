@@ -89,10 +89,6 @@ class Flat(Rows):
             ArrayRows(self._read(min(shape[0], 1000), at))  # raises what is wrong with it
         self.dtype = real_numbers(np.empty(0, dtype)).dtype
 
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False  # made for files, and for arrays that are mapped
-
     @property
     def T(self) -> Flat:
         turned = Flat(self._file, self._stored, self.shape[::-1], self._at, self._strides[::-1])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.rows.base import Rows
 from ritz.rows.formats.chunked import Chunked, has_rows, only
-from ritz.rows.formats.h5ad import Annotation, as_text, column_of, columns_of, damage, index_of
+from ritz.rows.formats.h5ad import Annotation, as_text, column_of, columns_of, damage, index_of, open_file
 from ritz.rows.memory.sparse import Sparse, stored_values
 from ritz.runtime.memory import check_fits
 
@@ -21,11 +21,9 @@ CELL, NAMELESS = "cell", ("_index", "index")  # what the names of the rows are c
 def open_hdf5(path: Path) -> Any:
     """The only matrix in an HDF5 file, or X of an h5ad file, dense or sparse."""
     try:
-        import h5py
+        file = open_file(path)
     except ImportError as error:
         raise ImportError('reading HDF5 needs h5py: pip install "ritz[hdf5]"') from error
-    with damage(path, "is not a valid HDF5 file (truncated or corrupt)"):
-        file = h5py.File(path, "r")
     rows = None
     try:
         with damage(path, "is damaged"):

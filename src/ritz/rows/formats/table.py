@@ -53,10 +53,6 @@ class Table(Streamed):
         self.names = tuple(f"{self._picked[0]}_{i}" for i in range(self._width)) if self.vectors else self._picked
         self.dtype = common_dtype(self._schema, self._selection)
 
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False  # opened by the name of the file
-
     def stream(self, part: int, step: int) -> Iterator[Block]:
         # As many rows at a time as memory allows, since every batch of a column costs a call.
         rows = max(step, self.most_bytes // (self.dtype.itemsize * self._width))

@@ -19,10 +19,6 @@ class Computed(Rows):
         self.most_bytes, self.most_threads = base.most_bytes, base.most_threads
         self.in_memory, self.watch, self.files = base.in_memory, base.watch, base.files
 
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False
-
     @property
     def threads(self) -> int:
         return min(self._base.threads, self.most_threads)

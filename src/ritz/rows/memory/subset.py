@@ -34,10 +34,6 @@ class Subset(Rows):
         self.inherit(base, kept)
         self.names = None if base.names is None else tuple(base.names[j] for j in columns)
 
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False  # made by `read` alone
-
     def block(self, start: int, stop: int) -> Block:
         kept = self._kept
         return self._finish(self._base.block(start, stop) if kept is None else self._base.take(kept[start:stop]))

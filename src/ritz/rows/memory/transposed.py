@@ -19,10 +19,6 @@ class Transposed(Rows):
         self.shape = (int(pieces[0].shape[1]), sum(map(len, pieces)))
         self.dtype = np.result_type(*pieces)
 
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False
-
     def block(self, start: int, stop: int) -> Block:
         out, left = np.empty((stop - start, self.shape[1]), self.dtype), 0
         for piece in self.pieces:

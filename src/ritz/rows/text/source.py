@@ -126,10 +126,6 @@ class Text(Streamed):
         self.mixed = {self.keys[j]: f"text and numbers, such as {cell}; {advice}" for j, cell in cells.items()}
         self.left_out = {**self.left_out, **self.mixed}
 
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False  # opened by the name of the file
-
     @property
     def reading(self) -> int:
         """The text of a part, its cells and masks, and their numbers: "0," becomes 8 bytes."""
