@@ -29,25 +29,10 @@ WHOLE_NAMES = {"index", "serial", "serial number", "serial no", "key", "pk", "ro
 LETTERS = {"s", "n"}  # these say it only beside others, as in S.No.
 # A name made of these alone says that a column which counts the rows numbers them.
 NUMBERING = {
-    *("row", "rows", "rownum", "rownumber", "rowno", "rownr", "index", "no", "nr", "num", "number", "nummer", "numero"),
-    *(
-        "serial",
-        "seq",
-        "sequence",
-        *LETTERS,
-        "sno",
-        "sn",
-        "sl",
-        "sr",
-        "lfd",
-        "lfdnr",
-        "#",
-        "obs",
-        "observation",
-        "case",
-    ),
-    *("record", "sample", "subject", "patient", "participant", "respondent", "line", "entry", "item"),
-}
+    *LETTERS, "row", "rows", "rownum", "rownumber", "rowno", "rownr", "index", "no", "nr", "num", "number", "nummer",
+    "numero", "serial", "seq", "sequence", "sno", "sn", "sl", "sr", "lfd", "lfdnr", "#", "obs", "observation", "case",
+    "record", "sample", "subject", "patient", "participant", "respondent", "line", "entry", "item",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

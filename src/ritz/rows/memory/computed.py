@@ -11,7 +11,10 @@ from ritz.rows.partition import Run
 
 
 class Computed(Rows):
-    """Rows in float64 of the shape of others, read as those are: limits, threads, files and pieces."""
+    """Rows in float64 of the shape of others, read as those are: limits, threads, files and pieces.
+
+    Whoever computes rows of another shape or type says so after `__init__`.
+    """
 
     def __init__(self, base: Rows) -> None:
         self._base = base

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block, Rows
+from ritz.rows.memory.computed import Computed
 from ritz.rows.memory.sparse import Sparse
 from ritz.rows.partition import Run
 
 
-class Subset(Rows):
+class Subset(Computed):
     """Columns, and rows where not all are kept, of another source. Only blocks are copied."""
 
     filled: int = 0  # missing values that were replaced
@@ -27,10 +28,11 @@ class Subset(Rows):
         kept: NDArray[np.intp] | None = None,
         fill: NDArray[np.floating] | None = None,
     ) -> None:
-        self._base, self._columns, self._kept, self.fill = base, columns, kept, fill
+        super().__init__(base)
+        self._columns, self._kept, self.fill = columns, kept, fill
         self._replaced: list[int] = []  # missing values of every block that was read
         self.shape = (base.shape[0] if kept is None else len(kept), len(columns))
-        self.dtype, self.in_memory, self.copied = base.dtype, base.in_memory, base.copied
+        self.dtype, self.copied = base.dtype, base.copied
         self.inherit(base, kept)
         self.names = None if base.names is None else tuple(base.names[j] for j in columns)
 
@@ -52,15 +54,6 @@ class Subset(Rows):
     def reading(self) -> int:
         return self._base.reading + 8 * self._base.shape[1] * self.block_rows
 
-    def limited(self, most_bytes: int, most_threads: int | None = None) -> Self:
-        limited = super().limited(most_bytes, most_threads)
-        limited._base = self._base.limited(most_bytes, most_threads)
-        return limited
-
-    @property
-    def threads(self) -> int:
-        return min(self._base.threads, self.most_threads)
-
     def sample(self, size: int) -> Block:
         return self._finish(self._base.sample(size)) if self._kept is None else super().sample(size)
 
@@ -68,10 +61,10 @@ class Subset(Rows):
         return self._finish(self._base.spread(size)) if self._kept is None else super().spread(size)
 
     def _runs(self, step: int, least: int, most: int) -> list[Run]:
-        return self._among_kept(self._base._runs(step, least, most))
+        return self._among_kept(super()._runs(step, least, most))
 
     def _pieces(self) -> list[Run]:
-        return self._among_kept(self._base._pieces())
+        return self._among_kept(super()._pieces())
 
     def _among_kept(self, runs: list[Run]) -> list[Run]:
         """Runs of rows of the base as runs of the rows that are kept."""

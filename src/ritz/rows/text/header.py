@@ -8,10 +8,7 @@ from itertools import pairwise
 from ritz.rows.text.cells import is_count, is_missing, is_number, is_truth, number
 
 YEARS = (1800, 2100)
-APART, FAR = (
-    3.0,
-    10.0,
-)  # times that names differ from the numbers below, as wavelengths from absorbances
+APART, FAR = 3.0, 10.0  # times that names differ from the numbers below, as wavelengths from absorbances
 FEW, SEVERAL, MANY = 3, 5, 8  # columns that are numbered or named in even steps, with less and less else to say so
 RISING = 10  # columns whose names rise or fall in any steps
 SHOWN = 4  # cells in a message
