@@ -17,7 +17,7 @@ from sklearn.datasets import load_iris
 
 from ritz import PCA, read
 from ritz.errors import ColumnWarning, DataError
-from ritz.rows.text import lines
+from ritz.rows.text import lines, reader
 
 TABLE = [[1.5, -2.0, 3e-7], [0.0, 5.25, 6e20], [-7.125, 8.0, 9.0]]
 
@@ -265,8 +265,8 @@ def test_a_small_file_is_parsed_once_however_often_it_is_walked(tmp_path, monkey
     X = np.random.default_rng(0).standard_normal((60, 700))
     np.savetxt(tmp_path / "x.csv", X, delimiter=",", fmt="%.17g")
     rows, parsed = read(tmp_path / "x.csv"), []
-    whole = type(rows)._values
-    monkeypatch.setattr(type(rows), "_values", lambda self, piece: parsed.append(piece) or whole(self, piece))
+    whole = reader.Reader.values
+    monkeypatch.setattr(reader.Reader, "values", lambda self, *args: parsed.append(args) or whole(self, *args))
     model = PCA(3, svd_solver="gram").fit(rows)
     assert model.certificate_.passes > 1
     assert len(parsed) == 1

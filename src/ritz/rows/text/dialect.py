@@ -7,59 +7,21 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
 from ritz.errors import DataError
 from ritz.rows.columns import unique_names
-from ritz.rows.text.cells import is_missing, is_number, is_truth
+from ritz.rows.text.cells import is_number, is_truth
+from ritz.rows.text.column_kinds import Column, Kind
 from ritz.rows.text.encodings import decoded
 from ritz.rows.text.header import judge_header
 from ritz.rows.text.separators import LINES, SEPARATORS, Style, find_style, style_of_vectors
-from ritz.rows.text.vectors import are_vectors, counts_of
+from ritz.rows.text.vectors import WORD, are_vectors, counts_of
 from ritz.runtime.lazy import cached_property
 
 FEWEST, LETTERS = 6, 1 << 19  # lines that are looked at where they are long, and letters of all of them
-MOSTLY = 0.8  # share of numbers that makes a column one of numbers
 COMMENTS = ("#", "%")
-
-
-class Kind(Enum):
-    """What a column holds."""
-
-    NUMBERS = auto()
-    TRUTHS = auto()  # true and false, which are the numbers 1 and 0
-    TEXT = auto()
-    NOTHING = auto()  # every cell is missing
-
-
-@dataclass(frozen=True)
-class Column:
-    """What a column holds; `odd` is a cell of text in a column of which at least half are numbers."""
-
-    kind: Kind
-    odd: str = ""
-
-    @classmethod
-    def of(cls, cells: list[str], decimal: str) -> Column:
-        """What a column is, by its cells.
-
-        One word among many numbers, however often it stands there, is a mistake to be reported with its line, and no
-        reason to leave all of them out. Many different words are codes, some of which happen to be numbers: the column
-        is left out, and one of them is named.
-        """
-        there = [cell for cell in cells if not is_missing(cell)]
-        others = [cell for cell in there if not is_number(cell, decimal)]
-        numbers, truths = len(there) - len(others), sum(map(is_truth, others))
-        if not there:
-            return cls(Kind.NOTHING)
-        if truths and truths >= MOSTLY * len(there):
-            return cls(Kind.TRUTHS)
-        alike = len({cell.strip() for cell in others}) < 2 and numbers > len(others)
-        if not others or alike or numbers >= MOSTLY * len(there):
-            return cls(Kind.NUMBERS)
-        return cls(Kind.TEXT, others[0] if numbers >= len(others) else "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +84,12 @@ class Dialect(Style):
     def names(self) -> tuple[str, ...] | None:
         """Of all columns, no two the same; None without a header."""
         return unique_names([cell.strip() for cell in self._header]) if self.first_line else None
+
+    @cached_property
+    def keys(self) -> tuple[Any, ...]:
+        """What all columns are called: their names or else their places; that of the words has a name anyway."""
+        keys: tuple[Any, ...] = self.names or tuple(range(self.width))
+        return (WORD, *keys[1:]) if self.vectors else keys
 
     @property
     def renamed(self) -> tuple[tuple[str, str], ...]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from ritz.errors import DataError
 from ritz.rows.text.cells import is_missing, is_number, is_truth
-from ritz.rows.text.dialect import Dialect, Kind
+from ritz.rows.text.column_kinds import Kind
+from ritz.rows.text.dialect import Dialect
 from ritz.rows.text.lines import Lines, Piece
 
 SHOWN = 60  # letters of a row or a cell in a message
@@ -20,12 +22,13 @@ class Malformed(NamedTuple):
     column: int | None
     what: str
 
-    def error(self, path: Any, name: str, boolean: bool, needed: bool) -> DataError:
-        """The place and the reason, the column being called by that name; a model may have `needed` it."""
+    def error(self, path: Path, dialect: Dialect, needed: bool) -> DataError:
+        """The place and the reason; a model may have `needed` the column."""
         place = f"line {self.line} of {path}"
         if self.column is None:
             return DataError(f"{place} {self.what}")
-        found = f"{place}, column {name}: {self.what!r} is {'neither true nor false' if boolean else 'not a number'}"
+        kind = "neither true nor false" if dialect.columns[self.column].kind is Kind.TRUTHS else "not a number"
+        found = f"{place}, column {dialect.keys[self.column]!r}: {self.what!r} is {kind}"
         if needed:
             return DataError(f"{found}, and the model needs that column", "correct the cell", "needed cell")
         advice = "pass columns= without it, or mark missing values as NA"

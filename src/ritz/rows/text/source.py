@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from copy import copy
-from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +14,12 @@ from ritz.errors import DataError
 from ritz.rows.base import Block
 from ritz.rows.formats.streamed import PARTS, Streamed
 from ritz.rows.formats.unsupported import check_is_text
-from ritz.rows.large_integers import all_small, check_numbers, exact_number, is_large, is_rounded
-from ritz.rows.text.dialect import Dialect, Kind, detect
+from ritz.rows.text.column_kinds import Kind
+from ritz.rows.text.dialect import Dialect, detect
 from ritz.rows.text.first_values import first_values
 from ritz.rows.text.lines import PART_BYTES, Lines, Piece, first_lines
 from ritz.rows.text.malformed import SHOWN, find_malformed
-from ritz.rows.text.parsing import Ragged, numbers, present, squeezed, words
+from ritz.rows.text.reader import Reader
 from ritz.rows.text.separators import LINES
 from ritz.rows.text.vectors import WORD
 from ritz.runtime import threads
@@ -48,16 +46,17 @@ class Text(Streamed):
         expected: Collection[str] | None = None,
         needed: Collection[Any] | None = None,
     ) -> None:
-        self._path, self._needed = path, needed is not None
+        self._path = path
         head, whole = first_lines(path)
         check_is_text(head, path)
         self.dialect: Dialect = detect(head, path, whole, header, expected)
         if empty := [j for j, column in enumerate(self.dialect.columns) if column.kind is Kind.NOTHING]:
             # In the lines looked at: what they hold stands further on.
-            found = first_values(self._lines.pieces(), empty, partial(self._parsed, present, certain=[]))
-            self.dialect = self.dialect.with_values(found)
+            reader = Reader(path, self.dialect, self._lines, needed is not None)
+            self.dialect = self.dialect.with_values(first_values(self._lines.pieces(), empty, reader.present))
         self.dialect = self.dialect.needing(needed or ())
         self._choose_columns()
+        self._reader = Reader(path, self.dialect, self._lines, needed is not None)
         self.about = str(self.dialect)
         self._explain_mixed()
         counts = self._lines.rows if self._lines.plain else [sum(self._lines.rows)]
@@ -87,10 +86,9 @@ class Text(Streamed):
     def _choose_columns(self) -> None:
         """Numbers are picked; text, and columns of nothing that nobody named, are left out."""
         dialect = self.dialect
-        keys: tuple[Any, ...] = dialect.names or tuple(range(dialect.width))
+        self.keys = keys = dialect.keys
         if dialect.vectors:
             self.vectors = True
-            keys = (WORD, *keys[1:])
             self.others, self.named_by = {WORD: self._words}, WORD
         nameless = {name for _, name in dialect.renamed} if dialect.names else set(keys)
         kinds = {key: column.kind for key, column in zip(keys, dialect.columns, strict=True) if key not in self.others}
@@ -98,7 +96,6 @@ class Text(Streamed):
         empty = (key for key, kind in kinds.items() if kind is Kind.NOTHING and key in nameless)
         out = dict.fromkeys(self.text_columns, "text") | dict.fromkeys(empty, "empty")
         self.left_out = {key: out[key] for key in keys if key in out}
-        self.keys = keys
         self._picked = [j for j, key in enumerate(keys) if not self.is_aside(key)]
         if not self._picked:
             raise self._no_numbers()
@@ -151,10 +148,10 @@ class Text(Streamed):
         every = max(1, -(-sum(self._lines.rows[part] for part in parts) // size))
         wanted = set(parts.tolist())
         pieces = (piece for i, piece in enumerate(self._lines.pieces()) if i in wanted)
-        return np.concatenate([self._values(piece)[::every] for piece in pieces])
+        return np.concatenate([self._reader.values(piece, self._picked)[::every] for piece in pieces])
 
     def head(self, part: int, count: int) -> Block:
-        return self._values(self._beginning(part, count))[:count]
+        return self._reader.values(self._beginning(part, count), self._picked)[:count]
 
     def _beginning(self, part: int, count: int) -> Piece:
         """At least so many rows from the beginning of a part, if it has them."""
@@ -201,9 +198,7 @@ class Text(Streamed):
         rest = sorted(set(places.values()) - set(texts))
 
         def columns(piece: Piece) -> dict[int, NDArray[Any]]:
-            found = dict(zip(texts, self._parsed(words, piece, texts, []), strict=True)) if texts else {}
-            values = self._parsed(numbers, piece, rest, rest).T if rest else ()
-            return found | {j: self._as_written(piece, j, part) for j, part in zip(rest, values, strict=True)}
+            return self._reader.words(piece, texts) | self._reader.as_written(piece, rest)
 
         parts = list(threads.ordered(columns, pieces, self.threads)) if places else []
         found = {key: np.concatenate([part[j] for part in parts]) for key, j in places.items()}
@@ -226,65 +221,4 @@ class Text(Streamed):
         return threads.ordered(self._exact_values, self._lines.pieces(), self.threads)
 
     def _exact_values(self, piece: Piece) -> Block:
-        """The same of a piece, unless float64 cannot hold one of its numbers as it is written."""
-        values = self._values(piece)
-        if all_small(values):
-            return values
-        for k in np.flatnonzero(is_large(values).any(axis=0)):
-            j = self._picked[k]
-            check_numbers(values[:, k], self._written(piece, j), f"column {self._name(j)}")
-        return values
-
-    def _as_written(self, piece: Piece, j: int, values: NDArray[Any]) -> NDArray[Any]:
-        """A column that is not computed with: true and false, and Python's integers where float64 cannot hold them."""
-        if self._says_truth(j):
-            truths = np.asarray(values == 1, object if np.isnan(values).any() else bool)
-            truths[np.isnan(values)] = None
-            return truths
-        large = np.flatnonzero(is_large(values))
-        given = list(map(self._written(piece, j), large.tolist())) if len(large) else []
-        if not any(map(is_rounded, given)):
-            return values
-        exact = values.astype(object)
-        for i, value in zip(large, given, strict=True):
-            exact[i] = int(value) if isinstance(value, Decimal) and value == int(value) else float(value)
-        return exact
-
-    def _written(self, piece: Piece, j: int) -> Callable[[int], Any]:
-        """The i-th number of a column as it is written."""
-        (cells,) = self._parsed(words, piece, [j], [])
-        return lambda i: exact_number(cells[i], self.dialect.decimal)
-
-    def _values(self, piece: Piece) -> Block:
-        """The numbers in a text, NaN where they are missing."""
-        return self._parsed(numbers, piece, self._picked, self._picked)
-
-    def _parsed(self, parse: Any, piece: Piece, columns: list[int], certain: list[int]) -> Any:
-        """What `parse` makes of some columns, of which those that are `certain` hold numbers."""
-        from pyarrow import ArrowException
-
-        try:
-            return parse(self._tidy(piece.text), self.dialect, columns)
-        except (ArrowException, Ragged) as error:
-            raise self._explained(piece, error, certain) from error
-
-    def _tidy(self, text: bytes) -> bytes:
-        """The text without blank lines, with one separator where there was a run of blanks, and usual line ends."""
-        text = self._lines.without_blank(text)
-        text = text.replace(b"\r", b"\n") if self.dialect.newline == "\r" else text
-        return squeezed(text, not self.dialect.vectors) if self.dialect.runs else text
-
-    def _explained(self, piece: Piece, error: Exception, columns: list[int]) -> DataError:
-        """Where the text first departs from the dialect."""
-        found = next(find_malformed(piece, self._lines, self.dialect, columns), None)
-        if found is None:
-            return DataError(f"{self._path} cannot be parsed from line {piece.line} on: {error}")
-        j = found.column
-        column = ("", False) if j is None else (self._name(j), self._says_truth(j))
-        return found.error(self._path, *column, self._needed)
-
-    def _says_truth(self, j: int) -> bool:
-        return self.dialect.columns[j].kind is Kind.TRUTHS
-
-    def _name(self, j: int) -> str:
-        return repr(self.keys[j])
+        return self._reader.exact_values(piece, self._picked)
