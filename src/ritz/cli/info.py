@@ -66,7 +66,7 @@ def _options(components: Any, scale: bool, reading: Reading, profile: Profile, f
     """What was asked for, and what should be."""
     missing = _remedy(profile, reading)
     scale = (scale or profile.needs_scale(APART)) and profile.varies(missing)
-    stuck = bool(profile.constant) or (missing == "drop" and bool(profile.stuck.any()))
+    stuck = bool(profile.constant) or (missing == "drop" and bool(profile.constant_if_dropped.any()))
     drops = [*reading.drop, *(str(name_of(found.rows, j)) for j in profile.worthless)]
     folder = free_folder(file)
     words = {
@@ -153,9 +153,8 @@ def _gaps(profile: Profile) -> str:
         return "none"
     worst = np.argsort(-profile.missing, kind="stable")[:3]
     shown = ", ".join(f"{profile.names[j]} ({int(profile.missing[j])})" for j in worst if profile.missing[j])
-    rows = (
-        f"in {profile.affected} of {profile.looked_at} rows" if profile.affected else "in columns that hold hardly any"
-    )
+    gaps = profile.with_gaps
+    rows = f"in {gaps} of {profile.looked_at} rows" if gaps else "in columns that hold hardly any"
     return f"{int(profile.missing.sum())}, {rows}, most in {visible(shown)}"
 
 

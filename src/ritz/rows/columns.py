@@ -188,7 +188,7 @@ class Columns(CheckedFiles):
             told = self.mixed.get(key) or f"no numbers ({self.left_out[key]}), and only numbers are decomposed"
             raise DataError(f"column {key!r} holds {told}")
         if key in self.others:
-            problem = f"column {key!r} is stored next to the matrix, not in it, and is not decomposed"
+            problem = f"column {key!r} is stored next to the matrix and is not decomposed"
             raise DataError(problem, "pass it as label=", "beside the matrix")
         if isinstance(key, int | np.integer) and not isinstance(key, bool) and -self.shape[1] <= key < self.shape[1]:
             return int(key) % self.shape[1]

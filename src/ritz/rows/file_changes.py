@@ -155,7 +155,7 @@ def checked_results(files: Files | None, results: Iterable[Result], count: int) 
 
 
 class CheckedFiles:
-    """Classes derived from this read rows steadily, whichever verbs they override."""
+    """Classes derived from this check their files after every read, whichever verbs they override."""
 
     files: Files | None = None  # that rows are read from
 

@@ -157,7 +157,7 @@ def test_h5ad_with_only_raw_counts_and_groups_without_a_matrix(tmp_path):
         ({"indptr": SPARSE.indptr[:-2]}, r"\(29,\)"),
         ({"indptr": SPARSE.indptr[::-1].copy()}, "damaged"),
         ({"indices": SPARSE.indices + 99}, "has column index"),
-        ({"indices": SPARSE.indices * 1.0}, "places must be integers"),
+        ({"indices": SPARSE.indices * 1.0}, "indices must be integers"),
         ({"data": SPARSE.data[:3]}, r"found the shapes \(3,\)"),
         ({"data": SPARSE.data.reshape(2, -1)}, r"found the shapes \(2, 42\)"),
         ({"data": np.array([b"a"] * SPARSE.nnz)}, "expected numbers"),

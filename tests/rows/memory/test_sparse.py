@@ -185,10 +185,10 @@ def test_damaged_lists_and_diagonals_are_errors():
         L = sp.lil_array((5, 4))
         L[0, 0], L[2, 3] = 1.0, 2.0
         L.rows[1], L.data[1] = [column], [1.0]
-        with pytest.raises(DataError, match=f"column {column} of 4"):
+        with pytest.raises(DataError, match=f"column index {column}, outside of 0 to 3"):
             PCA(1).fit(L)
     L.data[1] = [1.0, 2.0]
-    with pytest.raises(DataError, match="not as many places as values"):
+    with pytest.raises(DataError, match="more indices than values, or fewer"):
         PCA(1).fit(L)
 
 

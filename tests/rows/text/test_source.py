@@ -212,7 +212,7 @@ def test_row_names_as_r_and_pandas_write_them(tmp_path):
     with pytest.warns(ColumnWarning, match="left out"):
         assert read(path).names == ("x", "y")
     path = written(tmp_path / "x.csv", "id,x\n" + "".join(f"{i + 7},{i * i % 11}\n" for i in range(50)))
-    with pytest.warns(ColumnWarning, match=r"columns left out: 'id' \(row numbers\).*; columns= takes in"):
+    with pytest.warns(ColumnWarning, match=r"columns left out: 'id' \(row numbers\).*; name them in columns="):
         assert read(path).names == ("x",)
     panel = written(tmp_path / "p.csv", "year,x\n" + "".join(f"{1960 + i % 40},{i % 7}\n" for i in range(100)))
     with warnings.catch_warnings():

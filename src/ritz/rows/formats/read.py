@@ -59,9 +59,9 @@ def read(
         column; .h5 and .h5ad (``pip install "ritz[hdf5]"``) and .zarr (``pip install "ritz[zarr]"``) with one matrix;
         .mtx, or a folder as 10x pipelines write it, turned to cells by genes. A file that changes while its rows are in
         use is an error
-    columns : names or positions of the columns to use; by default all that hold numbers, but row numbers, identifiers
-        and columns without a value, and the others are named in a warning. True and false are the numbers 1 and 0,
-        whatever the file; a word among numbers is an error that names its line
+    columns : names or positions of the columns to use; by default all that hold numbers, except row numbers,
+        identifiers and columns without a value; columns that are left out are named in a warning. True and false are
+        the numbers 1 and 0 in every format; a word among numbers is an error that names its line
     label : a column that is kept aside, numbers or text, of an .h5ad also one of ``obs``; its values are the ``labels``
         of the rows
     transpose : whether the samples are the columns of the file; text is then taken for the names of the columns, and
