@@ -12,8 +12,7 @@ from typing import Any
 
 from ritz.errors import DataError
 from ritz.rows.columns import unique_names
-from ritz.rows.text.cells import is_number, is_truth
-from ritz.rows.text.column_kinds import Column, Kind
+from ritz.rows.text.cells import Column, Kind, is_number, is_truth
 from ritz.rows.text.encodings import decoded
 from ritz.rows.text.header import judge_header
 from ritz.rows.text.separators import LINES, SEPARATORS, Style, find_style, style_of_vectors

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ritz.errors import DataError
-from ritz.rows.text.cells import is_missing, is_number, is_truth
-from ritz.rows.text.column_kinds import Kind
+from ritz.rows.text.cells import Kind, is_missing, is_number, is_truth
 from ritz.rows.text.dialect import Dialect
 from ritz.rows.text.lines import Lines, Piece
 

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.rows.base import Block
-from ritz.rows.text.cells import FALSE, MISSING, TRUE, is_missing
-from ritz.rows.text.column_kinds import Kind
+from ritz.rows.text.cells import FALSE, MISSING, TRUE, Kind, is_missing
 from ritz.rows.text.dialect import Dialect
 from ritz.rows.text.lines import QUOTE
 from ritz.rows.text.separators import LINES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -14,11 +15,13 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.rows.base import Block
 from ritz.rows.large_integers import all_small, check_numbers, exact_number, is_large, is_rounded
-from ritz.rows.text.column_kinds import Kind
+from ritz.rows.text.cells import Kind
 from ritz.rows.text.dialect import Dialect
 from ritz.rows.text.lines import Lines, Piece
 from ritz.rows.text.malformed import find_malformed
 from ritz.rows.text.parsing import Ragged, numbers, present, squeezed, words
+from ritz.rows.text.separators import LINES
+from ritz.runtime import threads
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,24 @@ class Reader:
         """The cells of some columns as text."""
         return dict(zip(columns, self._parsed(words, piece, columns), strict=True)) if columns else {}
 
-    def present(self, piece: Piece, columns: list[int]) -> list[list[str]]:
-        """The first cells of some columns that are not missing."""
-        return self._parsed(present, piece, columns)
+    def first_values(self, columns: list[int]) -> dict[int, list[str]]:
+        """The first cells of some columns that are not missing; read until all have enough to tell what they hold."""
+        found: dict[int, list[str]] = {j: [] for j in columns}
+
+        def lacking() -> list[int]:
+            return [j for j, cells in found.items() if len(cells) < LINES]
+
+        def look(piece: Piece) -> dict[int, list[str]]:
+            wanted = lacking()
+            return dict(zip(wanted, self._parsed(present, piece, wanted), strict=True)) if wanted else {}
+
+        with closing(threads.ordered(look, self.lines.pieces(), threads.pinned.budget())) as parts:
+            for part in parts:
+                for j, cells in part.items():
+                    found[j] += cells[: LINES - len(found[j])]
+                if not lacking():
+                    break
+        return found
 
     def as_written(self, piece: Piece, columns: list[int]) -> dict[int, NDArray[Any]]:
         """Columns that are not computed with: true and false, and Python's integers where float64 cannot hold them."""

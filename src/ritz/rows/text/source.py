@@ -14,9 +14,8 @@ from ritz.errors import DataError
 from ritz.rows.base import Block
 from ritz.rows.formats.streamed import PARTS, Streamed
 from ritz.rows.formats.unsupported import check_is_text
-from ritz.rows.text.column_kinds import Kind
+from ritz.rows.text.cells import Kind
 from ritz.rows.text.dialect import Dialect, detect
-from ritz.rows.text.first_values import first_values
 from ritz.rows.text.lines import PART_BYTES, Lines, Piece, first_lines
 from ritz.rows.text.malformed import SHOWN, find_malformed
 from ritz.rows.text.reader import Reader
@@ -53,7 +52,7 @@ class Text(Streamed):
         if empty := [j for j, column in enumerate(self.dialect.columns) if column.kind is Kind.NOTHING]:
             # In the lines looked at: what they hold stands further on.
             reader = Reader(path, self.dialect, self._lines, needed is not None)
-            self.dialect = self.dialect.with_values(first_values(self._lines.pieces(), empty, reader.present))
+            self.dialect = self.dialect.with_values(reader.first_values(empty))
         self.dialect = self.dialect.needing(needed or ())
         self._choose_columns()
         self._reader = Reader(path, self.dialect, self._lines, needed is not None)
