@@ -6,8 +6,8 @@ A new source is one file in `memory` or `formats` and one line in the table belo
 
 from __future__ import annotations
 
-from importlib import import_module
 from os import PathLike
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ def as_rows(source: object) -> Rows:
     if isinstance(source, str | PathLike):
         return read(source)
     for entry in SOURCES:
-        kind: Any = _imported(entry) if isinstance(entry, str) else entry
+        kind: Any = resolve_name(entry) if isinstance(entry, str) else entry
         if kind.opens(source):
             return kind(source)
     raise TypeError(f"cannot read rows from {type(source).__name__!r}; pass a 2-D array or a table")
@@ -52,11 +52,6 @@ def check_exact(given: object) -> None:
         return
     for _ in as_rows(given).each(lambda block: block[:0]):
         pass
-
-
-def _imported(entry: str) -> Any:
-    module, name = entry.split(":")
-    return getattr(import_module(module), name)
 
 
 __all__ = ["SOURCES", "Rows", "as_rows", "check_exact", "read"]

@@ -44,15 +44,6 @@ class ChunkedSparse(Entries):
         """A block as it comes from disk, whose indices may take twice the room."""
         return int(2 * ENTRY_BYTES * self.density * max(self.block_rows, self.thin_rows) * self.shape[1])
 
-    def normal(self, W: Any, shifted: Any, remainder: Any, factor: bool = False) -> tuple[Any, ...]:
-        return super().normal(W, unshifted, remainder, factor)
-
-    def combine(self, V: Any, shifted: Any) -> Any:
-        return super().combine(V, unshifted)
-
-    def project(self, W: Any, shifted: Any) -> Any:
-        return super().project(W, unshifted)
-
     @property
     def outer_work(self) -> float:
         return float(np.sum(np.square(np.diff(self._ends), dtype=np.float64)))
@@ -67,8 +58,3 @@ class ChunkedSparse(Entries):
             return np.asarray(self._group[part][first:last])
         except Exception as error:  # every library has errors of its own for what it cannot decode
             raise DataError(f"entries {first} to {last} of {part} of {self._where} cannot be read: {error}") from error
-
-
-def unshifted(block: Block) -> Block:
-    """What sparse rows are shifted by: nothing."""
-    return block

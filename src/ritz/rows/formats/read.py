@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -117,11 +117,10 @@ def opened(
     if header is not None and not isinstance(header, bool | np.bool_):
         raise TypeError(f"header={header!r} must be True, False, or None to find out")
     opener = _opener(path)
-    module, name = opener.split(":")
     about_text = (header, expected, needed) if suffix_of(path) in TEXTS else ()
     files = Files(partial(_read_by, opener, path.absolute()))
     with _naming(path, files):
-        source = getattr(import_module(module), name)(path, *about_text)
+        source = resolve_name(opener)(path, *about_text)
         rows = as_rows(_turned(source) if transpose else source)
         files.check()
         files = files.joined(getattr(source, "elsewhere", ()))
@@ -134,11 +133,11 @@ def _read_by(opener: str, path: Path) -> list[Path]:
     """The files that are read of a file or a folder, in which others may come and go."""
     if not path.is_dir():
         return [path]
-    module, name = opener.split(":")
-    if name == "open_zarr":  # whatever lies in such a folder is part of the array
+    if opener == FORMATS[".zarr"]:  # whatever lies in such a folder is part of the array
         return sorted(file for file in path.rglob("*") if not file.is_dir())
-    listed: Callable[[Path], list[Path]] = import_module(module).listed
-    return listed(path)
+    module, _ = opener.split(":")
+    found: list[Path] = resolve_name(f"{module}:listed")(path)
+    return found
 
 
 def _listed(columns: Any) -> list[Any]:

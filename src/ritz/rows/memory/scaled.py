@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.rows.base import Block, Rows
-from ritz.rows.formats.chunked_sparse import unshifted
 from ritz.rows.memory.computed import Computed
 
 
@@ -30,15 +29,6 @@ class Scaled(Computed):
 
     def take(self, indices: NDArray[np.integer]) -> Block:
         return self._scaled(self._base.take(indices))
-
-    def normal(self, W: Any, shifted: Any, remainder: Any, factor: bool = False) -> tuple[Any, ...]:
-        return super().normal(W, unshifted if self.sparse else shifted, remainder, factor)
-
-    def combine(self, V: Any, shifted: Any) -> Any:
-        return super().combine(V, unshifted if self.sparse else shifted)
-
-    def project(self, W: Any, shifted: Any) -> Any:
-        return super().project(W, unshifted if self.sparse else shifted)
 
     @property
     def reading(self) -> int:
