@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -197,10 +198,6 @@ def _write_csv(results: Results, sink: Path | _Sink, separator: str = ",") -> No
                 stream.write(text)
 
 
-def _write_tsv(results: Results, sink: Path | _Sink) -> None:
-    _write_csv(results, sink, "\t")
-
-
 def _tables(results: Results, spreadsheet: bool = False) -> tuple[Any, Iterator[Any]]:
     """The schema, and all rows; for a `spreadsheet`, without formulas, and with nothing where nothing is."""
     import pyarrow as pa
@@ -251,11 +248,11 @@ FORMATS: dict[str, Callable[[Results, Path], None]] = {
     ".arrow": _write_arrow,
     ".feather": _write_arrow,
     ".csv": _write_csv,
-    ".tsv": _write_tsv,
+    ".tsv": partial(_write_csv, separator="\t"),
 }
 STREAMS: dict[str, Callable[[Results, _Sink], None]] = {
     "arrow": _pour_arrow,
     "csv": _write_csv,
-    "tsv": _write_tsv,
+    "tsv": partial(_write_csv, separator="\t"),
     "parquet": _write_parquet,
 }
