@@ -28,7 +28,7 @@ from ritz.fitting.planning import Plan, plan
 from ritz.fitting.request import too_few
 from ritz.rows.formats.read import opened
 from ritz.rows.profile import Profile
-from ritz.rows.scores import measures
+from ritz.rows.scores import is_sensing
 from ritz.runtime.escape import visible
 from ritz.runtime.memory import format_bytes
 
@@ -186,7 +186,7 @@ def _look_at_model(path: Path, screen: Screen) -> int:
     for line in str(getattr(model, "plan_", "")).splitlines():
         screen.say(f"  {visible(line)}")
     screen.say(f"\n{model.certificate_}")
-    size = {"measurements": model.n_measurements_} if measures(model) else {"variances": model.certificate_.values}
+    size = {"measurements": model.n_measurements_} if is_sensing(model) else {"variances": model.certificate_.values}
     screen.emit(
         input=path.name,
         model=type(model).__name__,

@@ -22,7 +22,7 @@ from ritz.rows.columns import model_columns, order_of
 from ritz.rows.formats.read import opened
 from ritz.rows.memory.sparse import Sparse
 from ritz.rows.memory.subset import Subset, choose, drop_missing
-from ritz.rows.scores import in_order, measures, names_by_which, score_names
+from ritz.rows.scores import in_order, is_sensing, matching_score_names, score_names
 from ritz.rows.select import announce_names, check_names_once, name_by_position, select_for_model
 from ritz.rows.write.columns import numbers_from_text
 from ritz.rows.write.tables import Results
@@ -155,7 +155,7 @@ def decode(
     if lacking:
         screen.warn(f"{lacking} of {rows.shape[0]} rows have no scores, and their cells are empty")
     code = OK
-    if measures(pca):  # what was recovered has a certificate of its own
+    if is_sensing(pca):  # what was recovered has a certificate of its own
         screen.tell(visible(pca.certificate_.verdict))
         code = OK if pca.certificate_.satisfied else INACCURATE
     _say(screen, where, out, rows.shape[0], names, code, without_scores=lacking)
@@ -165,7 +165,7 @@ def decode(
 def _components(raw: Rows, pca: Any, name: str) -> tuple[Rows, list[Any]]:
     """The columns PC1, PC2, … or pca0, pca1, …, and the others; where none is called so, all columns of numbers."""
     there = dict.fromkeys(raw.keys or (*(raw.names or ()), *raw.left_out))
-    wanted = names_by_which(pca, [key for key in there if isinstance(key, str)])  # the others are positions
+    wanted = matching_score_names(pca, [key for key in there if isinstance(key, str)])  # the others are positions
     if wanted is not None:
         check_names_once(raw, wanted)
         order_of(list(there), wanted, name)

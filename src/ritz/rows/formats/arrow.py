@@ -15,7 +15,7 @@ from ritz.errors import DataError
 from ritz.rows.formats.flat import Handle
 from ritz.rows.formats.flatbuffers import batches_of, body_length, claim_of, field, header_of, reference, root
 from ritz.rows.formats.table import Table
-from ritz.rows.text.lines import native
+from ritz.rows.text.lines import pyarrow_file
 
 MAGIC, STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how a file and a stream begin
 END = STREAM + bytes(4)  # how a stream ends; a message has the bytes that describe it in place of the zeros
@@ -120,7 +120,7 @@ class Arrow(Table):
 
         options = ipc.IpcReadOptions(included_fields=[self._schema.get_field_index(name) for name in names])
         with self._damage(f"columns {', '.join(map(repr, names[:5]))} of {self._path} cannot be read"):
-            reader = (ipc.open_file if self._filed else ipc.open_stream)(native(self._path), options=options)
+            reader = (ipc.open_file if self._filed else ipc.open_stream)(pyarrow_file(self._path), options=options)
             table = reader.read_all()
             table.validate(full=True)
         if table.num_rows != self.shape[0]:
@@ -131,7 +131,7 @@ class Arrow(Table):
         """The schema, and the record batches where the footer says they are."""
         from pyarrow import ipc
 
-        schema = ipc.open_file(native(self._path)).schema  # raises what is wrong with the footer
+        schema = ipc.open_file(pyarrow_file(self._path)).schema  # raises what is wrong with the footer
         end = self._file.size - TAIL
         size = int.from_bytes(self._file.bytes(end, 4), "little")
         footer = bytes(self._file.bytes(end - size, size))

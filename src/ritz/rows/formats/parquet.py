@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.formats.table import Table
-from ritz.rows.text.lines import native
+from ritz.rows.text.lines import pyarrow_file
 
 PAGE_BYTES = 3.0 * (1 << 20)  # of a column: a page as most writers cut them, packed and unpacked, and its dictionary
 POOL_BYTES = 1 << 24  # that pyarrow does not give back at once
@@ -53,7 +53,7 @@ class Parquet(Table):
 
         try:
             # Names of folders are no columns; "a.b" may also stand for a field of a struct "a", hence `select`.
-            files = map(native, self._metadata)
+            files = map(pyarrow_file, self._metadata)
             tables = [pq.read_table(file, columns=names, partitioning=None).select(names) for file in files]
             return pa.concat_tables(tables)
         except (pa.ArrowException, OSError) as error:
@@ -121,8 +121,9 @@ def _opened(file: Path, metadata: Any = None) -> Any:
     from pyarrow import ArrowException
 
     try:
+        source = pyarrow_file(file)
         return pq.ParquetFile(
-            native(file), metadata=metadata, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
+            source, metadata=metadata, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
         )
     except (ArrowException, OSError, UnicodeDecodeError) as error:  # the last one from names of columns
         raise DataError(f"{file} is not a valid Parquet file (truncated or corrupt): {error}") from error

@@ -213,7 +213,7 @@ def first_lines(path: Path) -> tuple[bytes, bool]:
         size *= 4
 
 
-def native(path: Path) -> Any:
+def pyarrow_file(path: Path) -> Any:
     """A file as pyarrow opens it, by its true name: as text it would have to be UTF-8."""
     import pyarrow as pa
 
@@ -228,7 +228,7 @@ def _opened(path: Path, encoding: str = "utf-8") -> Any:
     """The text from its beginning, unpacked and in UTF-8."""
     import pyarrow as pa
 
-    stream = pa.input_stream(native(path), compression=_compression(path))
+    stream = pa.input_stream(pyarrow_file(path), compression=_compression(path))
     return stream if encoding == "utf-8" else pa.transcoding_input_stream(stream, encoding, "utf-8")
 
 
