@@ -13,8 +13,8 @@ from ritz.linalg.dense import LARGE, SKINNY
 from ritz.moments.accumulate import FILLED, PROBES, product_dtype
 from ritz.moments.tsqr import leaf_rows
 from ritz.rows import Rows
-from ritz.rows.base import ENTRY_BYTES
 from ritz.rows.memory.array import ArrayRows
+from ritz.rows.partition import ENTRY_BYTES
 from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
 
 GATHER = 1 / 8  # of the rate of products with few columns that sparse ones reach

@@ -22,8 +22,6 @@ from ritz.runtime.watch import UNWATCHED, Watch
 Partial = TypeVar("Partial")
 Block = NDArray[Any]
 
-ENTRY_BYTES = 12  # of an entry of a sparse matrix: its value, and where it stands
-
 
 class Rows(Columns, Partition, ABC):
     """n rows of d numbers. A source gives `shape`, `dtype`, `names` and `block`; the four verbs follow.
@@ -32,7 +30,6 @@ class Rows(Columns, Partition, ABC):
     are combined in an order fixed by the shape alone, so they depend neither on timing nor on the thread count.
     """
 
-    shape: tuple[int, int]
     dtype: np.dtype[Any]
     sparse: bool = False  # whether blocks are sparse, so that nothing can be subtracted from them
     in_memory: bool = True  # whether a pass costs no reading, or none but a copy

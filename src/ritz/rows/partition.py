@@ -18,6 +18,7 @@ Run = tuple[int, int]  # the first row, and the one after the last
 
 MOST_BYTES = 1 << 24  # of a block, unless memory is scarce
 BLOCK_BYTES = 1 << 21  # a block stays in cache; twice as many for short rows, where calls cost more than that saves
+ENTRY_BYTES = 12  # of an entry of a sparse matrix: its value, and where it stands
 THIN_BYTES = 1 << 20  # a block and its centred copy stay in the second-level cache
 BLOCK_ROWS = 320  # fewer rows leave a d×d product bound by memory, not arithmetic
 THIN_ROWS = 256  # the same for d×b products with few columns

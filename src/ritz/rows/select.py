@@ -10,7 +10,7 @@ from typing import Any
 from ritz.errors import ColumnWarning, DataError
 from ritz.rows.base import Rows
 from ritz.rows.columns import check_once, order_of
-from ritz.rows.id_columns import IdColumns, find_id_columns
+from ritz.rows.id_columns import FEWEST, IdColumns, find_id_columns
 from ritz.rows.memory.subset import choose
 
 SHOWN = 5  # columns in a message
@@ -41,8 +41,8 @@ def select_for_model(rows: Rows, names: Iterable[str] | None, d: int, where: str
         return choose(rows, wanted, [], "error")
     if rows.shape[1] == d:
         return rows
-    for fewest in (None, 1):  # few rows may count by chance, unless a model expects that a column is left out
-        out = (find_id_columns(rows) if fewest is None else find_id_columns(rows, fewest=fewest)).out
+    for fewest in (FEWEST, 1):  # few rows may count by chance, unless a model expects that a column is left out
+        out = find_id_columns(rows, fewest=fewest).out
         if rows.shape[1] - len(out) == d:
             return choose(name_by_position(rows), None, list(out), "error")
     raise DataError(f"{where} has {rows.shape[1]} columns of numbers, but the model was learned from {d}")

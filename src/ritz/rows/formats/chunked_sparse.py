@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.rows.base import ENTRY_BYTES, Block
+from ritz.rows.base import Block
 from ritz.rows.formats.chunked import check_numbers
 from ritz.rows.memory.array import check_shape
 from ritz.rows.memory.sparse import Entries, check_pointers, compressed
+from ritz.rows.partition import ENTRY_BYTES
 
 
 class ChunkedSparse(Entries):

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.linalg.dense import triangle
 from ritz.linalg.sparse import product
-from ritz.rows.base import ENTRY_BYTES, Block, Rows
+from ritz.rows.base import Block, Rows
 from ritz.rows.large_integers import LIMIT, is_wide, refusal
 from ritz.rows.memory.array import check_shape, real_numbers
-from ritz.rows.partition import THIN_BYTES
+from ritz.rows.partition import ENTRY_BYTES, THIN_BYTES
 from ritz.runtime.lazy import cached_property
 from ritz.runtime.memory import check_fits
 
