@@ -498,7 +498,7 @@ def test_info_reads_no_column_to_its_end(tmp_path, monkeypatch):
 
     path = write_wine(tmp_path / "wine.csv")
     monkeypatch.setattr(Text, "cells", lambda *_: pytest.fail("all cells were read"))
-    monkeypatch.setattr(Text, "written", lambda *_: pytest.fail("all cells were read"))
+    monkeypatch.setattr(Text, "raw_cells", lambda *_: pytest.fail("all cells were read"))
     assert answer("info", path)["label"] == "kind"
 
 

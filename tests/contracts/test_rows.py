@@ -11,7 +11,7 @@ import pytest
 
 from ritz import PCA, CompressedSensing, KernelPCA
 from ritz.errors import ColumnWarning, DataError
-from ritz.rows import as_rows, base
+from ritz.rows import as_rows, partition
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((5000, 6))
@@ -45,10 +45,10 @@ SOURCES = {
 
 @pytest.fixture(params=SOURCES)
 def rows(request, monkeypatch):
-    monkeypatch.setattr(base, "BLOCK_BYTES", 3 * 8 * 100)  # rows this short get twice as many
-    monkeypatch.setattr(base, "BLOCK_ROWS", 1)
-    monkeypatch.setattr(base, "LANE_ROWS", 700)
-    monkeypatch.setattr(base, "SERIAL", 0)
+    monkeypatch.setattr(partition, "BLOCK_BYTES", 3 * 8 * 100)  # rows this short get twice as many
+    monkeypatch.setattr(partition, "BLOCK_ROWS", 1)
+    monkeypatch.setattr(partition, "RUN_ROWS", 700)
+    monkeypatch.setattr(partition, "SERIAL", 0)
     return as_rows(SOURCES[request.param])
 
 
@@ -88,8 +88,8 @@ def test_pairs_make_the_symmetric_matrix(rows):
 @pytest.mark.parametrize("n", [2, 3, 6, 7, 12, 13])
 def test_rows_so_long_that_each_is_a_block(n):
     rows = as_rows(np.ones((n, 1_100_000), np.float32))
-    for options in ({"thin": True}, {"thin": False}, {"whole": True}):
-        assert rows.reduce(lambda run: sum(map(len, run)), int.__add__, **options) == n
+    for cut in partition.Cut:
+        assert rows.reduce(lambda run: sum(map(len, run)), int.__add__, cut=cut) == n
 
 
 def test_take(rows):
@@ -231,7 +231,7 @@ def test_text_dates_and_the_like_are_never_read_as_numbers(bad):
 
 @pytest.mark.parametrize("source", [(i for i in range(3)), {"a": 1}, None, object()])
 def test_objects_without_rows_are_type_errors(source):
-    with pytest.raises(TypeError, match="cannot walk the rows"):
+    with pytest.raises(TypeError, match="cannot read rows"):
         PCA(1).fit(source)
 
 

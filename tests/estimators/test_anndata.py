@@ -22,7 +22,7 @@ import ritz
 from helpers.matrices import random_array, sine
 from ritz import PCA, AccuracyWarning, ColumnWarning, DataError, merge
 from ritz.estimators.anndata import plain
-from ritz.rows import as_rows, base
+from ritz.rows import as_rows, partition
 
 CELLS, GENES, K = 700, 120, 6
 GENE_NAMES = [f"Gene {j}" for j in range(GENES)]
@@ -221,7 +221,7 @@ def test_backed_objects_give_what_those_in_memory_give(backed, kind, mode, solve
 
 
 def test_rows_of_a_backed_sparse_matrix(backed, monkeypatch):
-    monkeypatch.setattr(base, "SERIAL", 0)
+    monkeypatch.setattr(partition, "SERIAL", 0)
     rows = as_rows(backed("CSR")).limited(8 * GENES * 40)
     assert rows.sparse
     assert rows.block_rows == 40
@@ -279,7 +279,7 @@ def test_what_cannot_be_read_by_rows_or_written_to_says_so(backed):
     ("part", "change", "message"),
     [
         ("indptr", lambda ends: ends[::-1], "index pointers must rise"),
-        ("indices", lambda places: places + GENES, "stands in column"),
+        ("indices", lambda places: places + GENES, "has column index"),
         ("data", lambda values: values * np.nan, "NaN, first at row 0, column 'Gene"),
     ],
 )
@@ -432,7 +432,7 @@ def test_classes_are_recognised_by_descent():
     PCA(2).fit(adata)
     assert adata.varm["PCs"].shape == (GENES, 2)
     namesake = type("AnnData", (), {"X": X, "var_names": GENE_NAMES})
-    with pytest.raises(TypeError, match="cannot walk the rows"):
+    with pytest.raises(TypeError, match="cannot read rows"):
         PCA(2).fit(namesake())
 
 

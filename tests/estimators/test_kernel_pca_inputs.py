@@ -153,7 +153,7 @@ def test_what_is_no_inner_product_is_refused(parameters, X, message, solver):
 
 
 def test_new_rows_without_a_value_are_refused_with_the_reason():
-    """Far rows overflow; a power that is no whole number has no value where its base is negative."""
+    """Far rows overflow; a power that is not a valid number has no value where its base is negative."""
     cube = KernelPCA(2, kernel="poly", degree=3).fit(rows())
     with pytest.raises(DataError, match=r"no finite value.*too far from those of the fit"):
         cube.transform(rows() * 1e200)

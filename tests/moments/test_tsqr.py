@@ -14,8 +14,8 @@ from ritz import PCA, AccuracyWarning, DataError, merge
 from ritz.moments import tsqr
 from ritz.moments.moments import moments
 from ritz.moments.tsqr import triangular_moments
-from ritz.rows import as_rows, base
-from ritz.rows.memory.array import Array
+from ritz.rows import as_rows, partition
+from ritz.rows.memory.array import ArrayRows
 
 SMALLEST = [1.0, 1e-3, 1e-8, 1e-12, 1e-14]
 
@@ -23,13 +23,13 @@ SMALLEST = [1.0, 1e-3, 1e-8, 1e-12, 1e-14]
 @pytest.fixture
 def small_leaves(monkeypatch):
     """Many leaves in many runs, by threads, whatever the size of the data."""
-    for name, size in {"BLOCK_BYTES": 1000, "BLOCK_ROWS": 1, "LANE_ROWS": 40, "LANE_WORK": 1, "SERIAL": 0}.items():
-        monkeypatch.setattr(base, name, size)
+    for name, size in {"BLOCK_BYTES": 1000, "BLOCK_ROWS": 1, "RUN_ROWS": 40, "RUN_WORK": 1, "SERIAL": 0}.items():
+        monkeypatch.setattr(partition, name, size)
     monkeypatch.setattr(tsqr, "LEAF_BYTES", 1000)
     monkeypatch.setattr(tsqr, "LEAF", 1)
 
 
-class Counted(Array):
+class Counted(ArrayRows):
     """An array that knows how many of its rows were walked."""
 
     def __init__(self, X):
@@ -116,8 +116,8 @@ def test_no_bound_is_violated_by_any_leaves_runs_and_batches(
     pca = PCA(svd_solver="svd", **options)
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
-        for name, size in {"BLOCK_BYTES": 8 * d * lane, "BLOCK_ROWS": 1, "LANE_ROWS": lane, "LANE_WORK": 1}.items():
-            patch.setattr(base, name, size)
+        for name, size in {"BLOCK_BYTES": 8 * d * lane, "BLOCK_ROWS": 1, "RUN_ROWS": lane, "RUN_WORK": 1}.items():
+            patch.setattr(partition, name, size)
         patch.setattr(tsqr, "LEAF_BYTES", 8 * (d + 1) * leaf)
         patch.setattr(tsqr, "LEAF", 1)
         try:

@@ -125,7 +125,9 @@ def test_words_among_which_are_true_and_false_are_text(table):
 def test_a_word_among_few_numbers_is_named_with_its_line(table, tmp_path, count, cell):
     path = table(lines(["7", cell, *map(str, range(count - 1))]))
     shown = cell.strip('"')
-    with pytest.raises(DataError, match=rf"line 3 of .*, column 'b': '{shown}' is no number, unlike .*; pass columns="):
+    with pytest.raises(
+        DataError, match=rf"line 3 of .*, column 'b': '{shown}' is not a number, unlike .*; pass columns="
+    ):
         read(path)
     assert "leave it out with --drop, or mark missing values as NA" in run("info", path, code=3).stderr
     # and the advice can be followed
@@ -137,13 +139,13 @@ def test_a_word_among_few_numbers_is_named_with_its_line(table, tmp_path, count,
 
 def test_a_word_among_numbers_of_a_frame_is_named_with_its_row():
     frame = pd.DataFrame({"a": np.arange(4.0), "b": pd.Series([1, "abc", 2.5, 3], dtype=object)})
-    with pytest.raises(DataError, match="column 'b' holds 'abc' in row 1, which is no number"):
+    with pytest.raises(DataError, match="column 'b' holds 'abc' in row 1, which is not a number"):
         PCA().fit(frame)
 
 
 def test_a_word_for_what_is_missing_may_stand_often(table):
     path = table(lines(["7", "unknown", "8", "unknown", "5", "unknown", "9"]))
-    with pytest.raises(DataError, match=r"line 3 of .*, column 'b': 'unknown' is no number"):
+    with pytest.raises(DataError, match=r"line 3 of .*, column 'b': 'unknown' is not a number"):
         read(path)
 
 
@@ -151,12 +153,12 @@ def test_codes_some_of_which_are_numbers_are_left_out_and_named(table, tmp_path)
     path = table(lines(["113803", "A/5 21171", "373450", "PC 17599", "330877", "17463", "STON 31", "349909"]))
     rows, told = heard(path)
     assert rows.names == ("a",)
-    assert "'b' (text beside numbers, such as 'A/5 21171' in line 3; codes are not decomposed; if it should" in told[0]
+    assert "'b' (text and numbers, such as 'A/5 21171' in line 3; codes are not decomposed; if it should" in told[0]
     assert "hold numbers, correct such cells or mark them as NA" in told[0]
     for command in (("info", path), ("fit", path, "-o", tmp_path / "m")):
         why = answer(*command)["left_out"]["b"]
-        assert why.startswith("identifies rows; text beside numbers, such as 'A/5 21171' in line 3")
-    with pytest.raises(DataError, match="column 'b' holds text beside numbers, such as 'A/5 21171' in line 3"):
+        assert why.startswith("identifies rows; text and numbers, such as 'A/5 21171' in line 3")
+    with pytest.raises(DataError, match="column 'b' holds text and numbers, such as 'A/5 21171' in line 3"):
         read(path, columns=["a", "b"])
     assert read(path, label="b").labels[1] == "A/5 21171"
 
@@ -168,7 +170,7 @@ def test_text_is_text(table, cells):
 
 def test_the_line_is_right_behind_blank_lines_and_line_ends_in_quotes(table):
     text = 'a,w,c\n1,"x\ny",2\n\n2,z,n1\n3,z,n2\n4,z,5\n5,z,6\n'
-    assert "'c' (text beside numbers, such as 'n1' in line 5;" in heard(table(text))[1][0]
+    assert "'c' (text and numbers, such as 'n1' in line 5;" in heard(table(text))[1][0]
 
 
 def test_a_word_in_the_first_row_without_a_header_is_said(table):
@@ -176,7 +178,7 @@ def test_a_word_in_the_first_row_without_a_header_is_said(table):
     rows, told = heard(table(text))
     assert rows.shape == (3, 3)
     assert "the first line (-0.64, abc, 1.02) was taken for names of columns, because 'abc' stands above" in told[0]
-    with pytest.raises(DataError, match=r"line 1 of .*, column 1: 'abc' is no number"):
+    with pytest.raises(DataError, match=r"line 1 of .*, column 1: 'abc' is not a number"):
         read(table(text), header=False)
     assert heard(table("x,1952,1957\n1,0.5,0.1\n2,0.7,0.3\n4,0.1,0.2\n"))[1] == []
 
@@ -188,7 +190,7 @@ def test_words_of_vectors_are_words(table, words):
 
 
 def test_the_only_column_is_not_called_text_for_one_word(table):
-    with pytest.raises(DataError, match="holds numbers alone; column 'x' has 'abc' beside them"):
+    with pytest.raises(DataError, match="holds only numbers; column 'x' also holds 'abc'"):
         read(table("x\n1\nabc\n"))
 
 
@@ -218,13 +220,15 @@ def test_a_column_that_begins_late_may_hold_text(late):
     assert (rows.names, dict(rows.left_out)) == (("a",), {"b": "text"})
     assert told == ["columns left out: 'b' (text); only numbers are decomposed"]
     _, told = heard(late(["113803", "A/5 21171", "373450", "PC 17599", "330877"]))
-    assert "'b' (text beside numbers, such as 'A/5 21171'" in told[0]
+    assert "'b' (text and numbers, such as 'A/5 21171'" in told[0]
     assert "; codes are not decomposed; if it should hold numbers" in told[0]
 
 
 def test_a_column_that_begins_late_may_hold_numbers(late):
     path = late([*map(str, range(300)), "x"])
-    with pytest.raises(DataError, match=r"line 552 of .*, column 'b': 'x' is no number, unlike others of that column"):
+    with pytest.raises(
+        DataError, match=r"line 552 of .*, column 'b': 'x' is not a number, unlike others of that column"
+    ):
         PCA().fit(read(path, missing="mean"))
     text = late([*map(str, range(9))], header="1.5,2.5")
     assert read(text, header=False, missing="mean").shape == (260, 2)
@@ -267,7 +271,7 @@ def model(table, tmp_path):
 )
 def test_a_cell_that_a_model_needs_is_named_with_advice_that_works(table, model, tmp_path, text, line, cell):
     path = table(text, "new.csv")
-    where = rf"line {line} of .*new.csv, column '[xy]': '{cell}' is no number, and the model needs that column"
+    where = rf"line {line} of .*new.csv, column '[xy]': '{cell}' is not a number, and the model needs that column"
     for command in (("transform", model, path, "--to", "csv"), ("report", model, path, "-o", tmp_path / "r.html")):
         told = run(*command, code=3).stderr
         assert re.search(f"{where}; correct the cell, or mark it as NA", told)
@@ -281,7 +285,7 @@ def test_a_cell_that_a_model_needs_is_named_with_advice_that_works(table, model,
 @pytest.mark.parametrize("text", ["PC1,PC2\n1,a\n", "id,pca0,pca1\nr,1,a\n", "PC1,PC2\n1,a\n2,3\n3,4\n"])
 def test_a_cell_among_scores_is_named(table, model, text):
     told = run("inverse", model, table(text, "s.csv"), "--to", "csv", code=3).stderr
-    assert re.search(r"line 2 of .*s.csv, column '(PC2|pca1)': 'a' is no number, .*; correct the cell\n", told)
+    assert re.search(r"line 2 of .*s.csv, column '(PC2|pca1)': 'a' is not a number, .*; correct the cell\n", told)
 
 
 @pytest.mark.parametrize("cells", ["abcd", ["1", "x", "2", "y"]])
@@ -298,6 +302,6 @@ def test_places_that_a_model_needs_leave_out_what_stands_beside_them(table, tmp_
     run("fit", table("1,2\n2,1\n3,5\n4,3\n"), "--no-header", "-q", "-k", 1, "-o", tmp_path / "m")
     model = tmp_path / "m" / "model.safetensors"
     told = run("transform", model, table("1,a\n2,b\n3,4\n", "n.csv"), "--no-header", "--to", "csv", code=3).stderr
-    assert "column 1: 'a' is no number" in told
+    assert "column 1: 'a' is not a number" in told
     back = run("inverse", model, table("id,score\nr1,0.5\nr2,0.7\n", "s.csv"), "--to", "csv")
     assert len(back.stdout.splitlines()) == 3

@@ -115,10 +115,10 @@ def test_a_fit_that_was_killed(tmp_path):
         import numpy as np
         from ritz import PCA
         from ritz.runtime import checkpoint
-        from ritz.rows.memory.array import Array
+        from ritz.rows.memory.array import ArrayRows
         checkpoint.INTERVAL = checkpoint.SHARE = 0.0
-        block = Array.block
-        Array.block = lambda self, start, stop: time.sleep(0.004) or block(self, start, stop)
+        block = ArrayRows.block
+        ArrayRows.block = lambda self, start, stop: time.sleep(0.004) or block(self, start, stop)
         X = np.load(sys.argv[1])
         model = PCA(3).fit(X, checkpoint=sys.argv[2])
         np.save(sys.argv[3], model.components_)
@@ -193,7 +193,7 @@ def test_progress_is_shown_when_asked_for(capsys, monkeypatch):
     PCA(2, verbose=True).fit(X)
     out, shown = capsys.readouterr()
     assert out == ""
-    assert "<Array: 30000 rows, 40 columns, float64>" in shown
+    assert "<ArrayRows: 30000 rows, 40 columns, float64>" in shown
     assert "pass 1: 100% of 30000 rows" in shown
     assert "1 pass" in shown
 
@@ -311,7 +311,7 @@ def test_progress_in_a_terminal_is_a_bar_that_goes():
     shown, left = terminal(sys.executable, "-c", script)
     assert b"pass 1, rows" in shown
     assert b"200000/200000" in shown
-    assert left[0].startswith("<Array: 200000 rows")
+    assert left[0].startswith("<ArrayRows: 200000 rows")
     assert not any("pass 1" in line and "200000/" in line for line in left)
 
 
@@ -351,10 +351,10 @@ def test_ctrl_c_keeps_the_old_state_and_leaves_nothing_behind(monkeypatch):
 
 def read_slowly(monkeypatch, meanwhile):
     """Rows whose blocks take their time; what happens meanwhile starts with the first of them."""
-    from ritz.rows.memory.array import Array
+    from ritz.rows.memory.array import ArrayRows
 
-    rows = Array(data(200_000, 30))
-    block, one = Array.block, threading.Lock()
+    rows = ArrayRows(data(200_000, 30))
+    block, one = ArrayRows.block, threading.Lock()
 
     def slowly(self, start, stop):
         with one:
@@ -362,7 +362,7 @@ def read_slowly(monkeypatch, meanwhile):
         time.sleep(0.5)
         return block(self, start, stop)
 
-    monkeypatch.setattr(Array, "block", slowly)
+    monkeypatch.setattr(ArrayRows, "block", slowly)
     return rows
 
 

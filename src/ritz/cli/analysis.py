@@ -19,7 +19,7 @@ from ritz.errors import DataError
 from ritz.estimators.anndata import plain as certificate_parts
 from ritz.estimators.pca import PCA
 from ritz.rows import Rows
-from ritz.rows.memory.chosen import Chosen
+from ritz.rows.memory.subset import Subset
 from ritz.rows.profile import Profile
 from ritz.rows.write.tables import deliver
 from ritz.runtime.atomic import replacing, staged
@@ -114,7 +114,7 @@ def written(
 
 def _with_fill(notes: Notes, pca: PCA, rows: Rows) -> Notes:
     """The notes with what missing values were replaced by, unless the mean of the model says it."""
-    fill = rows.fill if isinstance(rows, Chosen) and not pca.center else None
+    fill = rows.fill if isinstance(rows, Subset) and not pca.center else None
     return notes if fill is None else replace(notes, fill=tuple(map(float, fill)))
 
 

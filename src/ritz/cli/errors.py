@@ -7,6 +7,7 @@ from typing import IO, Any
 
 import click
 
+from ritz.errors import DataError
 from ritz.runtime.escape import visible
 
 OK, FAILED, USAGE, BAD_DATA, INACCURATE, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -19,16 +20,28 @@ CODES: list[tuple[type[Exception], int]] = [
     (MemoryError, FAILED),
     (ValueError, BAD_DATA),
 ]
-GAPS = r"(\d NaN, .*); drop or impute.*"
-# What the library advises, as options of a command.
+# The next step after an error in the data, by its code, as options of a command.
+ADVICE = {
+    "missing": "--missing drop leaves such rows out, --missing mean fills the gaps",
+    "infinite": "replace or remove such cells",
+    "beside the matrix": "--label keeps it beside the scores",
+}
+# The same where columns can be left out.
+DROP_ADVICE = {
+    "not a number": "leave it out with --drop, or mark missing values as NA",
+    "large integer": "subtract an offset first, for instance the first value, take a coarser unit, or leave the column "
+    "out with --drop",
+}
+# And where they cannot, because a model needs every one.
+NA = "correct the cell, or mark it as NA, so that its row"
+MODEL_ADVICE = {
+    "transform": {"needed cell": f"{NA} has empty scores"},
+    "report": {"needed cell": f"{NA} is left out"},
+    "inverse": {"missing": "correct such rows, or leave all of their scores empty, and they have empty cells"},
+}
+# What the library says otherwise, as options of a command.
 WORDING = [
-    (GAPS, r"\1; --missing drop leaves such rows out, --missing mean fills the gaps"),
-    (r"; drop or impute those rows first", "; replace or remove such cells"),
-    (r"; read it with missing='drop' or missing='mean'", "; --missing drop or --missing mean deal with them"),
-    (r"pass columns= without it, or mark", "leave it out with --drop, or mark"),
-    (r", or take a coarser unit$", ", take a coarser unit, or leave the column out with --drop"),
     (r"pass columns= without it", "leave it out with --drop"),
-    (r"pass it as label=$", "--label keeps it beside the scores"),
     (r"pass header=True if", "give --header if"),
     (r"header=False if", "--no-header if"),
     (r"; drop them or use scale=False", "; leave them out with --drop-constant, or do without --scale"),
@@ -47,14 +60,7 @@ WORDING = [
     (r"; see rank_choice_", ""),
     (r", or pass pandas.read_excel\(path\)", ""),
 ]
-# The same where a model needs every column, so that none can be left out; before the others.
 DROP = re.compile(r"--drop\b(?!-)")
-NA = "; correct the cell, or mark it as NA, so that its row "
-BESIDE_MODEL = {
-    "transform": [(r"; correct the cell$", f"{NA}has empty scores")],
-    "report": [(r"; correct the cell$", f"{NA}is left out")],
-    "inverse": [(GAPS, r"\1; correct such rows, or leave all of their scores empty, and they have empty cells")],
-}
 
 
 class Failure(click.ClickException):
@@ -76,7 +82,15 @@ def failure(error: Exception) -> Failure | None:
     text = str(error) or "there is not enough memory" * isinstance(error, MemoryError)
     if isinstance(error, FileNotFoundError) and error.filename is not None:
         text = f"there is no file {str(error.filename)!r}"
+    if isinstance(error, DataError):
+        text = f"{error.problem}; {advice}" if (advice := _advice(error.code)) else text
     return Failure(in_options(text) if code == BAD_DATA else text, code)
+
+
+def _advice(code: str) -> str:
+    """The next step in the words of the command that runs; nothing where the library's own will do."""
+    beside_model = MODEL_ADVICE.get(_command())
+    return (ADVICE | (DROP_ADVICE if beside_model is None else beside_model)).get(code, "")
 
 
 def in_options(text: str) -> str:
@@ -87,10 +101,10 @@ def in_options(text: str) -> str:
     >>> in_options("n_components=9 must be between 1 and min(n_samples, n_features)=4")
     '-k 9 must be between 1 and the smaller of rows and columns, 4'
     """
-    beside = BESIDE_MODEL.get(_command())
-    wording = WORDING if beside is None else [*beside, *(pair for pair in WORDING if not DROP.search(pair[1]))]
-    for pattern, words in wording:
-        text = re.sub(pattern, words, text)
+    with_model = _command() in MODEL_ADVICE
+    for pattern, words in WORDING:
+        if not (with_model and DROP.search(words)):
+            text = re.sub(pattern, words, text)
     return text
 
 

@@ -108,9 +108,9 @@ def _rotation() -> tuple[Input, dict[str, Any]]:
 
 
 def _input(name: str, X: Any, names: tuple[str, ...], label: str, labels: Any) -> Input:
-    from ritz.rows.memory.array import Array
+    from ritz.rows.memory.array import ArrayRows
 
-    return Input(name, Array(X, names), given={label: labels}, label=label, left_out={label: "label"})
+    return Input(name, ArrayRows(X, names), given={label: labels}, label=label, left_out={label: "label"})
 
 
 DEMOS = {"digits": _digits, "wine": _wine, "rotation": _rotation}

@@ -28,7 +28,7 @@ from ritz.fitting.planning import Plan, plan
 from ritz.fitting.request import too_few
 from ritz.rows.formats.read import opened
 from ritz.rows.profile import Profile
-from ritz.rows.scores import measures
+from ritz.rows.scores import is_sensing
 from ritz.runtime.escape import visible
 from ritz.runtime.memory import format_bytes
 
@@ -66,7 +66,7 @@ def _options(components: Any, scale: bool, reading: Reading, profile: Profile, f
     """What was asked for, and what should be."""
     missing = _remedy(profile, reading)
     scale = (scale or profile.needs_scale(APART)) and profile.varies(missing)
-    stuck = bool(profile.constant) or (missing == "drop" and bool(profile.stuck.any()))
+    stuck = bool(profile.constant) or (missing == "drop" and bool(profile.constant_if_dropped.any()))
     drops = [*reading.drop, *(str(name_of(found.rows, j)) for j in profile.worthless)]
     folder = free_folder(file)
     words = {
@@ -153,9 +153,8 @@ def _gaps(profile: Profile) -> str:
         return "none"
     worst = np.argsort(-profile.missing, kind="stable")[:3]
     shown = ", ".join(f"{profile.names[j]} ({int(profile.missing[j])})" for j in worst if profile.missing[j])
-    rows = (
-        f"in {profile.affected} of {profile.looked_at} rows" if profile.affected else "in columns that hold hardly any"
-    )
+    gaps = profile.with_gaps
+    rows = f"in {gaps} of {profile.looked_at} rows" if gaps else "in columns that hold hardly any"
     return f"{int(profile.missing.sum())}, {rows}, most in {visible(shown)}"
 
 
@@ -187,7 +186,7 @@ def _look_at_model(path: Path, screen: Screen) -> int:
     for line in str(getattr(model, "plan_", "")).splitlines():
         screen.say(f"  {visible(line)}")
     screen.say(f"\n{model.certificate_}")
-    size = {"measurements": model.n_measurements_} if measures(model) else {"variances": model.certificate_.values}
+    size = {"measurements": model.n_measurements_} if is_sensing(model) else {"variances": model.certificate_.values}
     screen.emit(
         input=path.name,
         model=type(model).__name__,

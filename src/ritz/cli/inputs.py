@@ -21,12 +21,11 @@ from ritz.pca.from_rows import held
 from ritz.rows import Rows
 from ritz.rows.base import dense
 from ritz.rows.formats.read import TEXTS, ending_of, suffix_of
-from ritz.rows.memory.chosen import Chosen, choose
+from ritz.rows.id_columns import EMPTY, IDENTIFIER, find_id_columns
+from ritz.rows.memory.subset import Subset, choose
 from ritz.rows.profile import Profile
-from ritz.rows.roles import EMPTY, IDENTIFIER, aside
-from ritz.rows.select import announce_doubts, announce_names, placed
-from ritz.rows.text.dialect import NEARLY
-from ritz.rows.write.columns import numbers_in_words
+from ritz.rows.select import announce_doubts, announce_names, name_by_position
+from ritz.rows.write.columns import numbers_from_text
 from ritz.runtime.atomic import temporary
 from ritz.runtime.escape import visible
 from ritz.runtime.memory import format_bytes, physical
@@ -100,8 +99,8 @@ class Input:
         """
         found = dict(self.given)
         if self.source is not None and self.carried:
-            cells = self.source.written(self.carried)
-            found |= {str(key): numbers_in_words(values) for key, values in cells.items()}
+            cells = self.source.raw_cells(self.carried)
+            found |= {str(key): numbers_from_text(values) for key, values in cells.items()}
         kept = None if every else self.rows.kept
         return found if kept is None else {key: values[kept] for key, values in found.items()}
 
@@ -124,7 +123,7 @@ def located(name: str) -> Iterator[Path]:
         try:
             yield path
         except DataError as error:  # nobody knows that file but we
-            raise type(error)(str(error).replace(str(path), "standard input")) from error
+            raise error.about(error.problem.replace(str(path), "standard input")) from error
 
 
 def title(name: str, path: Path) -> str:
@@ -145,13 +144,13 @@ def is_text(path: Path) -> bool:
 
 def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     """The columns of a file that are decomposed, those that are carried along, and those that are left out."""
-    raw = placed(raw)
+    raw = name_by_position(raw)
     label = next(iter(known_columns(raw, [] if reading.label is None else [reading.label])), None)
     dropped = dict.fromkeys(known_columns(raw, reading.drop), "asked for")
     spared = {*kept_columns(raw, reading.keep), *dropped, label}
     peeked = raw.peek([key for key in raw.left_out if key not in dropped], PEEKED)
     peeked |= {} if label is not None else _annotations(raw, dropped)
-    apart = aside(raw, spared)
+    apart = find_id_columns(raw, spared)
     numbered = [key for key, why in apart.out.items() if why != EMPTY]
     identifier = _identifier(peeked, numbered, label) if raw.named_by in (None, *dropped) else raw.named_by
     if reading.identifier in {*(raw.keys or raw.names or ()), *raw.left_out, *raw.others} - spared:
@@ -184,9 +183,8 @@ def _nearly(raw: Rows, reading: Reading, identifier: Any, label: Any) -> Iterato
     """Columns of text with a role that nobody asked for, which may be meant to hold numbers, and why they are text."""
     roles = {identifier: (IDENTIFIER, reading.identifier), label: ("label", reading.label)}
     for key, (role, asked) in roles.items():
-        told = raw.left_out.get(key, "")
-        if told.startswith(NEARLY) and asked is None:
-            yield key, role, told
+        if key in raw.mixed and asked is None:
+            yield key, role, raw.mixed[key]
 
 
 def completed(found: Input, reading: Reading, limit: int | None = None) -> Input:
@@ -215,7 +213,7 @@ def without_gaps(found: Input, rows: Rows) -> Input:
     gone, facts = found.rows.shape[0] - rows.shape[0], found.facts
     if gone:
         facts = (*facts, (LEFT_OUT, f"{gone} of {found.rows.shape[0]}, for want of a value"))
-    if isinstance(rows, Chosen) and rows.filled:
+    if isinstance(rows, Subset) and rows.filled:
         facts = (*facts, ("cells filled", f"{rows.filled}, with the mean of their column"))
     return replace(found, rows=rows.watched(found.rows.watch), facts=facts)
 

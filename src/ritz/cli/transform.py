@@ -18,13 +18,13 @@ from ritz.errors import DataError
 from ritz.estimators.loading import load
 from ritz.pca.from_rows import held
 from ritz.rows import Rows
-from ritz.rows.columns import known_columns, order_of
+from ritz.rows.columns import model_columns, order_of
 from ritz.rows.formats.read import opened
-from ritz.rows.memory.chosen import Chosen, choose, those_present
 from ritz.rows.memory.sparse import Sparse
-from ritz.rows.scores import in_order, measures, names_by_which, score_names
-from ritz.rows.select import announce_names, check_names_once, fitting, placed
-from ritz.rows.write.columns import numbers_in_words
+from ritz.rows.memory.subset import Subset, choose, drop_missing
+from ritz.rows.scores import in_order, is_sensing, matching_score_names, score_names
+from ritz.rows.select import announce_names, check_names_once, name_by_position, select_for_model
+from ritz.rows.write.columns import numbers_from_text
 from ritz.rows.write.tables import Results
 from ritz.runtime.escape import visible
 from ritz.runtime.progress import Progress
@@ -83,7 +83,7 @@ def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
     for term, text in found.facts:
         if term == LEFT_OUT and not lacking:
             screen.tell(f"{term}: {text}")
-    if isinstance(found.rows, Chosen) and found.rows.replaced:
+    if isinstance(found.rows, Subset) and found.rows.replaced:
         means = "their column" if found.rows.filled else "the model"
         screen.tell(f"cells filled: {found.rows.filled or found.rows.replaced}, with the mean of {means}")
 
@@ -100,23 +100,23 @@ def for_model(
     """A file with the columns that a model knows, in its order, read as the one of the fit was, or as told."""
     notes = notes_of(pca)
     transpose = notes.transpose if transpose is None else transpose
-    names = known_columns(pca)
+    names = model_columns(pca)
     nameless = () if notes.header is False else None  # told so for the fit
     needed = () if transpose else (*(names or ()), *range(pca.n_features_in_))
     raw = opened(path, transpose, header, nameless if transpose or names is None else names, needed)
     there = dict.fromkeys((*(raw.keys or raw.names or ()), *raw.left_out, *raw.others))
     places, d = notes.columns, pca.n_features_in_
     if places is not None and d < raw.shape[1] and raw.names is None and max(places) < raw.shape[1]:
-        rows = choose(placed(raw), places, [], "error")
+        rows = choose(name_by_position(raw), places, [], "error")
     else:
-        rows = fitting(raw, names, d, title(name, path))
+        rows = select_for_model(raw, names, d, title(name, path))
     reading = Reading(label or (notes.label if notes.label in there else None), identifier=notes.identifier, known=True)
     by_name = names is not None and raw.names is not None
     found = chosen(raw, path, name, replace(reading, keep=tuple(names or ())) if by_name else reading)
     found = replace(found, rows=rows)
     if missing is None and notes.missing != "mean":  # none may be left
         rows = held(rows.with_gaps()) if found.text and worth_holding(rows) else rows  # not to parse it twice
-        present = those_present(rows, wholly=True)
+        present = drop_missing(rows, how="any")
         return without_gaps(found, rows if present.shape[0] == rows.shape[0] else present)
     return without_gaps(found, _complete(rows, missing or notes.missing, pca, notes))
 
@@ -127,7 +127,7 @@ def _complete(rows: Rows, missing: str, pca: Any, notes: Notes) -> Rows:
         fill = pca.mean_ if notes.fill is None else np.array(notes.fill)
         if isinstance(rows, Sparse):
             return rows.filled(fill)
-        return Chosen(rows.with_gaps(), np.arange(rows.shape[1]), fill=fill)
+        return Subset(rows.with_gaps(), np.arange(rows.shape[1]), fill=fill)
     return choose(rows, None, [], missing)
 
 
@@ -147,15 +147,15 @@ def decode(
         announce_names(raw, raw.keys or raw.names or ())
         rows, others = _components(raw, pca, path.name)
         others = [] if out is not None and out.endswith(".npy") else others
-        beside = {str(key): numbers_in_words(values) for key, values in raw.written(others).items()}
-        scored = those_present(rows, wholly=False)
+        beside = {str(key): numbers_from_text(values) for key, values in raw.raw_cells(others).items()}
+        scored = drop_missing(rows, how="all")
         results = _aligned(pca.rebuilt, scored.watched(Watch(progress)), rows.shape[0], names)
         where = send(replace(results, beside=beside), out, to)
     lacking = rows.shape[0] - scored.shape[0]
     if lacking:
         screen.warn(f"{lacking} of {rows.shape[0]} rows have no scores, and their cells are empty")
     code = OK
-    if measures(pca):  # what was recovered has a certificate of its own
+    if is_sensing(pca):  # what was recovered has a certificate of its own
         screen.tell(visible(pca.certificate_.verdict))
         code = OK if pca.certificate_.satisfied else INACCURATE
     _say(screen, where, out, rows.shape[0], names, code, without_scores=lacking)
@@ -165,7 +165,7 @@ def decode(
 def _components(raw: Rows, pca: Any, name: str) -> tuple[Rows, list[Any]]:
     """The columns PC1, PC2, … or pca0, pca1, …, and the others; where none is called so, all columns of numbers."""
     there = dict.fromkeys(raw.keys or (*(raw.names or ()), *raw.left_out))
-    wanted = names_by_which(pca, [key for key in there if isinstance(key, str)])  # the others are positions
+    wanted = matching_score_names(pca, [key for key in there if isinstance(key, str)])  # the others are positions
     if wanted is not None:
         check_names_once(raw, wanted)
         order_of(list(there), wanted, name)

@@ -9,10 +9,10 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.rows import Rows, as_rows
-from ritz.rows.columns import counts_up, keys_of, known_columns
-from ritz.rows.formats.read import known
+from ritz.rows.columns import counts_up, keys_of, model_columns
+from ritz.rows.formats.read import read_for_model
 from ritz.rows.memory.anndata import is_anndata
-from ritz.rows.memory.chosen import choose
+from ritz.rows.memory.subset import choose
 from ritz.rows.select import check_names_once
 
 
@@ -30,7 +30,7 @@ class Columns:
         """Rows; of a file, the columns that the model knows, whatever else stands in it."""
         names = self.__dict__.get("feature_names_in_")
         if isinstance(X, str | PathLike):
-            return known(X, names, self.n_features_in_)
+            return read_for_model(X, names, self.n_features_in_)
         rows = as_rows(X)
         anything = isinstance(X, Rows) and X.origin and X.origin[1] is None  # columns that nobody asked for by name
         there = list(rows.names or ())
@@ -42,7 +42,7 @@ class Columns:
     def _columns(self, X: Any, rows: Rows, reset: bool) -> None:
         """Remember, or compare, how many columns there are and their names."""
         repeated = rows.names is not None and len(set(rows.names)) < len(rows.names)
-        if not reset and (own := known_columns(self)) is not None:
+        if not reset and (own := model_columns(self)) is not None:
             check_names_once(rows, [*own, *map(str, rows.names or ())] if repeated else own)
         # Where names repeat, positions tell the columns apart, unless the model knows names.
         names = None if repeated else rows.names
@@ -85,7 +85,7 @@ class Columns:
             return
         if names is None or counts_up(names):
             return
-        given, known = list(map(str, names)), known_columns(self) or list(map(str, range(len(names))))
+        given, known = list(map(str, names)), model_columns(self) or list(map(str, range(len(names))))
         if given != known and (self._column_keys is not None or set(given) == set(known)):
             raise self._other_columns(names, known)
 
@@ -103,5 +103,5 @@ class Columns:
         return tuple(f"x{j}" for j in range(self.n_features_in_)) if names is None else tuple(map(str, names))
 
     def _column_name(self, j: int) -> str:
-        names = known_columns(self)
+        names = model_columns(self)
         return str(j) if names is None else repr(names[j])

@@ -20,7 +20,7 @@ from ritz.moments.sketch import Stream
 from ritz.pca.from_stream import decompose_stream, taken_in, together
 from ritz.pca.state import PCAState, state_of
 from ritz.rows import as_rows
-from ritz.rows.columns import known_columns, order_of
+from ritz.rows.columns import model_columns, order_of
 
 if TYPE_CHECKING:
     from ritz.estimators.pca import PCA
@@ -160,7 +160,7 @@ def _mergeable(model: Any, first: Any, i: int) -> Moments | Stream:
         theirs, ours = getattr(model, parameter), getattr(first, parameter)
         if ours != theirs:
             raise DataError(f"model {i} has {parameter}={theirs!r}, model 0 has {parameter}={ours!r}")
-    names, expected = known_columns(model), known_columns(first)
+    names, expected = model_columns(model), model_columns(first)
     if (names is None) != (expected is None):
         raise DataError(f"only one of model 0 and model {i} knows the names of its columns")
     order = None if names is None or expected is None else order_of(names, expected, f"model {i}")

@@ -13,7 +13,7 @@ import numpy as np
 from ritz import __version__
 from ritz.errors import DataError
 from ritz.pca.model_file import Twister
-from ritz.rows.columns import known_columns
+from ritz.rows.columns import model_columns
 from ritz.runtime.files.container import Stored, parsed, write
 from ritz.runtime.files.decoding import Form
 from ritz.runtime.files.encoding import Encoder
@@ -34,7 +34,7 @@ def write_model(model: Certified, path: str | PathLike[str], notes: Any) -> None
     """Parameters, notes and state into a file."""
     state, encoder = model._stored_state(), Encoder(model.kind.forms)
     model._check_parameters(state)  # they may have been changed since the fit
-    names = known_columns(model)
+    names = model_columns(model)
     state = replace(
         state,
         columns=None if names is None else tuple(names),

@@ -13,8 +13,8 @@ from ritz.linalg.dense import LARGE, SKINNY
 from ritz.moments.accumulate import FILLED, PROBES, product_dtype
 from ritz.moments.tsqr import leaf_rows
 from ritz.rows import Rows
-from ritz.rows.base import ENTRY_BYTES
-from ritz.rows.memory.array import Array
+from ritz.rows.memory.array import ArrayRows
+from ritz.rows.partition import ENTRY_BYTES
 from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
 
 GATHER = 1 / 8  # of the rate of products with few columns that sparse ones reach
@@ -130,7 +130,7 @@ def flipped_grams(rows: Rows, spectra: int, at_once: int, dtype: np.dtype[Any], 
     passes = -(-spectra // at_once)
     seconds = passes * _walk(rows) + _flipping(rows, spectra, n, dtype)
     memory = dtype.itemsize * n * n * at_once * (rows.threads + 3) + 24 * n * n + 40 * n * min(strip, d) * rows.threads
-    if not (isinstance(rows, Array) and rows.in_memory):  # tables and files become arrays, sparse rows are turned
+    if not (isinstance(rows, ArrayRows) and rows.in_memory):  # tables and files become arrays, sparse rows are turned
         memory += int(_entry(rows) * n * d)
     return _sum(_diagonal(rows), Cost(_products(rows, spectra, n), passes, seconds, memory))
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from ritz.linalg.dense import eigh_descending
 from ritz.moments.moments import moments
-from ritz.rows.memory.array import Array, thin_product
+from ritz.rows.memory.array import ArrayRows
+from ritz.rows.parallel import thin_product
 from ritz.runtime.atomic import replacing
 from ritz.runtime.threads import team
 
@@ -97,7 +98,7 @@ def _measured() -> Rates:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20_000, 400))
     square = rng.standard_normal((600, 600))
-    rows, V = Array(X), rng.standard_normal((400, 16))
+    rows, V = ArrayRows(X), rng.standard_normal((400, 16))
     d = X.shape[1]
     narrow = X.astype(np.float32)
     with team():  # BLAS threads that spin would be measured too

@@ -29,7 +29,7 @@ from ritz.moments.preprocessing import Preprocessing
 from ritz.operators import Covariance, Dense, Operator
 from ritz.rows import Rows
 from ritz.rows.base import Block
-from ritz.rows.memory.derived import Derived
+from ritz.rows.memory.computed import Computed
 from ritz.runtime import threads
 from ritz.runtime.threads import pinned, scratch
 from ritz.solvers import Krylov
@@ -101,11 +101,11 @@ class Flips:
 
         runs = list(pairwise([*range(0, d, STRIP), d]))
         watch.begin(runs, what="columns")
-        with closing(self.rows._walk(strip, runs)) as parts:
+        with closing(self.rows.in_parallel(strip, runs)) as parts:
             return reduce(_add, parts)
 
 
-class Flipped(Derived):
+class Flipped(Computed):
     """Preprocessed rows with random signs, or with their own; blocks are dense and made when they are asked for.
 
     A block of a walk stands in memory that the next one will use again.

@@ -18,7 +18,7 @@ from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.scaling import FAINT
 from ritz.operators import Operator
 from ritz.rows import Rows
-from ritz.rows.memory.magnified import Magnified
+from ritz.rows.memory.scaled import Scaled
 from ritz.solvers import SVD, Solver
 from ritz.spectrum.certify import Spectrum, certify
 from ritz.spectrum.subspace import Subspace
@@ -143,4 +143,4 @@ def magnified(rows: Rows, found: Moments, prepare: Preprocessing, unit: float) -
                 f"column {rows.name(column)} is {here.shift[column]:.0e} everywhere, and no other varies by more than "
                 f"{unit:.0e}; drop it, or multiply the others"
             )
-    return Magnified(rows, shift, 1 / unit), Preprocessing(None, delta), here
+    return Scaled(rows, shift, 1 / unit), Preprocessing(None, delta), here

@@ -20,7 +20,7 @@ from ritz.linalg.dense import Array
 from ritz.operators import LowRank
 from ritz.operators.pivoted_cholesky import randomly_pivoted
 from ritz.rows.base import Block
-from ritz.rows.memory.array import thin_inner
+from ritz.rows.parallel import thin_inner
 from ritz.runtime.threads import team
 from ritz.runtime.watch import UNWATCHED, Watch
 from ritz.runtime.wording import at_most

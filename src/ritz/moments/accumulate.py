@@ -12,6 +12,7 @@ from ritz.linalg.dense import Array, add_squares, add_upper, column_norms, cross
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
+from ritz.rows.partition import Cut
 from ritz.runtime.threads import scratch
 
 FILLED = 0.05  # share of entries from which a sparse block is multiplied by itself as a dense one
@@ -90,7 +91,7 @@ def sums_of(rows: Rows, shift: Array, unit: Array, full: bool, probes: Array, ro
             narrow = rough or probes.size
             return _narrow(blocks, prepare, rows, probes) if narrow else _scatters(blocks, prepare, rows)
 
-    sums = Sums(*rows.reduce(lambda blocks: run(blocks).parts, Sums.absorbed, thin=not full))
+    sums = Sums(*rows.reduce(lambda blocks: run(blocks).parts, Sums.absorbed, cut=Cut.SQUARE if full else Cut.THIN))
     if full:
         mirrored(sums.scatter)
     return sums

@@ -23,10 +23,11 @@ from ritz.linalg.dense import UNIT, Array, eigh_descending, gamma, times
 from ritz.moments.moments import FAR, Moments, moments, steps
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows, as_rows
-from ritz.rows.base import LANES, Block, dense
+from ritz.rows.base import Block, dense
 from ritz.rows.finite import check_finite
-from ritz.rows.memory.array import squares
 from ritz.rows.memory.transposed import Transposed
+from ritz.rows.parallel import squares
+from ritz.rows.partition import MOST_RUNS, Cut
 
 JOINING = 80  # roundings, of the means among others, behind the row between two means
 EIGEN = 8  # times the order, in units of rounding: the error of LAPACK's eigenpairs
@@ -106,7 +107,7 @@ class Sketch:
         K = squares(columns)
         values, vectors = eigh_descending(K)
         size, largest = float(np.trace(K)), max(float(values[0]), 0.0)
-        noise = gamma(columns.block_rows + d // columns.thin_rows + LANES + 8) * size + EIGEN * p * UNIT * largest
+        noise = gamma(columns.block_rows + d // columns.thin_rows + MOST_RUNS + 8) * size + EIGEN * p * UNIT * largest
         delta = float(values[room]) if values[room] > noise else 0.0
         kept = values > max(delta, noise)
         W = vectors[:, kept] * np.sqrt(1 - delta / values[kept])
@@ -173,7 +174,7 @@ class Stream:
         """These rows too. The stream before is untouched, and shares what has not changed."""
         limited = rows.limited(BLOCK_BYTES)
         # There is one run, of all blocks in order, so that nothing is left to be merged.
-        return limited.reduce(lambda blocks: self._after(blocks, limited), Stream.merge, whole=True)
+        return limited.reduce(lambda blocks: self._after(blocks, limited), Stream.merge, cut=Cut.WHOLE)
 
     def _after(self, parts: Iterable[Block], rows: Rows) -> Stream:
         """The stream after all parts of these rows, which come in order."""

@@ -13,7 +13,7 @@ from ritz.operators.base import COMBINING, Dense, Factored, Operator
 from ritz.operators.rayleigh_ritz import Pairs, ritz_pairs, rotation
 from ritz.rows import Rows
 from ritz.rows.base import Block
-from ritz.rows.memory.array import thin_product
+from ritz.rows.parallel import thin_product
 from ritz.runtime.lazy import cached_property
 from ritz.runtime.threads import scratch
 

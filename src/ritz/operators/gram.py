@@ -13,7 +13,8 @@ from ritz.operators.base import COMBINING, Operator
 from ritz.operators.covariance import Covariance
 from ritz.operators.rayleigh_ritz import Pairs, Rotation, ritz_pairs, rotation
 from ritz.rows.base import Block
-from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
+from ritz.rows.parallel import symmetric_product, thin_inner, thin_product
+from ritz.rows.partition import Cut
 from ritz.runtime.lazy import cached_property
 from ritz.runtime.threads import ordered, pinned, scratch
 
@@ -173,7 +174,7 @@ class Gram(Operator):
             # The result is large anyway; blocks of its size save it from being added to again and again.
             rows = self.covariance.rows
             rows = rows.limited(max(rows.most_bytes, 8 * V.shape[1] * rows.shape[1]))
-            return rows.reduce(lambda blocks: self._combine_wide(blocks, V.shape[1]), np.add, V, whole=True)
+            return rows.reduce(lambda blocks: self._combine_wide(blocks, V.shape[1]), np.add, V, Cut.WHOLE)
         ZV = self.covariance.rows.combine(V, self.covariance.shifted)
         if prepare.delta is not None:
             ZV -= np.outer(prepare.delta, V.sum(axis=0))

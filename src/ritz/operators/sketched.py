@@ -12,7 +12,7 @@ from ritz.moments.sketch import Sketch
 from ritz.operators.covariance import Covariance
 from ritz.operators.gram import Gram
 from ritz.rows import as_rows
-from ritz.rows.memory.array import thin_product
+from ritz.rows.parallel import thin_product
 
 
 class Sketched(Gram):

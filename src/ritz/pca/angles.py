@@ -8,7 +8,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg.dense import Array, orthonormalise, svd
-from ritz.rows.columns import known_columns, order_of
+from ritz.rows.columns import model_columns, order_of
 from ritz.runtime.pinning import pinned
 from ritz.spectrum.certify import Spectrum
 from ritz.spectrum.subspace import Subspace
@@ -32,7 +32,7 @@ def compare(a: Any, b: Any) -> Array:
     A, B = _columns(a), _columns(b)
     if len(A) != len(B):
         raise DataError(f"the subspaces live in {len(A)} and {len(B)} dimensions; only equal ones compare")
-    ours, theirs = (known_columns(model) for model in (a, b))
+    ours, theirs = (model_columns(model) for model in (a, b))
     if ours is not None and theirs is not None:
         order = order_of(theirs, ours, "the second model")
         B = B if order is None else B[order]

@@ -18,7 +18,7 @@ from ritz.moments.tsqr import triangular_moments
 from ritz.operators import Covariance, Gram, Operator
 from ritz.rows import Rows
 from ritz.rows.base import Block
-from ritz.rows.memory.array import Array
+from ritz.rows.memory.array import ArrayRows
 from ritz.runtime.memory import format_bytes
 from ritz.runtime.threads import team
 from ritz.runtime.watch import Watch
@@ -77,7 +77,7 @@ def held(rows: Rows) -> Rows:
         return 0
 
     rows.watched(Watch(rows.watch.progress)).reduce(put, max, beside=range(rows.shape[0]))
-    array = Array(out, rows.names)
+    array = ArrayRows(out, rows.names)
     array.origin, array.files = rows.origin, rows.files and rows.files.read_whole()
     return array.watched(rows.watch)
 

@@ -6,8 +6,8 @@ A new source is one file in `memory` or `formats` and one line in the table belo
 
 from __future__ import annotations
 
-from importlib import import_module
 from os import PathLike
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,14 @@ import numpy as np
 from ritz.rows.base import Rows
 from ritz.rows.formats.read import read
 
-# The first class whose `opens` accepts the object walks it; modules are imported only when reached.
+# The first class whose `opens` accepts the object reads it; modules are imported only when reached.
 SOURCES: list[str | type[Rows]] = [
     "ritz.rows.formats.flat:Mapped",
-    "ritz.rows.memory.array:Array",
+    "ritz.rows.memory.array:ArrayRows",
     "ritz.rows.memory.sparse:Sparse",
-    "ritz.rows.memory.anndata:Cells",
+    "ritz.rows.memory.anndata:AnnDataRows",
     "ritz.rows.memory.sparse_frame:SparseFrame",
-    "ritz.rows.memory.frame:Frame",
+    "ritz.rows.memory.frame:FrameRows",
     "ritz.rows.memory.convert:Convertible",
 ]
 
@@ -40,10 +40,10 @@ def as_rows(source: object) -> Rows:
     if isinstance(source, str | PathLike):
         return read(source)
     for entry in SOURCES:
-        kind: Any = _imported(entry) if isinstance(entry, str) else entry
+        kind: Any = resolve_name(entry) if isinstance(entry, str) else entry
         if kind.opens(source):
             return kind(source)
-    raise TypeError(f"cannot walk the rows of {type(source).__name__!r}; pass a 2-D array or a table")
+    raise TypeError(f"cannot read rows from {type(source).__name__!r}; pass a 2-D array or a table")
 
 
 def check_exact(given: object) -> None:
@@ -52,11 +52,6 @@ def check_exact(given: object) -> None:
         return
     for _ in as_rows(given).each(lambda block: block[:0]):
         pass
-
-
-def _imported(entry: str) -> Any:
-    module, name = entry.split(":")
-    return getattr(import_module(module), name)
 
 
 __all__ = ["SOURCES", "Rows", "as_rows", "check_exact", "read"]

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.rows.text.dialect import NEARLY, told_apart
-from ritz.rows.unchanged import Steady, steady
+from ritz.rows.file_changes import CheckedFiles, checks_files
 
 Beside = Callable[[int | None], NDArray[Any]]  # reads the first so many values of a column, or all of them
 
@@ -62,15 +61,26 @@ def shown(names: list[Any], most: int = 20) -> str:
     return ", ".join(map(repr, names[:most])) + (", …" if len(names) > most else "")
 
 
-def known_columns(model: Any) -> list[str] | None:
-    """What an estimator calls its columns: their names, or the texts of names that are no text; None for none."""
+def unique_names(cells: list[str]) -> tuple[str, ...]:
+    """Names of all columns, with numbers behind those that repeat and in place of those that are empty."""
+    names: dict[str, None] = {}
+    for j, cell in enumerate(cells):
+        name, again = cell or f"unnamed_{j}", 2
+        while name in names:
+            name, again = f"{cell or 'unnamed'}_{again}", again + 1
+        names[name] = None
+    return tuple(names)
+
+
+def model_columns(model: Any) -> list[str] | None:
+    """What an estimator calls its columns: their names, or the texts of names that are not text; None for none."""
     names = getattr(model, "feature_names_in_", None)
     names = getattr(model, "_column_keys", None) if names is None else names
     return None if names is None else list(map(str, names))
 
 
 def keys_of(names: tuple[Any, ...] | None) -> tuple[str, ...] | None:
-    """Names that are no text, such as years, as text; None where they are, or repeat, or count from 0 to d − 1.
+    """Names that are not text, such as years, as text; None where they are, or repeat, or count from 0 to d − 1.
 
     Examples
     --------
@@ -88,7 +98,7 @@ def counts_up(names: tuple[Any, ...]) -> bool:
     return list(names) == list(range(len(names)))
 
 
-class Columns(Steady):
+class Columns(CheckedFiles):
     """What rows know of their columns."""
 
     shape: tuple[int, int]
@@ -99,7 +109,9 @@ class Columns(Steady):
     _labels: Callable[[], NDArray[Any]] | None = None
     kept: NDArray[np.intp] | None = None  # which rows of a larger source these are
     renamed: tuple[tuple[str, str], ...] = ()  # names that the source repeats or leaves empty, and what they became
-    left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source that are no numbers, and what they are
+    left_out: Mapping[Any, str] = MappingProxyType({})  # columns of the source without numbers, and what they hold
+    text_columns: tuple[Any, ...] = ()  # those of them that hold text
+    mixed: Mapping[Any, str] = MappingProxyType({})  # text columns with at least as many numbers, and advice
     others: Mapping[Any, Beside] = MappingProxyType({})  # columns that the source keeps outside of its matrix
     aside: Mapping[Any, str] = MappingProxyType({})  # columns of numbers that were left out, and why
     remarks: tuple[str, ...] = ()  # what was decided about the source that may have to be undone
@@ -114,6 +126,7 @@ class Columns(Steady):
         self.keys, self.left_out, self.renamed, self.about = source.keys, source.left_out, source.renamed, source.about
         self.others, self.named_by, self.files = source.others, source.named_by, source.files
         self.remarks, self.aside = source.remarks, source.aside
+        self.text_columns, self.mixed = source.text_columns, source.mixed
         self.kept = source.kept if kept is None else kept if source.kept is None else source.kept[kept]
 
     def put_beside(self, columns: Iterable[tuple[str, Beside]], names: tuple[str, Beside] | None = None) -> None:
@@ -122,7 +135,7 @@ class Columns(Steady):
         Where a column of the matrix has such a name already, theirs gets a number: the matrix is asked first.
         """
         pairs = [*columns, *([] if names is None else [names])]
-        told = told_apart([*dict.fromkeys(map(str, self.names or ())), *(key for key, _ in pairs)])
+        told = unique_names([*dict.fromkeys(map(str, self.names or ())), *(key for key, _ in pairs)])
         keys = told[len(told) - len(pairs) :]
         self.others = dict(zip(keys, (read for _, read in pairs), strict=True))
         self.named_by = None if names is None else keys[-1]
@@ -131,7 +144,7 @@ class Columns(Steady):
         """Several columns as `column` gives them, in as few readings as the source allows."""
         return {key: self.column(key) for key in keys}
 
-    def written(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+    def raw_cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
         """Several columns as the source has them: cells of a text keep their zeros and all of their digits."""
         return self.cells(keys)
 
@@ -143,7 +156,7 @@ class Columns(Steady):
         return {key: found[key][:count] for key in keys}
 
     @property
-    @steady
+    @checks_files
     def row_names(self) -> NDArray[Any] | None:
         """Names of all rows of the source, as `kept` counts them, where it knows them; read when they are asked for."""
         return None if self.named_by is None else self.others[self.named_by](None)
@@ -172,11 +185,11 @@ class Columns(Steady):
         if key in names:
             return names.index(key)
         if key in self.left_out:
-            what = self.left_out[key]
-            told = what if what.startswith(NEARLY) else f"no numbers ({what}), and only numbers are decomposed"
+            told = self.mixed.get(key) or f"no numbers ({self.left_out[key]}), and only numbers are decomposed"
             raise DataError(f"column {key!r} holds {told}")
         if key in self.others:
-            raise DataError(f"column {key!r} stands beside the matrix and is not decomposed; pass it as label=")
+            problem = f"column {key!r} is stored next to the matrix and is not decomposed"
+            raise DataError(problem, "pass it as label=", "beside the matrix")
         if isinstance(key, int | np.integer) and not isinstance(key, bool) and -self.shape[1] <= key < self.shape[1]:
             return int(key) % self.shape[1]
         known = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")

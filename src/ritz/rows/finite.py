@@ -6,7 +6,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.rows.base import Block, Rows, dense
-from ritz.rows.exact import is_wide
+from ritz.rows.large_integers import is_wide
 
 
 def check_finite(rows: Rows) -> None:
@@ -29,4 +29,5 @@ def check_finite(rows: Rows) -> None:
         what = " and ".join(f"{c} {w}" for c, w in ((nan, "NaN"), (bad - nan, "infinity (inf)")) if c)
         row_of_source = row if rows.kept is None else int(rows.kept[row])
         place = f"first at row {row_of_source}, column {rows.name(int(table[row, 2]))}"
-        raise DataError(f"Input X contains {what}, {place}; drop or impute those rows first")
+        code = "missing" if nan == bad else "infinite"
+        raise DataError(f"Input X contains {what}, {place}", "drop or impute those rows first", code)

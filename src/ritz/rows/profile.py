@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ritz.linalg.dense import Array
 from ritz.rows import Rows
 from ritz.rows.base import dense
 
 LOOKED_AT, LOOKED_BYTES = 4096, 1 << 25  # rows of data that take more bytes than these
-EMPTY, HOLLOW = 0.5, 0.5  # share of cells without a value that makes a column, or a row, worth nothing
+EMPTY, GAPPY = 0.5, 0.5  # share of cells without a value that makes a column, or a row, worth nothing
 FEW = 0.1  # share of rows with gaps that can be spared
 ENOUGH = 3  # rows without gaps that are worth a fit
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[%°€$]")
@@ -37,10 +38,10 @@ class Profile:
     ----------
     looked_at : rows that were looked at
     whole : whether these were all
-    missing, infinite : (d,) cells of theirs without a value, and with one that is no number
+    missing, infinite : (d,) missing and infinite cells of every column
     deviations : (d,) standard deviations of the columns
-    affected, hollow : rows with a gap, and those with more gaps than numbers, in columns that are not nearly empty
-    stuck : (d,) whether a column has one value in all rows without a gap
+    with_gaps, mostly_gaps : how many rows lack a value, or most of them, in columns that are not nearly empty
+    constant_if_dropped : (d,) whether a column has one value in all rows without a gap
     """
 
     looked_at: int
@@ -48,9 +49,9 @@ class Profile:
     missing: Array
     infinite: Array
     deviations: Array
-    affected: int
-    hollow: int
-    stuck: Array
+    with_gaps: int
+    mostly_gaps: int
+    constant_if_dropped: NDArray[np.bool_]
     names: tuple[str, ...]
 
     @classmethod
@@ -79,7 +80,7 @@ class Profile:
             np.isinf(block).sum(axis=0),
             _deviations(block),
             int(used.any(axis=1).sum()),
-            int((used.mean(axis=1) > HOLLOW).sum()) if used.shape[1] else 0,
+            int((used.mean(axis=1) > GAPPY).sum()) if used.shape[1] else 0,
             (complete == complete[:1]).all(axis=0),
             tuple(rows.name(j) for j in range(d)),
         )
@@ -91,7 +92,7 @@ class Profile:
 
     def varies(self, missing: str) -> bool:
         """Whether any column does that is worth something, when missing values are dealt with like that."""
-        moving = ~(self.stuck != 0) if missing == "drop" else self.deviations > 0
+        moving = ~self.constant_if_dropped if missing == "drop" else self.deviations > 0
         return bool(np.delete(moving, self.worthless).any())
 
     @property
@@ -115,8 +116,8 @@ class Profile:
         others = np.delete(self.missing, self.worthless)
         if not (others % self.looked_at).any():  # a column without any value is left out anyway
             return "error"
-        sparable = self.affected <= FEW * self.looked_at or self.hollow == self.affected
-        usable = self.affected > 0 and self.looked_at - self.affected >= ENOUGH
+        sparable = self.with_gaps <= FEW * self.looked_at or self.mostly_gaps == self.with_gaps
+        usable = self.with_gaps > 0 and self.looked_at - self.with_gaps >= ENOUGH
         return "drop" if sparable and usable else "mean"
 
     @property

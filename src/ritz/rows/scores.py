@@ -11,7 +11,7 @@ from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.rows import Rows
 from ritz.rows.columns import shown
-from ritz.rows.memory.chosen import Chosen
+from ritz.rows.memory.subset import Subset
 from ritz.rows.select import check_names_once
 from ritz.runtime.wording import component
 
@@ -20,17 +20,17 @@ NUMBERED = re.compile(r"(.*?)([0-9]+)", re.DOTALL)
 
 def score_names(model: Any) -> tuple[str, ...]:
     """PC1, PC2, … of components; y1, y2, … of measurements, as y = Φx has them: what files of scores have."""
-    if measures(model):
+    if is_sensing(model):
         return tuple(f"y{i + 1}" for i in range(model.n_measurements_))
     return tuple(component(i) for i in range(len(model.certificate_.values)))
 
 
-def measures(model: Any) -> bool:
+def is_sensing(model: Any) -> bool:
     """Whether it is a model of compressed sensing."""
     return hasattr(model, "n_measurements_")
 
 
-def names_by_which(model: Any, names: list[str]) -> list[str] | None:
+def matching_score_names(model: Any, names: list[str]) -> list[str] | None:
     """The names of scores among which some of these are: of files, of tables, or numbers from 0; None for none."""
     k = len(score_names(model))
     numbers = list(map(str, range(k)))
@@ -49,7 +49,7 @@ def in_order(rows: Rows, model: Any) -> Rows:
     names = None if rows.names is None else list(map(str, rows.names))
     if names is None:
         return rows
-    expected = names_by_which(model, names)
+    expected = matching_score_names(model, names)
     check_names_once(rows, expected or map(str, range(len(names))))
     if expected is None:
         _check_rising(names, model)
@@ -64,7 +64,7 @@ def in_order(rows: Rows, model: Any) -> Rows:
     if names == expected:
         return rows
     order = np.array([places[name] for name in expected], np.intp)
-    return rows.some(order) or Chosen(rows, order)
+    return rows.some(order) or Subset(rows, order)
 
 
 def without_columns(X: Any) -> Array | None:  # (n, 0)

@@ -10,8 +10,8 @@ from typing import Any
 from ritz.errors import ColumnWarning, DataError
 from ritz.rows.base import Rows
 from ritz.rows.columns import check_once, order_of
-from ritz.rows.memory.chosen import choose
-from ritz.rows.roles import Aside, aside
+from ritz.rows.id_columns import FEWEST, IdColumns, find_id_columns
+from ritz.rows.memory.subset import choose
 
 SHOWN = 5  # columns in a message
 
@@ -21,18 +21,18 @@ def select(rows: Rows, columns: Iterable[Any] | None, label: Any, missing: str) 
     if isinstance(label, list | tuple):
         raise TypeError(f"label={label!r} must name one column, which is kept aside; leave others out with columns=")
     label = None if label is None else rows.resolved(label)
-    found = Aside() if columns is not None else aside(rows, (label, *_alias(rows, label)))
+    found = IdColumns() if columns is not None else find_id_columns(rows, (label, *_alias(rows, label)))
     announce_names(rows, found.out)
     if columns is None:
         _announce(rows, label, found)
     without = [] if label is None or rows.is_aside(label) else [label]
-    chosen = choose(placed(rows) if found.out else rows, columns, [*without, *found.out], missing)
+    chosen = choose(name_by_position(rows) if found.out else rows, columns, [*without, *found.out], missing)
     if found.out:
         chosen.aside = found.out
     return chosen if label is None else chosen.labelled(rows, label)
 
 
-def fitting(rows: Rows, names: Iterable[str] | None, d: int, where: str) -> Rows:
+def select_for_model(rows: Rows, names: Iterable[str] | None, d: int, where: str) -> Rows:
     """The columns of opened rows that a model knows: by name where both have names, else as many as it has."""
     if names is not None and rows.names is not None and any(isinstance(name, str) for name in rows.names):
         wanted = list(map(str, names))
@@ -41,10 +41,10 @@ def fitting(rows: Rows, names: Iterable[str] | None, d: int, where: str) -> Rows
         return choose(rows, wanted, [], "error")
     if rows.shape[1] == d:
         return rows
-    for fewest in (None, 1):  # few rows may count by chance, unless a model expects that a column is left out
-        out = (aside(rows) if fewest is None else aside(rows, fewest=fewest)).out
+    for fewest in (FEWEST, 1):  # few rows may count by chance, unless a model expects that a column is left out
+        out = find_id_columns(rows, fewest=fewest).out
         if rows.shape[1] - len(out) == d:
-            return choose(placed(rows), None, list(out), "error")
+            return choose(name_by_position(rows), None, list(out), "error")
     raise DataError(f"{where} has {rows.shape[1]} columns of numbers, but the model was learned from {d}")
 
 
@@ -54,7 +54,7 @@ def check_names_once(rows: Rows, known: Iterable[str]) -> None:
     check_once(rows.names or (), known, (pair for pair in rows.renamed if pair[1] in there))
 
 
-def placed(rows: Rows) -> Rows:
+def name_by_position(rows: Rows) -> Rows:
     """Rows whose columns, if they have no names, are known by places that stay what they are when others go."""
     if rows.names is not None:
         return rows
@@ -76,11 +76,11 @@ def announce_names(rows: Rows, apart: Container[Any] = ()) -> None:
         warnings.warn(f"column names repeat or are empty: {', '.join(told[:SHOWN])}", ColumnWarning, stacklevel=5)
 
 
-def announce_doubts(found: Aside) -> None:
+def announce_doubts(found: IdColumns) -> None:
     """Warn of columns that are decomposed and should perhaps not be."""
     for key, why in list(found.doubtful.items())[:SHOWN]:
         warnings.warn(
-            f"column {key!r} {why}; it is decomposed, and if it measures nothing, pass columns= without it",
+            f"column {key!r} {why}; it is decomposed: if it is not a measurement, pass columns= without it",
             ColumnWarning,
             stacklevel=5,
         )
@@ -92,13 +92,13 @@ def _alias(rows: Rows, label: Any) -> tuple[Any, ...]:
     return (names[label],) if isinstance(label, int) and -len(names) <= label < len(names) else ()
 
 
-def _announce(rows: Rows, label: Any, found: Aside) -> None:
+def _announce(rows: Rows, label: Any, found: IdColumns) -> None:
     """Warn of columns that are not decomposed, and of those that should perhaps not be."""
     left_out = {name: what for name, what in {**rows.left_out, **found.out}.items() if name != label}
     if left_out:
         shown = ", ".join(f"{name!r} ({what})" for name, what in list(left_out.items())[:SHOWN])
         more = ", …" if len(left_out) > SHOWN else ""
-        advice = "; columns= takes in whatever is asked for" if found.out else ""
+        advice = "; name them in columns= to include them" if found.out else ""
         text = f"columns left out: {shown}{more}; only numbers are decomposed{advice}"
         warnings.warn(text, ColumnWarning, stacklevel=5)
     announce_doubts(found)

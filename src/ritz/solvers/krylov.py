@@ -9,7 +9,7 @@ import numpy as np
 
 from ritz.linalg.dense import LARGE, UNIT, Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
-from ritz.rows.memory.array import thin_inner, thin_product
+from ritz.rows.parallel import thin_inner, thin_product
 from ritz.runtime.threads import team
 from ritz.solvers.base import Basis, Outside, Step, check_options, slow, starting_block, target
 from ritz.solvers.probes import Probes

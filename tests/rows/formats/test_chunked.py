@@ -156,8 +156,8 @@ def test_h5ad_with_only_raw_counts_and_groups_without_a_matrix(tmp_path):
         ({"data": None}, r"found the shapes None, \(84,\)"),
         ({"indptr": SPARSE.indptr[:-2]}, r"\(29,\)"),
         ({"indptr": SPARSE.indptr[::-1].copy()}, "damaged"),
-        ({"indices": SPARSE.indices + 99}, "stands in column"),
-        ({"indices": SPARSE.indices * 1.0}, "places must be integers"),
+        ({"indices": SPARSE.indices + 99}, "has column index"),
+        ({"indices": SPARSE.indices * 1.0}, "indices must be integers"),
         ({"data": SPARSE.data[:3]}, r"found the shapes \(3,\)"),
         ({"data": SPARSE.data.reshape(2, -1)}, r"found the shapes \(2, 42\)"),
         ({"data": np.array([b"a"] * SPARSE.nnz)}, "expected numbers"),
@@ -233,7 +233,7 @@ def test_stored_files_that_are_damaged_or_unclear(tmp_path, h5):
     whole = h5.read_bytes()
     for cut in (0, 100, len(whole) // 2):
         h5.write_bytes(whole[:cut])
-        with pytest.raises(DataError, match="no whole HDF5 file"):
+        with pytest.raises(DataError, match="not a valid HDF5 file"):
             read(h5)
     with h5py.File(h5, "w") as file:
         file["text"] = ["a", "b"]
@@ -244,7 +244,7 @@ def test_stored_files_that_are_damaged_or_unclear(tmp_path, h5):
     with pytest.raises(DataError, match="has no X"):
         read(tmp_path / "x.h5ad")
     (tmp_path / "x.zarr").mkdir()
-    with pytest.raises(DataError, match="no Zarr array or group"):
+    with pytest.raises(DataError, match="not a Zarr array or group"):
         read(tmp_path / "x.zarr")
     zarr.create_array(str(tmp_path / "y.zarr"), data=X, chunks=(100, 7))
     chunk = next(path for path in (tmp_path / "y.zarr").rglob("*") if path.is_file() and "json" not in path.name)

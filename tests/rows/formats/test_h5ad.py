@@ -80,7 +80,7 @@ def test_obs_is_what_anndata_wrote(cells):
     assert rows.row_names.tolist() == BARCODES
     for key, values in rows.cells(OBS.columns).items():
         assert found(values) == expected(key)
-        assert found(rows.column(key)) == found(rows.written([key])[key]) == expected(key)
+        assert found(rows.column(key)) == found(rows.raw_cells([key])[key]) == expected(key)
     assert rows.column("doublet").dtype == bool
     assert rows.column("share").dtype == np.float32
     assert rows.column("counts").dtype == np.int32
@@ -101,7 +101,7 @@ def test_obs_is_neither_decomposed_nor_announced(cells):
     np.testing.assert_allclose(
         PCA(2).fit(labelled).explained_variance_, PCA(2).fit(X[:, [1, 3]]).explained_variance_, rtol=1e-10
     )
-    with pytest.raises(DataError, match=r"'counts' stands beside the matrix .* pass it as label="):
+    with pytest.raises(DataError, match=r"'counts' is stored next to the matrix .* pass it as label="):
         read(cells, columns=["G1", "counts"])
     with pytest.raises(DataError, match="no column 'nobody'"):
         read(cells, label="nobody")
@@ -137,7 +137,7 @@ def test_columns_that_are_not_asked_for_are_not_read(cells):
         assert pickle.loads(pickle.dumps(rows)).row_names.tolist() == BARCODES
         cells.rename(cells.with_name("elsewhere.h5ad"))
         assert rows.column("G1").tolist() == X[:, 1].tolist()
-        with pytest.raises(DataError, match=r"cells\.h5ad is no whole HDF5 file"):
+        with pytest.raises(DataError, match=r"cells\.h5ad is not a valid HDF5 file"):
             rows.column("text")
 
 
@@ -312,5 +312,5 @@ def test_barcodes_of_a_10x_folder(tmp_path, matrix):
     with pytest.raises(DataError, match=r"barcodes\.tsv\.gz names 1 cells, but the matrix beside it has 60"):
         _ = opened(folder).row_names
     (folder / "barcodes.tsv.gz").write_bytes(gzip.compress(b"AAAC-0\n" * N)[:30])
-    with pytest.raises(DataError, match="no whole list of barcodes"):
+    with pytest.raises(DataError, match="not a valid list of barcodes"):
         _ = opened(folder).row_names

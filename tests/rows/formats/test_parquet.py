@@ -53,7 +53,7 @@ def test_parquet_of_vectors_and_folders(tmp_path):
         pq.write_table(table(part), folder / f"{i}.parquet")
     np.testing.assert_allclose(PCA(3).fit(folder).components_, PCA(3).fit(X).components_, atol=1e-11)
     pq.write_table(table().drop_columns("a"), folder / "9.parquet")
-    with pytest.raises(DataError, match="are not those of"):
+    with pytest.raises(DataError, match="differ from those of"):
         read(folder)
 
 
@@ -190,7 +190,7 @@ def test_parquet_folders_as_pipelines_leave_them(tmp_path):
         (folder / name).write_bytes(b"nonsense")
     np.testing.assert_array_equal(read(folder).block(0, 300), X)
     (folder / "bad.parquet").write_bytes((folder / "a.pq").read_bytes()[:-300])
-    with pytest.raises(DataError, match=r"out\.parquet/bad\.parquet is no whole Parquet file"):
+    with pytest.raises(DataError, match=r"out\.parquet/bad\.parquet is not a valid Parquet file"):
         read(folder)
 
 
@@ -214,7 +214,7 @@ def test_parquet_that_is_damaged(tmp_path):
     whole = path.read_bytes()
     for cut in (0, 10, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:cut])
-        with pytest.raises(DataError, match="no whole Parquet file"):
+        with pytest.raises(DataError, match="not a valid Parquet file"):
             read(path)
     middle = bytearray(whole)
     middle[200:2000] = bytes(1800)

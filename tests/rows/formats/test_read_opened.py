@@ -115,7 +115,7 @@ def test_few_columns_of_many(tmp_path):
     path.write_text("\n".join(",".join(row) for row in cells))
     X[100:102, 3] = np.nan
     np.testing.assert_array_equal(values(read(path, columns=[3, 20])), X[:, [3, 20]])
-    with pytest.raises(DataError, match=r"line 103 of .*, column 7: 'oops' is no number"):
+    with pytest.raises(DataError, match=r"line 103 of .*, column 7: 'oops' is not a number"):
         read(path, columns=[7]).column(7)
     cells[150].append("1")
     path.write_text("\n".join(",".join(row) for row in cells))

@@ -164,15 +164,15 @@ def put(position, value):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (damaged("csr", indices=put(3, 10)), "entry 3 stands in column 10 of 10"),
-        (damaged("csr", indices=put(3, -1)), "entry 3 stands in column -1 of 10"),
-        (damaged("csc", indices=put(0, 20)), "entry 0 stands in row 20 of 20"),
+        (damaged("csr", indices=put(3, 10)), "entry 3 has column index 10, outside of 0 to 9"),
+        (damaged("csr", indices=put(3, -1)), "entry 3 has column index -1, outside of 0 to 9"),
+        (damaged("csc", indices=put(0, 20)), "entry 0 has row index 20, outside of 0 to 19"),
         (damaged("csr", indptr=put(-1, 10**6)), "index pointers"),
         (damaged("csr", indptr=put(4, 10**6)), "index pointers"),
         (damaged("csc", indptr=put(0, 2)), "index pointers"),
-        (damaged("bsr", indices=put(0, 10**6)), "stands in column"),
-        (damaged("coo", row=put(1, 99)), "stands in row 99 of 20"),
-        (damaged("coo", col=put(1, 99)), "stands in column 99 of 10"),
+        (damaged("bsr", indices=put(0, 10**6)), "has column index"),
+        (damaged("coo", row=put(1, 99)), "has row index 99, outside of 0 to 19"),
+        (damaged("coo", col=put(1, 99)), "has column index 99, outside of 0 to 9"),
     ],
 )
 def test_damaged_matrices_are_errors(X, message):
@@ -185,10 +185,10 @@ def test_damaged_lists_and_diagonals_are_errors():
         L = sp.lil_array((5, 4))
         L[0, 0], L[2, 3] = 1.0, 2.0
         L.rows[1], L.data[1] = [column], [1.0]
-        with pytest.raises(DataError, match=f"column {column} of 4"):
+        with pytest.raises(DataError, match=f"column index {column}, outside of 0 to 3"):
             PCA(1).fit(L)
     L.data[1] = [1.0, 2.0]
-    with pytest.raises(DataError, match="not as many places as values"):
+    with pytest.raises(DataError, match="more indices than values, or fewer"):
         PCA(1).fit(L)
 
 

@@ -10,7 +10,7 @@ import pytest
 from helpers.commands import answer, run
 from ritz import PCA, read
 from ritz.errors import ColumnWarning, DataError
-from ritz.rows.text.header import judged
+from ritz.rows.text.header import judge_header
 
 INDEXED = ",0,1,2\n0,5,3,9\n1,7,7,7\n2,8,1,3\n"
 TEN = ",".join(map(str, range(10))) + "\n" + "7,3,9,1,4,4,8,2,2,6\n5,5,1,9,2,8,3,1,7,7\n"
@@ -247,8 +247,8 @@ def test_names_of_years_between_blanks_are_no_vector(table):
 
 def test_columns_are_numbered_from_0_or_1_and_fewer_of_them_beside_text():
     rows = [[f"{i + more}.5" for i in range(5, 13)] for more in (0, 1, 4)]
-    assert not judged([[str(i) for i in range(5, 13)], *rows], ".", False)[0]
-    assert judged([[str(i) for i in range(1, 9)], *rows], ".", False)[0]
+    assert not judge_header([[str(i) for i in range(5, 13)], *rows], ".", False)[0]
+    assert judge_header([[str(i) for i in range(1, 9)], *rows], ".", False)[0]
     numbers = [["0", "1"], ["0.5", "0.7"], ["1.5", "0.2"]]
-    assert not judged(numbers, ".", False)[0]
-    assert judged([[name, *row] for name, row in zip(("name", "a", "b"), numbers, strict=True)], ".", False)[0]
+    assert not judge_header(numbers, ".", False)[0]
+    assert judge_header([[name, *row] for name, row in zip(("name", "a", "b"), numbers, strict=True)], ".", False)[0]

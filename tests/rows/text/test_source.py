@@ -17,7 +17,7 @@ from sklearn.datasets import load_iris
 
 from ritz import PCA, read
 from ritz.errors import ColumnWarning, DataError
-from ritz.rows.text import lines
+from ritz.rows.text import lines, reader
 
 TABLE = [[1.5, -2.0, 3e-7], [0.0, 5.25, 6e20], [-7.125, 8.0, 9.0]]
 
@@ -138,11 +138,14 @@ def test_any_table_comes_back(tmp_path_factory, cells, words, separator, size):
         ("a,b\n" + "1,2\n" * 500 + "3,4,5\n1,2\n", "line 502 of .* has 3 cells, not 2: '3,4,5'"),
         (
             "a,b\n" + "1,2\n\n" * 500 + "3,four\n1,2\n",
-            "line 1002 of .*, column 'b': 'four' is no number",
+            "line 1002 of .*, column 'b': 'four' is not a number",
         ),
-        ("# x\n\na,b\n" + "1,2\n" * 500 + "3,1e5x\n", "line 504 of .*, column 'b': '1e5x' is no number"),
-        ('a,b\n"1",2\n' + "1,2\n" * 500 + '"3",four\n', "line 503 of .*, column 'b': 'four' is no number"),
-        ("a,b,w\n" + "1,2,x\n" * 500 + '3,?,"x\ny,z"\n4,0x10,w\n', "line 504 of .*, column 'b': '0x10' is no number"),
+        ("# x\n\na,b\n" + "1,2\n" * 500 + "3,1e5x\n", "line 504 of .*, column 'b': '1e5x' is not a number"),
+        ('a,b\n"1",2\n' + "1,2\n" * 500 + '"3",four\n', "line 503 of .*, column 'b': 'four' is not a number"),
+        (
+            "a,b,w\n" + "1,2,x\n" * 500 + '3,?,"x\ny,z"\n4,0x10,w\n',
+            "line 504 of .*, column 'b': '0x10' is not a number",
+        ),
         ('a,b\n1,"2\n3,4\n', "line 2 of .* has a quote that does not open a cell or is never closed"),
         ("", "holds no rows"),
         ("a,b\n", "holds a header and no rows"),
@@ -209,7 +212,7 @@ def test_row_names_as_r_and_pandas_write_them(tmp_path):
     with pytest.warns(ColumnWarning, match="left out"):
         assert read(path).names == ("x", "y")
     path = written(tmp_path / "x.csv", "id,x\n" + "".join(f"{i + 7},{i * i % 11}\n" for i in range(50)))
-    with pytest.warns(ColumnWarning, match=r"columns left out: 'id' \(row numbers\).*; columns= takes in"):
+    with pytest.warns(ColumnWarning, match=r"columns left out: 'id' \(row numbers\).*; name them in columns="):
         assert read(path).names == ("x",)
     panel = written(tmp_path / "p.csv", "year,x\n" + "".join(f"{1960 + i % 40},{i % 7}\n" for i in range(100)))
     with warnings.catch_warnings():
@@ -262,8 +265,8 @@ def test_a_small_file_is_parsed_once_however_often_it_is_walked(tmp_path, monkey
     X = np.random.default_rng(0).standard_normal((60, 700))
     np.savetxt(tmp_path / "x.csv", X, delimiter=",", fmt="%.17g")
     rows, parsed = read(tmp_path / "x.csv"), []
-    whole = type(rows)._values
-    monkeypatch.setattr(type(rows), "_values", lambda self, piece: parsed.append(piece) or whole(self, piece))
+    whole = reader.Reader.values
+    monkeypatch.setattr(reader.Reader, "values", lambda self, *args: parsed.append(args) or whole(self, *args))
     model = PCA(3, svd_solver="gram").fit(rows)
     assert model.certificate_.passes > 1
     assert len(parsed) == 1
@@ -279,7 +282,7 @@ def test_a_broken_column_that_is_not_asked_for_does_no_harm(tmp_path):
 
 def test_one_wrong_cell_among_numbers_is_a_mistake_and_not_a_reason_to_leave_them_out(tmp_path):
     path = written(tmp_path / "x.csv", "size,weight\n" + "1.5,70\n" * 10 + "1.6,7O\n")
-    with pytest.raises(DataError, match=r"line 12 of .*, column 'weight': '7O' is no number, unlike others"):
+    with pytest.raises(DataError, match=r"line 12 of .*, column 'weight': '7O' is not a number, unlike others"):
         values(read(path))
 
 

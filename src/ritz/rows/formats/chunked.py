@@ -18,7 +18,7 @@ PART_BYTES = 1 << 24  # read at a time, in whole chunks
 LARGEST = 1 << 50  # bytes that a matrix may claim; a file of a few bytes can claim any number
 
 
-class Stored(Streamed):
+class Chunked(Streamed):
     """A two-dimensional array that is sliced like NumPy's, each slice read from disk."""
 
     elsewhere: tuple[Path, ...] = ()  # files that it is read from, beside the one it was opened by
@@ -39,10 +39,6 @@ class Stored(Streamed):
         chunk = (getattr(self._array, "chunks", None) or (1,))[0]
         whole = max(chunk, PART_BYTES // row_bytes // chunk * chunk)
         return max(1, min(whole, allowed() // 8 // row_bytes))
-
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False  # opened by the name of the file
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         first, last = int(self.edges[part]), int(self.edges[part + 1])
@@ -69,7 +65,7 @@ def check_numbers(array: Any, where: str) -> None:
         raise DataError(f"{where} holds {array.dtype} values, not real numbers")
 
 
-def open_zarr(path: Path) -> Stored:
+def open_zarr(path: Path) -> Chunked:
     """The only matrix in a Zarr folder."""
     try:
         import zarr
@@ -79,8 +75,8 @@ def open_zarr(path: Path) -> Stored:
         root = zarr.open(str(path), mode="r")
         members = dict(root.members(max_depth=None)) if hasattr(root, "members") else {"": root}
     except Exception as error:  # every store has errors of its own
-        raise DataError(f"{path} is no Zarr array or group: {error}") from error
-    return Stored(only({name: item for name, item in members.items() if has_rows(item)}, path), str(path))
+        raise DataError(f"{path} is not a Zarr array or group: {error}") from error
+    return Chunked(only({name: item for name, item in members.items() if has_rows(item)}, path), str(path))
 
 
 def has_rows(item: Any) -> bool:

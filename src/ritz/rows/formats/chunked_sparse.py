@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.rows.base import ENTRY_BYTES, Block
+from ritz.rows.base import Block
 from ritz.rows.formats.chunked import check_numbers
 from ritz.rows.memory.array import check_shape
 from ritz.rows.memory.sparse import Entries, check_pointers, compressed
+from ritz.rows.partition import ENTRY_BYTES
 
 
-class StoredSparse(Entries):
+class ChunkedSparse(Entries):
     """A sparse matrix kept by rows on disk, as a group of `data`, `indices` and `indptr`. Only blocks are in memory."""
 
     def __init__(self, group: Any, shape: tuple[int, int], where: str, names: tuple[Any, ...] | None = None) -> None:
@@ -26,10 +27,6 @@ class StoredSparse(Entries):
         self._ends = self._read("indptr", 0, lengths["indptr"])
         check_pointers(self._ends, shape[0], min(lengths["data"], lengths["indices"]))
         self.stored = int(self._ends[-1])
-
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False  # made for objects that keep their matrix on disk
 
     def block(self, start: int, stop: int) -> Block:
         from scipy.sparse import csr_array
@@ -48,15 +45,6 @@ class StoredSparse(Entries):
         """A block as it comes from disk, whose indices may take twice the room."""
         return int(2 * ENTRY_BYTES * self.density * max(self.block_rows, self.thin_rows) * self.shape[1])
 
-    def normal(self, W: Any, shifted: Any, remainder: Any, factor: bool = False) -> tuple[Any, ...]:
-        return super().normal(W, as_it_is, remainder, factor)
-
-    def combine(self, V: Any, shifted: Any) -> Any:
-        return super().combine(V, as_it_is)
-
-    def project(self, W: Any, shifted: Any) -> Any:
-        return super().project(W, as_it_is)
-
     @property
     def outer_work(self) -> float:
         return float(np.sum(np.square(np.diff(self._ends), dtype=np.float64)))
@@ -71,8 +59,3 @@ class StoredSparse(Entries):
             return np.asarray(self._group[part][first:last])
         except Exception as error:  # every library has errors of its own for what it cannot decode
             raise DataError(f"entries {first} to {last} of {part} of {self._where} cannot be read: {error}") from error
-
-
-def as_it_is(block: Block) -> Block:
-    """What sparse rows are shifted by: nothing."""
-    return block

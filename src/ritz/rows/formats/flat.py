@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block, Rows
-from ritz.rows.memory.array import Array, check_shape, real_numbers
-from ritz.rows.unchanged import Files
+from ritz.rows.file_changes import Files
+from ritz.rows.memory.array import ArrayRows, check_shape, real_numbers
 
 LARGE = 1 << 27  # bytes of a file from which the next block is asked for while this one is worked on
 NEAR = 1 << 16  # bytes that are read at once where some rows are taken of them
@@ -41,7 +41,7 @@ class Handle:
         while len(out):
             count = self._some(out, at)
             if not count:
-                raise DataError(f"{self.path} is cut short: it ends at byte {at}, {len(out)} more are needed there")
+                raise DataError(f"{self.path} is truncated: it ends at byte {at}, {len(out)} more are needed there")
             out, at = out[count:], at + count
 
     def _some(self, out: memoryview, at: int) -> int:
@@ -86,12 +86,8 @@ class Flat(Rows):
         self.shape = (int(shape[0]), int(shape[1]))
         self.copied = strides[0] >= abs(strides[1])
         if dtype.kind not in "biufc":
-            Array(self._read(min(shape[0], 1000), at))  # raises what is wrong with it
+            ArrayRows(self._read(min(shape[0], 1000), at))  # raises what is wrong with it
         self.dtype = real_numbers(np.empty(0, dtype)).dtype
-
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False  # made for files, and for arrays that are mapped
 
     @property
     def T(self) -> Flat:
@@ -150,7 +146,7 @@ class Flat(Rows):
 
 
 class Mapped(Rows):
-    """Arrays that are mapped into memory, walked by the source for their file; those without one are arrays."""
+    """Arrays that are mapped into memory, read from their file; those without one are arrays."""
 
     def __new__(cls, X: NDArray[Any]) -> Any:
         return array_of(X)
@@ -164,7 +160,7 @@ def array_of(X: NDArray[Any], names: tuple[Any, ...] | None = None) -> Rows:
     """An array as rows, read from its file where it is mapped into memory."""
     rows = mapped(X) if X.ndim == 2 else None
     if rows is None:
-        return Array(X, names)
+        return ArrayRows(X, names)
     rows.names = names
     return rows
 

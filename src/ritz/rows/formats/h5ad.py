@@ -27,7 +27,7 @@ class Annotation:
     n: int  # rows of the matrix
 
     def __call__(self, count: int | None = None) -> NDArray[Any]:
-        with opened_hdf5(self.path) as file, damage(self.path, "is damaged"):
+        with open_file(self.path) as file, damage(self.path, "is damaged"):
             values = column_of(file["obs"], self.name, count)
         expected = self.n if count is None else min(self.n, count)
         if values.shape != (expected,):
@@ -36,15 +36,12 @@ class Annotation:
         return values
 
 
-@contextmanager
-def opened_hdf5(path: Path) -> Iterator[Any]:
-    """A file that is closed again."""
+def open_file(path: Path) -> Any:
+    """An HDF5 file, to be read."""
     import h5py
 
-    with damage(path, "is no whole HDF5 file"):
-        file = h5py.File(path, "r")
-    with file:
-        yield file
+    with damage(path, "is not a valid HDF5 file (truncated or corrupt)"):
+        return h5py.File(path, "r")
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Rows
-from ritz.rows.formats.chunked import Stored, has_rows, only
-from ritz.rows.formats.h5ad import Annotation, as_text, column_of, columns_of, damage, index_of
+from ritz.rows.formats.chunked import Chunked, has_rows, only
+from ritz.rows.formats.h5ad import Annotation, as_text, column_of, columns_of, damage, index_of, open_file
 from ritz.rows.memory.sparse import Sparse, stored_values
 from ritz.runtime.memory import check_fits
 
@@ -21,19 +21,17 @@ CELL, NAMELESS = "cell", ("_index", "index")  # what the names of the rows are c
 def open_hdf5(path: Path) -> Any:
     """The only matrix in an HDF5 file, or X of an h5ad file, dense or sparse."""
     try:
-        import h5py
+        file = open_file(path)
     except ImportError as error:
         raise ImportError('reading HDF5 needs h5py: pip install "ritz[hdf5]"') from error
-    with damage(path, "is no whole HDF5 file"):
-        file = h5py.File(path, "r")
     rows = None
     try:
         with damage(path, "is damaged"):
             rows = _matrix(file, path)
-            if isinstance(rows, Stored):
+            if isinstance(rows, Chunked):
                 rows.elsewhere = _elsewhere(rows._array)
     finally:
-        if not isinstance(rows, Stored):  # all others have been read, or cannot be
+        if not isinstance(rows, Chunked):  # all others have been read, or cannot be
             file.close()
     return rows
 
@@ -43,7 +41,7 @@ def _matrix(file: Any, path: Path) -> Any:
         return _open_h5ad(file, path)
     found: dict[str, Any] = {}
     file.visititems(lambda name, item: found.setdefault(name, item) and None if has_rows(item) else None)
-    return Stored(_written(only(found, path), path), str(path))
+    return Chunked(_written(only(found, path), path), str(path))
 
 
 def _written(dataset: Any, path: Path) -> Any:
@@ -69,7 +67,7 @@ def _open_h5ad(file: Any, path: Path) -> Any:
         matrix = _sparse(X, path)
         return _annotated(Sparse(matrix, _names(file, matrix.shape[1], path)), file, path)
     if X.shape is not None and len(X.shape) == 2:
-        return _annotated(Stored(_written(X, path), f"X of {path}", _names(file, X.shape[1], path)), file, path)
+        return _annotated(Chunked(_written(X, path), f"X of {path}", _names(file, X.shape[1], path)), file, path)
     raise DataError(f"X of {path} has the shape {X.shape}; a matrix has rows and columns, so write it as one")
 
 
@@ -109,7 +107,7 @@ def _parts(group: Any, steps: int, path: Path) -> list[NDArray[Any]]:
             f"pointers; found the shapes {', '.join(map(str, found))}"
         )
     if any(part.dtype.kind not in "iu" for part in parts[1:]):
-        raise DataError(f"the sparse matrix X of {path} is damaged: its places must be integers")
+        raise DataError(f"the sparse matrix X of {path} is damaged: its indices must be integers")
     check_fits(sum(part.size * part.dtype.itemsize for part in parts), f"the sparse matrix X of {path}")
     return [part[...] for part in parts]
 

@@ -29,7 +29,7 @@ def open_npy(path: Path) -> Flat:
     check_shape(shape)
     expected, found = offset + _bytes(shape, dtype), file.size
     if found < expected:
-        raise DataError(f"{path} is cut short: a {dtype} array of shape {shape} takes {expected} bytes, found {found}")
+        raise DataError(f"{path} is truncated: a {dtype} array of shape {shape} takes {expected} bytes, found {found}")
     n, d = shape
     strides = (dtype.itemsize, n * dtype.itemsize) if fortran else (d * dtype.itemsize, dtype.itemsize)
     return Flat(file, dtype, shape, offset, strides)
@@ -46,7 +46,7 @@ def open_npz(path: Path) -> Any:
     except DataError:
         raise
     except Exception as error:  # damaged bytes break the archive, its compression or its headers in many ways
-        raise DataError(f"{path} is no whole .npz archive: {error}") from error
+        raise DataError(f"{path} is not a valid .npz archive (truncated or corrupt): {error}") from error
     return _sparse(parts, path) if parts.keys() >= SPARSE else next(iter(parts.values()))
 
 
@@ -63,9 +63,9 @@ def _header(file: Any, path: Path | str) -> tuple[tuple[int, ...], bool, np.dtyp
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(file)
     except Exception as error:  # a damaged header is parsed as Python, with errors of its own
-        raise DataError(f"{path} is no whole .npy file: {error}") from error
+        raise DataError(f"{path} is not a valid .npy file (truncated or corrupt): {error}") from error
     if min(shape, default=0) < 0:
-        raise DataError(f"{path} is no whole .npy file: it claims the shape {shape}")
+        raise DataError(f"{path} is not a valid .npy file: it claims the shape {shape}")
     if dtype.hasobject:
         raise DataError(f"{path} holds Python objects; unpickling them could run any code, so save plain numbers")
     return shape, fortran, dtype
@@ -85,7 +85,7 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> NDA
         try:
             array = npy.read_array(file, allow_pickle=False)
         except ValueError as error:
-            raise DataError(f"{where} is no array of plain numbers: {error}") from error
+            raise DataError(f"{where} is not an array of plain numbers: {error}") from error
         while file.read(1 << 20):  # the checksum is compared where the member ends, not where the array does
             pass
     return array
@@ -101,7 +101,7 @@ def _sparse(parts: dict[str, NDArray[Any]], path: Path) -> Any:
         raise DataError(f"{path} holds a sparse matrix of format {kind!r}; save it as csr, csc or coo")
     shape, first, second = (parts[name] for name in ("shape", *names))
     if any(part.dtype.kind not in "iu" or part.ndim != 1 for part in (shape, first, second)):
-        raise DataError(f"the sparse matrix in {path} is damaged: its shape and places must be lists of integers")
+        raise DataError(f"the sparse matrix in {path} is damaged: its shape and indices must be lists of integers")
     places = (first, second) if kind != "coo" else ((first, second),)
     values = stored_values(parts["data"])
     try:

@@ -11,20 +11,15 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.formats.table import Table
-from ritz.rows.text.lines import native
+from ritz.rows.text.lines import pyarrow_file
 
 PAGE_BYTES = 3.0 * (1 << 20)  # of a column: a page as most writers cut them, packed and unpacked, and its dictionary
 POOL_BYTES = 1 << 24  # that pyarrow does not give back at once
 BUFFER_BYTES = 1 << 16  # read at a time; without it all of a column would be
 
 
-def open_parquet(path: Path) -> Parquet:
-    """The rows of a Parquet file, or of all Parquet files in a folder in the order of their names."""
-    return Parquet(path)
-
-
 class Parquet(Table):
-    """One part per row group."""
+    """A Parquet file, or all of them in a folder in the order of their names; one part per row group."""
 
     def __init__(self, path: Path) -> None:
         files = listed(path)
@@ -58,7 +53,7 @@ class Parquet(Table):
 
         try:
             # Names of folders are no columns; "a.b" may also stand for a field of a struct "a", hence `select`.
-            files = map(native, self._metadata)
+            files = map(pyarrow_file, self._metadata)
             tables = [pq.read_table(file, columns=names, partitioning=None).select(names) for file in files]
             return pa.concat_tables(tables)
         except (pa.ArrowException, OSError) as error:
@@ -93,7 +88,9 @@ class Parquet(Table):
         schema = metadata.schema.to_arrow_schema()
         for file, other in others:
             if not other.schema.to_arrow_schema().equals(schema):
-                raise DataError(f"the columns of {file} are not those of {first}, but a folder is read as one table")
+                raise DataError(
+                    f"the columns of {file} differ from those of {first}; all files of a folder make one table"
+                )
         return schema
 
 
@@ -124,8 +121,9 @@ def _opened(file: Path, metadata: Any = None) -> Any:
     from pyarrow import ArrowException
 
     try:
+        source = pyarrow_file(file)
         return pq.ParquetFile(
-            native(file), metadata=metadata, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
+            source, metadata=metadata, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
         )
     except (ArrowException, OSError, UnicodeDecodeError) as error:  # the last one from names of columns
-        raise DataError(f"{file} is no whole Parquet file: {error}") from error
+        raise DataError(f"{file} is not a valid Parquet file (truncated or corrupt): {error}") from error

@@ -1,4 +1,4 @@
-"""What comes through a pipe, put into a file whose name says what it is: rows are walked again and again."""
+"""What comes through a pipe, put into a file whose name says what it is: rows are read in several passes."""
 
 from __future__ import annotations
 

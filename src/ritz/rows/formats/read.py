@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -15,26 +15,26 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Rows
-from ritz.rows.memory.array import Array
-from ritz.rows.memory.chosen import choose
+from ritz.rows.file_changes import Files
+from ritz.rows.id_columns import EMPTY, find_id_columns
+from ritz.rows.memory.array import ArrayRows
 from ritz.rows.memory.sparse import Sparse
-from ritz.rows.roles import EMPTY, aside
-from ritz.rows.select import announce_names, fitting, placed, select
-from ritz.rows.unchanged import Files
+from ritz.rows.memory.subset import choose
+from ritz.rows.select import announce_names, name_by_position, select, select_for_model
 from ritz.runtime.memory import check_fits
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".vec")
-# What opens a file, by the end of its name; modules are imported only when reached.
+# What opens a file, by its extension; modules are imported only when reached.
 FORMATS = {
     ".npy": "ritz.rows.formats.npy:open_npy",
     ".npz": "ritz.rows.formats.npy:open_npz",
-    ".parquet": "ritz.rows.formats.parquet:open_parquet",
-    ".pq": "ritz.rows.formats.parquet:open_parquet",
-    **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), "ritz.rows.formats.arrow:open_arrow"),
+    ".parquet": "ritz.rows.formats.parquet:Parquet",
+    ".pq": "ritz.rows.formats.parquet:Parquet",
+    **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), "ritz.rows.formats.arrow:Arrow"),
     **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.formats.hdf5:open_hdf5"),
     ".zarr": "ritz.rows.formats.chunked:open_zarr",
-    ".mtx": "ritz.rows.formats.market:open_market",
-    **dict.fromkeys(TEXTS, "ritz.rows.text.source:open_text"),
+    ".mtx": "ritz.rows.formats.matrix_market:open_market",
+    **dict.fromkeys(TEXTS, "ritz.rows.text.source:Text"),
 }
 PACKED = {".gz": (*TEXTS, ".mtx"), ".zst": TEXTS, ".bz2": TEXTS}  # what may be compressed how
 NAME = "name"  # what the names of rows are called that were columns of the file
@@ -59,9 +59,9 @@ def read(
         column; .h5 and .h5ad (``pip install "ritz[hdf5]"``) and .zarr (``pip install "ritz[zarr]"``) with one matrix;
         .mtx, or a folder as 10x pipelines write it, turned to cells by genes. A file that changes while its rows are in
         use is an error
-    columns : names or positions of the columns to use; by default all that hold numbers, but row numbers, identifiers
-        and columns without a value, and the others are named in a warning. True and false are the numbers 1 and 0,
-        whatever the file; a word among numbers is an error that names its line
+    columns : names or positions of the columns to use; by default all that hold numbers, except row numbers,
+        identifiers and columns without a value; columns that are left out are named in a warning. True and false are
+        the numbers 1 and 0 in every format; a word among numbers is an error that names its line
     label : a column that is kept aside, numbers or text, of an .h5ad also one of ``obs``; its values are the ``labels``
         of the rows
     transpose : whether the samples are the columns of the file; text is then taken for the names of the columns, and
@@ -86,12 +86,12 @@ def read(
     return chosen
 
 
-def known(path: str | PathLike[str], names: Iterable[str] | None, d: int) -> Rows:
+def read_for_model(path: str | PathLike[str], names: Iterable[str] | None, d: int) -> Rows:
     """A file with the d columns that a model knows, by their names if it knows them, in its order."""
     names = None if names is None else list(map(str, names))
     rows = opened(path, expected=names, needed=(*(names or ()), *range(d)))
     announce_names(rows, rows.keys or rows.names or ())
-    found = fitting(rows, names, d, Path(path).name)
+    found = select_for_model(rows, names, d, Path(path).name)
     found.origin = (rows.origin[0], names, None, False, "error", None)
     return found
 
@@ -117,15 +117,14 @@ def opened(
     if header is not None and not isinstance(header, bool | np.bool_):
         raise TypeError(f"header={header!r} must be True, False, or None to find out")
     opener = _opener(path)
-    module, name = opener.split(":")
     about_text = (header, expected, needed) if suffix_of(path) in TEXTS else ()
     files = Files(partial(_read_by, opener, path.absolute()))
     with _naming(path, files):
-        source = getattr(import_module(module), name)(path, *about_text)
+        source = resolve_name(opener)(path, *about_text)
         rows = as_rows(_turned(source) if transpose else source)
         files.check()
         files = files.joined(getattr(source, "elsewhere", ()))
-    rows.files = files.read_whole() if isinstance(rows, Array | Sparse) else files
+    rows.files = files.read_whole() if isinstance(rows, ArrayRows | Sparse) else files
     rows.origin = (files.origin, None, None, transpose, "error", header)
     return rows
 
@@ -134,11 +133,11 @@ def _read_by(opener: str, path: Path) -> list[Path]:
     """The files that are read of a file or a folder, in which others may come and go."""
     if not path.is_dir():
         return [path]
-    module, name = opener.split(":")
-    if name == "open_zarr":  # whatever lies in such a folder is part of the array
+    if opener == FORMATS[".zarr"]:  # whatever lies in such a folder is part of the array
         return sorted(file for file in path.rglob("*") if not file.is_dir())
-    listed: Callable[[Path], list[Path]] = import_module(module).listed
-    return listed(path)
+    module, _ = opener.split(":")
+    found: list[Path] = resolve_name(f"{module}:listed")(path)
+    return found
 
 
 def _listed(columns: Any) -> list[Any]:
@@ -152,11 +151,11 @@ def _turned(source: Any) -> Any:
 
     if not isinstance(source, Rows):
         return source.T
-    apart = {key: why for key, why in aside(source).out.items() if why != EMPTY}
-    kept = choose(placed(source), None, list(apart), "error") if apart else source
+    apart = {key: why for key, why in find_id_columns(source).out.items() if why != EMPTY}
+    kept = choose(name_by_position(source), None, list(apart), "error") if apart else source
     turned = as_rows(kept.T if hasattr(kept, "T") else _whole(kept).T)
     turned.names, turned.about, turned.aside = _names_of_rows(source, apart), source.about, apart
-    told = (f"column {key!r} ({why}) is no sample, and was left out before transposing" for key, why in apart.items())
+    told = (f"column {key!r} ({why}) is not a sample, and was left out" for key, why in apart.items())
     turned.remarks = (*source.remarks, *told)
     turned.renamed = tuple(pair for pair in source.renamed if pair[1] not in {*source.left_out, *apart})
     names = kept.names or ()
@@ -177,11 +176,11 @@ def _first(names: tuple[str, ...], count: int | None) -> NDArray[Any]:
 
 def _names_of_rows(rows: Rows, apart: Iterable[Any] = ()) -> tuple[str, ...] | None:
     """What the source calls its rows, its first column of text, or one `apart`, if that tells them apart: genes."""
-    text = next((key for key, what in rows.left_out.items() if what.startswith(("text", "string"))), rows.named_by)
+    text = next(iter(rows.text_columns), rows.named_by)
     text = next(iter(apart), None) if text is None else text
     if text is None:
         return None
-    names = tuple(map(str, rows.written([text])[text]))
+    names = tuple(map(str, rows.raw_cells([text])[text]))
     return names if len(set(names)) == len(names) else None
 
 
@@ -193,7 +192,7 @@ def suffix_of(path: Path) -> str:
 
 def ending_of(path: Path) -> str:
     """The end of the name that another file of the same format would have; a 10x folder has none."""
-    from ritz.rows.formats.market import is_10x
+    from ritz.rows.formats.matrix_market import is_10x
 
     suffix, outer = suffix_of(path), path.suffix.lower()
     if suffix not in FORMATS:
@@ -203,16 +202,16 @@ def ending_of(path: Path) -> str:
 
 def _opener(path: Path) -> str:
     """What opens a file or a folder."""
-    from ritz.rows.formats.foreign import about_file, about_folder
-    from ritz.rows.formats.market import is_10x
+    from ritz.rows.formats.matrix_market import is_10x
     from ritz.rows.formats.parquet import listed
+    from ritz.rows.formats.unsupported import about_file, about_folder
 
     if not path.exists():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
     suffix = suffix_of(path)
     if path.is_dir():
         if is_10x(path):
-            return "ritz.rows.formats.market:open_10x"
+            return "ritz.rows.formats.matrix_market:open_10x"
         if suffix in FORMATS and suffix not in FOLDERS:
             raise DataError(f"{str(path)!r} is a folder, but {suffix} is the name of a file; pass a file inside it")
         if suffix != ".zarr" and not listed(path):
@@ -234,4 +233,4 @@ def _naming(path: Path, files: Files) -> Iterator[None]:
         files.check(error)
         if isinstance(error, OSError) or path.name in str(error):
             raise
-        raise DataError(f"{path}: {error}") from error
+        raise error.about(f"{path}: {error.problem}") from error

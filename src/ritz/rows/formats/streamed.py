@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.rows.base import LANES, Block, Rows
+from ritz.rows.base import Block, Rows
+from ritz.rows.partition import MOST_RUNS, Run
 
 PARTS, SPREAD_BYTES = 16, 1 << 27  # that are read for rows from all over, and fewer where they are large
 
@@ -18,7 +19,7 @@ PARTS, SPREAD_BYTES = 16, 1 << 27  # that are read for rows from all over, and f
 class Streamed(Rows):
     """Rows in parts that can be read independently of each other, each from its beginning.
 
-    A part is walked by one thread: reading overlaps computing, and no part is read twice in a pass.
+    A part is read by one thread: reading overlaps computing, and no part is read twice in a pass.
     """
 
     in_memory = False
@@ -78,14 +79,14 @@ class Streamed(Rows):
         """At most so many rows from the beginning of a part."""
         return next(iter(self.stream(part, count)))
 
-    def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
+    def _runs(self, step: int, least: int, most: int) -> list[Run]:
         """Runs of whole parts, about equal."""
-        count = min(most, LANES, len(self.edges) - 1)
+        count = min(most, MOST_RUNS, len(self.edges) - 1)
         cuts = np.unique(np.searchsorted(self.edges, np.linspace(0, self.shape[0], count + 1)))
         ends = self.edges[np.unique(np.concatenate([[0], cuts, [len(self.edges) - 1]]))]
         return [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
 
-    def _pieces(self) -> list[tuple[int, int]]:
+    def _pieces(self) -> list[Run]:
         return [(int(a), int(b)) for a, b in pairwise(self.edges)]
 
     def _blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
-from ritz.rows.exact import Where, check_integers, check_numbers
+from ritz.rows.formats.schema import Selection, common_dtype, index_columns, select_numbers
 from ritz.rows.formats.streamed import Streamed
+from ritz.rows.large_integers import Where, check_integers, check_numbers
 from ritz.rows.memory.array import check_shape
 
 FEW = 64  # rows that are read to see how long vectors are
@@ -25,6 +26,7 @@ class Table(Streamed):
 
     tabular = True
     _schema: Any
+    _selection: Selection
 
     @abstractmethod
     def _batches(self, part: int, rows: int) -> Iterator[Any]:
@@ -41,17 +43,15 @@ class Table(Streamed):
     def _describe(self, counts: Iterable[int]) -> None:
         """Shape, names and type, from the schema and the rows of every part."""
         self.edges = np.concatenate([[0], np.cumsum(list(counts))]).astype(np.int64)
-        self._vector, self._picked = self._columns()
-        self.vectors, self.index = self._vector, _index_of(self._schema)
-        self._width = self._vector_width() if self._vector else len(self._picked)
+        self._selection = select_numbers(self._schema)
+        self.vectors, self._picked = self._selection.vectors, self._selection.names
+        self.left_out, self.text_columns = self._selection.left_out, self._selection.text
+        self.keys, self.index = None if self.vectors else tuple(self._schema.names), index_columns(self._schema)
+        self._width = self._vector_width() if self.vectors else len(self._picked)
         self.shape = (int(self.edges[-1]), self._width)
         check_shape(self.shape)
-        self.names = tuple(f"{self._picked[0]}_{i}" for i in range(self._width)) if self._vector else self._picked
-        self.dtype = self._common_dtype()
-
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False  # opened by the name of the file
+        self.names = tuple(f"{self._picked[0]}_{i}" for i in range(self._width)) if self.vectors else self._picked
+        self.dtype = common_dtype(self._schema, self._selection)
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         # As many rows at a time as memory allows, since every batch of a column costs a call.
@@ -71,13 +71,14 @@ class Table(Streamed):
         return next(self._numbers(batch, int(self.edges[part]), count))
 
     def some(self, columns: NDArray[np.intp]) -> Table | None:
-        if self._vector:
+        if self.vectors:
             return None
         some = copy(self)
         some._picked = some.names = tuple(self._picked[j] for j in columns)
+        some._selection = replace(self._selection, names=some._picked)
         some._width, some.shape = len(columns), (self.shape[0], len(columns))
-        widened = self.dtype.kind == "f" and self._common_dtype().kind != "f"  # to say what is missing
-        some.dtype = np.dtype(np.float64) if widened else some._common_dtype()
+        widened = self.dtype.kind == "f" and common_dtype(self._schema, self._selection).kind != "f"  # for gaps
+        some.dtype = np.dtype(np.float64) if widened else common_dtype(self._schema, some._selection)
         return some
 
     def with_gaps(self) -> Table:
@@ -104,19 +105,19 @@ class Table(Streamed):
     def _stored(self, key: Any) -> str | None:
         """What the file calls a column, chosen or not; None for a number of a vector."""
         key = self.resolved(key)
-        if isinstance(key, str) and key in self._schema.names and not (self._vector and key in self._picked):
+        if isinstance(key, str) and key in self._schema.names and not (self.vectors and key in self._picked):
             return key
         place = self.position(key)
-        return None if self._vector else self._picked[place]
+        return None if self.vectors else self._picked[place]
 
     def _numbers(self, batch: Any, first: int, step: int, exact: bool = False) -> Iterator[Block]:
-        """A batch as arrays; missing values become NaN, which the walk reports with their place.
+        """A batch as arrays; missing values become NaN, which every pass reports with their place.
 
         Where it should be `exact`, what would be rounded to become float64 is refused.
         """
         # By name: asked for "a" or "a.b", pyarrow also gives the fields of a struct called "a".
         picked = [batch.column(name) for name in self._picked]
-        if self._vector:
+        if self.vectors:
             vectors = self._vectors(picked[0], first, exact)
             yield from (vectors[start : start + step] for start in range(0, len(vectors), step))
             return
@@ -140,7 +141,9 @@ class Table(Streamed):
             row, j = np.argwhere(gaps)[0]
             raise DataError(
                 f"Input X contains missing values, {gaps.sum()} here and maybe more, first at row {first + row}, "
-                f"column {list(broken)[j]!r}; read it with missing='drop' or missing='mean'"
+                f"column {list(broken)[j]!r}",
+                "read it with missing='drop' or missing='mean'",
+                "missing",
             )
 
     def _vectors(self, column: Any, first: int, exact: bool) -> Block:
@@ -165,26 +168,6 @@ class Table(Streamed):
         rows[given] = vectors
         return rows
 
-    def _columns(self) -> tuple[bool, tuple[str, ...]]:
-        """Whether the rows are vectors in one column, and the columns that hold numbers."""
-        names = self._schema.names
-        repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-        if repeated:
-            raise DataError(f"column names appear more than once: {', '.join(map(repr, repeated[:5]))}; rename them")
-        numeric = [f.name for f in self._schema if _is_number(f.type)]
-        vectors = [f.name for f in self._schema if _is_vector(f.type)]
-        if len(vectors) > 1:
-            raise DataError(
-                f"several columns hold vectors ({', '.join(map(repr, vectors))}); keep one of them in the file"
-            )
-        picked = vectors or numeric
-        if not picked:
-            raise DataError(f"no column holds numbers; there are {', '.join(map(repr, names[:8])) or 'no columns'}")
-        chosen = set(picked)
-        kinds = {f.name: "beside vectors" if vectors else _kind(f.type) for f in self._schema if f.name not in chosen}
-        self.left_out, self.keys = kinds, None if vectors else tuple(names)
-        return bool(vectors), tuple(picked)
-
     def _vector_width(self) -> int:
         """Numbers in the first vector there is."""
         for part in range(len(self.edges) - 1):
@@ -195,14 +178,6 @@ class Table(Streamed):
         if not self.edges[-1]:
             return 0
         raise DataError(f"column {self._picked[0]!r} has no vector in any of its {self.edges[-1]} rows")
-
-    def _common_dtype(self) -> np.dtype[Any]:
-        """float32 where no column holds more digits, integers where all are; else float64."""
-        kinds = [self._schema.field(name).type for name in self._picked]
-        kinds = [kind.value_type if self._vector else kind for kind in kinds]
-        if all(str(kind).startswith(("int", "uint")) for kind in kinds) and not self._vector:
-            return np.result_type(*(kind.to_pandas_dtype() for kind in kinds))
-        return np.dtype(np.float32 if all(str(kind) in ("float", "halffloat") for kind in kinds) else np.float64)
 
 
 def as_array(column: Any) -> NDArray[Any]:
@@ -216,37 +191,6 @@ def as_array(column: Any) -> NDArray[Any]:
         words = np.array([*chunk.dictionary.to_pylist(), None], object)
         parts.append(words[chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)])
     return np.concatenate(parts)
-
-
-def _index_of(schema: Any) -> tuple[str, ...]:
-    """Columns that were the index of a table of pandas, which says so beside the schema."""
-    try:
-        told = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
-        return tuple(name for name in told.get("index_columns", ()) if isinstance(name, str))
-    except (ValueError, AttributeError, TypeError):  # whoever wrote it meant something else
-        return ()
-
-
-def _is_number(kind: Any) -> bool:
-    import pyarrow.types as types
-
-    kinds = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-    return any(is_kind(kind) for is_kind in kinds)
-
-
-def _is_vector(kind: Any) -> bool:
-    import pyarrow.types as types
-
-    lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
-    return any(is_kind(kind) for is_kind in lists) and _is_number(kind.value_type)
-
-
-def _kind(kind: Any) -> str:
-    """What a column without numbers holds; text is text, however it is stored."""
-    import pyarrow.types as types
-
-    value = kind.value_type if types.is_dictionary(kind) else kind
-    return "string" if str(value) in ("string", "large_string", "string_view") else str(kind)
 
 
 def _check_exact(values: NDArray[Any], column: Any, where: Where) -> None:

@@ -10,19 +10,19 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.rows.base import Rows
-from ritz.rows.formats.chunked import Stored
-from ritz.rows.formats.chunked_sparse import StoredSparse
+from ritz.rows.file_changes import Files
+from ritz.rows.formats.chunked import Chunked
+from ritz.rows.formats.chunked_sparse import ChunkedSparse
 from ritz.rows.formats.flat import array_of
 from ritz.rows.memory.convert import Convertible
 from ritz.rows.memory.frame import check_names
 from ritz.rows.memory.sparse import Sparse
-from ritz.rows.unchanged import Files
 
 PARTS = ("X", "var_names", "obs_names", "obsm", "varm", "uns", "is_view", "isbacked")  # what is used of it
 
 
-class Cells(Rows):
-    """X of an AnnData object, walked by the source for what X is: an array, a sparse matrix, or one kept on disk."""
+class AnnDataRows(Rows):
+    """X of an AnnData object, read by the source for what X is: an array, a sparse matrix, or one kept on disk."""
 
     def __new__(cls, adata: Any) -> Any:
         names = tuple(str(name) for name in adata.var_names)
@@ -62,12 +62,12 @@ def _stored(X: Any, where: str, names: tuple[str, ...]) -> Rows:
     """X as what it is, wherever it is kept."""
     if getattr(X, "format", None) in ("csr", "csc") and hasattr(X, "group"):
         return _on_disk(X, where, names)
-    return Stored(X, where, names) if _is_stored(X) else Convertible(X)
+    return Chunked(X, where, names) if _is_stored(X) else Convertible(X)
 
 
-def _on_disk(X: Any, where: str, names: tuple[str, ...]) -> StoredSparse:
+def _on_disk(X: Any, where: str, names: tuple[str, ...]) -> ChunkedSparse:
     if X.format == "csc":
         raise DataError(
             f"{where} is kept on disk by columns, where rows cannot be read; use adata.to_memory(), or write it as CSR"
         )
-    return StoredSparse(X.group, tuple(X.shape), where, names)
+    return ChunkedSparse(X.group, tuple(X.shape), where, names)

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import datetime
 import warnings
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.dense import SKINNY, add_squares, cross, mirrored, times
 from ritz.rows.base import Block, Rows
-from ritz.rows.exact import check_numbers
+from ritz.rows.large_integers import check_numbers
 
 NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 GAPS = ("NAType", "NaTType")  # classes of what pandas puts where nothing is
 ROW_OF_EACH = "Reshape your data: X.reshape(len(X), -1) makes a row of every X[i]"
 
 
-class Array(Rows):
+class ArrayRows(Rows):
     """A two-dimensional array of numbers."""
 
     def __init__(self, X: NDArray[Any], names: tuple[Any, ...] | None = None) -> None:
@@ -55,7 +53,7 @@ class Array(Rows):
         )
 
     def _first_text(self, X: NDArray[Any]) -> int:
-        """The first column with text that is no number, in an array that became text because of it."""
+        """The first column with text that is not a number, in an array that became text because of it."""
         for j in range(X.shape[1]):
             try:
                 X[:, j].astype(np.float64)
@@ -71,12 +69,12 @@ class Array(Rows):
             row = next((i for i, value in enumerate(cells) if isinstance(value, NOT_NUMBERS)), None)
             if row is not None:
                 place = f"column {self.name(j)} holds {X[row, j]!r} in row {row}"
-                raise DataError(f"{place}, which is no number; convert or drop it")
+                raise DataError(f"{place}, which is not a number; convert or drop it")
             try:
                 out[:, j] = [np.nan if value is None else value for value in cells]
             except (TypeError, ValueError, OverflowError) as error:
                 kind = TypeError if isinstance(error, TypeError) else DataError
-                raise kind(f"column {self.name(j)} holds something else than numbers: {error}") from error
+                raise kind(f"column {self.name(j)} holds values that are not numbers: {error}") from error
             check_numbers(out[:, j], X[:, j].__getitem__, f"column {self.name(j)}")
         return out
 
@@ -84,34 +82,6 @@ class Array(Rows):
 def _is_gap(value: Any) -> bool:
     """Whether a cell says that there is no value: None, or NA and NaT of pandas, which need not be there."""
     return value is None or type(value).__name__ in GAPS
-
-
-def thin_product(Q: NDArray[Any], S: NDArray[Any]) -> Block:  # (n, m), (m, b) -> (n, b)
-    """Q S for a tall Q and few columns, with all cores."""
-    return Array(Q).map(lambda block: times(block, S))
-
-
-def thin_inner(Q: NDArray[Any], W: NDArray[Any]) -> Block:  # (n, m), (n, b) -> (m, b)
-    """Qᵀ W for a tall Q and few columns, with all cores."""
-    return Array(Q).reduce(lambda pairs: sum(cross(*pair) for pair in pairs), np.add, beside=W, thin=True)
-
-
-def symmetric_product(U: NDArray[Any]) -> Block:  # (n, m) -> (m, m)
-    """Uᵀ U, with all cores."""
-    return squares(Array(U))
-
-
-def squares(rows: Rows) -> Block:  # (n, m) -> (m, m)
-    """XᵀX of rows in floating point, in their own precision, with all cores."""
-    m = rows.shape[1]
-
-    def run(blocks: Iterable[Block]) -> Block:
-        total = np.zeros((m, m), rows.dtype)
-        for block in blocks:
-            add_squares(block, total)
-        return total
-
-    return mirrored(rows.reduce(run, np.add, thin=m <= SKINNY))
 
 
 def real_numbers(values: NDArray[Any]) -> NDArray[Any]:

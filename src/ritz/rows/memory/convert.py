@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.rows.exact import check_numbers
-from ritz.rows.memory.array import Array
+from ritz.rows.large_integers import check_numbers
+from ritz.rows.memory.array import ArrayRows
 
 
-class Convertible(Array):
+class Convertible(ArrayRows):
     """An object that NumPy turns into an array, once, when it is opened."""
 
     def __init__(self, source: Any) -> None:
@@ -23,7 +23,7 @@ class Convertible(Array):
                 raise
             raise DataError(f"rows must have equal lengths, and pictures equal sizes: {error}") from error
         if X.dtype == object and not X.ndim:
-            raise TypeError(f"cannot walk the rows of a {type(source).__name__}; pass a 2-D array or a table")
+            raise TypeError(f"cannot read rows from a {type(source).__name__}; pass a 2-D array or a table")
         if X.dtype.kind == "f" and X.ndim == 2 and not hasattr(source, "__array__"):
             _check_given(source, X)
         super().__init__(X)

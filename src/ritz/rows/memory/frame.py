@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from ritz.errors import ColumnWarning, DataError
 from ritz.rows.base import Block, Rows
-from ritz.rows.exact import all_small, check_integers, check_numbers
 from ritz.rows.formats.flat import array_of
-from ritz.rows.memory.array import Array, check_shape
+from ritz.rows.large_integers import all_small, check_integers, check_numbers
+from ritz.rows.memory.array import ArrayRows, check_shape
 
 
-class Frame(Rows):
+class FrameRows(Rows):
     """Columns of one table, each a view of its column's memory wherever the table allows it."""
 
     def __init__(self, table: Any) -> None:
@@ -53,7 +53,7 @@ class Frame(Rows):
 
 
 def numbers(column: Any, name: Any) -> NDArray[Any]:
-    """One column as numbers; missing values become NaN, which the walk reports with their place."""
+    """One column as numbers; missing values become NaN, which every pass reports with their place."""
     import narwhals as nw
 
     kind = column.dtype
@@ -92,7 +92,7 @@ def common_dtype(columns: list[NDArray[Any]], name: Callable[[int], str]) -> np.
 
 
 def _array(values: Any, name: Any) -> NDArray[Any]:
-    return Array(np.asarray(values).reshape(-1, 1), (name,)).block(0, len(values))[:, 0]
+    return ArrayRows(np.asarray(values).reshape(-1, 1), (name,)).block(0, len(values))[:, 0]
 
 
 def is_sparse(dtype: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Sparse matrices: any SciPy format and index width. Walked as they are, never made dense as a whole."""
+"""Sparse matrices: any SciPy format and index width. Read as they are, never made dense as a whole."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.linalg.dense import triangle
 from ritz.linalg.sparse import product
-from ritz.rows.base import ENTRY_BYTES, THIN_BYTES, Block, Rows
-from ritz.rows.exact import LIMIT, is_wide, refusal
+from ritz.rows.base import Block, Rows
+from ritz.rows.large_integers import LIMIT, is_wide, refusal
 from ritz.rows.memory.array import check_shape, real_numbers
+from ritz.rows.partition import ENTRY_BYTES, THIN_BYTES
 from ritz.runtime.lazy import cached_property
 from ritz.runtime.memory import check_fits
 
@@ -225,7 +226,7 @@ def _check_places(X: Any) -> None:
         for axis, (places, size) in enumerate(zip(X.coords, (n, d), strict=True)):
             _check_range(places, size, ("row", "column")[axis])
     if X.format == "lil" and any(len(row) != len(values) for row, values in zip(X.rows, X.data, strict=True)):
-        raise DataError("the sparse matrix is damaged: a row has not as many places as values")
+        raise DataError("the sparse matrix is damaged: a row has more indices than values, or fewer")
     if X.format == "dia" and len(X.offsets) != len(X.data):
         raise DataError(f"the sparse matrix is damaged: {len(X.offsets)} offsets for {len(X.data)} diagonals")
     if X.format not in ("csr", "csc", "bsr"):
@@ -251,5 +252,6 @@ def _check_range(places: NDArray[Any], size: int, what: str) -> None:
     if len(places) and not 0 <= places.min() <= places.max() < size:
         wrong = int(np.argmax((places < 0) | (places >= size)))
         raise DataError(
-            f"the sparse matrix is damaged: stored entry {wrong} stands in {what} {places[wrong]} of {size}"
+            f"the sparse matrix is damaged: stored entry {wrong} has {what} index {places[wrong]}, "
+            f"outside of 0 to {size - 1}"
         )

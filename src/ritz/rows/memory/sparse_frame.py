@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.rows.base import ENTRY_BYTES
 from ritz.rows.memory.array import check_shape
 from ritz.rows.memory.frame import check_names, columns, common_dtype, is_sparse, numbers
 from ritz.rows.memory.sparse import Sparse
+from ritz.rows.partition import ENTRY_BYTES
 
 
 class SparseFrame(Sparse):

@@ -1,4 +1,4 @@
-"""The transpose of a matrix that is known in pieces: its columns, each walked as a row."""
+"""The transpose of a matrix that is known in pieces: its columns, each read as a row."""
 
 from __future__ import annotations
 
@@ -18,10 +18,6 @@ class Transposed(Rows):
         self.pieces = pieces
         self.shape = (int(pieces[0].shape[1]), sum(map(len, pieces)))
         self.dtype = np.result_type(*pieces)
-
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False
 
     def block(self, start: int, stop: int) -> Block:
         out, left = np.empty((stop - start, self.shape[1]), self.dtype), 0

@@ -53,7 +53,7 @@ def _without_mark(head: bytes, where: str) -> str:
         if text and all(c.isprintable() or c in "\t\r\n" for c in text) and _ordinary(text) >= ORDINARY:
             return encoding
     raise DataError(
-        f"{where} is no text that can be read: it holds zero bytes, but is neither UTF-16 nor UTF-32; if it is a "
+        f"{where} is not readable text: it contains zero bytes, but is neither UTF-16 nor UTF-32; if it is a "
         "table, save it as UTF-8, as with: iconv -f ENCODING -t UTF-8 OLD > NEW.csv"
     )
 

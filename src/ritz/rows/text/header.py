@@ -8,16 +8,13 @@ from itertools import pairwise
 from ritz.rows.text.cells import is_count, is_missing, is_number, is_truth, number
 
 YEARS = (1800, 2100)
-APART, FAR = (
-    3.0,
-    10.0,
-)  # times that names differ from the numbers below, as wavelengths from absorbances
+APART, FAR = 3.0, 10.0  # times that names differ from the numbers below, as wavelengths from absorbances
 FEW, SEVERAL, MANY = 3, 5, 8  # columns that are numbered or named in even steps, with less and less else to say so
 RISING = 10  # columns whose names rise or fall in any steps
 SHOWN = 4  # cells in a message
 
 
-def judged(
+def judge_header(
     table: list[list[str]], decimal: str, quoted: bool, expected: Collection[str] | None = None
 ) -> tuple[bool, str]:
     """Whether the first line is a header; and where it may be either, in words what it was taken for and why.
@@ -28,9 +25,9 @@ def judged(
 
     Examples
     --------
-    >>> judged([["a", "b"], ["1", "2"]], ".", False)
+    >>> judge_header([["a", "b"], ["1", "2"]], ".", False)
     (True, '')
-    >>> judged([["1900", "1950"], ["1901", "1960"]], ".", False)[0]
+    >>> judge_header([["1900", "1950"], ["1901", "1960"]], ".", False)[0]
     False
     """
     first, rows = table[0], table[1:]

@@ -1,4 +1,8 @@
-"""The lines of a text file, plain or compressed, in pieces that end with a row."""
+"""The lines of a text file, plain or compressed, in pieces that hold whole rows.
+
+A row begins at the beginning of the table and after every line end, but not after one that ends the file. A piece
+begins where a row begins and ends with a line end, which is added where the file ends without one.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +30,19 @@ QUOTE, RETURN = b'"'[0], b"\r"[0]
 
 @dataclass(frozen=True)
 class Piece:
-    """Text from one end of a row to another, and the number of its first line."""
+    """Whole rows, the last of them with its line end, and the number of their first line in the file."""
 
     text: bytes
     line: int
+
+
+class _Part(NamedTuple):
+    """Bytes of the file from where a row begins to where the next part does, and the rows and lines in them."""
+
+    start: int
+    stop: int
+    rows: int
+    lines: int
 
 
 class Lines:
@@ -41,21 +54,20 @@ class Lines:
         self._quotes = not dialect.vectors  # whether they may hold line ends
         self.plain = _compression(path) is None and dialect.encoding == "utf-8"
         found = self._side_by_side() if self.plain and not dialect.runs else None
-        spans, rows, lines = zip(*(found or self._one_by_one()), strict=True)
-        self._spans: tuple[tuple[int, int], ...] = spans
-        self.rows: tuple[int, ...] = rows  # of every part
-        self.longest = max(stop - start for start, stop in spans)  # bytes of a part
-        self._first_lines = list(accumulate(lines, initial=dialect.skipped + 1))
+        self._parts = found or self._one_by_one()
+        self.rows = tuple(part.rows for part in self._parts)
+        self.longest = max(part.stop - part.start for part in self._parts)  # bytes of a part
+        self._first_lines = list(accumulate((part.lines for part in self._parts), initial=dialect.skipped + 1))
 
     def part(self, i: int) -> Piece:
         """One part of a plain file."""
-        start, stop = self._spans[i]
-        return Piece(self._ended(self._bytes(start, stop)), self._first_lines[i])
+        part = self._parts[i]
+        return Piece(self._ended(self._bytes(part.start, part.stop)), self._first_lines[i])
 
     def pieces(self) -> Iterator[Piece]:
         """All parts in order."""
         if self.plain:
-            yield from map(self.part, range(len(self._spans)))
+            yield from map(self.part, range(len(self._parts)))
             return
         for (_, text), line in zip(self._texts(), self._first_lines, strict=False):
             yield Piece(self._ended(text), line)
@@ -79,44 +91,46 @@ class Lines:
         kept = zip(starts[~blank], ends[~blank] + 1, strict=True)
         return b"".join(text[start:stop] for start, stop in kept)
 
-    def _side_by_side(self) -> list[tuple[tuple[int, int], int, int]] | None:
-        """Spans of bytes, their rows and lines, counted by all cores; None where a line may not be a row."""
+    def _side_by_side(self) -> list[_Part] | None:
+        """The parts, counted by all cores; None where a line may not be a row.
+
+        The file is looked at in windows of equal size, and a part has the rows that begin after a line end of its
+        window; the first part also has the row at the beginning of the table.
+        """
         size = self._path.stat().st_size
         with self._path.open("rb") as stream:
             begin = self._begin(stream)[1]
-        starts = list(range(begin, size, PART_BYTES)) or [begin]
-
-        def look(start: int) -> tuple[int, int] | None:
-            early = max(begin, start - 2)  # a blank line may lie across two parts
-            text = self._bytes(early, min(start + PART_BYTES, size))
-            ends = self.ends(text)
-            if (self._quotes and QUOTE in text) or self._blank(text, ends)[0 if start == begin else 1 :].any():
-                return None
-            ends = ends[ends >= start - early] + early
-            return (len(ends), int(ends[0]) + 1) if len(ends) else None  # a row may be longer than a part
-
-        counts = []
-        for found in threads.ordered(look, starts, threads.pinned.budget()):
+        windows = list(range(begin, size, PART_BYTES)) or [begin]
+        firsts, counts = list[int](), list[int]()
+        for found in threads.ordered(lambda at: self._rows_of(at, begin, size), windows, threads.pinned.budget()):
             if found is None:
                 return None
-            counts.append(found)
-        # A part goes from the first line end of one piece to that of the next, so it has as many as the piece.
-        edges = [begin, *(first for _, first in counts[1:]), size]
-        rows = [count for count, _ in counts]
-        rows[-1] += self._bytes(size - 1, size) != self._newline
-        if len(counts) > 1:
-            rows[0], rows[-1] = rows[0] + 1, rows[-1] - 1
-        return [(span, count, count) for span, count in zip(pairwise(edges), rows, strict=True) if count]
+            if found[1]:
+                firsts.append(found[0])
+                counts.append(found[1])
+        return [_Part(*ends, count, count) for ends, count in zip(pairwise([*firsts, size]), counts, strict=True)]
 
-    def _one_by_one(self) -> list[tuple[tuple[int, int], int, int]]:
+    def _rows_of(self, window: int, begin: int, size: int) -> tuple[int, int] | None:
+        """Where the first row of a window begins, and how many there are; None where lines may not be rows."""
+        early = max(begin, window - 2)  # a blank line may lie across two windows
+        text = self._bytes(early, min(window + PART_BYTES, size))
+        ends = self.ends(text)
+        blank = self._blank(text, ends)[0 if window == begin else 1 :]  # the first line may have begun before
+        starts = ends[ends >= window - early] + early + 1
+        if (self._quotes and QUOTE in text) or blank.any() or not len(starts):  # a row may be longer than a window
+            return None
+        first, count = int(starts[0]), len(starts) - int(starts[-1] == size)
+        return (begin, count + 1) if window == begin else (first, count)
+
+    def _one_by_one(self) -> list[_Part]:
         """The same where quotes may hold line ends, or lines are blank, or only the beginning can be reached."""
-        found: list[tuple[tuple[int, int], int, int]] = []
+        found: list[_Part] = []
         for start, text in self._texts():
             whole = self._ended(text)
             if self._quotes:
-                self._check_quotes(whole, self._dialect.skipped + 1 + sum(lines for *_, lines in found))
-            blank = self._blank(whole, self.ends(whole))
-            found.append(((start, start + len(text)), int(np.count_nonzero(~blank)), whole.count(self._newline)))
+                self._check_quotes(whole, self._dialect.skipped + 1 + sum(part.lines for part in found))
+            rows = int(np.count_nonzero(~self._blank(whole, self.ends(whole))))
+            found.append(_Part(start, start + len(text), rows, whole.count(self._newline)))
         if not found:
             raise DataError(f"{self._path} holds no rows")
         return found
@@ -147,7 +161,7 @@ class Lines:
         return blank
 
     def _texts(self) -> Iterator[tuple[int, bytes]]:
-        """The rows in order, in texts that end with a row, and where they begin."""
+        """The rows in order, in texts that end with a line end unless the file does not, and where they begin."""
         with damage(self._path), _opened(self._path, self._dialect.encoding) as stream:
             text, at = self._begin(stream)
             while more := stream.read(PART_BYTES):
@@ -195,11 +209,11 @@ def first_lines(path: Path) -> tuple[bytes, bool]:
         if head.count(b"\n") + head.count(b"\r") > HEAD_LINES:
             return head, False
         if size > LONGEST:
-            raise DataError(f"{path} has fewer than {HEAD_LINES} lines in its first {size} bytes: that is no table")
+            raise DataError(f"{path} has fewer than {HEAD_LINES} lines in its first {size} bytes, so it is not a table")
         size *= 4
 
 
-def native(path: Path) -> Any:
+def pyarrow_file(path: Path) -> Any:
     """A file as pyarrow opens it, by its true name: as text it would have to be UTF-8."""
     import pyarrow as pa
 
@@ -214,7 +228,7 @@ def _opened(path: Path, encoding: str = "utf-8") -> Any:
     """The text from its beginning, unpacked and in UTF-8."""
     import pyarrow as pa
 
-    stream = pa.input_stream(native(path), compression=_compression(path))
+    stream = pa.input_stream(pyarrow_file(path), compression=_compression(path))
     return stream if encoding == "utf-8" else pa.transcoding_input_stream(stream, encoding, "utf-8")
 
 
@@ -226,6 +240,6 @@ def damage(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is text in no encoding that is known here; save it as UTF-8") from error
+        raise DataError(f"{path} is not text in a known encoding; save it as UTF-8") from error
     except (ArrowException, OSError) as error:
         raise DataError(f"{path} cannot be read to its end: {error}") from error

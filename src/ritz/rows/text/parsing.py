@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.rows.base import Block
-from ritz.rows.text.cells import FALSE, MISSING, TRUE, is_missing
-from ritz.rows.text.dialect import LINES, Dialect
+from ritz.rows.text.cells import FALSE, MISSING, TRUE, Kind, is_missing
+from ritz.rows.text.dialect import Dialect
 from ritz.rows.text.lines import QUOTE
+from ritz.rows.text.separators import LINES
 
 ZERO, NEWLINE = b"0"[0], b"\n"[0]
 BLANKS = re.compile(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)")
@@ -40,7 +41,7 @@ def squeezed(text: bytes, quotes: bool = True) -> bytes:
 
 def numbers(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
     """Some columns of a text without blank lines, NaN where nothing is; raises Ragged, or what pyarrow raises."""
-    truths = [j for j in columns if dialect.boolean[j]]
+    truths = [j for j in columns if dialect.columns[j].kind is Kind.TRUTHS]
     if not truths:
         return _digits(text, dialect, columns)
     found = dict(zip(truths, _truths(text, dialect, truths), strict=True))
@@ -69,7 +70,7 @@ def _digits(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
     """Columns whose numbers are written as such."""
     import pyarrow as pa
 
-    if len(columns) <= FEW * len(dialect.numeric):
+    if len(columns) <= FEW * dialect.width:
         try:
             return _by_columns(text, dialect, columns)
         except pa.ArrowInvalid:  # a gap may be made of blanks, or rows be ragged
@@ -112,7 +113,7 @@ def _by_cells(text: bytes, dialect: Dialect, columns: list[int]) -> Block | None
     """Every cell as a line of one column; None where quotes hold what separates cells elsewhere."""
     import pyarrow as pa
 
-    width, codes = len(dialect.numeric), np.frombuffer(text, np.uint8)
+    width, codes = dialect.width, np.frombuffer(text, np.uint8)
     ends = codes == NEWLINE
     stops = ends | (codes == ord(dialect.separator))
     places = np.flatnonzero(stops)
@@ -123,7 +124,7 @@ def _by_cells(text: bytes, dialect: Dialect, columns: list[int]) -> Block | None
         raise Ragged
     cells = codes.copy()
     cells[places], cells[quotes] = NEWLINE, ord(" ")
-    _overwrite(cells, places, [j for j in range(width) if dialect.boolean[j] or not dialect.numeric[j]], width)
+    _overwrite(cells, places, [j for j in range(width) if dialect.columns[j].kind in (Kind.TRUTHS, Kind.TEXT)], width)
     try:
         column = _column(cells, dialect)
     except pa.ArrowInvalid:  # a column that nobody asked for is broken, or a gap is made of blanks
@@ -172,7 +173,7 @@ def _table(text: bytes, dialect: Dialect, columns: list[int], kind: Any, gaps: b
     import pyarrow as pa
     from pyarrow import csv
 
-    names = [str(j) for j in range(len(dialect.numeric))]
+    names = [str(j) for j in range(dialect.width)]
     read = csv.ReadOptions(use_threads=False, block_size=WHOLE, column_names=names)
     quote: Any = False if dialect.vectors else '"'
     parse = csv.ParseOptions(delimiter=dialect.separator, quote_char=quote, newlines_in_values=True)

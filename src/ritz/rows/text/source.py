@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from copy import copy
-from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,33 +12,28 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
-from ritz.rows.exact import all_small, check_numbers, is_large, is_rounded, written
-from ritz.rows.formats.foreign import check_is_text
 from ritz.rows.formats.streamed import PARTS, Streamed
-from ritz.rows.text.departures import SHOWN, Departure, departures
-from ritz.rows.text.dialect import LINES, NEARLY, Dialect, detect
-from ritz.rows.text.later import later_values
+from ritz.rows.formats.unsupported import check_is_text
+from ritz.rows.text.cells import Kind
+from ritz.rows.text.dialect import Dialect, detect
 from ritz.rows.text.lines import PART_BYTES, Lines, Piece, first_lines
-from ritz.rows.text.parsing import Ragged, numbers, present, squeezed, words
+from ritz.rows.text.malformed import SHOWN, find_malformed
+from ritz.rows.text.reader import Reader
+from ritz.rows.text.separators import LINES
 from ritz.rows.text.vectors import WORD
 from ritz.runtime import threads
-
-
-def open_text(
-    path: Path,
-    header: bool | None = None,
-    expected: Collection[str] | None = None,
-    needed: Collection[Any] | None = None,
-) -> Text:
-    """The rows of a table in text, whose `header` is there, or not, or to be found out; `expected` names help.
-
-    Columns that are `needed`, by a model, hold numbers.
-    """
-    return Text(path, header, expected, needed)
+from ritz.runtime.lazy import cached_property
 
 
 class Text(Streamed):
-    """Numbers between separators. A plain file is parsed in parts side by side, any other in order, some ahead."""
+    """Numbers between separators. A plain file is parsed in parts side by side, any other in order, some ahead.
+
+    Parameters
+    ----------
+    header : whether the first line names the columns; None finds out
+    expected : names that a model knows: a first line that holds them is a header
+    needed : columns that a model needs, by name or place, which therefore hold numbers
+    """
 
     tabular = True
     keys: tuple[Any, ...]
@@ -52,26 +45,30 @@ class Text(Streamed):
         expected: Collection[str] | None = None,
         needed: Collection[Any] | None = None,
     ) -> None:
-        self._path, self._needed = path, needed is not None
+        self._path = path
         head, whole = first_lines(path)
         check_is_text(head, path)
-        self.dialect: Dialect = detect(head, path, whole, header, expected).holding(needed or ())
-        empty = [j for j, nothing in enumerate(self.dialect.empty) if nothing]
-        if not empty:
-            self._choose_columns()
-        self._lines = Lines(path, self.dialect)
-        if empty:  # in the lines looked at: what they hold stands further on
-            found = later_values(self._lines.pieces(), empty, partial(self._parsed, present, certain=[]))
-            self.dialect = detect(head, path, whole, header, expected, found).holding(needed or ())
-            self._choose_columns()
+        self.dialect: Dialect = detect(head, path, whole, header, expected)
+        if empty := [j for j, column in enumerate(self.dialect.columns) if column.kind is Kind.NOTHING]:
+            # In the lines looked at: what they hold stands further on.
+            reader = Reader(path, self.dialect, self._lines, needed is not None)
+            self.dialect = self.dialect.with_values(reader.first_values(empty))
+        self.dialect = self.dialect.needing(needed or ())
+        self._choose_columns()
+        self._reader = Reader(path, self.dialect, self._lines, needed is not None)
         self.about = str(self.dialect)
-        self.left_out |= self._nearly_numbers()
+        self._explain_mixed()
         counts = self._lines.rows if self._lines.plain else [sum(self._lines.rows)]
         self.edges = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if not self.edges[-1]:
             raise DataError(f"{path} holds no rows")
         self.shape, self.dtype = (int(self.edges[-1]), len(self._picked)), np.dtype(np.float64)
         self.remarks = tuple(self._remarks())
+
+    @cached_property
+    def _lines(self) -> Lines:
+        """Counting them takes a pass, so it is done only once it is known that there are numbers."""
+        return Lines(self._path, self.dialect)
 
     def _remarks(self) -> Iterator[str]:
         """What was done that the reader may have to undo."""
@@ -87,48 +84,43 @@ class Text(Streamed):
 
     def _choose_columns(self) -> None:
         """Numbers are picked; text, and columns of nothing that nobody named, are left out."""
-        dialect, width = self.dialect, len(self.dialect.numeric)
-        keys: tuple[Any, ...] = dialect.names or tuple(range(width))
+        dialect = self.dialect
+        self.keys = keys = dialect.keys
         if dialect.vectors:
             self.vectors = True
-            keys = (WORD, *keys[1:])
             self.others, self.named_by = {WORD: self._words}, WORD
         nameless = {name for _, name in dialect.renamed} if dialect.names else set(keys)
-        kinds = zip(keys, dialect.numeric, dialect.empty, strict=True)
-        self.left_out: dict[Any, str] = {
-            key: "text" if not numeric else "empty"
-            for key, numeric, empty in kinds
-            if key not in self.others and (not numeric or (empty and key in nameless))
-        }
-        self.keys = keys
+        kinds = {key: column.kind for key, column in zip(keys, dialect.columns, strict=True) if key not in self.others}
+        self.text_columns = tuple(key for key, kind in kinds.items() if kind is Kind.TEXT)
+        empty = (key for key, kind in kinds.items() if kind is Kind.NOTHING and key in nameless)
+        out = dict.fromkeys(self.text_columns, "text") | dict.fromkeys(empty, "empty")
+        self.left_out = {key: out[key] for key in keys if key in out}
         self._picked = [j for j, key in enumerate(keys) if not self.is_aside(key)]
         if not self._picked:
-            odd = [
-                f"; column {key!r} has {cell!r} beside them"
-                for key, cell in zip(keys, dialect.odd, strict=True)
-                if cell
-            ]
-            told = f"no column of {self._path} holds numbers{' alone' * bool(odd)}{''.join(odd[:1])}"
-            raise DataError(f"{told}; the text was read as {dialect}")
+            raise self._no_numbers()
         self.renamed = dialect.renamed
-        if dialect.names or len(self._picked) < width:
+        if dialect.names or len(self._picked) < dialect.width:
             self.names = tuple(keys[j] for j in self._picked)
 
-    def _nearly_numbers(self) -> dict[Any, str]:
-        """What to know of columns that are left out as text, although at least half of their cells are numbers."""
-        odd = [j for j, cell in enumerate(self.dialect.odd) if cell]
-        found: dict[int, Departure] = {}
-        for place in departures(self._beginning(0, LINES), self._lines, self.dialect, odd) if odd else ():
-            if place.column is not None:
-                found.setdefault(place.column, place)
-        advice = "codes are not decomposed; if it should hold numbers, correct such cells or mark them as NA"
-        cells = {j: repr(self.dialect.odd[j].strip()[:SHOWN]) for j in odd}
-        cells |= {j: f"{place.what!r} in line {place.line}" for j, place in found.items()}
-        return {self.keys[j]: f"{NEARLY}, such as {cell}; {advice}" for j, cell in cells.items()}
+    def _no_numbers(self) -> DataError:
+        odd = ((key, column.odd) for key, column in zip(self.keys, self.dialect.columns, strict=True) if column.odd)
+        key, cell = next(odd, (None, None))
+        what = "numbers" if cell is None else f"only numbers; column {key!r} also holds {cell!r}"
+        return DataError(f"no column of {self._path} holds {what}; the text was read as {self.dialect}")
 
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False  # opened by the name of the file
+    def _explain_mixed(self) -> None:
+        """Say of columns that are left out as text, although at least half of their cells are numbers, why they are."""
+        odd = {j: column.odd for j, column in enumerate(self.dialect.columns) if column.odd}
+        if not odd:
+            return
+        first: dict[int, str] = {}
+        for place in find_malformed(self._beginning(0, LINES), self._lines, self.dialect, odd):
+            if place.column is not None:
+                first.setdefault(place.column, f"{place.what!r} in line {place.line}")
+        cells = {j: repr(cell.strip()[:SHOWN]) for j, cell in odd.items()} | first
+        advice = "codes are not decomposed; if it should hold numbers, correct such cells or mark them as NA"
+        self.mixed = {self.keys[j]: f"text and numbers, such as {cell}; {advice}" for j, cell in cells.items()}
+        self.left_out = {**self.left_out, **self.mixed}
 
     @property
     def reading(self) -> int:
@@ -137,7 +129,7 @@ class Text(Streamed):
 
     @property
     def threads(self) -> int:
-        """Those that walk, or those that parse where one of them reads from the beginning."""
+        """Threads that read, or those that parse where one of them reads from the beginning."""
         return super().threads if self._lines.plain else min(threads.pinned.budget(), self.most_threads)
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
@@ -155,10 +147,10 @@ class Text(Streamed):
         every = max(1, -(-sum(self._lines.rows[part] for part in parts) // size))
         wanted = set(parts.tolist())
         pieces = (piece for i, piece in enumerate(self._lines.pieces()) if i in wanted)
-        return np.concatenate([self._values(piece)[::every] for piece in pieces])
+        return np.concatenate([self._reader.values(piece, self._picked)[::every] for piece in pieces])
 
     def head(self, part: int, count: int) -> Block:
-        return self._values(self._beginning(part, count))[:count]
+        return self._reader.values(self._beginning(part, count), self._picked)[:count]
 
     def _beginning(self, part: int, count: int) -> Piece:
         """At least so many rows from the beginning of a part, if it has them."""
@@ -181,40 +173,37 @@ class Text(Streamed):
         return self.cells([key])[key]
 
     def cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
-        found = self._columns(keys, self._lines.pieces())
-        for values in found.values():
-            self._check_count(len(values), self.shape[0], True)
-        return found
+        return self._columns(keys, self._lines.pieces(), complete=True)
 
     def as_labels(self, key: Any) -> NDArray[Any]:
         try:
             return self.column(key)
         except DataError:  # a word among numbers is a label like any other
-            return self.written([key])[key]
+            return self.raw_cells([key])[key]
 
-    def written(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
-        found = self._columns(keys, self._lines.pieces(), as_text=True)
-        for values in found.values():
-            self._check_count(len(values), self.shape[0], True)
-        return found
+    def raw_cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+        return self._columns(keys, self._lines.pieces(), complete=True, as_text=True)
 
     def peek(self, keys: Iterable[Any], count: int) -> dict[Any, NDArray[Any]]:
         parts = self.some_parts if self._lines.plain else [0]  # tables are often sorted by what tells their rows apart
         return self._columns(keys, (self._beginning(part, count) for part in parts))
 
-    def _columns(self, keys: Iterable[Any], pieces: Iterator[Piece], as_text: bool = False) -> dict[Any, NDArray[Any]]:
-        """Columns, numbers or text, out of some pieces."""
+    def _columns(
+        self, keys: Iterable[Any], pieces: Iterator[Piece], complete: bool = False, as_text: bool = False
+    ) -> dict[Any, NDArray[Any]]:
+        """Columns, numbers or text, out of some pieces, which may be all there are."""
         places = {key: self._place(key) for key in keys}
         texts = sorted({j for j in places.values() if as_text or self.is_aside(self.keys[j])})
         rest = sorted(set(places.values()) - set(texts))
 
         def columns(piece: Piece) -> dict[int, NDArray[Any]]:
-            found = dict(zip(texts, self._parsed(words, piece, texts, []), strict=True)) if texts else {}
-            values = self._parsed(numbers, piece, rest, rest).T if rest else ()
-            return found | {j: self._as_written(piece, j, part) for j, part in zip(rest, values, strict=True)}
+            return self._reader.words(piece, texts) | self._reader.as_written(piece, rest)
 
         parts = list(threads.ordered(columns, pieces, self.threads)) if places else []
-        return {key: np.concatenate([part[j] for part in parts]) for key, j in places.items()}
+        found = {key: np.concatenate([part[j] for part in parts]) for key, j in places.items()}
+        for values in found.values() if complete else ():
+            self._check_count(len(values), self.shape[0], True)
+        return found
 
     def _check_count(self, at: int, end: int, complete: bool) -> None:
         """Rows that were parsed are those that were counted, before anyone works with rows that are not there."""
@@ -231,62 +220,4 @@ class Text(Streamed):
         return threads.ordered(self._exact_values, self._lines.pieces(), self.threads)
 
     def _exact_values(self, piece: Piece) -> Block:
-        """The same of a piece, unless float64 cannot hold one of its numbers as it is written."""
-        values = self._values(piece)
-        if all_small(values):
-            return values
-        for k in np.flatnonzero(is_large(values).any(axis=0)):
-            j = self._picked[k]
-            check_numbers(values[:, k], self._written(piece, j), f"column {self._name(j)}")
-        return values
-
-    def _as_written(self, piece: Piece, j: int, values: NDArray[Any]) -> NDArray[Any]:
-        """A column that is not computed with: true and false, and Python's integers where float64 cannot hold them."""
-        if self.dialect.boolean[j]:
-            truths = np.asarray(values == 1, object if np.isnan(values).any() else bool)
-            truths[np.isnan(values)] = None
-            return truths
-        large = np.flatnonzero(is_large(values))
-        given = list(map(self._written(piece, j), large.tolist())) if len(large) else []
-        if not any(map(is_rounded, given)):
-            return values
-        exact = values.astype(object)
-        for i, value in zip(large, given, strict=True):
-            exact[i] = int(value) if isinstance(value, Decimal) and value == int(value) else float(value)
-        return exact
-
-    def _written(self, piece: Piece, j: int) -> Callable[[int], Any]:
-        """The i-th number of a column as it is written."""
-        (cells,) = self._parsed(words, piece, [j], [])
-        return lambda i: written(cells[i], self.dialect.decimal)
-
-    def _values(self, piece: Piece) -> Block:
-        """The numbers in a text, NaN where they are missing."""
-        return self._parsed(numbers, piece, self._picked, self._picked)
-
-    def _parsed(self, parse: Any, piece: Piece, columns: list[int], certain: list[int]) -> Any:
-        """What `parse` makes of some columns, of which those that are `certain` hold numbers."""
-        from pyarrow import ArrowException
-
-        try:
-            return parse(self._tidy(piece.text), self.dialect, columns)
-        except (ArrowException, Ragged) as error:
-            raise self._explained(piece, error, certain) from error
-
-    def _tidy(self, text: bytes) -> bytes:
-        """The text without blank lines, with one separator where there was a run of blanks, and usual line ends."""
-        text = self._lines.without_blank(text)
-        text = text.replace(b"\r", b"\n") if self.dialect.newline == "\r" else text
-        return squeezed(text, not self.dialect.vectors) if self.dialect.runs else text
-
-    def _explained(self, piece: Piece, error: Exception, columns: list[int]) -> DataError:
-        """Where the text first departs from the dialect."""
-        found = next(departures(piece, self._lines, self.dialect, columns), None)
-        if found is None:
-            return DataError(f"{self._path} cannot be parsed from line {piece.line} on: {error}")
-        j = found.column
-        column = ("", False) if j is None else (self._name(j), self.dialect.boolean[j])
-        return DataError(found.told(self._path, *column, self._needed))
-
-    def _name(self, j: int) -> str:
-        return repr(self.keys[j])
+        return self._reader.exact_values(piece, self._picked)

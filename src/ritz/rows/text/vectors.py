@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ritz.rows.text.cells import is_missing, is_number
-from ritz.rows.text.header import judged
+from ritz.rows.text.header import judge_header
 
 COUNTS = re.compile(r"\s*(\d+)[ \t]+(\d+)\s*", re.ASCII)
 GAPS = re.compile(r"[ \t]+")
@@ -50,4 +50,4 @@ def are_vectors(lines: list[str], counts: tuple[int, int] | None) -> bool:
     least = 2 if any(word.count('"') % 2 for word in words) else LONG
     if not wordy or quoted or len(table[0]) <= least or len(set(words)) < len(words) or any("\t" in x for x in lines):
         return False
-    return not judged(table, ".", False)[0]
+    return not judge_header(table, ".", False)[0]

@@ -39,14 +39,14 @@ def as_column(values: NDArray[Any]) -> Any:
     return column if any(is_kind(column.type) for is_kind in kinds) else _as_text(values)
 
 
-def numbers_in_words(values: NDArray[Any]) -> NDArray[Any]:
+def numbers_from_text(values: NDArray[Any]) -> NDArray[Any]:
     """Words that are numbers, as numbers, if all of them would be written as they are; else as words: 007 is not 7.
 
     Examples
     --------
-    >>> numbers_in_words(np.array(["1", "20"], object)), numbers_in_words(np.array(["01", "2"], object))
+    >>> numbers_from_text(np.array(["1", "20"], object)), numbers_from_text(np.array(["01", "2"], object))
     (array([ 1, 20]), array(['01', '2'], dtype=object))
-    >>> numbers_in_words(np.array(["1.5", "0.1"], object))
+    >>> numbers_from_text(np.array(["1.5", "0.1"], object))
     array([1.5, 0.1])
     """
     import pyarrow as pa
@@ -65,7 +65,7 @@ def numbers_in_words(values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-def harmless(column: Any) -> Any:
+def escape_formulas(column: Any) -> Any:
     """Cells of text that a spreadsheet would take for a formula, with an apostrophe in front."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -76,11 +76,11 @@ def harmless(column: Any) -> Any:
     return pc.if_else(risky, pc.binary_join_element_wise("'", column, ""), column)
 
 
-def harmless_names(names: Iterable[str]) -> list[str]:
+def escape_formula_names(names: Iterable[str]) -> list[str]:
     """The same for names of columns."""
     import pyarrow as pa
 
-    return harmless(pa.array(names, pa.string())).to_pylist()
+    return escape_formulas(pa.array(names, pa.string())).to_pylist()
 
 
 def _as_text(values: NDArray[Any]) -> Any:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,8 +19,8 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
-from ritz.rows.text.dialect import told_apart
-from ritz.rows.write.columns import as_column, harmless, harmless_names
+from ritz.rows.columns import unique_names
+from ritz.rows.write.columns import as_column, escape_formula_names, escape_formulas
 from ritz.runtime import threads
 from ritz.runtime.atomic import writing
 
@@ -54,7 +55,7 @@ class Results:
 
 def deliver(results: Results, out: Out, sources: Iterable[str] = ()) -> None:
     """Every block to `out`: a file by the end of its name, or a function that is given one block after another."""
-    with closing(results.blocks):  # whatever goes wrong, the walk ends here
+    with closing(results.blocks):  # whatever goes wrong, the pass ends here
         if callable(out):
             for block in results.blocks:
                 out(block)
@@ -109,7 +110,7 @@ def _writer(path: Path, sources: Iterable[str]) -> Callable[[Results, Path], Non
     """What writes a file of that name, if it may be written."""
     write = FORMATS.get(path.suffix.lower())
     if write is None:
-        raise DataError(f"cannot write {path.name!r} by the end of its name; known formats: {', '.join(FORMATS)}")
+        raise DataError(f"cannot write {path.name!r}: unknown extension; known formats: {', '.join(FORMATS)}")
     check_target(path, sources)
     return write
 
@@ -128,7 +129,7 @@ def _write_npy(results: Results, path: Path) -> None:
     if results.beside:
         others = ", ".join(ending for ending in FORMATS if ending != ".npy")
         shown = ", ".join(repr(name) for name in list(results.beside)[:5])
-        raise DataError(f".npy holds nothing but numbers, and {shown} should stand beside them; write {others}")
+        raise DataError(f".npy files hold numbers only, but {shown} should be written too; write {others}")
     first = next(results.blocks, np.empty((0, len(results.names)), results.dtype))
     with path.open("wb") as file:
         shape = (results.n, *first.shape[1:])
@@ -197,16 +198,12 @@ def _write_csv(results: Results, sink: Path | _Sink, separator: str = ",") -> No
                 stream.write(text)
 
 
-def _write_tsv(results: Results, sink: Path | _Sink) -> None:
-    _write_csv(results, sink, "\t")
-
-
 def _tables(results: Results, spreadsheet: bool = False) -> tuple[Any, Iterator[Any]]:
     """The schema, and all rows; for a `spreadsheet`, without formulas, and with nothing where nothing is."""
     import pyarrow as pa
 
     beside = [as_column(values) for values in results.beside.values()]
-    beside = [harmless(column) for column in beside] if spreadsheet else beside
+    beside = [escape_formulas(column) for column in beside] if spreadsheet else beside
     kinds = [*(column.type for column in beside), *[pa.from_numpy_dtype(results.dtype)] * len(results.names)]
     schema = pa.schema(list(zip(_names(results, spreadsheet), kinds, strict=True)))
 
@@ -226,7 +223,7 @@ def _tables(results: Results, spreadsheet: bool = False) -> tuple[Any, Iterator[
 def _names(results: Results, spreadsheet: bool) -> list[str]:
     """Names of all columns, told apart; those of the numbers stay, since someone may look for them."""
     names = [*results.names, *map(str, results.beside)]
-    told = told_apart(harmless_names(names) if spreadsheet else names)
+    told = unique_names(escape_formula_names(names) if spreadsheet else names)
     return [*told[len(results.names) :], *told[: len(results.names)]]
 
 
@@ -251,11 +248,11 @@ FORMATS: dict[str, Callable[[Results, Path], None]] = {
     ".arrow": _write_arrow,
     ".feather": _write_arrow,
     ".csv": _write_csv,
-    ".tsv": _write_tsv,
+    ".tsv": partial(_write_csv, separator="\t"),
 }
 STREAMS: dict[str, Callable[[Results, _Sink], None]] = {
     "arrow": _pour_arrow,
     "csv": _write_csv,
-    "tsv": _write_tsv,
+    "tsv": partial(_write_csv, separator="\t"),
     "parquet": _write_parquet,
 }

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Rows
-from ritz.rows.exact import all_small, is_rounded, refusal, written
-from ritz.rows.memory.array import Array
+from ritz.rows.large_integers import all_small, exact_number, is_rounded, refusal
+from ritz.rows.memory.array import ArrayRows
 from ritz.rows.memory.sparse import Sparse
 from ritz.runtime.memory import allowed, check_fits, format_bytes
 
@@ -49,7 +49,7 @@ def open_market(path: Path) -> Any:
     except DataError:
         raise
     except Exception as error:  # SciPy, and gzip under it, have many ways to say so
-        raise DataError(f"{path} is no whole Matrix Market file: {error}") from error
+        raise DataError(f"{path} is not a valid Matrix Market file (truncated or corrupt): {error}") from error
 
 
 def _check_written(path: Path) -> None:
@@ -57,7 +57,7 @@ def _check_written(path: Path) -> None:
     with _text(path) as text:
         for line in io.BufferedReader(text):
             if LONG.search(line) and not line.startswith(b"%"):
-                value = written(line.split()[-1].decode("ascii"))
+                value = exact_number(line.split()[-1].decode("ascii"))
                 if is_rounded(value):
                     raise refusal(value, str(path))
 
@@ -67,7 +67,7 @@ def _arrays(reader: Callable[..., Any]) -> dict[str, bool]:
     return {"spmatrix": False} if "spmatrix" in inspect.signature(reader).parameters else {}
 
 
-class Text(io.RawIOBase):
+class LimitedText(io.RawIOBase):
     """A text of limited length and with limited lines, as unpacked from a file.
 
     A line end is put after it: SciPy's parser reads beyond a number that nothing follows.
@@ -96,17 +96,17 @@ class Text(io.RawIOBase):
         end = part.rfind(b"\n") + 1
         self._line = len(part) - end + (0 if end else self._line)
         if self._line > LINE:
-            raise DataError(f"{self._path} has a line of more than {LINE} characters, so it is no list of entries")
+            raise DataError(f"{self._path} has a line of more than {LINE} characters, so it is not a list of entries")
         if b"\0" in part:  # where SciPy's parser would look for the end of the line without an end
-            raise DataError(f"{self._path} is no text: it holds a zero byte before position {self._read}")
+            raise DataError(f"{self._path} is not text: it contains a zero byte before position {self._read}")
 
 
 @contextmanager
-def _text(path: Path) -> Iterator[Text]:
+def _text(path: Path) -> Iterator[LimitedText]:
     packed = path.suffix.lower() == ".gz"
     opened: Any = gzip.open if packed else open
     with opened(path, "rb") as file:
-        yield Text(file, path, allowed() if packed else path.stat().st_size)
+        yield LimitedText(file, path, allowed() if packed else path.stat().st_size)
 
 
 def _check_claims(header: tuple[Any, ...], path: Path) -> None:
@@ -119,7 +119,7 @@ def _check_claims(header: tuple[Any, ...], path: Path) -> None:
         entries = rows * columns if not mirrored else rows * (rows - 1) // 2
     size = path.stat().st_size * (DEFLATE if path.suffix.lower() == ".gz" else 1)
     if entries * SHORTEST[layout] > size + 1:
-        raise DataError(f"{path} claims {entries} entries, for which it is too short; it may be cut off")
+        raise DataError(f"{path} claims {entries} entries, but it is too short for them; it may be truncated")
     number = 16 if field == "complex" else 8
     held = rows * columns * number if layout == "array" else entries * (8 + number) * (2 if mirrored else 1)
     check_fits(held, f"the {rows}×{columns} matrix in {path}")
@@ -144,7 +144,7 @@ def open_10x(folder: Path) -> Rows:
     names = None if genes is None else _names(genes)
     if names is not None and len(names) != counts.shape[0]:
         raise DataError(f"{genes} names {len(names)} genes, {matrix} has {counts.shape[0]} rows")
-    rows: Rows = Sparse(counts.T, names) if Sparse.opens(counts) else Array(counts.T, names)
+    rows: Rows = Sparse(counts.T, names) if Sparse.opens(counts) else ArrayRows(counts.T, names)
     if barcodes is not None:
         rows.put_beside([], ("barcode", Barcodes(barcodes, rows.shape[0])))
     return rows
@@ -184,4 +184,4 @@ def _table(path: Path, what: str) -> list[list[str]]:
     except DataError:
         raise
     except Exception as error:  # gzip, the encoding and the table have errors of their own
-        raise DataError(f"{path} is no whole list of {what}: {error}") from error
+        raise DataError(f"{path} is not a valid list of {what} (truncated or corrupt): {error}") from error

@@ -75,7 +75,7 @@ def is_rounded(value: Any) -> bool:
     return not isinstance(value, float | np.floating) and bool(abs(value) >= LIMIT and value != float(value))
 
 
-def written(cell: str, decimal: str = ".") -> Decimal | float:
+def exact_number(cell: str, decimal: str = ".") -> Decimal | float:
     """The number in a text, with all its digits; one with an exponent is a float, as programs write them."""
     cell = cell.replace(decimal, ".")
     return Decimal(cell) if PLAIN.fullmatch(cell) else float(cell)
@@ -94,6 +94,7 @@ def refusal(value: Any, where: Where, i: int = 0) -> DataError:
     """What to say of a number that would be rounded."""
     return DataError(
         f"{where if isinstance(where, str) else where(i)} holds {value}, which float64 cannot hold: beyond 2**53 = "
-        f"{LIMIT} not every integer is exact there; subtract an offset first, for instance the first value, or take a "
-        "coarser unit"
+        f"{LIMIT} not every integer is exact there",
+        "subtract an offset first, for instance the first value, or take a coarser unit",
+        "large integer",
     )

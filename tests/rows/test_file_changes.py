@@ -21,9 +21,9 @@ from pyarrow import ipc
 from helpers.files import SPARSE, X, table
 from ritz import PCA, CompressedSensing, DataError, KernelPCA, plan, read
 from ritz.rows import as_rows
+from ritz.rows.file_changes import Files
 from ritz.rows.formats.read import opened
 from ritz.rows.select import select
-from ritz.rows.unchanged import Files
 from ritz.runtime.watch import Watch
 
 
@@ -222,7 +222,7 @@ def test_a_folder_in_which_files_come_to_be(path):
     if path.name == "parts":
         assert PCA(2).fit(rows).n_samples_ == 300
         pq.write_table(table(), path / "2.parquet")
-    with pytest.raises(DataError, match="it has come to be there"):
+    with pytest.raises(DataError, match="it did not exist before"):
         PCA(2).fit(rows)
 
 
@@ -314,18 +314,18 @@ def test_frames_of_a_map(tmp_path):
 def test_two_writes_within_a_tick_of_the_clock(tmp_path, monkeypatch):
     """Small files that were written just now are known by what they hold, large ones are waited for."""
     waited = []
-    monkeypatch.setattr("ritz.rows.unchanged.time.sleep", waited.append)
+    monkeypatch.setattr("ritz.rows.file_changes.time.sleep", waited.append)
     path = tmp_path / "x.bin"
     path.write_bytes(b"old")
     at = path.stat()
-    monkeypatch.setattr("ritz.rows.unchanged.time.time_ns", lambda: at.st_ctime_ns + 1000)
-    monkeypatch.setattr("ritz.rows.unchanged._stat", lambda _: at)
+    monkeypatch.setattr("ritz.rows.file_changes.time.time_ns", lambda: at.st_ctime_ns + 1000)
+    monkeypatch.setattr("ritz.rows.file_changes._stat", lambda _: at)
     files = Files.at(path)
     files.check()
     path.write_bytes(b"new")
     with pytest.raises(DataError, match="was written to"):
         files.check()
-    monkeypatch.setattr("ritz.rows.unchanged.SMALL", 2)
+    monkeypatch.setattr("ritz.rows.file_changes.SMALL", 2)
     Files.at(path).check()
     assert waited == [pytest.approx(0.012 - 1e-6)]
 
@@ -340,7 +340,7 @@ def fit(name, rows):
     try:
         PCA(3, svd_solver="krylov", memory_limit="9MB").fit(rows)
     except DataError as error:
-        words = "is cut short" if name == "map.npy" and "is cut" in str(error) else "changed while it was in use"
+        words = "is truncated" if name == "map.npy" and "is truncated" in str(error) else "changed while it was in use"
         assert words in str(error), error
         return True
     return False

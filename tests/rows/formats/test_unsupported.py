@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from helpers.commands import run
 from helpers.files import X, table
 from ritz import DataError, read
-from ritz.rows.formats.foreign import ENDINGS
+from ritz.rows.formats.unsupported import ENDINGS
 
 RECIPES = {
     "a.PNG": "is a picture; put pictures .*np.stack",
@@ -37,8 +37,8 @@ RECIPES = {
     "a.tar.gz": r": \.tar\.gz is an archive; unpack it first",
     "a.b.gz": r": \.gz is an archive, or compressed; unpack it first",
     "a.bin": r"vectors of words.*\.vec",
-    "a.xyz": "by the end of its name; known formats: .npy, ",
-    "a": "by the end of its name; known formats: .npy, ",
+    "a.xyz": "unknown extension; known formats: .npy, ",
+    "a": "unknown extension; known formats: .npy, ",
 }
 
 

@@ -34,18 +34,10 @@ KINDS: list[tuple[str, str, str]] = [
     (".sas7bdat .xpt", "a file of SAS", "pass pandas.read_sas(path), or export it as CSV"),
     (".rds .rda .rdata", "a file of R", "write it as CSV in R: write.csv(x, 'x.csv', row.names = FALSE)"),
     (".mat", "a file of MATLAB", f"take the matrix with scipy.io.loadmat(path)['X'] (version 7.3: h5py) {SAVE}"),
-    (
-        ".pkl .pickle .joblib",
-        "a pickle, which may run any code",
-        f"open it yourself if you trust it {SAVE}",
-    ),
+    (".pkl .pickle .joblib", "a pickle, which may run any code", f"open it yourself if you trust it {SAVE}"),
     (".pt .pth .ckpt", "a file of PyTorch", f"take the tensor with torch.load(path).numpy() {SAVE}"),
     (".safetensors", "a file of tensors", f"take one with safetensors.numpy.load_file(path)['X'] {SAVE}"),
-    (
-        ".json .jsonl .ndjson",
-        "JSON",
-        "make a table of it with pandas.read_json(path) and pass that, or save it as CSV",
-    ),
+    (".json .jsonl .ndjson", "JSON", "make a table of it with pandas.read_json(path), and pass that or save it as CSV"),
     (".db .sqlite .sqlite3 .duckdb", "a database", "pass the table that pandas.read_sql gives, or save it as CSV"),
     (".orc .avro", "a table of another format", "write it as Parquet, such as pyarrow.orc.read_table(path)"),
     (".nc .nc4 .cdf", "NetCDF", f"take the matrix with xarray.open_dataset(path)['X'].values {SAVE}"),
@@ -84,12 +76,7 @@ MORE_BEGINNINGS = {
 }
 NO_TABLES = (b"%PDF-", MARKET)  # signatures in plain letters, with which no table begins
 # Names of files in archives that are more than that.
-INSIDE = {
-    b".npy": ".npz",
-    b"xl/wor": ".xlsx",
-    b"[Content_Types].xml": ".docx",
-    b"opendocument.spreadsheet": ".ods",
-}
+INSIDE = {b".npy": ".npz", b"xl/wor": ".xlsx", b"[Content_Types].xml": ".docx", b"opendocument.spreadsheet": ".ods"}
 UNTEXTUAL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # bytes that no text has
 HEAD = 1 << 16  # bytes that are looked at
 ANY = (".txt", ".dat")  # ends of names of tables, and of texts of any kind
@@ -109,7 +96,7 @@ def about_file(path: Path, known: list[str]) -> str:
     advice = f"known formats: {', '.join(known)}"
     if found is not None:
         advice = f"{_told(found)}; {advice}"
-    return f"cannot read {path.name!r} by the end of its name; {advice}"
+    return f"cannot read {path.name!r}: unknown extension; {advice}"
 
 
 def check_is_text(head: bytes, path: Path) -> None:
@@ -157,7 +144,7 @@ def _about(ending: str, known: list[str]) -> tuple[str, str] | None:
 
 def about_folder(path: Path, known: list[str]) -> str:
     """What a folder holds that is no table, and the next step."""
-    missing = f"the folder {str(path)!r} has no .parquet or .pq file, and is no Zarr or 10x folder"
+    missing = f"the folder {str(path)!r} has no .parquet or .pq file, and is not a Zarr or 10x folder"
     if any((path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
         return f"the folder {str(path)!r} looks like Zarr; let its name end in .zarr"
     files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))

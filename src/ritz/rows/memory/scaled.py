@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.rows.base import Block, Rows
-from ritz.rows.formats.chunked_sparse import as_it_is
-from ritz.rows.memory.derived import Derived
+from ritz.rows.memory.computed import Computed
 
 
-class Magnified(Derived):
+class Scaled(Computed):
     """(x − shift)·factor, in float64; sparse rows are not shifted, and stay sparse.
 
     Below 2⁻¹⁰²² float64 has fewer and fewer digits, so that products round to whatever is left. Differences of such
@@ -26,19 +25,10 @@ class Magnified(Derived):
         self.sparse, self.density, self.origin = base.sparse, base.density, base.origin
 
     def block(self, start: int, stop: int) -> Block:
-        return self._magnified(self._base.block(start, stop))
+        return self._scaled(self._base.block(start, stop))
 
     def take(self, indices: NDArray[np.integer]) -> Block:
-        return self._magnified(self._base.take(indices))
-
-    def normal(self, W: Any, shifted: Any, remainder: Any, factor: bool = False) -> tuple[Any, ...]:
-        return super().normal(W, as_it_is if self.sparse else shifted, remainder, factor)
-
-    def combine(self, V: Any, shifted: Any) -> Any:
-        return super().combine(V, as_it_is if self.sparse else shifted)
-
-    def project(self, W: Any, shifted: Any) -> Any:
-        return super().project(W, as_it_is if self.sparse else shifted)
+        return self._scaled(self._base.take(indices))
 
     @property
     def reading(self) -> int:
@@ -50,9 +40,9 @@ class Magnified(Derived):
 
     def _blocks(self, start: int, stop: int, step: int, beside: Any) -> Iterator[Any]:
         for found in self._base._blocks(start, stop, step, beside):
-            yield self._magnified(found) if beside is None else (self._magnified(found[0]), found[1])
+            yield self._scaled(found) if beside is None else (self._scaled(found[0]), found[1])
 
-    def _magnified(self, block: Any) -> Any:
+    def _scaled(self, block: Any) -> Any:
         if self.sparse:
             data = block.data.astype(np.float64) * self._factor
             return type(block)((data, block.indices, block.indptr), shape=block.shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Any, cast
 
 import numpy as np
@@ -29,36 +30,31 @@ WHOLE_NAMES = {"index", "serial", "serial number", "serial no", "key", "pk", "ro
 LETTERS = {"s", "n"}  # these say it only beside others, as in S.No.
 # A name made of these alone says that a column which counts the rows numbers them.
 NUMBERING = {
-    *("row", "rows", "rownum", "rownumber", "rowno", "rownr", "index", "no", "nr", "num", "number", "nummer", "numero"),
-    *(
-        "serial",
-        "seq",
-        "sequence",
-        *LETTERS,
-        "sno",
-        "sn",
-        "sl",
-        "sr",
-        "lfd",
-        "lfdnr",
-        "#",
-        "obs",
-        "observation",
-        "case",
-    ),
-    *("record", "sample", "subject", "patient", "participant", "respondent", "line", "entry", "item"),
-}
+    *LETTERS, "row", "rows", "rownum", "rownumber", "rowno", "rownr", "index", "no", "nr", "num", "number", "nummer",
+    "numero", "serial", "seq", "sequence", "sno", "sn", "sl", "sr", "lfd", "lfdnr", "#", "obs", "observation", "case",
+    "record", "sample", "subject", "patient", "participant", "respondent", "line", "entry", "item",
+}  # fmt: skip
+
+
+class Named(Enum):
+    """What the name of a column says about it."""
+
+    NO_HEADER = auto()
+    NOTHING = auto()  # there is a header, but no name in it
+    IDENTIFIER = auto()
+    NUMBERING = auto()
+    OTHERWISE = auto()
 
 
 @dataclass(frozen=True)
-class Aside:
+class IdColumns:
     """Columns that are not decomposed unless they are asked for, and why; and those that perhaps should not be."""
 
     out: dict[Any, str] = field(default_factory=dict)
     doubtful: dict[Any, str] = field(default_factory=dict)
 
 
-def aside(rows: Rows, spared: Container[Any] = (), fewest: int = FEWEST) -> Aside:
+def find_id_columns(rows: Rows, spared: Container[Any] = (), fewest: int = FEWEST) -> IdColumns:
     """The one rule for all files, by name and contents. Nothing is left out if nothing else would be left.
 
     The index of a table that pandas wrote is left out. A column that numbers the rows is left out if it has no name, or
@@ -66,7 +62,7 @@ def aside(rows: Rows, spared: Container[Any] = (), fewest: int = FEWEST) -> Asid
     identifies them, such as id. A column with any other name that happens to count, such as the year or the time, is
     decomposed.
     """
-    found = Aside()
+    found = IdColumns()
     if not isinstance(rows, Streamed) or not rows.tabular or rows.vectors or rows.shape[0] < 2:
         return found  # a matrix is all of one kind
     keys = range(rows.shape[1]) if rows.names is None else rows.names
@@ -83,7 +79,7 @@ def aside(rows: Rows, spared: Container[Any] = (), fewest: int = FEWEST) -> Asid
             found.out[key] = why
         elif doubt := _doubt(rows, key, columns):
             found.doubtful[key] = doubt
-    return Aside() if len(found.out) == rows.shape[1] else found
+    return IdColumns() if len(found.out) == rows.shape[1] else found
 
 
 def _looked_at(rows: Streamed) -> list[tuple[NDArray[Any], int]]:
@@ -118,41 +114,40 @@ def _judged(rows: Streamed, key: Any, columns: list[tuple[NDArray[Any], int]], f
     if len(there) < 2:
         return ""
     named, counts, first = _kind_of_name(rows, key), _counts(columns), values[0]
-    if named == "nothing":
+    if named is Named.NO_HEADER:
         return ROW_NUMBERS if counts and first in (0, 1) and rows.shape[0] >= fewest else ""
     if INDEX.fullmatch(str(key)):
         return ROW_NUMBERS
     if key in rows.index:
         return INDEXED
-    if named == "no name":
+    if named is Named.NOTHING:
         leading = rows.keys is None or key == rows.keys[0]
         certain = rows.shape[0] >= fewest or (leading and first in (0, 1))
         return ROW_NUMBERS if certain and (counts or (leading and _all_different(there))) else ""
-    if named == "numbering":
+    if named is Named.NUMBERING:
         return ROW_NUMBERS if counts and (rows.shape[0] >= fewest or first in (0, 1)) else ""
-    if named == "identifier" and counts:
+    if named is Named.IDENTIFIER and counts:
         return ROW_NUMBERS
-    return IDENTIFIER if named == "identifier" and _all_different(there) else ""
+    return IDENTIFIER if named is Named.IDENTIFIER and _all_different(there) else ""
 
 
 def _doubt(rows: Streamed, key: Any, columns: list[tuple[NDArray[Any], int]]) -> str:
     """What the reader should know of a column that is decomposed."""
     values = np.concatenate([values for values, _ in columns])
-    if _kind_of_name(rows, key) == "identifier" and _whole(values):
-        return "is called like an identifier, but its values repeat"
+    if _kind_of_name(rows, key) is Named.IDENTIFIER and _whole(values):
+        return "has the name of an identifier, but its values repeat"
     return "counts the rows" if rows.shape[0] >= FEWEST and _counts(columns) else ""
 
 
-def _kind_of_name(rows: Streamed, key: Any) -> str:
-    """What the name of a column says: nothing where there is no header."""
+def _kind_of_name(rows: Streamed, key: Any) -> Named:
     if not isinstance(key, str):
-        return "nothing"
+        return Named.NO_HEADER
     if NAMELESS.fullmatch(key) or ("", key) in rows.renamed:
-        return "no name"
+        return Named.NOTHING
     words = [word.lower() for word in WORD.findall(key)]
     if any(word in IDENTIFIERS for word in words) or " ".join(words) in WHOLE_NAMES:
-        return "identifier"
-    return "numbering" if set(words) <= NUMBERING and set(words) - LETTERS else "any"
+        return Named.IDENTIFIER
+    return Named.NUMBERING if set(words) <= NUMBERING and set(words) - LETTERS else Named.OTHERWISE
 
 
 def _counts(columns: list[tuple[NDArray[Any], int]]) -> bool:

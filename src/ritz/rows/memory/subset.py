@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block, Rows
+from ritz.rows.memory.computed import Computed
 from ritz.rows.memory.sparse import Sparse
+from ritz.rows.partition import Run
 
 
-class Chosen(Rows):
+class Subset(Computed):
     """Columns, and rows where not all are kept, of another source. Only blocks are copied."""
 
     filled: int = 0  # missing values that were replaced
@@ -26,16 +28,13 @@ class Chosen(Rows):
         kept: NDArray[np.intp] | None = None,
         fill: NDArray[np.floating] | None = None,
     ) -> None:
-        self._base, self._columns, self._kept, self.fill = base, columns, kept, fill
+        super().__init__(base)
+        self._columns, self._kept, self.fill = columns, kept, fill
         self._replaced: list[int] = []  # missing values of every block that was read
         self.shape = (base.shape[0] if kept is None else len(kept), len(columns))
-        self.dtype, self.in_memory, self.copied = base.dtype, base.in_memory, base.copied
+        self.dtype, self.copied = base.dtype, base.copied
         self.inherit(base, kept)
         self.names = None if base.names is None else tuple(base.names[j] for j in columns)
-
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return False  # made by `read` alone
 
     def block(self, start: int, stop: int) -> Block:
         kept = self._kept
@@ -55,28 +54,19 @@ class Chosen(Rows):
     def reading(self) -> int:
         return self._base.reading + 8 * self._base.shape[1] * self.block_rows
 
-    def limited(self, most_bytes: int, most_threads: int | None = None) -> Self:
-        limited = super().limited(most_bytes, most_threads)
-        limited._base = self._base.limited(most_bytes, most_threads)
-        return limited
-
-    @property
-    def threads(self) -> int:
-        return min(self._base.threads, self.most_threads)
-
     def sample(self, size: int) -> Block:
         return self._finish(self._base.sample(size)) if self._kept is None else super().sample(size)
 
     def spread(self, size: int) -> Block:
         return self._finish(self._base.spread(size)) if self._kept is None else super().spread(size)
 
-    def _runs(self, step: int, least: int, most: int) -> list[tuple[int, int]]:
-        return self._among_kept(self._base._runs(step, least, most))
+    def _runs(self, step: int, least: int, most: int) -> list[Run]:
+        return self._among_kept(super()._runs(step, least, most))
 
-    def _pieces(self) -> list[tuple[int, int]]:
-        return self._among_kept(self._base._pieces())
+    def _pieces(self) -> list[Run]:
+        return self._among_kept(super()._pieces())
 
-    def _among_kept(self, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    def _among_kept(self, runs: list[Run]) -> list[Run]:
         """Runs of rows of the base as runs of the rows that are kept."""
         if self._kept is None:
             return runs
@@ -126,7 +116,7 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
         raise DataError("no column is left to decompose")
     chosen = rows
     if list(places) != list(range(rows.shape[1])):
-        chosen = rows.some(places) or Chosen(rows, places)
+        chosen = rows.some(places) or Subset(rows, places)
     if missing == "error" or rows.dtype.kind != "f":
         return chosen
     if isinstance(chosen, Sparse):
@@ -136,27 +126,28 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
 
 def _complete(rows: Rows) -> Rows:
     """The rows in which nothing is missing."""
-    found = _those(rows, np.all)
+    found = _rows_where(rows, np.all)
     if not found.shape[0]:
         raise DataError(f"missing='drop' would drop all {rows.shape[0]} rows: every one has a missing value")
     return found
 
 
-def those_present(rows: Rows, wholly: bool) -> Rows:
-    """The rows in which nothing is missing, or not everything; perhaps none."""
+def drop_missing(rows: Rows, how: Literal["any", "all"]) -> Rows:
+    """The rows without those in which any value is missing, or all are; perhaps none is left."""
     rows = rows.with_gaps()
     if rows.dtype.kind != "f":
         return rows
-    if isinstance(rows, Sparse) and (not wholly or len(rows.without_gaps())):
-        return rows.complete() if wholly else rows
+    if isinstance(rows, Sparse) and (how == "all" or len(rows.without_gaps())):
+        return rows if how == "all" else rows.complete()
     if isinstance(rows, Sparse):
-        return Chosen(rows, np.arange(rows.shape[1]), np.empty(0, np.intp))
-    return _those(rows, np.all if wholly else np.any)
+        return Subset(rows, np.arange(rows.shape[1]), np.empty(0, np.intp))
+    return _rows_where(rows, np.any if how == "all" else np.all)
 
 
-def _those(rows: Rows, test: Callable[..., Any]) -> Rows:
+def _rows_where(rows: Rows, test: Callable[..., Any]) -> Rows:
+    """The rows of whose entries any, or all, are there."""
     kept = np.flatnonzero(rows.map(lambda block: np.asarray(test(_present(block), axis=1))))
-    return rows if len(kept) == rows.shape[0] else Chosen(rows, np.arange(rows.shape[1]), kept)
+    return rows if len(kept) == rows.shape[0] else Subset(rows, np.arange(rows.shape[1]), kept)
 
 
 def _filled(rows: Rows) -> Rows:
@@ -169,7 +160,7 @@ def _filled(rows: Rows) -> Rows:
     if not count.all():
         empty = int(np.argmin(count))
         raise DataError(f"missing='mean', but column {rows.name(empty)} has no value at all; leave it out")
-    filled = Chosen(rows, np.arange(rows.shape[1]), fill=total / count)
+    filled = Subset(rows, np.arange(rows.shape[1]), fill=total / count)
     filled.filled = int(rows.shape[0] * rows.shape[1] - count.sum())
     return filled
 

@@ -20,7 +20,7 @@ SMALL = 1 << 20  # bytes that are compared rather than waited for
 # What reads rows, in one step. Whoever overrides one of them need not think of files that change.
 VERBS = (
     "reduce", "normal", "combine", "project", "map", "pairs", "block", "take", "sample", "head", "column", "cells",
-    "written", "peek",
+    "raw_cells", "peek",
 )  # fmt: skip
 ADVICE = "fit or read again when nothing writes to it, or copy it first and use the copy"
 
@@ -112,7 +112,7 @@ def _change(path: Path, before: stat_result | None, now: stat_result | None) -> 
     if before is not None and now is None:
         what = "it is gone, or cannot be reached any more"
     elif before is None and now is not None:
-        what = "it has come to be there"
+        what = "it did not exist before"
     elif before is None or now is None or (before.st_ino, before.st_dev) == (now.st_ino, now.st_dev):
         sized = before is not None and now is not None and before.st_size != now.st_size
         what = f"it had {before.st_size} bytes and has {now.st_size}" if sized else "it was written to, or touched"  # type: ignore[union-attr]
@@ -121,7 +121,7 @@ def _change(path: Path, before: stat_result | None, now: stat_result | None) -> 
     return f"{path} changed while it was in use: {what}. Its rows could be a mixture of old and new ones; {ADVICE}"
 
 
-def steady(verb: Callable[..., Result]) -> Callable[..., Result]:
+def checks_files(verb: Callable[..., Result]) -> Callable[..., Result]:
     """A way to read rows, whose result is given only if the files are what they were when they were opened."""
 
     @wraps(verb)
@@ -137,12 +137,12 @@ def steady(verb: Callable[..., Result]) -> Callable[..., Result]:
         files.check()
         return found
 
-    read.is_steady = True  # type: ignore[attr-defined]
+    read.is_checked = True  # type: ignore[attr-defined]
     return read
 
 
-def steadily(files: Files | None, results: Iterable[Result], count: int) -> Iterator[Result]:
-    """So many results of a walk as they come; the last one is given only if the files are what they were."""
+def checked_results(files: Files | None, results: Iterable[Result], count: int) -> Iterator[Result]:
+    """So many results of a pass as they come; the last one is given only if the files are what they were."""
     try:
         for i, result in enumerate(results, 1):
             if i == count and files is not None:
@@ -154,8 +154,8 @@ def steadily(files: Files | None, results: Iterable[Result], count: int) -> Iter
         raise
 
 
-class Steady:
-    """Classes derived from this read rows steadily, whichever verbs they override."""
+class CheckedFiles:
+    """Classes derived from this check their files after every read, whichever verbs they override."""
 
     files: Files | None = None  # that rows are read from
 
@@ -168,5 +168,5 @@ class Steady:
         super().__init_subclass__(**kwargs)
         for name in VERBS:
             verb = vars(cls).get(name)
-            if callable(verb) and not hasattr(verb, "is_steady"):
-                setattr(cls, name, steady(verb))
+            if callable(verb) and not hasattr(verb, "is_checked"):
+                setattr(cls, name, checks_files(verb))

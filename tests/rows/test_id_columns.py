@@ -132,12 +132,12 @@ def test_a_model_finds_its_columns_in_any_file_by_name(tmp_path):
 
 def test_row_numbers_are_no_sample_of_a_transposed_table(tmp_path):
     path = write_csv(tmp_path / "x.csv", "", np.arange(N))
-    with pytest.warns(ColumnWarning, match=r"column 'unnamed_0' \(row numbers\) is no sample, and was left out"):
+    with pytest.warns(ColumnWarning, match=r"column 'unnamed_0' \(row numbers\) is not a sample, and was left out"):
         rows = read(path, transpose=True)
     assert (rows.shape, rows.row_names.tolist(), rows.names[:2]) == ((3, N), ["x", "y", "z"], ("0", "1"))
     told = answer("fit", path, "--transpose", "-o", tmp_path / "m")
     assert (told["rows"], told["columns"]) == (3, N)
-    assert any("is no sample" in word for word in told["warnings"])
+    assert any("is not a sample" in word for word in told["warnings"])
 
 
 def test_tables_in_memory_are_taken_as_they_are():

@@ -1,0 +1,102 @@
+"""How rows are cut: into blocks that stay in cache, and runs of blocks that threads work on side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from copy import copy
+from enum import Enum, auto
+from itertools import pairwise
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from ritz.linalg.dense import SKINNY
+from ritz.runtime import threads
+
+Result = TypeVar("Result")
+Run = tuple[int, int]  # the first row, and the one after the last
+
+MOST_BYTES = 1 << 24  # of a block, unless memory is scarce
+BLOCK_BYTES = 1 << 21  # a block stays in cache; twice as many for short rows, where calls cost more than that saves
+ENTRY_BYTES = 12  # of an entry of a sparse matrix: its value, and where it stands
+THIN_BYTES = 1 << 20  # a block and its centred copy stay in the second-level cache
+BLOCK_ROWS = 320  # fewer rows leave a d×d product bound by memory, not arithmetic
+THIN_ROWS = 256  # the same for d×b products with few columns
+RUN_ROWS = 4096  # merging two partial results costs about as much as 100 rows
+RUN_WORK = 1 << 28  # products, and reading an entry counts for 32, that are worth a thread's start
+MOST_RUNS = 64
+SERIAL = 1 << 16  # entries below which starting threads costs more than it saves
+
+
+class Cut(Enum):
+    """How the rows of a reduction are cut, by what its partial results are."""
+
+    SQUARE = auto()  # d×d: combining two costs as much as many rows do, so runs are long
+    THIN = auto()  # d×b with few columns: combining costs nothing, so blocks are smaller and runs more
+    WHOLE = auto()  # there is one run, of the largest blocks that memory allows, and the cores are left to the caller
+
+
+class Partition:
+    """Blocks and runs depend on the shape and on `most_bytes` alone, never on the number of threads."""
+
+    shape: tuple[int, int]
+    most_bytes: int = MOST_BYTES
+    most_threads: int = 1 << 30
+
+    @property
+    def block_rows(self) -> int:
+        """Rows of a block: a few megabytes, but no fewer than a product needs to be bound by arithmetic."""
+        n, d = self.shape
+        rows = max((BLOCK_BYTES if d > SKINNY else 2 * BLOCK_BYTES) // (8 * d), BLOCK_ROWS)
+        return max(1, min(n, rows, self.most_bytes // (8 * d)))
+
+    @property
+    def thin_rows(self) -> int:
+        """Rows of a block that is multiplied by few columns."""
+        row_bytes = 8 * self.shape[1]
+        enough = max(32, min(THIN_ROWS, 4 * THIN_BYTES // row_bytes))
+        return min(self.block_rows, max(THIN_BYTES // row_bytes, enough))
+
+    @property
+    def threads(self) -> int:
+        """How many threads a pass uses."""
+        return min(threads.pinned.budget(), self.most_threads)
+
+    def limited(self, most_bytes: int, most_threads: int | None = None) -> Self:
+        """The same rows, read in blocks of at most so many bytes in float64, by at most so many threads."""
+        limited = copy(self)
+        limited.most_bytes = most_bytes
+        limited.most_threads = most_threads or self.most_threads
+        return limited
+
+    def cut(self, cut: Cut, least: int = 1) -> tuple[int, list[Run]]:
+        """Rows of a block, and the runs; those of fewer rows than `least` are not worth a partial result."""
+        n, d = self.shape
+        if cut is Cut.WHOLE:
+            step = max(1, self.most_bytes // (8 * d))
+            return step, self._runs(step, least, 1)
+        if cut is Cut.THIN:
+            return self.thin_rows, self._runs(self.thin_rows, max(least, min(RUN_ROWS // 4, n // 8)), MOST_RUNS)
+        worth = max(RUN_ROWS // 4, min(max(RUN_ROWS, 8 * d, RUN_WORK // (d * (d + 32))), n // 8))
+        return self.block_rows, self._runs(self.block_rows, max(least, worth), MOST_RUNS)
+
+    def _runs(self, step: int, least: int, most: int) -> list[Run]:
+        """At most so many runs, about equal, of about so many rows at least; a power of two, to share out evenly."""
+        n = self.shape[0]
+        count = min(most, -(-n // step), n // max(1, least))
+        count = min(n, 1 << round(np.log2(count))) if count > 1 else 1
+        return list(pairwise(n * i // count for i in range(count + 1)))
+
+    def _pieces(self) -> list[Run]:
+        """The least that is read at once."""
+        n, step = self.shape[0], self.block_rows
+        return [(i, min(i + step, n)) for i in range(0, n, step)]
+
+    def in_parallel(self, f: Callable[[Any], Result], items: list[Any]) -> Generator[Result, None, None]:
+        """f over items, in order, by threads with BLAS pinned where there is enough to do."""
+        workers = 1 if self.shape[0] * self.shape[1] < SERIAL else min(self.threads, len(items))
+        if workers > 1:
+            yield from threads.ordered(f, items, workers)
+        else:
+            with threads.pinned():
+                yield from map(f, items)

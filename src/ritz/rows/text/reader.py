@@ -1,0 +1,117 @@
+"""What a piece of text holds: numbers, or cells as they are written, or an error that names the line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.rows.base import Block
+from ritz.rows.large_integers import all_small, check_numbers, exact_number, is_large, is_rounded
+from ritz.rows.text.cells import Kind
+from ritz.rows.text.dialect import Dialect
+from ritz.rows.text.lines import Lines, Piece
+from ritz.rows.text.malformed import find_malformed
+from ritz.rows.text.parsing import Ragged, numbers, present, squeezed, words
+from ritz.rows.text.separators import LINES
+from ritz.runtime import threads
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Columns are known by their places in the file. A model may have `needed` them."""
+
+    path: Path
+    dialect: Dialect
+    lines: Lines
+    needed: bool
+
+    def values(self, piece: Piece, columns: list[int]) -> Block:
+        """The numbers of some columns, NaN where they are missing."""
+        return self._parsed(numbers, piece, columns, columns)
+
+    def exact_values(self, piece: Piece, columns: list[int]) -> Block:
+        """The same, unless float64 cannot hold one of the numbers as it is written."""
+        values = self.values(piece, columns)
+        if all_small(values):
+            return values
+        for k in np.flatnonzero(is_large(values).any(axis=0)):
+            j = columns[k]
+            check_numbers(values[:, k], self._exact_number(piece, j), f"column {self.dialect.keys[j]!r}")
+        return values
+
+    def words(self, piece: Piece, columns: list[int]) -> dict[int, NDArray[Any]]:
+        """The cells of some columns as text."""
+        return dict(zip(columns, self._parsed(words, piece, columns), strict=True)) if columns else {}
+
+    def first_values(self, columns: list[int]) -> dict[int, list[str]]:
+        """The first cells of some columns that are not missing; read until all have enough to tell what they hold."""
+        found: dict[int, list[str]] = {j: [] for j in columns}
+
+        def lacking() -> list[int]:
+            return [j for j, cells in found.items() if len(cells) < LINES]
+
+        def look(piece: Piece) -> dict[int, list[str]]:
+            wanted = lacking()
+            return dict(zip(wanted, self._parsed(present, piece, wanted), strict=True)) if wanted else {}
+
+        with closing(threads.ordered(look, self.lines.pieces(), threads.pinned.budget())) as parts:
+            for part in parts:
+                for j, cells in part.items():
+                    found[j] += cells[: LINES - len(found[j])]
+                if not lacking():
+                    break
+        return found
+
+    def as_written(self, piece: Piece, columns: list[int]) -> dict[int, NDArray[Any]]:
+        """Columns that are not computed with: true and false, and Python's integers where float64 cannot hold them."""
+        values = self.values(piece, columns).T if columns else ()
+        return {j: self._as_written(piece, j, column) for j, column in zip(columns, values, strict=True)}
+
+    def _as_written(self, piece: Piece, j: int, values: NDArray[Any]) -> NDArray[Any]:
+        if self.dialect.columns[j].kind is Kind.TRUTHS:
+            truths = np.asarray(values == 1, object if np.isnan(values).any() else bool)
+            truths[np.isnan(values)] = None
+            return truths
+        large = np.flatnonzero(is_large(values))
+        given = list(map(self._exact_number(piece, j), large.tolist())) if len(large) else []
+        if not any(map(is_rounded, given)):
+            return values
+        exact = values.astype(object)
+        for i, value in zip(large, given, strict=True):
+            exact[i] = int(value) if isinstance(value, Decimal) and value == int(value) else float(value)
+        return exact
+
+    def _exact_number(self, piece: Piece, j: int) -> Callable[[int], Any]:
+        """The i-th number of a column, with all the digits that are written."""
+        cells = self.words(piece, [j])[j]
+        return lambda i: exact_number(cells[i], self.dialect.decimal)
+
+    def _parsed(self, parse: Any, piece: Piece, columns: list[int], certain: list[int] | None = None) -> Any:
+        """What `parse` makes of some columns, of which those that are `certain` hold numbers."""
+        from pyarrow import ArrowException
+
+        try:
+            return parse(self._tidy(piece.text), self.dialect, columns)
+        except (ArrowException, Ragged) as error:
+            raise self._explained(piece, error, certain or []) from error
+
+    def _tidy(self, text: bytes) -> bytes:
+        """The text without blank lines, with one separator where there was a run of blanks, and usual line ends."""
+        text = self.lines.without_blank(text)
+        text = text.replace(b"\r", b"\n") if self.dialect.newline == "\r" else text
+        return squeezed(text, not self.dialect.vectors) if self.dialect.runs else text
+
+    def _explained(self, piece: Piece, error: Exception, columns: list[int]) -> DataError:
+        """Where the text first departs from the dialect."""
+        found = next(find_malformed(piece, self.lines, self.dialect, columns), None)
+        if found is None:
+            return DataError(f"{self.path} cannot be parsed from line {piece.line} on: {error}")
+        return found.error(self.path, self.dialect, self.needed)
