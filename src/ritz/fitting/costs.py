@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ritz.fitting.rates import rates
-from ritz.linalg.dense import LARGE, SKINNY
+from ritz.linalg.dense import LARGE
+from ritz.linalg.products import SKINNY
 from ritz.moments.accumulate import FILLED, PROBES, product_dtype
 from ritz.moments.tsqr import leaf_rows
 from ritz.rows import Rows

@@ -22,7 +22,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import LARGE, THREADED, Array, add_squares, add_upper, mirrored
+from ritz.linalg.dense import LARGE, THREADED, Array
+from ritz.linalg.products import add_squares, add_upper, mirrored
 from ritz.moments.accumulate import NARROW_COLUMNS, NARROW_ENTRIES
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing

@@ -10,7 +10,9 @@ import numpy as np
 from ritz import kernels
 from ritz.errors import DataError
 from ritz.kernels.base import Frame, Points, rounding
-from ritz.linalg.dense import Array, column_norms, cross, gamma, times
+from ritz.linalg.dense import Array, column_norms
+from ritz.linalg.products import cross, times
+from ritz.linalg.rounding import gamma
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.operators.base import Operator
 from ritz.operators.rayleigh_ritz import Pairs

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ritz.linalg.dense import Array, add_squares, add_upper, column_norms, cross, mirrored, times
+from ritz.linalg.dense import Array, column_norms
+from ritz.linalg.products import add_squares, add_upper, cross, mirrored, times
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block

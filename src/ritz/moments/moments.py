@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.dense import Array, column_squares, gamma, triangle, triangle_terms
+from ritz.linalg.dense import Array, column_squares, r_factor
+from ritz.linalg.rounding import gamma, qr_terms
 from ritz.moments.accumulate import Sums, audited, diagonal_of, probe_vectors, product_dtype, sums_of
 from ritz.moments.preprocessing import two_words
 from ritz.moments.scaling import check_differences, peaks, power_near, provisional_mean, units
@@ -103,8 +104,8 @@ class Moments:
             spread = jump**2 if ours.scatter.ndim == 1 else np.outer(jump, jump)
             return replace(both, scatter=ours.scatter + theirs.scatter + spread)
         # The correction row holds the same spread between the means.
-        R = triangle(ours.triangle, theirs.triangle, *([jump[None]] if self.centred else []))
-        rounding = both.rounding + 2 * gamma(triangle_terms(2 * len(jump) + 1, len(jump)))
+        R = r_factor(ours.triangle, theirs.triangle, *([jump[None]] if self.centred else []))
+        rounding = both.rounding + 2 * gamma(qr_terms(2 * len(jump) + 1, len(jump)))
         return replace(both, scatter=column_squares(R), triangle=R, rounding=rounding)
 
     def rescaled(self, unit: Array) -> Moments:

@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.dense import UNIT, Array, eigh_descending, gamma, times
+from ritz.linalg.dense import Array, eigh_descending
+from ritz.linalg.products import times
+from ritz.linalg.rounding import UNIT, gamma
 from ritz.moments.moments import FAR, Moments, moments, steps
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows, as_rows

@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ritz.linalg.dense import Array, column_squares, gamma, triangle, triangle_terms
+from ritz.linalg.dense import Array, column_squares, r_factor
+from ritz.linalg.rounding import gamma, qr_terms
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.scaling import peaks, provisional_mean, units
@@ -42,8 +43,8 @@ class _Part(NamedTuple):
 
     def merge(self, other: _Part) -> _Part:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            T = triangle(self.T, other.T)
-        return _Part(T, max(self.terms, other.terms) + triangle_terms(len(self.T) + len(other.T), T.shape[1]))
+            T = r_factor(self.T, other.T)
+        return _Part(T, max(self.terms, other.terms) + qr_terms(len(self.T) + len(other.T), T.shape[1]))
 
 
 def triangular_moments(rows: Rows, *, center: bool = True, scale: bool = False) -> Moments:
@@ -116,7 +117,7 @@ def _walked(rows: Rows, shift: Array, unit: Array, center: bool) -> _Part:
     def run(blocks: Iterable[Block]) -> _Part:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             leaves = _leaves(blocks, prepare, scratch("leaf", size, width), int(center))
-            return fold(_Part.merge, (_Part(triangle(leaf), triangle_terms(*leaf.shape)) for leaf in leaves))
+            return fold(_Part.merge, (_Part(r_factor(leaf), qr_terms(*leaf.shape)) for leaf in leaves))
 
     # A journal gives plain tuples back.
     return _Part(*rows.reduce(run, lambda ours, theirs: _Part(*ours).merge(_Part(*theirs)), least=LEAF * width))

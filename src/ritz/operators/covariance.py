@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ritz.linalg.dense import UNIT, Array, column_norms, gamma
+from ritz.linalg.dense import Array, column_norms
+from ritz.linalg.rounding import UNIT, gamma
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing

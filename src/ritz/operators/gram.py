@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ritz.linalg.dense import SKINNY, Array, column_norms, gamma, orthonormalise, outside, triangle
+from ritz.linalg.dense import Array, column_norms, orthonormalise, outside, r_factor
+from ritz.linalg.products import SKINNY
+from ritz.linalg.rounding import gamma
 from ritz.moments.preprocessing import Preprocessing
 from ritz.operators.base import COMBINING, Operator
 from ritz.operators.covariance import Covariance
@@ -157,7 +159,7 @@ class Gram(Operator):
         divisor = self.covariance.divisor
         axes = orthonormalise(self.lift(Q))
         scores = self.push(axes)
-        T = triangle(scores) / np.sqrt(divisor)
+        T = r_factor(scores) / np.sqrt(divisor)
         turned = rotation(T.T @ T, T)
         pairs = ritz_pairs(axes, self.lift(scores) / divisor, turned)
         image = turned(scores) / np.sqrt(divisor)

@@ -12,7 +12,8 @@ from ritz.fitting.request import Decomposition, Request, check_count
 from ritz.fitting.signflip_plans import COPIES, FLIPS, GUESS, Route
 from ritz.fitting.signflips import Flips, edge, product_dtype, spectrum
 from ritz.fitting.solve import magnified, preprocessing
-from ritz.linalg.dense import Array, squared
+from ritz.linalg.dense import Array
+from ritz.linalg.exponents import squared
 from ritz.moments.moments import moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.pca.from_rows import decompose, held

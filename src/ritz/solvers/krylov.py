@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ritz.linalg.dense import LARGE, UNIT, Array, column_norms, eigh_descending, orthonormalise
+from ritz.linalg.dense import LARGE, Array, column_norms, eigh_descending, orthonormalise
+from ritz.linalg.rounding import UNIT
 from ritz.operators import Operator
 from ritz.rows.memory.array import thin_inner, thin_product
 from ritz.runtime.threads import team
