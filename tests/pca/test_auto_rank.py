@@ -138,7 +138,7 @@ def test_the_edge_of_a_large_matrix_is_bounded_closely(monkeypatch):
 def test_float32_products_tell_the_same(monkeypatch):
     X = planted(3000, 80, 3, 4.0, np.random.default_rng(0))
     exact = PCA("auto").fit(X).rank_choice_
-    monkeypatch.setattr("ritz.fitting.signflips.NARROW_ENTRIES", 1000)
+    monkeypatch.setattr("ritz.fitting.signflips.float32_pays", lambda entries, columns: True)
     rough = PCA("auto").fit(X * 1e25).rank_choice_  # squares beyond float32
     assert rough.k == exact.k == 3
     assert np.allclose(rough.values, exact.values * 1e50, rtol=1e-4)

@@ -23,8 +23,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ritz.linalg.dense import LARGE, THREADED, Array
-from ritz.linalg.products import add_squares, add_upper, mirrored
-from ritz.moments.accumulate import NARROW_COLUMNS, NARROW_ENTRIES
+from ritz.linalg.products import add_squares, add_upper, float32_pays, mirrored
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.operators import Covariance, Dense, Operator
@@ -137,7 +136,7 @@ class Flipped(Derived):
 def product_dtype(rows: Rows) -> np.dtype[Any]:
     """float32 where there is enough to multiply: a quantile of chance needs no more digits."""
     n, d = rows.shape
-    return np.dtype(np.float32 if n * d >= NARROW_ENTRIES and min(n, d) > NARROW_COLUMNS else np.float64)
+    return np.dtype(np.float32 if float32_pays(n * d, min(n, d)) else np.float64)
 
 
 def sign_bits(seed: int, flip: int, at: range, d: int) -> NDArray[np.uint8]:  # -> (len(at), d)

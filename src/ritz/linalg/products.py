@@ -17,6 +17,13 @@ PIECE = 1_000_000
 STRIP = 16  # columns of a narrow matrix that are multiplied at a time by those on their right
 TILE = 256  # rows of a symmetric matrix that are handled at a time
 SKINNY = 160  # columns beyond which a product is worth its panels
+# Data is multiplied in float32 where there is much of it and the rows are wide enough to pay for an audit.
+NARROW_ENTRIES, NARROW_COLUMNS = 1 << 22, 64
+
+
+def float32_pays(entries: int, columns: int) -> bool:
+    """Whether a matrix is large enough that its products in float32 save more than it takes to judge them."""
+    return entries >= NARROW_ENTRIES and columns > NARROW_COLUMNS
 
 
 def times(Z: Array, Q: Array) -> Array:  # (m, d), (d, b) -> (m, b)

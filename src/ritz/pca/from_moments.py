@@ -11,6 +11,7 @@ from ritz.fitting.planning import Plan
 from ritz.fitting.request import Decomposition, Request, check_count
 from ritz.fitting.solve import in_units_of_data, preprocessing, solve
 from ritz.linalg.dense import Array
+from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import Moments, moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.tsqr import triangular_moments
@@ -33,7 +34,7 @@ def summed(rows: Rows, request: Request) -> Moments:
     with team():
         if by_triangle:
             return triangular_moments(rows, center=request.center)
-        return moments(rows, center=request.center, wide=True)
+        return moments(rows, center=request.center, scatter=Scatter.FLOAT64)
 
 
 def summing_memory(d: int) -> int:

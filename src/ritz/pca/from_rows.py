@@ -13,6 +13,7 @@ from ritz.fitting.planning import Plan
 from ritz.fitting.request import Decomposition, Request, check_count
 from ritz.fitting.solve import in_units_of_data, magnified, preprocessing, solve
 from ritz.linalg.dense import LARGE
+from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import Moments, moments
 from ritz.moments.tsqr import triangular_moments
 from ritz.operators import Covariance, Gram, Operator
@@ -86,9 +87,16 @@ def _walked(rows: Rows, request: Request, plan: Plan) -> Moments:
     """The moments that a plan needs, from one pass."""
     if _by_triangle(plan, rows):
         return triangular_moments(rows, center=request.center, scale=request.scale)
-    full = (plan.dense and plan.side == "covariance") or rows.shape[1] <= CARRIED  # models of few columns can be merged
-    wide = plan.precision == "float64"
-    return moments(rows, center=request.center, full=full, scale=request.scale, wide=wide, rough=plan.refined)
+    return moments(rows, center=request.center, scale=request.scale, scatter=_scatter(plan, rows))
+
+
+def _scatter(plan: Plan, rows: Rows) -> Scatter:
+    """What has to be summed; models of few columns can be merged, so that they have all of it."""
+    if plan.refined:
+        return Scatter.FLOAT32
+    if not (plan.dense and plan.side == "covariance") and rows.shape[1] > CARRIED:
+        return Scatter.DIAGONAL
+    return Scatter.FLOAT64 if plan.precision == "float64" else Scatter.AUDITED
 
 
 def _by_triangle(plan: Plan, rows: Rows) -> bool:
