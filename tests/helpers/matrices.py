@@ -14,7 +14,7 @@ from ritz.fitting.request import Request
 from ritz.fitting.solve import preprocessing
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
-from ritz.operators import Covariance
+from ritz.operators import Covariance, DataMatrix
 from ritz.rows import as_rows
 
 SPECTRA = {
@@ -70,7 +70,7 @@ def covariance_of(X, center=True, scale=False, ddof=1, full=False) -> tuple[Cova
     rows = as_rows(X)
     found = moments(rows, center=center, scale=scale, scatter=Scatter.AUDITED if full else Scatter.DIAGONAL)
     prepare, _, unit = preprocessing(found, Request(center=center, scale=scale, ddof=ddof))
-    return Covariance(rows, prepare, found, ddof, min(X.shape)), unit
+    return Covariance(DataMatrix(rows, prepare, found, ddof, min(X.shape))), unit
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from ritz.linalg.dense import LARGE, THREADED, Array
 from ritz.linalg.products import add_squares, add_upper, float32_pays, mirrored
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
-from ritz.operators import Covariance, Dense, Operator
+from ritz.operators import Covariance, DataMatrix, Dense, Operator
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.memory.derived import Derived
@@ -61,7 +61,7 @@ class Flips:
         (n, d), none = self.rows.shape, np.zeros(self.rows.shape[1])
         known = Moments(n, none, none, self.diagonal, np.ones(d), self.diagonal, 0.0)
         flipped = Flipped(self.rows, self.prepare, self.seed, flip)
-        A = Covariance(flipped, Preprocessing(), known, 0, min(n, d))
+        A = Covariance(DataMatrix(flipped, Preprocessing(), known, 0, min(n, d)))
         return n * _iterated(A, k, exact=flip is None)
 
     def _scatters(self, which: Sequence[int | None]) -> Array:  # -> (len(which), d, d)

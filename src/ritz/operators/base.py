@@ -36,7 +36,7 @@ class Operator(ABC):
     factor_rounding : bound on the spectral norm of the error of `factor()`
     rows_of_factor : how many rows it has, 0 until it is known
     audited : whether `rounding` rests on random probes instead of a worst case
-    passes : walks over the data so far
+    passes : over the data so far
     """
 
     dim: int
@@ -121,10 +121,10 @@ class Dense(Operator):
 class Factored(Operator):
     """FᵀF, for a factor F that is right to `error` in norm."""
 
-    def __init__(self, F: Array, error: float) -> None:
-        self._F, self.factor_rounding = F, error
+    def __init__(self, F: Array, error: float, rank_bound: int | None = None, passes: int = 0) -> None:
+        self._F, self.factor_rounding, self.passes = F, error, passes
         self.rows_of_factor, self.dim = F.shape
-        self.rank_bound = min(F.shape)
+        self.rank_bound = min(F.shape) if rank_bound is None else rank_bound
         self._size = float(np.linalg.norm(F))
         self.trace = self._size**2
 

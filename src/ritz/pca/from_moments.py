@@ -65,9 +65,8 @@ def decompose_moments(found: Moments, request: Request, name: Callable[[int], st
 
 def _kept(found: Moments, prepare: Preprocessing, request: Request) -> Operator:
     """The covariance from the triangle of rows that are gone."""
-    A = factored(found, prepare, found.count - request.ddof, scale_error(found) if request.scale else 0.0)
-    A.rank_bound, A.passes = min(found.count - request.center, A.dim), 1
-    return A
+    bound, scaling = min(found.count - request.center, len(found.mean)), scale_error(found) if request.scale else 0.0
+    return factored(found, prepare, found.count - request.ddof, scaling, bound)
 
 
 def decompose_matrix(

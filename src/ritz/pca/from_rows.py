@@ -16,7 +16,7 @@ from ritz.linalg.dense import LARGE
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import Moments, moments
 from ritz.moments.tsqr import triangular_moments
-from ritz.operators import Covariance, Gram, Operator
+from ritz.operators import Covariance, DataMatrix, Gram, Operator
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.memory.array import Array
@@ -172,8 +172,8 @@ def _within(plan: Plan, limit: int) -> Plan:
 def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: int) -> Decomposition:
     prepare, scale, unit = preprocessing(found, request, rows.name)
     bound = min(rows.shape[0] - request.center, rows.shape[1])
-    covariance = Covariance(*magnified(rows, found, prepare, unit), request.ddof, bound, passes)
-    A: Operator = Gram(covariance) if plan.side == "gram" else covariance
+    Z = DataMatrix(*magnified(rows, found, prepare, unit), request.ddof, bound, passes)
+    A: Operator = Gram(Z) if plan.side == "gram" else Covariance(Z)
     if plan.dense:
         A.dense()
     solver = request.chosen(plan.solver)
