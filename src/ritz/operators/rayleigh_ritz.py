@@ -43,8 +43,13 @@ class Pairs:
 
     def trusted(self, k: int, rounding: float) -> Pairs:
         """The k pairs asked for and those spare ones that are as good; unconverged ones would loosen every bound."""
-        good = self.residuals[k:] <= 10 * float(np.max(self.residuals[:k])) + rounding
-        return self.first(k + (len(good) if good.all() else int(np.argmin(good))))
+        return self.first(trusted(self.residuals, k, rounding))
+
+
+def trusted(residuals: Array, k: int, rounding: float) -> int:
+    """How many pairs to keep: the k asked for, and the spare ones right behind them that are nearly as good."""
+    good = residuals[k:] <= 10 * float(np.max(residuals[:k])) + rounding
+    return k + (len(good) if good.all() else int(np.argmin(good)))
 
 
 class Rotation(NamedTuple):
