@@ -80,7 +80,7 @@ class Moments:
     def merge(self, other: Moments) -> Moments:
         """The moments of both sets of rows together (Chan, Golub and LeVeque 1979); R factors if both have them."""
         if self.centred != other.centred:
-            raise DataError("moments about the mean and about 0 do not add up: center was changed in between")
+            raise DataError("moments about the mean and about 0 cannot be merged: center was changed in between")
         if (self.triangle is None) != (other.triangle is None):
             return self.formed().merge(other.formed())
         if other.count > self.count:  # the mean moves by the smaller step, which is rounded less

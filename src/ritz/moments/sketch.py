@@ -214,7 +214,7 @@ class Stream:
     def merge(self, other: Stream) -> Stream:
         """The rows of both; their bounds add up."""
         if self.center != other.center:
-            raise DataError("rows about their mean and about 0 do not add up: center was changed in between")
+            raise DataError("sketches about the mean and about 0 cannot be merged: center was changed in between")
         room = max(self.room, other.room)
         sketches = [stream.sketch for stream in (self, other) if stream.sketch is not None]
         sketch = sketches[0].merge(sketches[1], room) if len(sketches) == 2 else next(iter(sketches), None)
@@ -242,4 +242,4 @@ def _check_entries(block: Array, rows: Rows) -> None:
     largest = max(block.max(), -block.min())
     if not largest <= LARGEST:
         check_finite(rows)
-        raise DataError(f"entries of {largest:.0e} have differences that overflow float64; divide the data by them")
+        raise DataError(f"differences of entries overflow float64, the largest is {largest:.0e}; divide the data by it")

@@ -164,7 +164,7 @@ class Function(Operator):
         self.passes += 1
         AV = np.asarray(self._product(V.copy()))  # a product that works in place must not touch the solver's basis
         if AV.shape != V.shape:
-            raise DataError(f"the operator turned a block of shape {V.shape} into one of shape {AV.shape}")
+            raise DataError(f"the operator returned shape {AV.shape} for a block of shape {V.shape}; return the same")
         if AV.dtype.kind not in "biuf" or not np.isfinite(AV).all():
             raise DataError(f"the operator returned {AV.dtype} entries that are not finite real numbers")
         relative = gamma(self.dim + 4) * max(1.0, float(np.finfo(np.result_type(AV, np.float16)).eps) / 2 / UNIT)

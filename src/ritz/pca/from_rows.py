@@ -66,7 +66,7 @@ def _held(rows: Rows, plan: Plan, limit: int) -> Rows:
 
 
 def held(rows: Rows) -> Rows:
-    """The same rows, in memory. The journal has no room for them.
+    """The same rows, in memory. The checkpoint has no room for them.
 
     Every thread puts down what it has read: fresh pages cost more than copying, and one thread alone would be late.
     """

@@ -81,7 +81,7 @@ class Krylov:
                 completeness.probes = None  # what they are orthogonal to was overwritten
             if completeness.probes is None and expected <= AHEAD and not A.is_dense:
                 completeness.probes = Probes(space.Q, rng)
-        why = "the eigengap to what follows is small for so few products"
+        why = "the eigengap after the last component is small for so few products"
         note = slow(history, why) if expected > 0 and not space.exhausted else ""
         return completeness.basis(tuple(history), note)
 
