@@ -28,7 +28,7 @@ class DataError(ValueError):
     def problem(self) -> str:
         return str(self).removesuffix(f"; {self.advice}")
 
-    def about(self, problem: str) -> "DataError":
+    def about(self, problem: str) -> DataError:
         """The same error, whose problem is told in other words, such as another name of the file."""
         error = type(self)(f"{problem}; {self.advice}" if self.advice else problem)
         vars(error).update(vars(self))

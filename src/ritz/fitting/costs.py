@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ritz.fitting.rates import rates
-from ritz.linalg.dense import LARGE, SKINNY
-from ritz.moments.accumulate import FILLED, PROBES, product_dtype
+from ritz.linalg.dense import LARGE
+from ritz.linalg.products import SKINNY
+from ritz.moments.accumulate import FILLED, PROBES, scatter_dtype
 from ritz.moments.tsqr import leaf_rows
 from ritz.rows import Rows
 from ritz.rows.memory.array import ArrayRows
@@ -88,7 +89,7 @@ def refined(rows: Rows, k: int) -> Cost:
     """Block Krylov on a covariance of float32 products, and a pass in float64 that finishes what it found."""
     n, d = rows.shape
     inside = krylov(rows, k, "covariance", True)
-    saved = 1.0 * n * d * d * (1 / rates().product - 1 / rates().narrow) if product_dtype(rows) != np.float32 else 0.0
+    saved = 1.0 * n * d * d * (1 / rates().product - 1 / rates().narrow) if scatter_dtype(rows) != np.float32 else 0.0
     columns = min(d, k + SPARE + PROBES)
     operations = 4.0 * n * d * columns
     finish = Cost(operations, 1, _walk(rows) + operations / rates().thin, _thin_memory(rows, columns))
@@ -181,7 +182,7 @@ def triangle_memory(rows: Rows) -> int:
 
 def _form_covariance(rows: Rows) -> Cost:
     n, d = rows.shape
-    narrow = product_dtype(rows) == np.float32
+    narrow = scatter_dtype(rows) == np.float32
     operations, rate = 1.0 * n * d * d, rates().narrow if narrow else rates().product
     if rows.density < FILLED:
         operations, rate = rows.outer_work, SCATTER * rates().thin

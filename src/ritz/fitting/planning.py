@@ -10,7 +10,8 @@ import numpy as np
 from ritz.fitting import costs, rank, signflip_plans
 from ritz.fitting.costs import Cost
 from ritz.fitting.signflip_plans import Route
-from ritz.moments.accumulate import NARROW_COLUMNS, NARROW_ENTRIES, product_dtype
+from ritz.linalg.products import float32_pays
+from ritz.moments.accumulate import scatter_dtype
 from ritz.rows import Rows, as_rows
 from ritz.runtime.memory import format_bytes, parse_bytes
 from ritz.solvers import SVD, Covariance, Gram, Krylov, Solver
@@ -119,7 +120,7 @@ def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float =
     routes = [replace(direct, why=_smallest(n, d))]
     if asked != "mle":
         found = _krylov_plans(rows, "krylov", k, limit)
-        wide = d <= n and n * d >= NARROW_ENTRIES and d > NARROW_COLUMNS and not rows.sparse
+        wide = d <= n and float32_pays(n * d, d) and not rows.sparse
         if tol >= NARROW_TOL and wide and isinstance(asked, int):
             found.append(_refined_plan(rows, k, limit))
         routes += [replace(plan, why=_why_krylov(plan, n, d, k)) for plan in found]
@@ -204,7 +205,7 @@ def _plan(
     """The plan of a route, in blocks as large as the limit allows, and fewer threads where that is not enough."""
     found, size, threads = costs.within(rows, cost, limit)
     known = np.isfinite(found.seconds)
-    narrow = dense and side == "covariance" and product_dtype(rows) == np.float32
+    narrow = dense and side == "covariance" and scatter_dtype(rows) == np.float32
     return Plan(
         solver=name,
         side=side,

@@ -12,7 +12,8 @@ from ritz.errors import DataError
 from ritz.fitting import rank
 from ritz.fitting.planning import Plan
 from ritz.fitting.request import Decomposition, Request
-from ritz.linalg.dense import Array, squared
+from ritz.linalg.dense import Array
+from ritz.linalg.exponents import squared
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.scaling import FAINT

@@ -12,7 +12,9 @@ from ritz.fitting.request import Decomposition, Request, check_count
 from ritz.fitting.signflip_plans import COPIES, FLIPS, GUESS, Route
 from ritz.fitting.signflips import Flips, edge, product_dtype, spectrum
 from ritz.fitting.solve import magnified, preprocessing
-from ritz.linalg.dense import Array, squared
+from ritz.linalg.dense import Array
+from ritz.linalg.exponents import squared
+from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.pca.from_rows import decompose, held
@@ -75,7 +77,7 @@ def _flips(rows: Rows, request: Request) -> tuple[Flips, float]:
 
     The unit is a power of two, so that it costs no rounding.
     """
-    found = moments(rows, center=request.center, full=False, scale=request.scale)
+    found = moments(rows, center=request.center, scale=request.scale, scatter=Scatter.DIAGONAL)
     prepare, _, unit = preprocessing(found, request, rows.name)
     rows, prepare, found = magnified(rows, found, prepare, unit)
     weight = np.ones(rows.shape[1]) if prepare.weight is None else prepare.weight

@@ -11,6 +11,7 @@ from ritz.fitting.planning import Plan
 from ritz.fitting.request import Decomposition, Request, check_count
 from ritz.fitting.solve import in_units_of_data, preprocessing, solve
 from ritz.linalg.dense import Array
+from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import Moments, moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.tsqr import triangular_moments
@@ -33,7 +34,7 @@ def summed(rows: Rows, request: Request) -> Moments:
     with team():
         if by_triangle:
             return triangular_moments(rows, center=request.center)
-        return moments(rows, center=request.center, wide=True)
+        return moments(rows, center=request.center, scatter=Scatter.FLOAT64)
 
 
 def summing_memory(d: int) -> int:
@@ -64,9 +65,8 @@ def decompose_moments(found: Moments, request: Request, name: Callable[[int], st
 
 def _kept(found: Moments, prepare: Preprocessing, request: Request) -> Operator:
     """The covariance from the triangle of rows that are gone."""
-    A = factored(found, prepare, found.count - request.ddof, scale_error(found) if request.scale else 0.0)
-    A.rank_bound, A.passes = min(found.count - request.center, A.dim), 1
-    return A
+    bound, scaling = min(found.count - request.center, len(found.mean)), scale_error(found) if request.scale else 0.0
+    return factored(found, prepare, found.count - request.ddof, scaling, bound)
 
 
 def decompose_matrix(

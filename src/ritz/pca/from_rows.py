@@ -13,9 +13,10 @@ from ritz.fitting.planning import Plan
 from ritz.fitting.request import Decomposition, Request, check_count
 from ritz.fitting.solve import in_units_of_data, magnified, preprocessing, solve
 from ritz.linalg.dense import LARGE
+from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import Moments, moments
 from ritz.moments.tsqr import triangular_moments
-from ritz.operators import Covariance, Gram, Operator
+from ritz.operators import Covariance, DataMatrix, Gram, Operator
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.memory.array import ArrayRows
@@ -65,7 +66,7 @@ def _held(rows: Rows, plan: Plan, limit: int) -> Rows:
 
 
 def held(rows: Rows) -> Rows:
-    """The same rows, in memory. The journal has no room for them.
+    """The same rows, in memory. The checkpoint has no room for them.
 
     Every thread puts down what it has read: fresh pages cost more than copying, and one thread alone would be late.
     """
@@ -86,9 +87,16 @@ def _walked(rows: Rows, request: Request, plan: Plan) -> Moments:
     """The moments that a plan needs, from one pass."""
     if _by_triangle(plan, rows):
         return triangular_moments(rows, center=request.center, scale=request.scale)
-    full = (plan.dense and plan.side == "covariance") or rows.shape[1] <= CARRIED  # models of few columns can be merged
-    wide = plan.precision == "float64"
-    return moments(rows, center=request.center, full=full, scale=request.scale, wide=wide, rough=plan.refined)
+    return moments(rows, center=request.center, scale=request.scale, scatter=_scatter(plan, rows))
+
+
+def _scatter(plan: Plan, rows: Rows) -> Scatter:
+    """What has to be summed; models of few columns can be merged, so that they have all of it."""
+    if plan.refined:
+        return Scatter.FLOAT32
+    if not (plan.dense and plan.side == "covariance") and rows.shape[1] > CARRIED:
+        return Scatter.DIAGONAL
+    return Scatter.FLOAT64 if plan.precision == "float64" else Scatter.AUDITED
 
 
 def _by_triangle(plan: Plan, rows: Rows) -> bool:
@@ -164,8 +172,8 @@ def _within(plan: Plan, limit: int) -> Plan:
 def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: int) -> Decomposition:
     prepare, scale, unit = preprocessing(found, request, rows.name)
     bound = min(rows.shape[0] - request.center, rows.shape[1])
-    covariance = Covariance(*magnified(rows, found, prepare, unit), request.ddof, bound, passes)
-    A: Operator = Gram(covariance) if plan.side == "gram" else covariance
+    Z = DataMatrix(*magnified(rows, found, prepare, unit), request.ddof, bound, passes)
+    A: Operator = Gram(Z) if plan.side == "gram" else Covariance(Z)
     if plan.dense:
         A.dense()
     solver = request.chosen(plan.solver)

@@ -16,8 +16,8 @@ from ritz.fitting.attributes import ABSENT, Table, as_result, optional
 from ritz.fitting.planning import Plan
 from ritz.fitting.rank import Choice
 from ritz.fitting.request import Decomposition
-from ritz.linalg.dense import Array, squared
-from ritz.linalg.exponents import times_power
+from ritz.linalg.dense import Array
+from ritz.linalg.exponents import squared, times_power
 from ritz.moments.moments import Moments
 from ritz.moments.sketch import Stream
 from ritz.solvers import Step

@@ -12,7 +12,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import Array, cross, times, triangle
+from ritz.linalg.dense import Array, r_factor
+from ritz.linalg.products import cross, times
 from ritz.rows.columns import Columns
 from ritz.rows.file_changes import checked_results
 from ritz.rows.large_integers import check_block
@@ -100,7 +101,7 @@ class Rows(Columns, Partition, ABC):
                 AW += cross(Z, Y)
                 total += np.ones(len(Y)) @ Y
                 if factor:
-                    T = triangle(T, Y)
+                    T = r_factor(T, Y)
             return (AW, total, T) if factor else (AW, total)
 
         return self.reduce(project, _add, cut=Cut.THIN)
@@ -257,4 +258,4 @@ def _add(a: tuple[Array, ...], b: tuple[Array, ...]) -> tuple[Array, ...]:
     """Partial sums, into the first; a third part is an R factor."""
     for total, part in zip(a[:2], b[:2], strict=True):
         total += part
-    return *a[:2], *(triangle(*pair) for pair in zip(a[2:], b[2:], strict=True))
+    return *a[:2], *(r_factor(*pair) for pair in zip(a[2:], b[2:], strict=True))

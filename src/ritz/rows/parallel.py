@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import SKINNY, add_squares, cross, mirrored, times
+from ritz.linalg.products import SKINNY, add_squares, cross, mirrored, times
 from ritz.rows.base import Block, Rows
 from ritz.rows.memory.array import ArrayRows
 from ritz.rows.partition import Cut

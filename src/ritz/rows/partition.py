@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from ritz.linalg.dense import SKINNY
+from ritz.linalg.products import SKINNY
 from ritz.runtime import threads
 
 Result = TypeVar("Result")

@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ritz.linalg.dense import Array, eigh_descending, gamma, norm_estimate, positive_definite
+from ritz.linalg.dense import Array, eigh_descending, norm_estimate, positive_definite
+from ritz.linalg.rounding import gamma
 
 SMALL = 512  # order up to which the largest eigenvalue outside is computed rather than estimated
 APART = 4.0  # neighbours closer than this many errors are not told apart

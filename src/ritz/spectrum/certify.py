@@ -9,7 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import LARGE, UNIT, Array, gamma, orthogonality_defect, squared
+from ritz.linalg.dense import LARGE, Array, orthogonality_defect
+from ritz.linalg.exponents import squared
+from ritz.linalg.rounding import UNIT, gamma
 from ritz.operators import Operator
 from ritz.operators.rayleigh_ritz import Pairs
 from ritz.solvers import Basis, Outside, Step
