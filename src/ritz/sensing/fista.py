@@ -116,13 +116,8 @@ class _Path:
         lambda_max = np.where(largest > 0, largest, 1.0)  # what no column is like has the answer 0 for any penalty
         floor = self.goal.noise * np.sqrt(2 * np.log(max(self.p, 2))) * self.A.typical_length
         level, penalties = self.goal.level(self.A.shape[0]), np.maximum(lambda_max, floor)
-        codes, gaps, sizes, saturated = (
-            np.zeros((b, self.p)),
-            np.full(b, np.inf),
-            np.zeros(b, np.intp),
-            np.zeros(b, bool),
-        )
-        return _Signals(np.arange(b), Y, lambda_max, floor, level, penalties, codes, gaps, sizes, saturated)
+        codes, gaps, sizes = np.zeros((b, self.p)), np.full(b, np.inf), np.zeros(b, np.intp)
+        return _Signals(np.arange(b), Y, lambda_max, floor, level, penalties, codes, gaps, sizes, np.zeros(b, bool))
 
     def down(self, signals: _Signals, step: Step) -> _Signals:
         """One step down, and the signals that go on: a rough answer for all, a good one for those that may end here."""
