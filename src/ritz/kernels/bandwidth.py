@@ -29,9 +29,7 @@ def resolved(gamma: Any, X: Block, kernel: Any) -> float:
     """
     if gamma is None:
         return 1 / X.shape[1]
-    if isinstance(gamma, str):
-        if gamma not in RULES:
-            raise ValueError(f"gamma={gamma!r} must be a number >= 0, 'median', 'scale' or None for 1/n_features")
+    if isinstance(gamma, str) and gamma in RULES:
         found = RULES[gamma](X, kernel)
         if not np.finfo(float).tiny <= found < np.inf:
             raise DataError(
