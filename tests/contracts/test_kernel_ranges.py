@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from helpers.kernels import centred, eigen_descending, kernel_value
 from helpers.matrices import random_array
 from ritz import AccuracyWarning, KernelPCA
-from ritz.kernels.plans import plans_for
+from ritz.kernels.plans import Task, plans_for
 from ritz.operators.pivoted_cholesky import ROOM, randomly_pivoted
 
 
@@ -187,7 +187,7 @@ def test_pre_images_of_the_linear_kernel_at_any_scale(scale):
     ],
 )
 def test_the_plan_follows_from_the_size(n, k, solver):
-    plan = plans_for(n, 20, k, True, True, "auto", 12 << 30, None, False)[0]
+    plan = plans_for(Task(n, 20, k, limit=12 << 30, narrow=True))[0]
     assert plan.solver == solver
     assert plan.memory <= 12 << 30
     assert str(plan).startswith(solver)

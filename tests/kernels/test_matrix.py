@@ -12,7 +12,7 @@ from helpers.matrices import broken_claims, random_orthonormal, sine
 from ritz import solvers
 from ritz.errors import DataError
 from ritz.kernels import kernel_named
-from ritz.kernels.matrix import Kernel
+from ritz.kernels.matrix import KernelMatrix
 from ritz.operators import LowRank
 from ritz.operators.pivoted_cholesky import randomly_pivoted
 from ritz.spectrum.certify import certify
@@ -42,10 +42,10 @@ def matrix(name, n, offset=0.0) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def operator(name, X, **how) -> Kernel:
+def operator(name, X, **how) -> KernelMatrix:
     kernel = kernel_named(name, **CASES[name])
     frame = kernel.frame(X)
-    return Kernel(kernel, frame, kernel.points(X, frame), **how)
+    return KernelMatrix(kernel, frame, kernel.points(X, frame), **how)
 
 
 def in_units(A, K) -> np.ndarray:
@@ -197,4 +197,4 @@ def test_values_that_are_not_finite_are_refused():
     X = rows(600)
     frame = kernel.frame(X)
     with pytest.raises(DataError, match=r"not finite.*degree"):
-        Kernel(kernel, frame, kernel.points(X, frame)).apply(np.ones((600, 1)))
+        KernelMatrix(kernel, frame, kernel.points(X, frame)).apply(np.ones((600, 1)))

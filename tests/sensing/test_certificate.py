@@ -18,7 +18,7 @@ from ritz import AccuracyWarning, CompressedSensing
 from ritz.sensing import SOLVERS, dictionary, omp
 from ritz.sensing.bases import as_map, chosen_basis
 from ritz.sensing.dictionary import Dictionary
-from ritz.sensing.fista import lasso
+from ritz.sensing.lasso import lasso
 from ritz.sensing.measurements import chosen_measurement
 from ritz.sensing.phase_transition import determined, needed
 

@@ -14,7 +14,7 @@ from ritz.datasets import rotating_object
 from ritz.errors import AccuracyWarning, DataError
 from ritz.sensing import SOLVERS
 from ritz.sensing.base import Goal, _rounding, lasso_gap, pursuit_gap
-from ritz.sensing.fista import lasso
+from ritz.sensing.lasso import lasso
 from ritz.sensing.maps import Map
 from ritz.sensing.phase_transition import telling
 from ritz.sensing.recovery import recovered

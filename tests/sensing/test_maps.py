@@ -307,10 +307,10 @@ def test_the_dictionary_is_the_product(measurement, basis, held, monkeypatch):
     if held or not Psi.isometry:
         np.testing.assert_allclose(A.lengths, np.linalg.norm(truth, axis=0), rtol=1e-12)
     Y = rng.standard_normal((3, 13))
-    np.testing.assert_allclose(A.roughly_seen(Y), np.abs(Y @ truth) / A.lengths, atol=1e-5)
+    np.testing.assert_allclose(A.correlations(Y), np.abs(Y @ truth) / A.lengths, atol=1e-5)
 
 
 def test_columns_of_zeros_are_like_nothing():
     A = Dictionary(as_map(np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 1.0]]), "measurement"), as_map(np.eye(3), "basis"))
     assert A.lengths[1] == np.inf
-    np.testing.assert_array_equal(A.roughly_seen(np.ones((1, 2)))[:, 1], 0.0)
+    np.testing.assert_array_equal(A.correlations(np.ones((1, 2)))[:, 1], 0.0)

@@ -1,4 +1,4 @@
-"""Bandwidths of kernels: numbers for gamma that follow from the rows."""
+"""Bandwidths of kernels: gamma as a number, given or computed from the rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from ritz.errors import DataError
-from ritz.kernels.base import near
+from ritz.kernels.base import power_of_two
 from ritz.rows.base import Block, dense
 
 SAMPLE = 1000  # rows whose distances are compared
@@ -29,13 +29,11 @@ def resolved(gamma: Any, X: Block, kernel: Any) -> float:
     """
     if gamma is None:
         return 1 / X.shape[1]
-    if isinstance(gamma, str):
-        if gamma not in RULES:
-            raise ValueError(f"gamma={gamma!r} must be a number >= 0, 'median', 'scale' or None for 1/n_features")
+    if isinstance(gamma, str) and gamma in RULES:
         found = RULES[gamma](X, kernel)
         if not np.finfo(float).tiny <= found < np.inf:
             raise DataError(
-                f"gamma={gamma!r} is {found:g} for these rows, which float64 has no number for; scale the columns"
+                f"gamma={gamma!r} is {found:g} for these rows, outside the range of float64; scale the columns"
             )
         return found
     if isinstance(gamma, bool) or not isinstance(gamma, Real) or not 0 <= float(gamma) < np.inf:
@@ -44,11 +42,11 @@ def resolved(gamma: Any, X: Block, kernel: Any) -> float:
 
 
 def median(X: Block, kernel: Any) -> float:
-    """1 over the median distance of a sample of rows; equal rows have nothing to say about it."""
+    """1 over the median distance of a sample of rows; equal rows are not counted."""
     n = X.shape[0]
     some = np.random.default_rng(0).permutation(n)[:SAMPLE]
     rows = dense(X[np.sort(some)]).astype(np.float64)
-    size = near(float(np.abs(rows).max(initial=0.0)))
+    size = power_of_two(float(np.abs(rows).max(initial=0.0)))
     distances = pdist(rows / size, "cityblock" if kernel == "laplacian" else "sqeuclidean")
     apart = distances[distances > 0]
     if not len(apart):
@@ -60,7 +58,7 @@ def median(X: Block, kernel: Any) -> float:
 def scale(X: Block, kernel: Any) -> float:
     """1/(d·variance of all entries)."""
     stored = np.asarray(X if isinstance(X, np.ndarray) else X.data).astype(np.float64)
-    size = near(float(np.abs(stored).max(initial=0.0)))
+    size = power_of_two(float(np.abs(stored).max(initial=0.0)))
     stored /= size
     if isinstance(X, np.ndarray):
         variance = float(np.var(stored))

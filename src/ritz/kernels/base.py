@@ -1,4 +1,4 @@
-"""What a kernel is: inner products of features, of rows that were brought to ordinary sizes once."""
+"""What a kernel is: inner products of features, of rows that are scaled once so that nothing overflows."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ritz.linalg.rounding import UNIT
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows.base import Block
 
-LARGEST = 2.0**1000  # values beyond it are refused: sums of them would not be finite
+LARGEST = 2.0**1000  # values beyond it are refused: their sums could overflow
 LEAST = 2.0**-1021  # the least power of two that numbers are divided by: its inverse is finite
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Rows as a kernel wants them: Z = (x − origin)·weight, and whatever of each row is used again and again.
+    """Rows as a kernel wants them: Z = (x − origin)·weight, and a number for each row that every value needs.
 
     Attributes
     ----------
@@ -48,11 +48,10 @@ class Frame:
 
     Attributes
     ----------
-    origin : (d,) subtracted where a kernel does not mind; None for 0
+    origin : (d,) subtracted where the kernel, or centring, is not changed by it; None for 0
     weight : rows are multiplied by it
     unit : the kernel of points is that of rows divided by unit²
-    terms : rounding errors behind an inner product of features, in units of the rounding of float64 and relative to
-        the lengths of the features
+    terms : error of an inner product of features, relative to their lengths, in units of the rounding of float64
     factor : that distances between points are multiplied by
     exact : whether distances are summed from differences, because the shorter way would lose their digits
     grain : relative precision of values that were given
@@ -72,11 +71,11 @@ class Frame:
 class Kernel(ABC):
     """k(x, y) = φ(x)·φ(y). Its parameters are those of the formula."""
 
-    positive: ClassVar[bool] = True  # whether it is an inner product whatever the rows are
-    local: ClassVar[bool] = False  # whether gamma is a bandwidth, beyond which rows have nothing to do with each other
+    positive: ClassVar[bool] = True  # whether it is positive semidefinite whatever the rows are
+    local: ClassVar[bool] = False  # whether gamma is a bandwidth, beyond which values are nearly 0
     narrow: ClassVar[bool] = True  # whether float32 is worth while
-    parameters: ClassVar[str] = ""  # what to change, for people
-    limit: str = "they lie too far from those of the fit"  # why new rows may have no value
+    parameters: ClassVar[str] = ""  # those that an error message says to change
+    limit: str = "they lie too far from those of the fit"  # why new rows may have no finite value
 
     @abstractmethod
     def frame(self, X: Block) -> Frame:
@@ -88,11 +87,11 @@ class Kernel(ABC):
 
     @abstractmethod
     def lengths(self, points: Points, frame: Frame) -> Array:  # (n,)
-        """Upper bounds of ‖φ(x)‖², divided by unit²; for kernels that are positive, these are the diagonal."""
+        """Upper bounds of ‖φ(x)‖², divided by unit²; for positive semidefinite kernels, the diagonal."""
 
     def points(self, X: Block, frame: Frame) -> Points:
         """Rows as this kernel wants them."""
-        Z = moved(X, frame.origin, frame.weight)
+        Z = shifted(X, frame.origin, frame.weight)
         return Points(Z, squares(Z))
 
     def kept(self, points: Points) -> Points:
@@ -104,7 +103,7 @@ class Kernel(ABC):
         return self.lengths(points, frame)
 
 
-def moved(X: Block, origin: Array | None, weight: float) -> Block:
+def shifted(X: Block, origin: Array | None, weight: float) -> Block:
     """(x − origin)·weight in float64; rows stay sparse where there is no origin, as after a fit of sparse ones."""
     if not isinstance(X, np.ndarray) and origin is not None:
         X = X.toarray()
@@ -128,13 +127,13 @@ def inner(a: Block, b: Block) -> Array:
     return product if isinstance(product, np.ndarray) else product.toarray()
 
 
-def longest(X: Block) -> int:
-    """The most products behind an inner product of two rows."""
+def row_nnz(X: Block) -> int:
+    """The most entries of a row that are stored: an inner product of two rows sums no more products."""
     return X.shape[1] if isinstance(X, np.ndarray) else int(np.diff(X.tocsr().indptr).max(initial=0))
 
 
 def center(X: Block) -> Array | None:
-    """The mean of the rows; none where they are sparse, or nothing would be gained."""
+    """The mean of the rows; None where they are sparse, or it is 0 or not finite."""
     if not isinstance(X, np.ndarray):
         return None
     with np.errstate(over="ignore", invalid="ignore"):
@@ -142,7 +141,7 @@ def center(X: Block) -> Array | None:
     return mean if np.isfinite(mean).all() and mean.any() else None
 
 
-def size(X: Block, origin: Array | None) -> float:
+def magnitude(X: Block, origin: Array | None) -> float:
     """A power of two near the largest entry of x − origin; 1 where all are 0."""
     values = X if isinstance(X, np.ndarray) else X.data
     if origin is None:
@@ -152,11 +151,11 @@ def size(X: Block, origin: Array | None) -> float:
             high, low = values.max(axis=0) - origin, origin - values.min(axis=0)
         largest = max(float(np.max(high)), float(np.max(low)))
     if not largest < LARGEST**1.02:
-        raise DataError("rows lie further apart than float64 has numbers for (1.8e308); scale the columns")
-    return max(near(largest), LEAST)
+        raise DataError("rows lie further apart than float64 can represent (1.8e308); scale the columns")
+    return max(power_of_two(largest), LEAST)
 
 
-def near(value: float) -> float:
+def power_of_two(value: float) -> float:
     """The next power of two, by which dividing is exact; 1 for 0."""
     return float(np.ldexp(1.0, int(np.frexp(value)[1]))) if value > 0 else 1.0
 

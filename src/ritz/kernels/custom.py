@@ -1,4 +1,4 @@
-"""Kernels that are not formulas: a matrix that is there already, and a function of two rows."""
+"""Kernels without a formula: a precomputed matrix, and a function of two rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.kernels.base import LARGEST, Frame, Kernel, Points, near, size
+from ritz.kernels.base import LARGEST, Frame, Kernel, Points, magnitude, power_of_two
 from ritz.linalg.dense import Array
 from ritz.rows.base import Block, dense
 
@@ -21,7 +21,7 @@ class Precomputed(Kernel):
     positive: ClassVar[bool] = False
 
     def frame(self, X: Block) -> Frame:
-        unit = near(float(np.sqrt(size(X, None))))
+        unit = power_of_two(float(np.sqrt(magnitude(X, None))))
         narrow = X.dtype.kind == "f" and X.dtype.itemsize < 8
         return Frame(weight=1 / unit / unit, unit=unit, grain=float(np.finfo(X.dtype).eps) if narrow else 0.0)
 
@@ -41,7 +41,7 @@ class Precomputed(Kernel):
         return a.Z[:, b.sizes.astype(np.intp)]
 
     def lengths(self, points: Points, frame: Frame) -> Array:
-        """The largest entry of every row: |K_ij| is at most the root of both, even where K is no inner product."""
+        """The largest entry of every row: |K_ij| is at most the root of both, even where K is indefinite."""
         return np.abs(points.Z).max(axis=1)
 
     def diagonal(self, points: Points, frame: Frame) -> Array:
@@ -62,7 +62,7 @@ class Custom(Kernel):
         """`exact` says that the function wants single rows."""
         some = dense(X[np.arange(3) % X.shape[0]]).astype(np.float64)
         if self._takes_blocks(some):
-            return Frame(terms=8)  # its values are what is meant, to the last digits
+            return Frame(terms=8)  # its values are taken as exact, to the last digits
         for x in some:
             value = self._number(x, some[0])
             if not abs(value) < LARGEST:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ritz.kernels.base import Frame, Kernel, Points, center, inner, longest, moved, near, size, squares
+from ritz.kernels.base import Frame, Kernel, Points, center, inner, magnitude, power_of_two, row_nnz, shifted, squares
 from ritz.linalg.dense import Array
 from ritz.linalg.rounding import UNIT
 from ritz.rows.base import Block, dense
@@ -31,12 +31,12 @@ class Rbf(Kernel):
         """
         frame = Frame(center(X), float(np.sqrt(self.gamma)))
         with np.errstate(over="ignore", invalid="ignore"):
-            largest = float(np.nan_to_num(squares(moved(X, frame.origin, frame.weight)), nan=np.inf).max(initial=0.0))
-        terms = (longest(X) + 10) * 4 * largest + 8
+            largest = float(np.nan_to_num(squares(shifted(X, frame.origin, frame.weight)), nan=np.inf).max(initial=0.0))
+        terms = (row_nnz(X) + 10) * 4 * largest + 8
         if terms * UNIT <= (FINEST if X.shape[0] ** 2 * X.shape[1] <= QUICK else FINE):
             return replace(frame, terms=terms)
-        weight = near(float(np.sqrt(self.gamma)))
-        if not np.isfinite(weight * size(X, None)):
+        weight = power_of_two(float(np.sqrt(self.gamma)))
+        if not np.isfinite(weight * magnitude(X, None)):
             weight = 1.0
         return Frame(None, weight, factor=self.gamma / weight / weight, terms=X.shape[1] + 16, exact=True)
 
@@ -76,7 +76,7 @@ class Laplacian(Kernel):
 
     def points(self, X: Block, frame: Frame) -> Points:
         with np.errstate(over="ignore", invalid="ignore"):
-            Z = moved(X, frame.origin, frame.weight)
+            Z = shifted(X, frame.origin, frame.weight)
             return Points(Z, _sums(Z))
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:

@@ -1,4 +1,4 @@
-"""Embedding: the immutable learned model of kernel PCA, from a row to its coordinates on curved components."""
+"""Embedding: the immutable model of kernel PCA, from a row to its scores on the components in feature space."""
 
 from __future__ import annotations
 
@@ -7,19 +7,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from ritz.errors import DataError
 from ritz.kernels import Kernel, Points
 from ritz.kernels.base import Frame
+from ritz.kernels.matrix import KernelMatrix
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered
+from ritz.operators import LowRank
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.finite import check_finite
+from ritz.rows.parallel import thin_inner
 from ritz.runtime.pinning import pinned
+from ritz.solvers.lowrank import SMALL
+from ritz.spectrum.certify import Spectrum
 
-ROWS, COLUMNS = 512, 2048  # of the tiles in which new rows meet the points of the model
+ROWS, COLUMNS = 512, 2048  # of the tiles of kernel values of new rows and the points of the model
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,21 +89,24 @@ class Embedding:
             return total
 
 
-def of_all_points(
-    kernel: Kernel, frame: Frame, points: Points, values: Array, vectors: Array, means: Array
-) -> Embedding:
+def of_all_points(A: KernelMatrix, found: Spectrum, means: Array) -> Embedding:
     """The model whose axes are combinations of all points: B = U/√λ, 0 for axes without variance."""
-    B = vectors - vectors.mean(axis=0)
-    B = np.divide(B, np.sqrt(values), out=np.zeros_like(B), where=values > 0)
-    mean = np.full(len(points), 1 / len(points))
-    return Embedding(kernel, frame, kernel.kept(points), B, (means - means.mean()) @ B, mean, centred=True)
+    B = found.vectors - found.vectors.mean(axis=0)
+    B = np.divide(B, np.sqrt(found.values), out=np.zeros_like(B), where=found.values > 0)
+    points, mean = A.function.kept(A.points), np.full(A.dim, 1 / A.dim)
+    return Embedding(A.function, A.frame, points, B, (means - means.mean()) @ B, mean, centred=True)
 
 
-def of_landmarks(
-    kernel: Kernel, frame: Frame, points: Points, triangle: Array, mean: Array, weights: Array, values: Array
-) -> Embedding:
+def of_landmarks(A: KernelMatrix, pivots: NDArray[np.intp], few: LowRank, found: Spectrum) -> Embedding:
     """The model whose axes U = H F W are combinations of few points: f(x) = L⁻¹ k(x) takes the place of a row of F."""
-    W = weights * np.sqrt(values)
+    W = _weights(few, found.vectors) * np.sqrt(found.values)
     with pinned.calling():
-        B = solve_triangular(triangle.T, np.column_stack([W, mean]), lower=False)
-    return Embedding(kernel, frame, points, B[:, :-1], mean @ W, B[:, -1], centred=False)
+        B = solve_triangular(few.triangle.T, np.column_stack([W, few.mean]), lower=False)
+    return Embedding(A.function, A.frame, A.points[pivots], B[:, :-1], few.mean @ W, B[:, -1], centred=False)
+
+
+def _weights(few: LowRank, U: Array) -> Array:
+    """W with U = H F W, for a U inside the span of the leading eigenvectors of H F (H F)ᵀ."""
+    values, V = few.small
+    seen = values > SMALL * values[0]
+    return V[:, seen] @ ((V[:, seen].T @ thin_inner(few.F, U)) / values[seen, None])

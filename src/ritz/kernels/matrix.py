@@ -1,16 +1,16 @@
-"""Inner products of features, n×n, centred in feature space without ever being formed unless someone asks."""
+"""The kernel matrix, centred in feature space, as an operator: it is formed only where that is asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ritz import kernels
 from ritz.errors import DataError
-from ritz.kernels.base import Frame, Points, rounding
+from ritz.kernels.base import Frame, Kernel, Points, rounding
 from ritz.linalg.dense import Array, column_norms
 from ritz.linalg.products import cross, times
 from ritz.linalg.rounding import gamma
@@ -29,18 +29,35 @@ PIECE = 2048  # columns of a strip that are multiplied at a time
 CENTRING = 32  # roundings beyond the sums of a product: means taken off on both sides
 
 
-class Kernel(Operator):
+@dataclass(frozen=True)
+class Definiteness:
+    """How far below 0 the eigenvalues of a kernel matrix may lie.
+
+    Attributes
+    ----------
+    negativity, tolerance : as operators have them
+    rank : eigenvalues above rounding, None where they were not counted
+    indefinite : size of the lowest eigenvalue relative to the largest, where it is below 0 and that is tolerated
+    """
+
+    negativity: float = 0.0
+    tolerance: float = Operator.tolerance
+    rank: int | None = None
+    indefinite: float = 0.0
+
+
+class KernelMatrix(Operator):
     """A = H K H, K_ij = k(x_i, x_j)/unit², H = I − 11ᵀ/n.
 
     K is symmetric: only tiles on and above its diagonal are computed, and each is multiplied in both directions.
-    They are kept where memory allows, and computed anew for every product where it does not. With `narrow` they are in
+    They are kept where memory allows, and recomputed for every product where it does not. With `narrow` they are in
     float32: products then find the subspace, and one pass in float64 finishes what they found, as random vectors that
     are multiplied in that pass tell how far off the others were.
     """
 
     def __init__(
         self,
-        function: kernels.Kernel,
+        function: Kernel,
         frame: Frame,
         points: Points,
         *,
@@ -51,21 +68,20 @@ class Kernel(Operator):
         self.function, self.frame, self.points = function, frame, points
         self.stored, self.narrow, self.watch = stored, narrow, watch
         self.dim, self.rank_bound = len(points), len(points) - 1
-        self.negativity = 0.0 if function.positive else np.inf
+        self.negativity, self.indefinite = 0.0 if function.positive else np.inf, 0.0
         self.work = float(self.dim) ** 2 * points.Z.shape[1] / 2
         self.audited = narrow
         self._means: Array | None = None
         self._dense: Array | None = None
-        self.indefinite = 0.0  # size of the lowest eigenvalue below 0 that is tolerated, relative to the largest
         self._roughness = 0.0
         self._heights: dict[int, float] = {}
 
-    def judged(self, tolerance: float, negativity: float, rank_bound: int, indefinite: float = 0.0) -> Self:
-        """The same matrix, once it is known how far below 0 its eigenvalues lie."""
-        judged = copy(self)
-        judged.tolerance, judged.negativity = tolerance, negativity
-        judged.rank_bound, judged.indefinite = rank_bound, indefinite
-        return judged
+    def known_to_be(self, found: Definiteness) -> KernelMatrix:
+        """The same matrix, and all that was computed of it, with what was found of its eigenvalues below 0."""
+        A = copy(self)
+        A.negativity, A.tolerance, A.indefinite = found.negativity, found.tolerance, found.indefinite
+        A.rank_bound = self.rank_bound if found.rank is None else found.rank
+        return A
 
     @cached_property
     def diagonal(self) -> Array:  # (n,)
@@ -74,7 +90,7 @@ class Kernel(Operator):
 
     @property
     def size(self) -> float:
-        """Σ ‖φ(x)‖², which bounds every sum of values; where K may be no inner product, its largest entry does."""
+        """Σ ‖φ(x)‖², which bounds every sum of values; where K may be indefinite, its largest entry does."""
         return max(self._lengths, self.dim * max(self._heights.values(), default=0.0))
 
     @cached_property
@@ -99,7 +115,7 @@ class Kernel(Operator):
 
     @property
     def trace(self) -> float | None:  # type: ignore[override]
-        """Σ K_ii − 1ᵀK1/n, None as long as nobody has walked all of K in float64."""
+        """Σ K_ii − 1ᵀK1/n, None until there was a pass over all of K in float64."""
         if self._means is None:
             return None
         return max(float(np.sum(self.diagonal)) - float(np.sum(self._means)), 0.0)
@@ -125,7 +141,7 @@ class Kernel(Operator):
         return super().ritz(Q, AQ, P, tol)
 
     def _finished(self, Q: Array) -> Array:
-        """A Q in float64 from tiles that are computed anew, beside products that audit those in float32."""
+        """A Q in float64 from tiles that are recomputed, together with products that audit those in float32."""
         G = np.random.default_rng(0).standard_normal((self.dim, PROBES))
         W = np.column_stack([Q - Q.mean(axis=0), G - G.mean(axis=0), np.ones(self.dim)])
         product = self._multiply(W, self.points, keep=False)
@@ -146,7 +162,7 @@ class Kernel(Operator):
             self.__dict__.pop("_kept", None)
             n = self.dim
             K = np.empty((n, n))
-            for start, strip in self._walked(lambda start: self._strip(start, self.points)):
+            for start, strip in self._by_strips(lambda start: self._strip(start, self.points)):
                 K[start : start + len(strip), start:] = strip
                 K[start:, start : start + len(strip)] = strip.T
             self.passes += 1
@@ -169,7 +185,7 @@ class Kernel(Operator):
     def _kept(self) -> list[Array]:
         """All strips, computed once."""
         points = self._narrowed if self.narrow else self.points
-        return [strip for _, strip in self._walked(lambda start: self._strip(start, points))]
+        return [strip for _, strip in self._by_strips(lambda start: self._strip(start, points))]
 
     def _strip(self, start: int, points: Points) -> Array:
         """K from the diagonal of these rows on, to the right."""
@@ -185,12 +201,12 @@ class Kernel(Operator):
             check()
             tile = self.function.tile(left, points[column:stop], self.frame)
             if not self.function.positive:
-                self._judge(start, column, tile)
+                self._check(start, column, tile)
             yield column, tile
             column, stop = stop, min(stop + step, self.dim)
 
-    def _judge(self, start: int, column: int, tile: Array) -> None:
-        """What a formula would promise has to be seen: values that are finite, symmetric, and how large they are."""
+    def _check(self, start: int, column: int, tile: Array) -> None:
+        """What no formula guarantees is checked: values are finite and symmetric. Their size is noted."""
         height = float(np.abs(tile).max())
         if not np.isfinite(height):
             raise DataError(_not_finite(self.function))
@@ -215,11 +231,11 @@ class Kernel(Operator):
             return total
 
         out = np.zeros(V.shape)
-        for start, part in self._walked(partial):
+        for start, part in self._by_strips(partial):
             out[start:] += part
         return out
 
-    def _walked(self, f: Callable[[int], Any]) -> Iterator[tuple[int, Any]]:
+    def _by_strips(self, f: Callable[[int], Any]) -> Iterator[tuple[int, Any]]:
         """f of every strip's first row, by all cores, in order: sums do not depend on timing or the number of cores."""
         n, starts = self.dim, range(0, self.dim, STRIP)
         workers = min(pinned.budget(), len(starts))
@@ -238,13 +254,13 @@ def _cut(start: int, strip: Array) -> Iterator[tuple[int, Array]]:
         yield start + left, strip[:, left : left + PIECE]
 
 
-def _check_symmetric(tile: Array, function: kernels.Kernel) -> None:
-    """k(x, y) = k(y, x) on the diagonal of the matrix, as far as anybody looks."""
+def _check_symmetric(tile: Array, function: Kernel) -> None:
+    """k(x, y) = k(y, x) in a tile on the diagonal of the matrix."""
     error = float(np.abs(tile - tile.T).max())
     if error > ALIKE * float(np.abs(tile).max()):
         raise DataError(f"kernel={function!r} is not symmetric: |k(x, y) - k(y, x)| reaches {error:.2g}")
 
 
-def _not_finite(function: kernels.Kernel) -> str:
+def _not_finite(function: Kernel) -> str:
     what = f"; change {function.parameters}, or scale the columns" if function.parameters else ""
     return f"kernel={function!r} gives values that are not finite{what}"

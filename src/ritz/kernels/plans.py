@@ -1,9 +1,9 @@
-"""Plans for kernel PCA: the n×n matrix whole, in tiles that are kept or computed anew, or by few of its columns."""
+"""Plans for kernel PCA: LAPACK on the n×n matrix, products with tiles kept or recomputed, or few of its columns."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ritz.fitting.costs import lapack
 from ritz.fitting.planning import Plan
@@ -14,7 +14,6 @@ from ritz.runtime.memory import format_bytes
 from ritz.runtime.threads import pinned
 from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
 
-DIRECT = ("gram", "covariance")
 SMALL = 500  # rows up to which the whole spectrum costs no noticeable time
 NARROW_ROWS = 1500  # from where on float32 pays
 EVALUATED = {"float64": 1.1e9, "float32": 2.2e9}  # values of a kernel per second, beside the inner product
@@ -25,75 +24,87 @@ LANDMARKS = 1000  # of them, where nobody says how many
 FEW = 0.25  # of the rows that landmarks may be: more would cost as much as all
 
 
-def plans_for(
-    n: int, d: int, k: int, narrow: bool, positive: bool, solver: str, limit: int, wanted: int | None, share: bool
-) -> list[Plan]:
-    """Plans to try in order: what was chosen and, where it is in float32, the same in float64.
+@dataclass(frozen=True)
+class Task:
+    """What the cost of a fit depends on.
 
-    Parameters
+    Attributes
     ----------
     n, d, k : rows, columns and components
+    limit : bytes of working memory
+    positive : whether the kernel is positive semidefinite by its formula, so that landmarks may stand for rows
     narrow : whether float32 is accurate enough to find the components
-    positive : whether the kernel is, so that landmarks may stand for rows
-    wanted : landmarks that were asked for
     share : whether k is only a guess of what a share of the variance will take
     """
+
+    n: int
+    d: int
+    k: int
+    limit: int
+    positive: bool = True
+    narrow: bool = False
+    share: bool = False
+
+
+def plans_for(task: Task, solver: str = "auto", n_landmarks: int | None = None) -> list[Plan]:
+    """Plans to try in order: what was chosen and, where it is in float32, the same in float64."""
     if solver == "auto":
-        chosen = _chosen(n, d, k, narrow, positive, limit, share)
-    elif solver in DIRECT:
-        chosen = replace(direct(n, d, k), why="dense was asked for")
-    elif solver == "krylov" and k >= n:
-        chosen = direct(n, d, k)
+        chosen = _chosen(task)
+    elif solver == "dense":
+        chosen = replace(dense(task), why="dense was asked for")
+    elif solver == "krylov" and task.k >= task.n:
+        chosen = dense(task)
     elif solver == "lowrank":
-        chosen = low_rank(n, d, k, landmarks(n, d, k, wanted, limit), "landmarks were asked for")
+        chosen = low_rank(task, landmarks(task, n_landmarks), "landmarks were asked for")
     else:
-        chosen = _quickest(iterative(n, d, k, narrow), limit)
-        how = _how(n, chosen.precision, chosen.dense)
-        chosen = replace(chosen, solver=solver, why=f"{solver} was asked for; the kernel matrix is {how}")
-    if chosen.memory > limit:
+        chosen = _cheapest(_iterative(task), task.limit)
+        tiles = _tiles(task.n, chosen.precision, chosen.dense)
+        chosen = replace(chosen, solver=solver, why=f"{solver} was asked for; the kernel matrix is {tiles}")
+    if chosen.memory > task.limit:
         raise ValueError(
-            f"memory_limit of {format_bytes(limit)} is too small: {chosen.solver} needs {format_bytes(chosen.memory)} "
-            f"beside the data; raise it, or ask for fewer components or for n_landmarks"
+            f"memory_limit of {format_bytes(task.limit)} is too small: {chosen.solver} needs "
+            f"{format_bytes(chosen.memory)} of working memory; raise it, or ask for fewer components or for n_landmarks"
         )
     if chosen.precision == "float64" or chosen.solver == "lowrank":
         return [chosen]
-    wide = _krylov(n, d, k, "float64", chosen.dense and 2 * chosen.memory <= limit)
+    wide = krylov(task, "float64", chosen.dense and 2 * chosen.memory <= task.limit)
     return [chosen, replace(wide, solver=chosen.solver, why=f"{chosen.why}; float32 values were not enough")]
 
 
-def _chosen(n: int, d: int, k: int, narrow: bool, positive: bool, limit: int, share: bool) -> Plan:
-    whole = direct(n, d, n if share else k)
+def _chosen(task: Task) -> Plan:
+    n, limit = task.n, task.limit
+    whole = dense(replace(task, k=n) if task.share else task)
     if n <= SMALL and whole.memory <= limit:
         return replace(whole, why=f"{n} rows are few, so the whole {n}×{n} matrix costs nothing")
-    if share and whole.seconds <= PATIENCE and whole.memory <= limit:
+    if task.share and whole.seconds <= PATIENCE and whole.memory <= limit:
         return replace(
-            whole, why="a share of the variance is asked for, and the whole spectrum tells how many that are"
+            whole, why="a share of the variance is asked for, and the whole spectrum tells how many components hold it"
         )
-    options = [*iterative(n, d, k, narrow), whole]
-    best = _quickest(options, limit)
-    if positive and (best.seconds > PATIENCE or best.memory > limit):
-        p = landmarks(n, d, k, None, limit)
-        why = (
-            f"an exact answer would take {best.seconds:.0f} s by the planner's table: {p} landmarks stand for {n} rows"
-        )
-        few = low_rank(n, d, k, p, why)
-        fewer = k < p <= FEW * n and few.memory <= max(limit, best.memory)
-        return few if fewer and not share else best
-    return best
+    best = _cheapest([*_iterative(task), whole], limit)
+    affordable = best.seconds <= PATIENCE and best.memory <= limit
+    if affordable or task.share or not task.positive:
+        return best
+    p = landmarks(task)
+    why = f"an exact answer would take {best.seconds:.0f} s by the planner's table: {p} landmarks stand for {n} rows"
+    few = low_rank(task, p, why)
+    return few if task.k < p <= FEW * n and few.memory <= max(limit, best.memory) else best
 
 
-def _quickest(options: list[Plan], limit: int) -> Plan:
+def _cheapest(options: list[Plan], limit: int) -> Plan:
+    """The quickest plan within the limit, or else the one that takes the least memory."""
     fitting = [plan for plan in options if plan.memory <= limit]
     return min(fitting, key=lambda plan: plan.seconds) if fitting else min(options, key=lambda plan: plan.memory)
 
 
-def iterative(n: int, d: int, k: int, narrow: bool) -> list[Plan]:
-    """Products with tiles that are kept, and with tiles that are computed anew."""
-    precision = "float32" if narrow and n >= NARROW_ROWS else "float64"
-    return [_krylov(n, d, k, precision, kept) for kept in (True, False)]
+def _iterative(task: Task) -> list[Plan]:
+    """Products with tiles that are kept, and with tiles that are recomputed."""
+    precision = "float32" if task.narrow and task.n >= NARROW_ROWS else "float64"
+    return [krylov(task, precision, kept) for kept in (True, False)]
 
 
-def _krylov(n: int, d: int, k: int, precision: str, kept: bool) -> Plan:
+def krylov(task: Task, precision: str, kept: bool) -> Plan:
+    """Block Krylov, with products in this precision and a pass in float64 that finishes what float32 found."""
+    n, d, k = task.n, task.d, task.k
     width, steps = block_width(k), expected_steps(k)
     values, wide = _evaluation(n, d, precision), _evaluation(n, d, "float64")
     product = 2.0 * n * n * width / rates().thin
@@ -103,8 +114,10 @@ def _krylov(n: int, d: int, k: int, precision: str, kept: bool) -> Plan:
     seconds = (values if kept else steps * values) + steps * product + finish + own
     memory = 16 * n * (capacity(n, k, width) + 2 * (k + SPARE)) + 24 * n * d + (_half(n, precision) if kept else 0)
     memory += 8 * n * (8 * width + (k + SPARE) * (pinned.budget() + 5))  # products, and those of strips that wait
-    how = _how(n, precision, kept)
-    why = f"{k} of {n} components: some {steps} products with the kernel matrix, {how}, cost less than all its spectrum"
+    why = (
+        f"{k} of {n} components: about {steps} products with the kernel matrix, {_tiles(n, precision, kept)}, "
+        "cost less than its whole spectrum"
+    )
     operations = 1.0 * n * n * d * (1 if kept else steps) + 2.0 * n * n * width * steps
     passes = steps + (precision == "float32")
     return Plan("krylov", "kernel", passes, operations, int(memory), why, kept, seconds, precision, width)
@@ -115,17 +128,13 @@ def _half(n: int, precision: str) -> int:
     return (2 if precision == "float32" else 4) * n * n
 
 
-def _how(n: int, precision: str, kept: bool) -> str:
-    return f"kept in {format_bytes(_half(n, precision))} of tiles" if kept else "computed anew for every product"
+def _tiles(n: int, precision: str, kept: bool) -> str:
+    return f"kept in {format_bytes(_half(n, precision))} of tiles" if kept else "recomputed for every product"
 
 
-def needed(n: int, d: int, k: int, plan: Plan) -> int:
-    """Bytes that an iteration takes for so many components, however many its plan was made for."""
-    return _krylov(n, d, k, plan.precision, plan.dense).memory
-
-
-def direct(n: int, d: int, k: int) -> Plan:
+def dense(task: Task) -> Plan:
     """LAPACK on the matrix itself."""
+    n, d, k = task.n, task.d, task.k
     eig = lapack(n, k)
     seconds, operations = _evaluation(n, d, "float64") + eig.seconds, 1.0 * n * n * d + eig.operations
     # The matrix and LAPACK's copy, its work space where all vectors are wanted, and these with their products.
@@ -134,24 +143,29 @@ def direct(n: int, d: int, k: int) -> Plan:
     return Plan("dense", "kernel", 1, operations, int(memory), why, True, seconds)
 
 
-def low_rank(n: int, d: int, k: int, p: int, why: str) -> Plan:
-    """Few columns of the matrix, and their inner products."""
+def low_rank(task: Task, p: int, why: str) -> Plan:
+    """p columns of the matrix, and their inner products."""
+    n, d = task.n, task.d
     operations = 2.0 * n * p * d + 3.0 * n * p * p
     seconds = operations / (0.5 * rates().product) + n * p / EVALUATED["float64"]
-    memory = 8 * n * (p if p <= ROOM else 2 * p) + 32 * p * p + 24 * n * d + 8 * n * (8 * (k + SPARE) + SKINNY)
-    return Plan("lowrank", "kernel", 0, operations, int(memory), why, False, seconds)
+    return Plan("lowrank", "kernel", 0, operations, _low_rank_memory(task, p), why, False, seconds)
 
 
-def landmarks(n: int, d: int, k: int, asked: int | None, limit: int) -> int:
+def _low_rank_memory(task: Task, p: int) -> int:
+    n = task.n
+    return 8 * n * (p if p <= ROOM else 2 * p) + 32 * p * p + 24 * n * task.d + 8 * n * (8 * (task.k + SPARE) + SKINNY)
+
+
+def landmarks(task: Task, asked: int | None = None) -> int:
     """How many columns stand for all: as many as asked for, or a good number, within the memory allowed."""
-    wanted = max(LANDMARKS, 8 * k) if asked is None else asked
-    room = bisect_right(range(1, n + 1), limit, key=lambda p: low_rank(n, d, k, p, "").memory)
-    return min(n, wanted, max(k + 1, room))
+    wanted = max(LANDMARKS, 8 * task.k) if asked is None else asked
+    room = bisect_right(range(1, task.n + 1), task.limit, key=lambda p: _low_rank_memory(task, p))
+    return min(task.n, wanted, max(task.k + 1, room))
 
 
-def comparison(n: int, d: int, k: int) -> float:
-    """Seconds for one product with the whole matrix in float64."""
-    return _evaluation(n, d, "float64") + 2.0 * n * n * (k + SPARE) / rates().product
+def comparison(task: Task) -> float:
+    """Seconds for one product of the components with the whole matrix in float64."""
+    return _evaluation(task.n, task.d, "float64") + 2.0 * task.n**2 * (task.k + SPARE) / rates().product
 
 
 def _evaluation(n: int, d: int, precision: str) -> float:

@@ -1,9 +1,8 @@
 """Pre-images: from scores back to rows.
 
 A point of feature space is rarely the image of a row. Ridge regression learns rows from scores once (Bakır, Weston and
-Schölkopf, NIPS 16, 2004). For rbf the row whose features come nearest is a weighted mean of the rows of the fit, found
-by iteration (Mika et al., NIPS 11, 1999); held near the ridge's answer it neither wanders off nor divides by 0 (after
-Abrahamsen and Hansen, IEEE MLSP 2009). How near is decided by rows that were held out, which also say how good it is.
+Schölkopf, NIPS 16, 2004), and for rbf a fixed point near its answer refines it. How near is decided by rows that were
+held out, which also say how good the pre-images are.
 """
 
 from __future__ import annotations
@@ -17,9 +16,10 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.kernels import Kernel, Linear, Points, Rbf, bandwidth
-from ritz.kernels.base import Frame, near
+from ritz.kernels.base import Frame, power_of_two
 from ritz.kernels.embedding import Embedding
-from ritz.kernels.matrix import Kernel as KernelMatrix
+from ritz.kernels.fixed_point import fixed_point
+from ritz.kernels.matrix import KernelMatrix
 from ritz.linalg.dense import THREADED, Array
 from ritz.linalg.exponents import delivered, squared
 from ritz.moments.preprocessing import Preprocessing, mean_in_words
@@ -30,14 +30,12 @@ from ritz.rows.parallel import symmetric_product, thin_inner
 from ritz.runtime.memory import check_fits
 from ritz.runtime.pinning import pinned
 
-HOLDS = (None, 1.0, 0.3, 0.1, 0.03)  # weights of the ridge's answer against that of the rows; None: it stands
+HOLDS = (None, 1.0, 0.3, 0.1, 0.03)  # weights of the ridge's answer in the iteration; None: it is not refined
 WHOLE = 4000  # rows up to which the ridge regression uses all of them; landmarks stand for more
 LANDMARKS, ENOUGH = 2000, 1e-6  # of these at most so many, and fewer where they lack no more than that of the trace
-ONE_IN, MOST = 10, 200  # rows that are held out
-COMPARED = 5000  # rows of the model that they are held out from, at most
-STEPS, STILL = 100, 1e-6  # iterations at most, and the change, in units of the bandwidth, at which one is at rest
-SHRINK = (1.0, 0.5, 0.25, 0.0625)  # of a step that does not climb
-VALUES = 1 << 22  # of the kernel that are held at a time
+ONE_IN, MOST = 10, 200  # rows that are held out: one in so many, and at most
+COMPARED = 5000  # rows, at most, of the model that they are held out from
+VALUES = 1 << 22  # of the kernel that are held in memory at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +50,7 @@ class PreImage:
     mean : (d,) of the rows
     remainder : (d,) what the rounding of the mean left over, None for 0
     embedding : the model whose scores these are
-    held : weight of the ridge's answer in the iteration that refines it, None for no iteration
+    held : weight of the ridge's answer in the fixed-point iteration that refines it, None for no iteration
     error : mean squared distance of rows that were held out to their pre-images, NaN where there were too few rows
     """
 
@@ -68,7 +66,7 @@ class PreImage:
 
     def decode(self, rows: Rows) -> Generator[Array, None, None]:
         """The pre-image of every row of scores."""
-        blocks = rows.limited(self._most(rows.shape[1]))
+        blocks = rows.limited(self._block_bytes(rows.shape[1]))
         for X in blocks.each(lambda block: self._decoded(dense(block))):
             if np.isnan(X).any():
                 raise DataError(
@@ -77,29 +75,32 @@ class PreImage:
             yield delivered(X, rows.result_dtype)
 
     def distances(self, X: Block, scores: Array, unit: float = 1.0) -> Array:
-        """Squared distances of rows to the pre-images of their scores, in units of unit², before these are rounded
-        beside a large mean."""
-        beside = np.zeros((len(scores), len(self.mean)))
+        """Squared distances of rows to the pre-images of their scores, in units of unit².
+
+        The mean is taken off both before they are compared: beside a large one, pre-images would be rounded.
+        """
+        centred = np.zeros((len(scores), len(self.mean)))
         if scores.shape[1]:
-            beside = stack(as_rows(scores).limited(self._most(scores.shape[1])).each(self._beside), len(scores))
-        return np.asarray(np.square((Preprocessing(self.mean, self.remainder)(X) - beside) / unit).sum(axis=1))
+            blocks = as_rows(scores).limited(self._block_bytes(scores.shape[1]))
+            centred = stack(blocks.each(self._centred), len(scores))
+        return np.asarray(np.square((Preprocessing(self.mean, self.remainder)(X) - centred) / unit).sum(axis=1))
 
     def means(self, scores: Array) -> Array:  # (n, 0) -> (n, d)
         """The pre-images of scores on no component: the mean is all that such a model knows."""
         return np.tile(delivered(self.mean, scores.dtype), (len(scores), 1))
 
-    def _most(self, k: int) -> int:
-        """Bytes of a block of scores."""
+    def _block_bytes(self, k: int) -> int:
+        """Bytes of a block of scores, of so many components."""
         return max(1, 8 * k * max(1, VALUES // max(len(self.points), len(self.embedding.points))))
 
     def _decoded(self, Y: Block) -> Array:
-        X = self._beside(Y)
+        X = self._centred(Y)
         if self.remainder is not None:
             X = X + self.remainder
         return X + self.mean
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _beside(self, Y: Block) -> Array:
+    def _centred(self, Y: Block) -> Array:
         """x̂ − mean."""
         X: Array = self.kernel.tile(self.kernel.points(Y, self.frame), self.points, self.frame) @ self.dual
         if self.held is None:
@@ -115,66 +116,78 @@ def learn(
 ) -> PreImage:
     """The way back from scores to rows, in so many bytes. `refit` is the fit that the embedding comes from."""
     check_fits(8 * X.shape[0] * X.shape[1], "pre-images of sparse rows are dense, and")
-    found = _regression(scores, dense(X), embedding, alpha, limit)
+    ridge = Ridge(alpha, limit)
+    found = ridge.fit(scores, dense(X), embedding)
     n = X.shape[0]
-    out = min(n // ONE_IN, MOST)
-    if not out:
+    held_out = min(n // ONE_IN, MOST)
+    if not held_out:
         return found
     order = np.random.default_rng(0).permutation(n)
-    return _compared(found, X[order[:out]], X[order[out : out + COMPARED]], alpha, refit, limit)
+    test, others = X[order[:held_out]], X[order[held_out : held_out + COMPARED]]
+    of_others = refit(others) if embedding.n_components else embedding
+    scores = stack(of_others.encode(as_rows(others)), others.shape[0]).astype(np.float64)
+    return _validated(found, ridge.fit(scores, dense(others), of_others), test)
 
 
-def _compared(
-    found: PreImage, held_out: Block, others: Block, alpha: float, refit: Callable[[Block], Embedding], limit: int
-) -> PreImage:
-    """The pre-image with the hold that serves rows best that a model of the others has not seen."""
-    embedding, rows, truth = found.embedding, as_rows(held_out), dense(held_out)
-    embedding = refit(others) if embedding.n_components else embedding
-    scores = stack(embedding.encode(as_rows(others)), others.shape[0]).astype(np.float64)
-    model = _regression(scores, dense(others), embedding, alpha, limit)
-    new = stack(embedding.encode(rows), len(truth)).astype(np.float64)
-    local = isinstance(embedding.kernel, Rbf) and embedding.kernel.gamma > 0 and embedding.n_components > 0
-    errors, unit = {}, near(float(np.abs(truth).max(initial=0.0)))
-    for held in HOLDS if local else HOLDS[:1]:
-        errors[held] = float(np.mean(replace(model, held=held).distances(truth, new, unit)))
+def _validated(found: PreImage, model: PreImage, test: Block) -> PreImage:
+    """The pre-image with the hold for which `model`, which has not seen the test rows, rebuilds them best."""
+    embedding, truth = model.embedding, dense(test)
+    scores = stack(embedding.encode(as_rows(test)), len(truth)).astype(np.float64)
+    refined = isinstance(embedding.kernel, Rbf) and embedding.kernel.gamma > 0 and embedding.n_components > 0
+    errors, unit = {}, power_of_two(float(np.abs(truth).max(initial=0.0)))
+    for held in HOLDS if refined else HOLDS[:1]:
+        errors[held] = float(np.mean(replace(model, held=held).distances(truth, scores, unit)))
     best = min(errors, key=lambda held: errors[held])
     return replace(found, held=best, error=float(squared(errors[best], unit)))
 
 
-def _regression(scores: Array, X: Block, embedding: Embedding, alpha: float, limit: int) -> PreImage:
-    unit = near(float(np.abs(X).max(initial=0.0)))
-    mean, left = (word * unit for word in mean_in_words(X / unit))
-    remainder = left if left.any() else None
-    centred = Preprocessing(mean, remainder)(X)
-    found = _of_centred(scores, centred, mean, embedding, alpha, limit)
-    return replace(found, remainder=remainder)
+@dataclass(frozen=True)
+class Ridge:
+    """Ridge regression of centred rows on the kernel of their scores, in at most `limit` bytes."""
+
+    alpha: float
+    limit: int
+
+    def fit(self, scores: Array, X: Block, embedding: Embedding) -> PreImage:
+        """Pre-images of the scores that the embedding gives to these rows."""
+        unit = power_of_two(float(np.abs(X).max(initial=0.0)))
+        mean, left = (word * unit for word in mean_in_words(X / unit))
+        remainder = left if left.any() else None
+        centred = Preprocessing(mean, remainder)(X)
+        k = scores.shape[1]
+        if isinstance(embedding.kernel, Linear) or not k:
+            points, dual = Points(np.eye(k), np.ones(k)), _least_squares(scores, centred)
+            return PreImage(Linear(), Frame(), points, dual, mean, embedding, remainder=remainder)
+        K = _matrix_of_scores(scores)
+        points, dual = self._dual(K, centred, k)
+        return PreImage(K.function, K.frame, points, dual, mean, embedding, remainder=remainder)
+
+    def _dual(self, K: KernelMatrix, centred: Array, k: int) -> tuple[Points, Array]:
+        """The dual coefficients, and the points they belong to: all, or landmarks where these are too many."""
+        if K.dim <= WHOLE and 24 * K.dim**2 <= self.limit:
+            return K.points, _ridge(K, centred, self.alpha)
+        most = min(LANDMARKS, max(k + 1, self.limit // (24 * K.dim)))
+        pivots, dual = _ridge_of_landmarks(K, centred, self.alpha, most)
+        return K.points[pivots], dual
 
 
-def _of_centred(scores: Array, centred: Array, mean: Array, embedding: Embedding, alpha: float, limit: int) -> PreImage:
-    if isinstance(embedding.kernel, Linear) or not scores.shape[1]:
-        units = Points(np.eye(scores.shape[1]), np.ones(scores.shape[1]))
-        return PreImage(Linear(), Frame(), units, _least_squares(scores, centred), mean, embedding)
+def _matrix_of_scores(scores: Array) -> KernelMatrix:
+    """The Gaussian kernel of scores, as wide as their median distance."""
     gamma = bandwidth.median(scores, "rbf")
     if not np.finfo(float).tiny <= gamma < np.inf:
-        size = near(float(np.abs(scores).max()))
+        size = power_of_two(float(np.abs(scores).max()))
         raise DataError(
-            f"fit_inverse_transform=True compares scores, but with sizes of {size:.0e} their squares leave float64; "
-            "scale the columns, or change the kernel's parameters"
+            f"fit_inverse_transform=True compares scores, but with sizes of {size:.0e} their squares leave the range "
+            "of float64; scale the columns, or change the kernel's parameters"
         )
     kernel = Rbf(gamma)
     frame = kernel.frame(scores)
-    points = kernel.points(scores, frame)
-    K = KernelMatrix(kernel, frame, points)
-    if K.dim <= WHOLE and 24 * K.dim**2 <= limit:
-        return PreImage(kernel, frame, points, _ridge(K, centred, alpha), mean, embedding)
-    most = min(LANDMARKS, max(scores.shape[1] + 1, limit // (24 * K.dim)))
-    pivots, dual = _ridge_of_landmarks(K, centred, alpha, most)
-    return PreImage(kernel, frame, points[pivots], dual, mean, embedding)
+    return KernelMatrix(kernel, frame, kernel.points(scores, frame))
 
 
 def _least_squares(scores: Array, centred: Array) -> Array:
-    """For the linear kernel the pre-image is there, and no ridge is needed: that of PCA, a row for every component."""
-    unit = near(float(np.abs(scores).max(initial=0.0)))
+    """For the linear kernel the pre-image exists, and no ridge is needed: that of PCA, a row for every component."""
+    unit = power_of_two(float(np.abs(scores).max(initial=0.0)))
     Z = scores / unit
     values = np.square(Z).sum(axis=0)
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
@@ -190,7 +203,9 @@ def _ridge(K: KernelMatrix, centred: Array, alpha: float) -> Array:
         with pinned.calling(large=K.dim > THREADED):
             return scipy.linalg.solve(matrix, centred, assume_a="pos", check_finite=False)
     except np.linalg.LinAlgError:
-        raise DataError(_too_small(alpha)) from None
+        raise DataError(
+            f"alpha={alpha:g} is too small for the kernel matrix of the scores to be inverted; try alpha=1e-3 or more"
+        ) from None
 
 
 def _ridge_of_landmarks(K: KernelMatrix, centred: Array, alpha: float, most: int) -> tuple[NDArray[np.intp], Array]:
@@ -203,72 +218,3 @@ def _ridge_of_landmarks(K: KernelMatrix, centred: Array, alpha: float, most: int
     with pinned.calling(large=len(inner) > THREADED):
         weights = scipy.linalg.solve(inner, images, assume_a="pos", check_finite=False)
         return found.pivots, scipy.linalg.solve_triangular(found.triangle.T, weights, lower=False)
-
-
-def _too_small(alpha: float) -> str:
-    return f"alpha={alpha:g} is too small for the kernel matrix of the scores to be inverted; try alpha=1e-3 or more"
-
-
-def fixed_point(embedding: Embedding, Y: Array, start: Array, held: float) -> Array:
-    """z ← (Σ_i w_i k(z, z_i) z_i + h z₀)/(Σ_i w_i k(z, z_i) + h), where Σ_i w_i φ(z_i) has the scores Y.
-
-    Rows, also those to start from, are seen from the origin of the points.
-    """
-    with np.errstate(over="ignore", under="ignore"):  # no kernel sees what is infinitely far
-        climb = _Climb(embedding, Y, start, held)
-        for _ in range(STEPS):
-            if not climb.step():
-                break
-        return climb.rows
-
-
-class _Climb:
-    """Up Σ_i w_i k(z, z_i) − h‖z − z₀‖²: a step that does not climb is shortened, and after several tries z stays."""
-
-    def __init__(self, embedding: Embedding, Y: Array, start: Array, held: float) -> None:
-        self._embedding, self._held = embedding, held
-        self._points = dense(embedding.points.Z)
-        self._weights = Y @ embedding.coefficients.T + embedding.mean
-        self._first = start * embedding.frame.weight
-        self._Z, self._moving = self._first.copy(), np.arange(len(start))
-        self._level, self._mass, self._pull = self._seen(self._Z, self._moving)
-
-    @property
-    def rows(self) -> Array:
-        """Where they are, as rows seen from the origin."""
-        return self._Z / self._embedding.frame.weight
-
-    def step(self) -> bool:
-        """Move all that still move; whether any do."""
-        moving = self._moving
-        # The mass may be negative, as weights are; the hold keeps the quotient tame, and its sign.
-        mass = np.maximum(self._mass[moving] + self._held, self._held / 4)
-        target = (self._pull[moving] + self._held * self._first[moving]) / mass[:, None]
-        step, left = target - self._Z[moving], np.arange(len(moving))
-        far = np.sqrt(np.square(step).sum(axis=1)) > STILL
-        for shrink in SHRINK:
-            left = left[~self._climbs(moving[left], shrink * step[left])]
-            if not len(left):
-                break
-        far[left] = False
-        self._moving = moving[far]
-        return bool(len(self._moving))
-
-    def _climbs(self, which: NDArray[np.intp], step: Array) -> NDArray[np.bool_]:
-        """Take the steps that climb, and say which do."""
-        trial = self._Z[which] + step
-        level, mass, pull = self._seen(trial, which)
-        gained = level > self._level[which]
-        at = which[gained]
-        self._Z[at], self._level[at] = trial[gained], level[gained]
-        self._mass[at], self._pull[at] = mass[gained], pull[gained]
-        return gained
-
-    def _seen(self, Z: Array, which: NDArray[np.intp]) -> tuple[Array, Array, Array]:
-        """The height, Σ w k and Σ w k z_i at these places."""
-        kernel, frame = self._embedding.kernel, self._embedding.frame
-        at = Points(Z, np.square(Z).sum(axis=1))
-        values = kernel.tile(at, self._embedding.points, frame) * self._weights[which]
-        mass = values.sum(axis=1)
-        height = mass - self._held * frame.factor * np.square(Z - self._first[which]).sum(axis=1)
-        return height, mass, values @ self._points

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.kernels.base import LARGEST, Frame, Kernel, Points, center, inner, longest, moved, size, squares
+from ritz.kernels.base import LARGEST, Frame, Kernel, Points, center, inner, magnitude, row_nnz, shifted, squares
 from ritz.linalg.dense import Array
 from ritz.linalg.rounding import UNIT
 from ritz.rows.base import Block
@@ -20,8 +20,8 @@ class Linear(Kernel):
 
     def frame(self, X: Block) -> Frame:
         origin = center(X)
-        unit = size(X, origin) * X.shape[1] ** 0.5
-        return Frame(origin, 1 / unit, unit, longest(X) + 10)
+        unit = magnitude(X, origin) * X.shape[1] ** 0.5
+        return Frame(origin, 1 / unit, unit, row_nnz(X) + 10)
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         return inner(a.Z, b.Z)
@@ -35,11 +35,11 @@ class Cosine(Kernel):
     """x·y/(‖x‖ ‖y‖), and 0 for a row of zeros."""
 
     def frame(self, X: Block) -> Frame:
-        return Frame(terms=longest(X) + 16)
+        return Frame(terms=row_nnz(X) + 16)
 
     def points(self, X: Block, frame: Frame) -> Points:
         """Rows of unit length, each divided by its largest entry first so that no square leaves the range."""
-        Z = moved(X, None, 1.0)
+        Z = shifted(X, None, 1.0)
         Z = _divided(Z, abs(Z).max(axis=1))
         lengths = np.sqrt(squares(Z))
         return Points(_divided(Z, lengths), (lengths > 0).astype(np.float64))
@@ -72,8 +72,8 @@ class Polynomial(Kernel):
 
     def frame(self, X: Block) -> Frame:
         """Points are scaled so that γ‖x‖² + |coef0| is at most 1: no power overflows."""
-        root = size(X, None) * X.shape[1] ** 0.5
-        sizes = squares(moved(X, None, 1 / root))
+        root = magnitude(X, None) * X.shape[1] ** 0.5
+        sizes = squares(shifted(X, None, 1 / root))
         with np.errstate(over="ignore", under="ignore"):
             highest = float(self.gamma * sizes.max(initial=0.0) * np.float64(root) * root + abs(self.coef0))
             unit = np.float64(highest) ** (self.degree / 2)
@@ -89,9 +89,9 @@ class Polynomial(Kernel):
                 f"gamma={self.gamma:g} or coef0={self.coef0:g}, or scale the columns"
             )
         highest = highest or 1.0
-        weight, terms = float(np.sqrt(self.gamma / highest)), (longest(X) + 12) * (self.degree + 2)
+        weight, terms = float(np.sqrt(self.gamma / highest)), (row_nnz(X) + 12) * (self.degree + 2)
         if 0 < self.degree < 1:  # a root magnifies errors near 0: |a^p − b^p| ≤ |a − b|^p
-            terms = 4 * ((longest(X) + 12) * UNIT) ** self.degree / UNIT
+            terms = 4 * ((row_nnz(X) + 12) * UNIT) ** self.degree / UNIT
         return Frame(None, weight, float(unit), terms, shift=self.coef0 / highest)
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
@@ -108,7 +108,7 @@ class Polynomial(Kernel):
 
 @dataclass(frozen=True)
 class Sigmoid(Kernel):
-    """tanh(γ x·y + coef0): no inner product for many parameters, which a fit finds out."""
+    """tanh(γ x·y + coef0): indefinite for many parameters, which a fit checks."""
 
     gamma: float
     coef0: float = 1
@@ -118,11 +118,11 @@ class Sigmoid(Kernel):
     def frame(self, X: Block) -> Frame:
         frame = Frame(weight=float(np.sqrt(self.gamma)))
         with np.errstate(over="ignore"):
-            largest = float(squares(moved(X, None, frame.weight)).max(initial=0.0))
+            largest = float(squares(shifted(X, None, frame.weight)).max(initial=0.0))
         if not largest < LARGEST:
             raise DataError(f"kernel='sigmoid': gamma*x.x overflows with gamma={self.gamma:g}; scale the columns")
         # No value is further from another than 2, however long the rows are.
-        terms = min((longest(X) + 12) * (1 + largest + abs(self.coef0)), 2 / UNIT)
+        terms = min((row_nnz(X) + 12) * (1 + largest + abs(self.coef0)), 2 / UNIT)
         return Frame(None, frame.weight, terms=terms)
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:

@@ -1,4 +1,4 @@
-"""Whether a kernel matrix is symmetric and positive, as an inner product must be."""
+"""Whether a kernel matrix is symmetric and positive semidefinite, as a matrix of inner products is."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import scipy.linalg
 from ritz.errors import DataError
 from ritz.kernels import Points, Precomputed
 from ritz.kernels.base import Frame
-from ritz.kernels.matrix import ALIKE, Kernel
+from ritz.kernels.matrix import ALIKE, Definiteness, KernelMatrix
 from ritz.linalg.dense import THREADED, Array, eigh_descending, positive_definite
 from ritz.linalg.rounding import gamma
 from ritz.operators import Function
 from ritz.runtime.pinning import pinned
 from ritz.solvers import Krylov
 
-GRAINS = 16  # times the precision of values that were given, which they may differ and lie below 0 by
+GRAINS = 16  # times the precision of given values: what they may be asymmetric, or have eigenvalues below 0, by
 MOST = 0.5  # share of the largest eigenvalue that the negative ones of a given matrix may reach
-STEPS = 12  # products that look for the lowest eigenvalue of a matrix that is not at hand
+STEPS = 12  # products that look for the lowest eigenvalue of a matrix that is not formed
 
 
 def symmetric_values(points: Points, frame: Frame) -> Points:
@@ -39,38 +39,38 @@ def symmetric_values(points: Points, frame: Frame) -> Points:
     if float(np.abs(lean).max(initial=0.0)) > max(ALIKE, GRAINS * frame.grain) * float(np.abs(K).max(initial=0.0)):
         raise DataError(
             f"the precomputed kernel matrix is not symmetric: max|K - K.T| = {largest * frame.unit**2:.2g}; "
-            "pass (K + K.T)/2 if meant so"
+            "pass (K + K.T)/2 if that is intended"
         )
     return Points((K + K.T) / 2 if largest else K, points.sizes)
 
 
-def checked_positive(A: Kernel, asked: Any) -> Kernel:
-    """The matrix with what is known about eigenvalues below 0; an error where rounding cannot explain them.
+def definiteness(A: KernelMatrix, asked: Any) -> Definiteness:
+    """How far below 0 eigenvalues may lie; an error where rounding cannot explain those that do.
 
     A matrix that was given may have some, up to half of its largest eigenvalue in size, as long as none of the
     components asked for is among them: distances along a graph give such matrices. The fit says so.
     """
     if A.function.positive:
-        return A
+        return Definiteness()
     tolerance = max(A.tolerance, GRAINS * A.frame.grain)
     lowest, largest, above = _extremes(A)
     negativity = max(0.0, -lowest) if A.is_dense else np.inf
     if lowest >= -(tolerance * largest + 10 * A.rounding):
-        return A.judged(tolerance, max(negativity, 10 * A.rounding), A.rank_bound)
+        return Definiteness(max(negativity, 10 * A.rounding), tolerance)
     ratio = -lowest / largest if largest > 0 else np.inf
     enough = above is None or (isinstance(asked, int) and asked <= above)
     if not isinstance(A.function, Precomputed) or ratio >= MOST or not enough:
         raise DataError(_refusal(A, lowest, largest, ratio))
-    return A.judged(tolerance, negativity, A.rank_bound if above is None else above, indefinite=ratio)
+    return Definiteness(negativity, tolerance, above, ratio)
 
 
-def positive_part(A: Kernel) -> float:
-    """Σ of the eigenvalues above 0 of a matrix at hand: the total of which components may have shares."""
+def positive_part(A: KernelMatrix) -> float:
+    """Σ of the eigenvalues above 0, the total that components have shares of; it forms the matrix."""
     values = _eigenvalues(A.dense())
     return float(np.sum(values[values > 0]))
 
 
-def _extremes(A: Kernel) -> tuple[float, float, int | None]:
+def _extremes(A: KernelMatrix) -> tuple[float, float, int | None]:
     """The lowest and the largest eigenvalue, and how many are above rounding where all are known."""
     matrix = A.dense() if A.is_dense else None
     if matrix is None:
@@ -89,7 +89,7 @@ def _eigenvalues(matrix: Array) -> Array:
         return np.asarray(scipy.linalg.eigvalsh(matrix, check_finite=False))
 
 
-def _by_products(A: Kernel) -> tuple[float, float]:
+def _by_products(A: KernelMatrix) -> tuple[float, float]:
     """The same by iteration: of A for the largest, then of largest·I − A for the lowest, which may lie below."""
     rng = np.random.default_rng(0)
     top = Krylov(max_iter=STEPS).basis(A, 1, tol=1e-2, rng=rng)
@@ -99,10 +99,10 @@ def _by_products(A: Kernel) -> tuple[float, float]:
     return float(-eigh_descending(-(found.Q.T @ A.apply(found.Q)), 1)[0][0]), largest
 
 
-def _refusal(A: Kernel, lowest: float, largest: float, ratio: float) -> str:
+def _refusal(A: KernelMatrix, lowest: float, largest: float, ratio: float) -> str:
     unit = A.frame.unit**2
     change = f"change {A.function.parameters}" if A.function.parameters else "pass a positive semidefinite matrix"
     return (
         f"There are significant negative eigenvalues: the lowest is {lowest * unit:.3g}, in size {ratio:.2g} times the "
-        f"largest, {largest * unit:.3g}; kernel={A.function!r} is no inner product on these rows; {change}"
+        f"largest, {largest * unit:.3g}; kernel={A.function!r} is not an inner product on these rows; {change}"
     )

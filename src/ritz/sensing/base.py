@@ -1,10 +1,10 @@
-"""What a recovery is asked for, what it finds, and how far that is from the least l1 norm."""
+"""What is asked of a recovery, what it finds, and its duality gap: how far from the least l1 norm that may be."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,17 @@ from ritz.sensing.phase_transition import LEAST_GAP, ROUNDING
 
 Flags = NDArray[np.bool_]
 
-FULL = 0.95  # coefficients, as a share of the rank, that explain anything: no support of them is determined
+SATURATED = 0.95  # coefficients, as a share of the rank, that explain anything: no support of them is determined
+
+
+class PerSignal:
+    """A dataclass of arrays that have a row, or an entry, for every signal."""
+
+    def of(self, which: Flags) -> Self:
+        """The same for some of the signals."""
+        if which.all():
+            return self
+        return replace(self, **{field.name: getattr(self, field.name)[which] for field in fields(self)})  # type: ignore[type-var, arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +37,10 @@ class Goal:
     ----------
     noise : (b,) standard deviation of every measurement, 0 where they are exact
     sparsity : the most coefficients other than 0, None for as many as it takes
-    tol : relative: of the residual for matching pursuit, of the duality gap and of the residual for the others; below
-        1e-13 rounding decides
-    max_iter : iterations, None for what the solver deems enough
-    tell : who is told of progress
+    tol : relative: of the residual for matching pursuit, of the duality gap and of the residual for the others; at
+        least 1e-13, as below that rounding decides
+    max_iter : most iterations, None for the solver's own limit
+    tell : called with a line about the progress from time to time
     """
 
     noise: Array
@@ -43,7 +53,7 @@ class Goal:
         object.__setattr__(self, "tol", max(self.tol, ROUNDING))
 
     def level(self, m: int) -> Array:  # (b,)
-        """‖y − Ac‖ that m noisy measurements account for, but for a chance of 1/m (Cai and Wang 2011), or tol."""
+        """The ‖y − Ac‖ that noise stays below with probability at least 1 − 1/m (Cai and Wang 2011), or tol."""
         return np.maximum(self.tol, self.noise * np.sqrt(m + 2 * np.sqrt(m * np.log(m))))
 
     @property
@@ -51,23 +61,19 @@ class Goal:
         """The relative duality gap to be reached."""
         return max(self.tol, LEAST_GAP)
 
-    def of(self, which: Places | slice) -> Goal:
-        """The same for some of the signals."""
-        return replace(self, noise=self.noise[which])
-
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Coefficients of b signals, and what their solver knows of them.
+    """Coefficients of b signals, and how good they are.
 
     Attributes
     ----------
     codes : (b, p)
     gaps : (b,) relative duality gap, of min ‖c‖₁ over Ac = Aĉ where the penalty is 0, of the lasso elsewhere
     penalties : (b,) λ of the lasso ½‖Ac − y‖² + λ‖c‖₁ that was solved, 0 for none
-    converged : (b,) whether what was asked has been reached
+    converged : (b,) whether tol, the noise or the sparsity asked for was reached
     iterations : (b,)
-    full : (b,) whether any closer look takes about as many coefficients as measurements, of which none is determined
+    saturated : (b,) whether a smaller penalty takes about as many coefficients as measurements: none is determined
     exact_recovery : (b,) max ‖A_S⁺ a_j‖₁ over the columns beyond the support, or a lower bound of at least 1; NaN where
         unknown
     """
@@ -77,7 +83,7 @@ class Found:
     penalties: Array
     converged: Flags
     iterations: Places
-    full: Flags
+    saturated: Flags
     exact_recovery: Array
 
     @classmethod
@@ -87,7 +93,7 @@ class Found:
         return cls(np.zeros((b, p)), none, none.copy(), ~no, np.zeros(b, np.intp), no, np.full(b, np.nan))
 
     def put(self, where: Places, found: Found) -> None:
-        """Fill some of the rows in."""
+        """Fill in some of the rows."""
         for field in fields(self):
             getattr(self, field.name)[where] = getattr(found, field.name)
 
@@ -95,18 +101,13 @@ class Found:
 class Solver(Protocol):
     """A way to find sparse coefficients."""
 
-    uses: ClassVar[tuple[str, ...]]  # what it asks of the dictionary that takes time to find out
-    longest: ClassVar[int | None]  # the most coefficients that it is for
-    greedy: ClassVar[bool]  # whether it takes any number of them, as long as sparsity or noise says when to stop
+    uses: ClassVar[tuple[str, ...]]  # attributes of the dictionary that it needs and that take time to compute
+    longest: ClassVar[int | None]  # the most coefficients that it is for, None for any number
+    greedy: ClassVar[bool]  # whether it takes more of them, as long as sparsity or noise says when to stop
     noisy: ClassVar[bool]  # whether measurements may be noisy
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:  # (b, m) -> (b, p)
         """Sparse c with Ac ≈ y, for every row y of length 1."""
-
-
-def kept(which: Flags, *parts: Any) -> Any:
-    """Some of the signals, in everything that is known of them."""
-    return tuple(part[which] for part in parts)
 
 
 def pursuit_gap(A: Dictionary, codes: Array, dual: Array) -> Array:  # (b, p), (b, m) -> (b,)
@@ -144,5 +145,5 @@ def _slack(codes: Array, seen: Array) -> Array:
 
 
 def _rounding(A: Dictionary) -> float:
-    """How far ⟨a_j, v⟩ may be off for v of length 1: errors add up like a random walk (Higham and Mary 2019)."""
+    """Rounding error of ⟨a_j, v⟩ for v of length 1: errors add up like a random walk (Higham and Mary 2019)."""
     return float(8 * np.finfo(float).eps * np.sqrt(A.shape[0]) * A.longest)

@@ -41,7 +41,7 @@ def chosen_basis(asked: Any, signal_shape: tuple[int, ...]) -> Map:
 
 
 def as_map(given: Any, name: str) -> Map:
-    """A matrix, sparse or dense, or a LinearOperator, checked as far as one can see it."""
+    """A matrix, sparse or dense, or a LinearOperator, with finite real entries as far as they can be checked."""
     if scipy.sparse.issparse(given):
         _check_numbers(given.data, name)
         check_exact(given)
@@ -64,14 +64,14 @@ def as_map(given: Any, name: str) -> Map:
 
 
 def _checked(operator: Operator, name: str) -> Operator:
-    """A LinearOperator whose transpose is one: ⟨M x, y⟩ = ⟨x, Mᵀ y⟩ for random x and y."""
+    """A LinearOperator whose rmatvec is its transpose: ⟨M x, y⟩ = ⟨x, Mᵀ y⟩ for random x and y."""
     rng = np.random.default_rng(0)
     x, y = (rng.standard_normal((1, size)) for size in operator.shape[::-1])
     try:
         forth, back = operator.apply(x), operator.adjoint(y)
     except (NotImplementedError, TypeError, AttributeError) as error:
         raise DataError(
-            f"{name} must multiply vectors and, with rmatvec, by its transpose too; it fails: {error}"
+            f"{name} must have products with vectors (matvec) and with its transpose (rmatvec); one fails: {error}"
         ) from None
     _check_numbers(forth, name)
     _check_numbers(back, name)

@@ -14,7 +14,7 @@ from ritz.sensing.base import Found, Goal, pursuit_gap
 from ritz.sensing.dictionary import Dictionary
 
 LONGEST = 2048  # coefficients
-KEPT = 1e-9  # coefficients so much smaller than the largest are the solver's tolerance
+KEPT = 1e-9  # coefficients so much smaller than the largest are within the tolerance of HiGHS, and dropped
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class BasisPursuit:
 
 
 def _programme(entries: Array, weights: Array, y: Array, goal: Goal) -> tuple[Array, Array, int]:
-    """Coefficients, with the digits that least squares on the support adds, and the dual vector; or zeros."""
+    """Coefficients, refined by least squares on their support, dual vector and iterations; zeros if HiGHS fails."""
     p = entries.shape[1]
     options = {} if goal.max_iter is None else {"maxiter": goal.max_iter}
     costs, both = np.concatenate([weights, weights]), np.hstack([entries, -entries])
@@ -52,7 +52,7 @@ def _programme(entries: Array, weights: Array, y: Array, goal: Goal) -> tuple[Ar
 
 
 def _fitted(entries: Array, y: Array, codes: Array, tol: float) -> Array:
-    """Least squares on the coefficients that are larger than tol, if they will do, or else on all but rounding."""
+    """Least squares on the coefficients above tol if these explain y, or else on all that are not rounding."""
     for share in (tol, KEPT):
         support = np.flatnonzero(np.abs(codes) > share * np.abs(codes).max())
         if 0 < len(support) <= len(y):

@@ -42,7 +42,7 @@ class SubsampledCosines(Map):
     """
 
     random = True
-    full = True
+    independent_rows = True
 
     def __init__(self, signal_shape: tuple[int, ...], kept: Places, signs: Array) -> None:
         self.kept, self.signs = kept, signs

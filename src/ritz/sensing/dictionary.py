@@ -1,7 +1,8 @@
-"""A = ΦΨ: what the measurements see of every basis vector."""
+"""A = ΦΨ, the measurements of every basis vector, and its coherence."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,8 @@ from ritz.linalg.dense import Array
 from ritz.runtime.lazy import cached_property
 from ritz.sensing.maps import BLOCK, Map, Matrix, Places
 
-HELD = 1 << 26  # entries of A that are held where the measurements are a matrix of that size anyway
-FAST = 1 << 21  # where products take N log N operations, and a matrix pays for its speed alone
+HELD = 1 << 26  # entries up to which A is held as a matrix, where the measurements are a matrix of that size anyway
+FAST = 1 << 21  # likewise where products take N log N operations, and a matrix pays by its speed alone
 ENOUGH = 1e10  # operations that a number for the reader may take
 STRIP = 64  # columns that are compared with all others at once
 FAR = 1e6  # from 1: entries whose squares and products need no care
@@ -28,7 +29,7 @@ SAMPLE = 16  # rows or columns that stand for all where they would take more
 
 @dataclass(frozen=True)
 class Coherence:
-    """How alike things are that should be as different as can be.
+    """Largest inner products between measurements and basis vectors, and between columns of A: the smaller, the better.
 
     Attributes
     ----------
@@ -36,9 +37,9 @@ class Coherence:
         basis; the larger, the more measurements are needed (Candès and Wakin 2008)
     mutual : max|⟨a_i, a_j⟩| of columns of A of length 1, or 1 where a column is 0
     exact : whether these are maxima over all pairs, or over a random sample, and the true ones at least as large
-    rank : of A, where that was worth finding out; else that of random matrices
-    random : whether A was drawn, and no two columns are alike
-    generic : whether from a density, so that columns are in general position
+    rank : of A where computing it is cheap, else that of random matrices
+    random : whether the measurements are random, and no two columns of A are alike
+    generic : whether their distribution has a density, so that columns are in general position
     """
 
     measured: float
@@ -50,7 +51,7 @@ class Coherence:
 
     @property
     def guaranteed(self) -> int:
-        """Matching pursuit recovers every signal of so many coefficients, 0 where it is unknown."""
+        """Matching pursuit recovers every signal of at most so many coefficients, 0 where that is unknown."""
         return guaranteed(self.mutual) if self.exact else 0
 
 
@@ -66,12 +67,12 @@ class Dictionary(Map):
         fits = self.shape[0] * self.shape[1] <= (HELD if isinstance(measurement, Matrix) else FAST)
         self.unit, self.held = 1.0, None
         with np.errstate(over="ignore", invalid="ignore"):  # which is found out next
-            some = self._gathered() if fits else self._some_columns(self._sample(self.shape[1]))
-        self.unit = _unit(some)
-        some /= self.unit
-        self.held = Matrix(some) if fits else None
-        square = np.square(some).sum() / (self.shape[1] if fits else len(some))
-        self.typical = float(np.sqrt(square)) or 1.0  # length of a column, in the mean of squares
+            entries = self._entries() if fits else self._some_columns(self._sample(self.shape[1]))
+        self.unit = _unit(entries)
+        entries /= self.unit
+        self.held = Matrix(entries) if fits else None
+        square = np.square(entries).sum() / (self.shape[1] if fits else len(entries))
+        self.typical_length = float(np.sqrt(square)) or 1.0  # root mean square of the lengths of columns
 
     def apply(self, X: Array) -> Array:
         if self.held is not None:
@@ -91,7 +92,8 @@ class Dictionary(Map):
     def _sample(count: int) -> Places:
         return np.random.default_rng(0).choice(count, min(count, SAMPLE), replace=False)
 
-    def _gathered(self) -> Array:
+    def _entries(self) -> Array:
+        """Φ Ψ as a matrix, some rows at a time."""
         entries, at = np.empty(self.shape), 0
         for rows in self.measurement.row_blocks():
             entries[at : at + len(rows)] = self.basis.adjoint(rows)
@@ -107,15 +109,15 @@ class Dictionary(Map):
 
     @cached_property
     def lengths(self) -> Array:
-        """‖a_j‖ of every column, inf for columns of zeros, which nothing is like.
+        """‖a_j‖ of every column, inf for columns of zeros, so that nothing correlates with them.
 
-        Drawn measurements keep the lengths of an orthonormal basis on average, and where finding them out would take
-        as many products as there are columns, that has to do.
+        Random measurements keep the lengths of an orthonormal basis on average; where the true ones would take as many
+        products as there are columns, that average stands for them.
         """
         if self.held is not None:
             return _nonzero(np.linalg.norm(self.held.entries, axis=0))
         if self.basis.isometry and self.measurement.random:
-            return np.full(self.shape[1], self.typical)
+            return np.full(self.shape[1], self.typical_length)
         step = max(1, BLOCK // self.shape[1])
         starts = range(0, self.shape[1], step)
         blocks = (self.some_columns(np.arange(j, min(j + step, self.shape[1]))) for j in starts)
@@ -123,29 +125,29 @@ class Dictionary(Map):
 
     @cached_property
     def longest(self) -> float:
-        """No column is longer."""
+        """An upper bound of the length of every column."""
         if self.held is None:
             return self.norm
         return float(np.linalg.norm(self.held.entries, axis=0).max())
 
-    def roughly_seen(self, Y: Array) -> NDArray[Any]:  # (b, m) -> (b, p)
+    def correlations(self, Y: Array) -> NDArray[Any]:  # (b, m) -> (b, p)
         """|⟨a_j, y⟩|/‖a_j‖, in float32 where A is held: enough to choose by, in half the time."""
-        if self.rough is None:
+        if self.normalised is None:
             return np.abs(self.adjoint(Y)) / self.lengths
-        seen = Y.astype(np.float32) @ self.rough
-        return np.abs(seen, out=seen)
+        products = Y.astype(np.float32) @ self.normalised
+        return np.abs(products, out=products)
 
     @cached_property
-    def rough(self) -> NDArray[np.float32] | None:
-        """A with columns of length 1, where it is held."""
+    def normalised(self) -> NDArray[np.float32] | None:
+        """A with columns of length 1, in float32, where it is held."""
         return None if self.held is None else (self.held.entries / self.lengths).astype(np.float32)
 
     @cached_property
     def coherence(self) -> Coherence:
         m, p = self.shape
         exact = self.held is not None and 1.0 * m * p * p <= ENOUGH
-        columns = np.arange(p) if exact else self._sample(p)
-        measured = self._measured(np.arange(m) if exact else self._sample(m), columns, exact)
+        rows, columns = (np.arange(m), np.arange(p)) if exact else (self._sample(m), self._sample(p))
+        measured = self._measured(rows, self._products_with_basis(columns, exact))
         mutual = _largest_product(self._some_columns(columns))
         drawn = self.measurement.random and mutual < ALIKE
         return Coherence(measured, mutual, exact, self._rank(), drawn, self.measurement.generic)
@@ -155,7 +157,7 @@ class Dictionary(Map):
         least = min(self.shape)
         if self.held is None or self.shape[0] * self.shape[1] * least > ENOUGH:
             return least
-        if self.measurement.full and self.basis.isometry:
+        if self.measurement.independent_rows and self.basis.isometry:
             return least
         entries = self.held.entries if self.shape[0] == least else self.held.entries.T
         values = np.linalg.eigvalsh(entries @ entries.T)
@@ -166,16 +168,23 @@ class Dictionary(Map):
         few = np.array_split(which, max(1, len(which) * max(self.shape) // BLOCK))
         return np.concatenate([self.some_columns(part) for part in few])
 
-    def _measured(self, which: Places, columns: Places, exact: bool) -> float:
-        """√N·max|⟨φ_i, ψ_j⟩| over some i and some j, or all j where they have length 1."""
+    def _measured(self, which: Places, products: Callable[[Array], Array]) -> float:
+        """√N·max|⟨φ_i, ψ_j⟩| over these i."""
         n, largest = self.basis.shape[0], 0.0
-        vectors = None if self.basis.isometry or exact else _units(self.basis.some_columns(columns))
-        lengths, unit = _column_lengths(self.basis) if exact and not self.basis.isometry else (np.ones(1), 1.0)
         for some in np.array_split(which, max(1, len(which) * n // BLOCK)):
             rows = _units(self.measurement.some_rows(some))
-            products = self.basis.adjoint(rows) / unit / lengths if vectors is None else rows @ vectors.T
-            largest = max(largest, float(np.abs(products).max()))
+            largest = max(largest, float(np.abs(products(rows)).max()))
         return float(np.sqrt(n) * largest)
+
+    def _products_with_basis(self, columns: Places, exact: bool) -> Callable[[Array], Array]:
+        """⟨x, ψ_j⟩ of rows x with basis vectors of length 1: with all of them if exact or cheap, else with these."""
+        if self.basis.isometry:
+            return self.basis.adjoint
+        if exact:
+            lengths, unit = _column_lengths(self.basis)
+            return lambda X: self.basis.adjoint(X) / unit / lengths
+        vectors = _units(self.basis.some_columns(columns))
+        return lambda X: X @ vectors.T
 
 
 def guaranteed(mutual: float) -> int:
@@ -184,7 +193,7 @@ def guaranteed(mutual: float) -> int:
 
 
 def _largest_product(columns: Array) -> float:  # (c, m), a column of A each
-    """max|⟨a_i, a_j⟩| over different i and j, of columns of length 1; 1 where nothing is seen of one of them."""
+    """max|⟨a_i, a_j⟩| over different i and j, of columns of length 1; 1 where one of them is 0."""
     lengths = np.linalg.norm(columns, axis=1)
     if (lengths <= VANISHED * lengths.max()).any():
         return 1.0
@@ -218,5 +227,5 @@ def _unit(entries: Array) -> float:
 
 
 def _nonzero(lengths: Array) -> Array:
-    """Lengths to divide by: what has none stays 0."""
+    """Lengths to divide by: inf for 0, so that what has no length stays 0."""
     return np.where(lengths > 0, lengths, np.inf)

@@ -1,4 +1,4 @@
-"""Least squares on the supports of many signals at once, for nothing but products with A and Aᵀ."""
+"""Least squares on the supports of many signals at once, by products with A and Aᵀ alone."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ritz.runtime.pinning import pinned
 from ritz.sensing.base import Flags
 from ritz.sensing.dictionary import Dictionary
 
-ENOUGH = 1e-14  # of the residual, relative, in squares
-FLAT = 1e-20  # curvature, of columns of length 1, that is rounding: the columns are dependent
+ENOUGH = 1e-14  # relative squared residual at which the iteration stops
+FLAT = 1e-20  # curvature, for columns of length 1, that is rounding: the columns are dependent
 MOST = 300  # iterations; well-conditioned supports take a tenth
-ROUNDS = 2  # the second one takes away what rounding has left
+ROUNDS = 2  # the second one removes what rounding has left
 
 
 def least_squares(A: Dictionary, Y: Array, start: Array, support: Flags) -> Array:
     """min ‖y − Ac‖ over c that is 0 outside the support."""
     codes = np.where(support, start, 0.0)
     for _ in range(ROUNDS):
-        codes = codes + solved(A, np.where(support, A.adjoint(Y - A.apply(codes)), 0.0), support)
+        codes = codes + conjugate_gradients(A, np.where(support, A.adjoint(Y - A.apply(codes)), 0.0), support)
     return codes
 
 
@@ -30,7 +30,7 @@ def signed_dual(A: Dictionary, codes: Array) -> Array:  # (b, p) -> (b, m)
     weights = np.zeros_like(codes)
     for _ in range(ROUNDS):
         lacking = np.where(support, np.sign(codes) - A.adjoint(A.apply(weights)), 0.0)
-        weights += solved(A, lacking, support)
+        weights += conjugate_gradients(A, lacking, support)
     return A.apply(weights)
 
 
@@ -46,11 +46,11 @@ def unique(A: Dictionary, Y: Array) -> tuple[Array, Array]:  # (b, m) -> (b, p),
         return codes, (Q @ solve_triangular(R, np.sign(codes).T, trans="T")).T
 
 
-def solved(A: Dictionary, rhs: Array, support: Flags) -> Array:
-    """A_SᵀA_S w = rhs for every row, by conjugate gradients."""
+def conjugate_gradients(A: Dictionary, rhs: Array, support: Flags) -> Array:
+    """w with A_SᵀA_S w = rhs for every row."""
     found, residual, direction = np.zeros_like(rhs), rhs.copy(), rhs.copy()
     size = np.square(residual).sum(axis=1)
-    enough, flat = ENOUGH * size, FLAT * A.typical**2
+    enough, flat = ENOUGH * size, FLAT * A.typical_length**2
     for _ in range(MOST):
         seen = A.apply(direction)
         curvature = np.square(seen).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Linear maps of many rows at once: from coefficients to signals, from signals to measurements, and both in turn."""
+"""Linear maps of many rows at once: from coefficients to signals, and from signals to measurements."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ritz.spectrum.eigen_pairs import eigen
 
 Places = NDArray[np.intp]
 
-SLACK = 1.5  # on the largest eigenvalue found, where no bound of it is known
+SLACK = 1.5  # margin on the largest eigenvalue found, where no bound of it is known
 SMALL = 4096  # rows or columns for which an eigenvalue is found with a bound
-POWERS = 50
+POWERS = 50  # iterations
 BLOCK = 1 << 20  # entries of a block of rows
 
 
@@ -29,9 +29,9 @@ class Map(ABC):
 
     shape: tuple[int, int]
     isometry: bool = False  # whether MᵀM = I, so that lengths are kept
-    random: bool = False  # whether it was drawn, so that no columns are dependent but by chance
-    generic: bool = False  # whether from a density, so that the chance is 0
-    full: bool = False  # whether rows are sure to be independent
+    random: bool = False  # whether its entries are random, so that columns are dependent only by chance
+    generic: bool = False  # whether their distribution has a density, so that the chance is 0
+    independent_rows: bool = False  # whether rows are sure to be linearly independent
 
     @abstractmethod
     def apply(self, X: Array) -> Array:  # (b, n) -> (b, m), M of shape (m, n)
@@ -57,30 +57,30 @@ class Map(ABC):
 
     @cached_property
     def norm(self) -> float:
-        """An upper bound of ‖M‖; of a large M, what some powers find, with room to spare."""
+        """An upper bound of ‖M‖; for a large M, an estimate by power iteration, with a margin."""
         if self.isometry:
             return 1.0
         m, n = self.shape
 
-        def square(V: Array) -> Array:  # the smaller one of M Mᵀ and MᵀM
+        def normal(V: Array) -> Array:  # the smaller one of M Mᵀ and MᵀM
             return (self.apply(self.adjoint(V.T)) if m <= n else self.adjoint(self.apply(V.T))).T
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AccuracyWarning)  # a few per cent are enough
-            few = "auto" if min(m, n) <= SMALL else Power(max_iter=POWERS)  # which keeps two vectors
-            found = eigen(square, 1, few, tol=1e-2, dim=min(m, n))
+            solver = "auto" if min(m, n) <= SMALL else Power(max_iter=POWERS)  # which keeps two vectors
+            found = eigen(normal, 1, solver, tol=1e-2, dim=min(m, n))
         bound = float(found.certificate.value_bounds[0, 1])
         return float(np.sqrt(bound if np.isfinite(bound) else SLACK * found.values[0]))
 
 
 class Matrix(Map):
-    """A matrix that is held."""
+    """A matrix held in memory."""
 
     def __init__(self, entries: Array, random: bool = False) -> None:
         self.entries, self.random = entries, random
         self.shape = entries.shape
-        signs = float(np.ptp(np.abs(entries[0]))) == 0  # all of one size: so a matrix from a file tells as well
-        self.generic = self.full = random and not signs
+        signs = float(np.ptp(np.abs(entries[0]))) == 0  # all of one size: a matrix read from a file shows it as well
+        self.generic = self.independent_rows = random and not signs
 
     def apply(self, X: Array) -> Array:
         return X @ self.entries.T

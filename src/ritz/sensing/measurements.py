@@ -1,4 +1,4 @@
-"""The measurements that signals are seen through: random ones by name, or any matrix."""
+"""The measurements of signals: random ones by name, or any matrix."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.runtime import threads
 from ritz.runtime.memory import allowed, format_bytes
-from ritz.sensing.base import Flags, Found, Goal, kept, pursuit_gap
+from ritz.sensing.base import Found, Goal, PerSignal, pursuit_gap
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.maps import Places
 
@@ -19,43 +19,43 @@ FIRST = 16  # columns that there is room for at the start, where nobody knows ho
 EXHAUSTED = 1e-12  # share of a column outside the span of those taken that rounding can fake
 OBLIQUE = 0.5  # share of a column outside that span below which it is taken out twice
 TOLD = 100  # coefficients between two words about progress
-TRIAL = 32  # columns that mostly tell already that a recovery is not guaranteed
+TRIAL = 32  # columns that mostly show already that a recovery is not guaranteed
 
 
 @dataclass(frozen=True)
 class MatchingPursuit:
-    """Take the column most like the residual, refit, and again, until the residual is small.
+    """Take the column that correlates most with the residual, refit, and again, until the residual is small.
 
     The Cholesky factor L of the Gram matrix of the columns taken grows by a row with each of them. It is kept together
     with the orthonormal rows Q of A_Sᵀ = L Q: then L w = A_Sᵀa is one product, w = Q a, and squaring costs no digits.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ("lengths", "rough")
+    uses: ClassVar[tuple[str, ...]] = ("lengths", "normalised")
     longest: ClassVar[int | None] = 1 << 15  # a product per coefficient, and nobody knows how many
     greedy: ClassVar[bool] = True
     noisy: ClassVar[bool] = True
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:
-        found, most = Found.nothing(len(Y), A.shape[1]), _most(A, len(Y), goal)
-        run, level = _Run.begin(Y, min(most, FIRST)), goal.level(A.shape[0])
-        while len(run.which):
+        found, most, level = Found.nothing(len(Y), A.shape[1]), _most(A, len(Y), goal), goal.level(A.shape[0])
+        run = _Run.begin(Y, min(most, FIRST))
+        while len(run.places):
             threads.check()
-            size = np.linalg.norm(run.residuals, axis=1)
-            small = size <= level[run.which]
-            over, best = small | (run.taken == most), run.support[:, :0]
-            if not over.all():
-                best, alike = _best(A, run)
-                over |= alike <= EXHAUSTED * np.maximum(size, EXHAUSTED)
-            if over.any():
-                ended = run.of(over)
-                asked = goal.sparsity is not None and run.taken == goal.sparsity
-                found.put(ended.which, replace(_fitted(A, ended), converged=small[over] | asked))
-                run, best = run.of(~over), best[~over]
-            if len(run.which):
-                run = run.extended(A, best, most)
-            if goal.tell is not None and run.taken % TOLD == 0 and len(run.which):
-                left = f"residual {size.max():.1e} of the measurements"
-                goal.tell(f"omp: {run.taken} coefficients, {len(run.which)} signals to go, {left}")
+            norms = np.linalg.norm(run.residuals, axis=1)
+            explained = norms <= level[run.places]
+            done = explained | (run.taken == most)
+            if not done.all():
+                best, correlation = _most_correlated(A, run)
+                done |= correlation <= EXHAUSTED * np.maximum(norms, EXHAUSTED)
+            if done.any():
+                as_asked = goal.sparsity is not None and run.taken == goal.sparsity
+                ended = run.of(done)
+                found.put(ended.places, replace(_fitted(A, ended), converged=explained[done] | as_asked))
+            if done.all():
+                break
+            run = run.of(~done).extended(A, best[~done], most)
+            if goal.tell is not None and run.taken % TOLD == 0:
+                left = f"residual {norms.max():.1e} of the measurements"
+                goal.tell(f"omp: {run.taken} coefficients, {len(run.places)} signals to go, {left}")
         return found
 
 
@@ -75,20 +75,20 @@ def _most(A: Dictionary, count: int, goal: Goal) -> int:
     return min(most, fits, goal.max_iter or most)
 
 
-def _best(A: Dictionary, run: _Run) -> tuple[Places, Array]:
-    """The column most like the residual of every signal, and how much; of columns alike to seven digits, any."""
-    alike = A.roughly_seen(run.residuals)
-    np.put_along_axis(alike, run.support, 0.0, axis=1)
-    best = alike.argmax(axis=1)
+def _most_correlated(A: Dictionary, run: _Run) -> tuple[Places, Array]:
+    """The column of the largest |⟨a_j, r⟩|/‖a_j‖ for every residual r, and that; of columns alike to 7 digits, any."""
+    correlations = A.correlations(run.residuals)
+    np.put_along_axis(correlations, run.support, 0.0, axis=1)
+    best = correlations.argmax(axis=1)
     products = np.einsum("bm,bm->b", A.some_columns(best), run.residuals)
     return best, np.abs(products) / A.lengths[best]
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class _Run(PerSignal):
     """Signals that are not done, all with as many columns taken: A_Sᵀ = L Q, and β = Q y."""
 
-    which: Places  # (a,) their places among all
+    places: Places  # (a,) their places among all
     residuals: Array  # (a, m)
     Q: Array  # (a, room, m)
     L: Array  # (a, room, room)
@@ -105,19 +105,14 @@ class _Run:
     def taken(self) -> int:
         return self.support.shape[1]
 
-    def of(self, which: Flags) -> _Run:
-        if which.all():
-            return self
-        return _Run(*kept(which, self.which, self.residuals, self.Q, self.L, self.beta, self.support))
-
     def extended(self, A: Dictionary, best: Places, most: int) -> _Run:
-        """One more column for every signal."""
-        run = self if self.taken < self.L.shape[1] else self._roomier(most)
+        """One more column for every signal: the next row of Q by Gram-Schmidt, and of L."""
+        run = self if self.taken < self.L.shape[1] else self._with_room(most)
         k, columns = run.taken, A.some_columns(best)
-        inside, outside = _parted(run.Q[:, :k], columns)
+        inside, outside = _projected(run.Q[:, :k], columns)
         length = np.linalg.norm(outside, axis=1)
         if (length < OBLIQUE * A.lengths[best]).any():  # little is left, and rounding in it
-            more, outside = _parted(run.Q[:, :k], outside)
+            more, outside = _projected(run.Q[:, :k], outside)
             inside, length = inside + more, np.linalg.norm(outside, axis=1)
         q = outside / np.where(length > 0, length, 1.0)[:, None]
         beta = np.einsum("bm,bm->b", q, run.residuals)
@@ -125,7 +120,8 @@ class _Run:
         residuals = run.residuals - beta[:, None] * q
         return replace(run, residuals=residuals, support=np.column_stack([run.support, best]))
 
-    def _roomier(self, most: int) -> _Run:
+    def _with_room(self, most: int) -> _Run:
+        """The same with room for twice as many columns."""
         a, room, m = self.Q.shape
         more = min(most, 2 * room)
         Q, L, beta = np.zeros((a, more, m)), np.zeros((a, more, more)), np.zeros((a, more))
@@ -133,7 +129,7 @@ class _Run:
         return replace(self, Q=Q, L=L, beta=beta)
 
 
-def _parted(Q: Array, columns: Array) -> tuple[Array, Array]:  # (b, k, m), (b, m) -> (b, k), (b, m)
+def _projected(Q: Array, columns: Array) -> tuple[Array, Array]:  # (b, k, m), (b, m) -> (b, k), (b, m)
     """Coordinates of columns inside the spans of orthonormal Q, and what lies outside."""
     inside = np.matmul(Q, columns[:, :, None])[:, :, 0]
     return inside, columns - np.matmul(inside[:, None], Q)[:, 0]
@@ -141,7 +137,7 @@ def _parted(Q: Array, columns: Array) -> tuple[Array, Array]:  # (b, k, m), (b, 
 
 def _fitted(A: Dictionary, run: _Run) -> Found:
     """Coefficients from Lᵀc = β, and what can be said of them."""
-    k, found = run.taken, Found.nothing(len(run.which), A.shape[1])
+    k, found = run.taken, Found.nothing(len(run.places), A.shape[1])
     found.iterations[:] = k
     if not k:
         return found
@@ -156,7 +152,7 @@ def _fitted(A: Dictionary, run: _Run) -> Found:
 
 
 def _exact_recovery(A: Dictionary, Q: Array, L: Array, support: Places) -> Array:  # (b, s, m), (b, s, s) -> (b,)
-    """max ‖A_S⁺ a_j‖₁ over all other columns, of length 1: below 1, every signal with this support is recovered.
+    """max ‖A_S⁺ a_j‖₁ over all other columns, scaled to length 1: below 1, every signal with this support is recovered.
 
     Tropp's (2004) exact recovery condition. A few columns mostly show that it does not hold.
     """

@@ -1,6 +1,6 @@
-"""How many measurements sparsity needs, and how much an explanation by few coefficients says, for random measurements.
+"""How many random measurements a sparse signal needs, and when an explanation by few coefficients must be the signal.
 
-A signal is fixed, and measurements are drawn without a look at it: all chances are over the draw.
+The signal is fixed, and the measurements are drawn independently of it: all probabilities are over the draw.
 
 Minimising ‖c‖₁ over Ac = y recovers s of p coefficients from m Gaussian measurements with high probability where m is
 above the statistical dimension of the descent cone, and fails where it is below (Amelunxen, Lotz, McCoy and Tropp
@@ -16,9 +16,9 @@ from scipy.special import betainc, gammaln, ndtr
 
 from ritz.linalg.dense import Array
 
-CHANCE = 1e-3  # of an explanation that means nothing, or of a second one, at most
-EVEN = 0.5  # chance at most that random signs sum to 0, whatever they are multiplied by
-NEAR = 4  # residuals that may be missing from a signal that is recovered from noise
+CHANCE = 1e-3  # probability, at most, of an explanation by chance, or of a second one
+EVEN = 0.5  # probability, at most, that random signs sum to 0, whatever they are multiplied by
+NEAR = 4  # length, in residuals, of the part that a signal recovered from noise may lack
 MINUTE = 1e-4  # share of a signal whose loss does not matter
 ROUNDING = 1e-13  # relative residuals that are as good as 0
 LEAST_GAP = 1e-10  # likewise, of gaps, which include what rounding may have hidden
@@ -45,7 +45,7 @@ def needed(s: int, p: int) -> float:
 
 
 def determined(m: int, p: int) -> int:
-    """The most coefficients out of p that m measurements determine."""
+    """The most coefficients out of p that m Gaussian measurements determine: the largest s with needed(s, p) ≤ m."""
     if m >= p:
         return p
     low, high = 0, m  # needed(low) <= m < needed(high)
@@ -56,10 +56,10 @@ def determined(m: int, p: int) -> int:
 
 
 def telling(size: NDArray[np.integer], residual: Array, rank: int, p: int) -> NDArray[np.bool_]:
-    """Whether measurements that mean nothing are unlikely to be explained so well by so few of p coefficients.
+    """Whether random numbers in place of measurements would hardly be explained so well by so few of p coefficients.
 
-    A random direction comes within ρ of a given span of s dimensions, out of r, with a chance of about ρ^(r − s), and
-    there are C(p, s) spans.
+    A random direction comes within ρ of a given span of s dimensions, out of r, with a probability of about ρ^(r − s),
+    and there are C(p, s) spans.
 
     Examples
     --------
@@ -71,13 +71,13 @@ def telling(size: NDArray[np.integer], residual: Array, rank: int, p: int) -> ND
 
 
 def alone(size: NDArray[np.integer], residual: Array, rank: int, p: int) -> NDArray[np.bool_]:
-    """Whether random signs are unlikely to let any other signal be explained so well by so few of p coefficients.
+    """Whether random signs (±1) are unlikely to explain any other signal so well by so few of p coefficients.
 
-    Columns drawn from a density are in general position, and no chance is left. Of signs there is one: a row of them is
-    orthogonal to k given dimensions with a chance of at most 2^−k (Odlyzko 1988), so that the rank of m rows on a given
-    space grows at least as fast as that of random bits, and they send some vector out of s + 1 dimensions to 0 with a
-    chance of at most 2^(s + 1 − m). The space is spanned by the signal, whatever it is, and by s columns of the basis:
-    C(p, s) of them make the chance C(p, s)·2^(s + 1 − m). A residual of ρ > ½ takes the place of the ½.
+    Columns from a density are in general position with probability 1. Signs are not: a row of them is orthogonal to k
+    given dimensions with probability at most 2^−k (Odlyzko 1988), so that the rank of m rows on a given space grows at
+    least as fast as that of random bits, and they send some vector out of s + 1 dimensions to 0 with probability at
+    most 2^(s + 1 − m). The space is spanned by the signal, whatever it is, and by s columns of the basis: over all
+    C(p, s) choices the probability is at most C(p, s)·2^(s + 1 − m). A residual of ρ > ½ takes the place of the ½.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def alone(size: NDArray[np.integer], residual: Array, rank: int, p: int) -> NDAr
 
 
 def signs_needed(s: int, p: int) -> int:
-    """The measurements from which on signs leave s of p coefficients alone, but for that chance.
+    """The least number of random signs per signal for which `alone` holds for s of p coefficients.
 
     Examples
     --------
@@ -102,11 +102,11 @@ def signs_needed(s: int, p: int) -> int:
 def apart(size: NDArray[np.integer], residual: Array, rank: int, p: int) -> NDArray[np.bool_]:
     """Whether Gaussian measurements are unlikely to be explained so well by columns that miss much of a signal.
 
-    Whatever a span of s columns misses is a random direction to them, out of r dimensions, and all but a share of ρ of
-    it lies in the span with a chance of I_ρ²((r − s)/2, s/2), the incomplete beta function. There are C(p, s) spans. Of
-    a part of the signal as long as four residuals ρ = ¼ is left over, so no longer one is missing. Residuals above ¼
-    speak of the signal as a whole, small ones of parts that are 1e-4 of it, and those that are rounding leave no doubt:
-    columns are in general position.
+    The part that a span of s columns misses is a random direction to them, out of r dimensions, and all but a share of
+    ρ of it lies in the span with probability I_ρ²((r − s)/2, s/2), the incomplete beta function. There are C(p, s)
+    spans. Of a part of the signal as long as four residuals ρ = ¼ is left over, so no longer one is missing. Residuals
+    above ¼ concern the signal as a whole, small ones parts that are 1e-4 of it, and residuals that are rounding leave
+    no doubt: columns are in general position.
 
     Examples
     --------
@@ -115,14 +115,14 @@ def apart(size: NDArray[np.integer], residual: Array, rank: int, p: int) -> NDAr
     """
     s = np.minimum(size, p)
     share = np.square(np.clip(np.maximum(np.minimum(residual / MINUTE, 1 / NEAR), residual), 0.0, 1.0))
-    with np.errstate(divide="ignore"):  # of a chance of 0
+    with np.errstate(divide="ignore"):  # log 0
         chance = np.log(betainc(np.maximum(rank - s, 1) / 2, np.maximum(s, 1) / 2, share))
     unlikely = _spans(s, p) + chance <= np.log(CHANCE)
     return np.asarray((unlikely | (residual <= LEAST_GAP)) & (s < rank))
 
 
 def noisy_needed(s: int, p: int) -> int:
-    """The Gaussian measurements from which on noise leaves s of p coefficients apart, but for that chance."""
+    """The least number of noisy Gaussian measurements for which `apart` holds for s of p coefficients."""
     low, high = s, max(p, s + 1)
     while high - low > 1:
         middle = (low + high) // 2

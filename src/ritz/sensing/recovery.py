@@ -1,4 +1,4 @@
-"""Signals from measurements: batches to all cores, rows to length 1 and back, and what is said of every answer."""
+"""Signals from measurements: batches on all cores, rows scaled to length 1 and back, and what is said of each."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import scipy.fft
 
 from ritz.linalg.dense import Array
 from ritz.runtime import threads
-from ritz.sensing.base import FULL, Flags, Found, Goal, Solver, pursuit_gap
+from ritz.sensing.base import SATURATED, Flags, Found, Goal, Solver, pursuit_gap
 from ritz.sensing.certificate import RecoveryCertificate
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.least_squares import least_squares, signed_dual
 from ritz.sensing.phase_transition import determined, telling
 
 BATCH = 1 << 17  # coefficients of a batch of signals
-SHARES, LEAST = 8, 16  # batches that there should be at least, but of no fewer signals
-SMALL = 1 << 24  # multiplications that BLAS shares out at a loss
-ALL_NOISE = 1e100  # deviation, in units of a row's length, beyond which more makes no difference
-NEGLIGIBLE = 1e-3  # share of the energy of coefficients that are not counted
+SHARES, LEAST = 8, 16  # at least so many batches, but of no fewer signals than this
+SMALL = 1 << 24  # multiplications up to which the threads of BLAS cost more than they save
+ALL_NOISE = 1e100  # standard deviation, relative to ‖y‖, beyond which more makes no difference
+NEGLIGIBLE = 1e-3  # share of the energy that the coefficients left out of the sparsity may hold
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What became of a batch of signals, and the columns of the certificate that speak of it."""
+    """The result of a batch of signals, and its rows of the certificate's columns."""
 
     output: Array
     columns: dict[str, Array]
@@ -47,7 +47,7 @@ def parts(
 ) -> Generator[Part, None, None]:
     """`output` of the coefficients of every batch of measurements, in order.
 
-    Batches do not depend on the number of threads. A single one leaves the cores to the transforms, and to BLAS where
+    Batches do not depend on the number of threads. A single batch leaves the cores to the transforms, and to BLAS where
     its products are large enough.
     """
     for name in ("coherence", *solver.uses):
@@ -57,7 +57,7 @@ def parts(
 
     def part(start: int) -> Part:
         batch = slice(start, start + step)
-        some = goal.of(batch)
+        some = replace(goal, noise=goal.noise[batch])
         outcome = recovered(A, Y[batch], solver, some)
         return Part(output(outcome.found.codes), _columns(outcome, A, some))
 
@@ -84,27 +84,28 @@ def recovered(A: Dictionary, Y: Array, solver: Solver, goal: Goal) -> Outcome:
     """Coefficients of a batch, and how well they explain it. What is 0 comes back as 0."""
     peak = np.abs(Y).max(axis=1)
     units = np.where(peak > 0, peak, 1.0)
-    length = np.linalg.norm(Y / units[:, None], axis=1)
+    lengths = np.linalg.norm(Y / units[:, None], axis=1)  # ‖y‖/unit: squares of y itself may overflow
     outcome = Outcome(Found.nothing(len(Y), A.shape[1]), np.zeros(len(Y)), np.ones(len(Y), bool))
-    rows = np.flatnonzero(length)
-    if len(rows):
-        Z = Y[rows] / units[rows, None] / length[rows, None]
-        with np.errstate(over="ignore"):
-            noise = np.minimum(goal.noise[rows] / units[rows] / length[rows], ALL_NOISE)
-        scaled = replace(goal.of(rows), noise=noise)
-        some = solver.recover(A, Z, scaled)
-        if goal.sparsity is not None:
-            _limit(A, Z, some, goal.sparsity)
-        outcome.residuals[rows] = np.linalg.norm(Z - A.apply(some.codes), axis=1)
-        outcome.within[rows] = outcome.residuals[rows] <= scaled.level(A.shape[0])
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            some.codes[:] *= (length * (units / A.unit))[rows, None]
-        some.converged[:] &= np.isfinite(some.gaps) & np.isfinite(some.codes).all(axis=1)
-        outcome.found.put(rows, some)
+    rows = np.flatnonzero(lengths)
+    if not len(rows):
+        return outcome
+    Z = Y[rows] / units[rows, None] / lengths[rows, None]
+    with np.errstate(over="ignore"):
+        noise = np.minimum(goal.noise[rows] / units[rows] / lengths[rows], ALL_NOISE)
+    scaled = replace(goal, noise=noise)
+    found = solver.recover(A, Z, scaled)
+    if goal.sparsity is not None:
+        _keep_largest(A, Z, found, goal.sparsity)
+    outcome.residuals[rows] = np.linalg.norm(Z - A.apply(found.codes), axis=1)
+    outcome.within[rows] = outcome.residuals[rows] <= scaled.level(A.shape[0])
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        found.codes[:] *= (lengths * (units / A.unit))[rows, None]
+    found.converged[:] &= np.isfinite(found.gaps) & np.isfinite(found.codes).all(axis=1)
+    outcome.found.put(rows, found)
     return outcome
 
 
-def _limit(A: Dictionary, Y: Array, found: Found, most: int) -> None:
+def _keep_largest(A: Dictionary, Y: Array, found: Found, most: int) -> None:
     """The largest coefficients alone, fitted anew, where there are more; what was said of the others is void."""
     codes = found.codes
     rows = np.flatnonzero(np.count_nonzero(codes, axis=1) > most)
@@ -112,21 +113,21 @@ def _limit(A: Dictionary, Y: Array, found: Found, most: int) -> None:
         return
     support = np.zeros((len(rows), codes.shape[1]), bool)
     np.put_along_axis(support, np.argsort(-np.abs(codes[rows]), axis=1, kind="stable")[:, :most], True, axis=1)
-    codes[rows], found.full[rows] = least_squares(A, Y[rows], codes[rows], support), False
+    codes[rows], found.saturated[rows] = least_squares(A, Y[rows], codes[rows], support), False
     exact = rows[found.penalties[rows] == 0]
     if len(exact):
         found.gaps[exact] = pursuit_gap(A, codes[exact], signed_dual(A, codes[exact]))
 
 
 def _columns(outcome: Outcome, A: Dictionary, goal: Goal) -> dict[str, Array]:
-    found, within = outcome.found, outcome.within
+    """What the certificate says of every signal of a batch, by the name of its column."""
+    found, rank, p = outcome.found, A.coherence.rank, A.shape[1]
     size, sparsity = np.count_nonzero(found.codes, axis=1), _sparsity(found.codes)
-    something = (size > 0) | (outcome.residuals == 0)  # a loud noise explains everything by nothing
-    rank, p = A.coherence.rank, A.shape[1]
-    explained = within & something & (telling(size, outcome.residuals, rank, p) | (rank >= p))
-    anything = found.full | ((size > FULL * rank) & (size > 0))
-    overfitted = ~explained & np.where(goal.noise > 0, anything, anything | (within & something))
-    hopeless = overfitted | (~explained & (sparsity > determined(rank, p)))
+    fits = outcome.within & ((size > 0) | (outcome.residuals == 0))  # large noise accounts for everything by no code
+    explained = fits & (telling(size, outcome.residuals, rank, p) | (rank >= p))
+    saturated = found.saturated | ((size > SATURATED * rank) & (size > 0))
+    overfitted = saturated | (fits & (goal.noise == 0))
+    hopeless = ~explained & (overfitted | (sparsity > determined(rank, p)))
     return {
         "support_size": size,
         "sparsity": sparsity,
@@ -142,7 +143,7 @@ def _columns(outcome: Outcome, A: Dictionary, goal: Goal) -> dict[str, Array]:
 
 
 def _sparsity(codes: Array) -> Array:  # (b, p) -> (b,)
-    """How many coefficients hold nearly all of the energy."""
+    """The fewest coefficients that hold nearly all of the energy."""
     largest = np.abs(codes).max(axis=1, initial=0.0)
     energy = np.sort(np.square(codes / np.where(largest > 0, largest, 1.0)[:, None]), axis=1)  # ascending
     left_out = np.cumsum(energy, axis=1) <= NEGLIGIBLE * energy.sum(axis=1, keepdims=True)

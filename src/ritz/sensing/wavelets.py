@@ -1,4 +1,4 @@
-"""Wavelets, as PyWavelets has them, of signals and images of any length."""
+"""The wavelets of PyWavelets as bases of signals and images of any length."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ritz.linalg.dense import Array
 from ritz.runtime import threads
 from ritz.sensing.maps import Map
 
-NEAR = 1e-9  # departure from orthonormality that the digits of tabulated filters have
-LARGE = 1 << 14  # entries that are worth a second thread
+NEAR = 1e-9  # departure from orthonormality that rounded tables of filters have
+LARGE = 1 << 14  # entries from which on more threads pay
 
 
 class Wavelets(Map):
@@ -46,17 +46,18 @@ class Wavelets(Map):
         self._synthesis, self._analysis = wavelet, pywt.Wavelet("adjoint", filter_bank=backwards)
 
     def apply(self, X: Array) -> Array:
-        return self._walk(X, self._levels[::-1], partial(_join, self._synthesis))
+        return self._by_levels(X, self._levels[::-1], partial(_join, self._synthesis))
 
     def adjoint(self, Y: Array) -> Array:
-        return self._walk(Y, self._levels, partial(_split, self._analysis))
+        return self._by_levels(Y, self._levels, partial(_split, self._analysis))
 
-    def _walk(self, X: Array, levels: list[tuple[int, ...]], step: Callable[[Array], None]) -> Array:
+    def _by_levels(self, X: Array, levels: list[tuple[int, ...]], step: Callable[[Array], None]) -> Array:
+        """A step along every axis of the low part of each level."""
         found = np.array(X, dtype=np.float64).reshape(len(X), *self.signal_shape)
         for sizes in levels:
             part = found[(slice(None), *map(slice, sizes))]
             for axis in range(1, found.ndim):
-                _by_all(step, np.moveaxis(part, axis, -1))
+                _on_lines(step, np.moveaxis(part, axis, -1))
         return found.reshape(X.shape)
 
 
@@ -69,7 +70,7 @@ def _levels(sizes: tuple[int, ...], length: int) -> list[tuple[int, ...]]:
     return levels
 
 
-def _by_all(step: Callable[[Array], None], lines: Array) -> None:
+def _on_lines(step: Callable[[Array], None], lines: Array) -> None:
     """A step on every line, by as many threads as SciPy's transforms may use here."""
     workers = scipy.fft.get_workers()
     if workers > 1 and lines.size >= LARGE:
@@ -90,6 +91,7 @@ def _split(wavelet: Any, X: Array) -> None:
 
 
 def _join(wavelet: Any, X: Array) -> None:
+    """The reverse of `_split`, with the synthesis filters."""
     import pywt
 
     size = X.shape[-1]
