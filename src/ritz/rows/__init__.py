@@ -6,6 +6,7 @@ A new source is one file in `memory` or `formats` and one line in the table belo
 
 from __future__ import annotations
 
+from functools import cache
 from os import PathLike
 from pkgutil import resolve_name
 from typing import Any
@@ -26,6 +27,8 @@ SOURCES: list[str | type[Rows]] = [
     "ritz.rows.memory.convert:Convertible",
 ]
 
+_imported = cache(resolve_name)
+
 
 def as_rows(source: object) -> Rows:
     """`source` as Rows: an array, a table, a sparse matrix, AnnData, the path of a file, or anything with `__array__`.
@@ -40,7 +43,7 @@ def as_rows(source: object) -> Rows:
     if isinstance(source, str | PathLike):
         return read(source)
     for entry in SOURCES:
-        kind: Any = resolve_name(entry) if isinstance(entry, str) else entry
+        kind: Any = _imported(entry) if isinstance(entry, str) else entry
         if kind.opens(source):
             return kind(source)
     raise TypeError(f"cannot read rows from {type(source).__name__!r}; pass a 2-D array or a table")
