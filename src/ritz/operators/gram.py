@@ -60,18 +60,21 @@ class Gram(Operator):
         outside the axes found: what is proved about it holds for C. The dual is α = Z u/((n − ddof) λ), zero for axes
         without variance.
         """
-        if self.is_dense:
-            KQ = self.apply(Q)
-            turned = rotation(Q.T @ KQ)
-            r = min(Q.shape[1], self.rank_bound)
-            root = np.sqrt(turned.values[:r])
-            large = turned.values[r - 1] > 4 * self.rounding  # else ‖UᵀU − I‖ may not be small
-            if large and self._magnified(root)[-1] <= 0.5 * tol * turned.values[0]:
-                found = self._from_inner_products(turned(Q), turned(KQ), turned, r)
-                worst = float(np.max(np.asarray(found.slack)))
-                if found.defect <= MAGNIFIED * self.rounding and worst <= 0.5 * tol * found.values[0]:
-                    return found if Q.shape[1] == r else self._with_empty(found, Q.shape[1] - r)
-        return self._in_factor_form(Q)
+        found = self._from_gram_matrix(Q, tol) if self.is_dense else None
+        return self._in_factor_form(Q) if found is None else found
+
+    def _from_gram_matrix(self, Q: Array, tol: float) -> Pairs | None:
+        """Pairs for one pass over the rows, None where the rounding of K would cost more than half of tol."""
+        KQ, r = self.apply(Q), min(Q.shape[1], self.rank_bound)
+        turned = rotation(Q.T @ KQ)
+        large = turned.values[r - 1] > 4 * self.rounding  # else ‖UᵀU − I‖ may not be small
+        if not (large and self._magnified(np.sqrt(turned.values[:r]))[-1] <= 0.5 * tol * turned.values[0]):
+            return None
+        found = self._from_inner_products(turned(Q), turned(KQ), turned, r)
+        worst = float(np.max(np.asarray(found.slack)))
+        if not (found.defect <= MAGNIFIED * self.rounding and worst <= 0.5 * tol * found.values[0]):
+            return None
+        return found if Q.shape[1] == r else self._with_empty(found, Q.shape[1] - r)
 
     def _from_inner_products(self, B: Array, KB: Array, turned: Rotation, r: int) -> Pairs:
         """Axes u = Zᵀα, α = β/√(κ (n − ddof)), of r values that are not too small: one pass, the rest is known from K.
