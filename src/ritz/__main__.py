@@ -1,6 +1,6 @@
 """`python -m ritz`."""
 
-from ritz.cli import main
+from ritz.cli import program
 
 if __name__ == "__main__":
-    main(prog_name="ritz")
+    program()

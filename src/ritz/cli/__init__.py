@@ -71,6 +71,20 @@ class Program(click.Group):
         return list(self.commands)  # in the order in which people need them
 
 
+class _WithoutPandas:
+    """pyarrow imports pandas wherever it finds it, which takes a third of a small fit; no command needs it."""
+
+    def find_spec(self, name: str, *others: Any) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("the command line does not import pandas", name=name)
+
+
+def program() -> None:
+    """The command `ritz`, in a process of its own."""
+    sys.meta_path.insert(0, _WithoutPandas())
+    main(prog_name="ritz")
+
+
 def _terminated(number: int, frame: Any) -> None:
     """End in good order: what was begun is cleaned up."""
     raise SystemExit(128 + number)

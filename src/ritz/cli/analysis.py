@@ -13,7 +13,8 @@ import numpy as np
 from ritz.cli.errors import INACCURATE, OK
 from ritz.cli.inputs import Input, Reading, completed, default_count, say_what_it_is, scale_advice
 from ritz.cli.notes import Notes
-from ritz.cli.outputs import FILES, file_names, scores_ending, scores_of
+from ritz.cli.outputs import file_names, scores_ending, scores_of
+from ritz.cli.paths import FILES
 from ritz.cli.screen import Screen, typed
 from ritz.errors import DataError
 from ritz.estimators.anndata import plain as certificate_parts

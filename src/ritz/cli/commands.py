@@ -39,7 +39,7 @@ def demo(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
       ritz demo
       ritz demo rotation -k 5 --open
     """
-    from ritz.cli.fitting import demonstrate
+    from ritz.cli.demo import demonstrate
 
     return demonstrate(speaking(ctx.obj, as_json, quiet), **given)
 
@@ -122,7 +122,7 @@ def fit(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
       ritz fit faces.npy -k 0.95 --image 64x64 --open
       zcat big.csv.gz | ritz fit - -k 20 -o result
     """
-    from ritz.cli.fitting import fit_file
+    from ritz.cli.fit import fit_file
 
     return fit_file(speaking(ctx.obj, as_json, quiet), **given)
 

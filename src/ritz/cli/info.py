@@ -22,7 +22,7 @@ from ritz.cli.inputs import (
     name_of,
     say_what_it_is,
 )
-from ritz.cli.outputs import free_folder
+from ritz.cli.paths import free_folder
 from ritz.cli.screen import Screen, typed
 from ritz.fitting.planning import Plan, plan
 from ritz.fitting.request import too_few

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ritz.cli.paths import PIPE, bytes_of, title
 from ritz.cli.screen import Screen
 from ritz.errors import ColumnWarning, DataError
 from ritz.linalg.dense import Array
@@ -30,7 +31,6 @@ from ritz.runtime.atomic import temporary
 from ritz.runtime.escape import visible
 from ritz.runtime.memory import format_bytes, physical
 
-PIPE = "-"
 HELD = 0.25  # of the memory, that numbers from a file may take to be parsed only once
 PEEKED = 10_000  # cells of a column that tell what it is
 CLASSES = 20  # kinds of labels that tell rows apart at a glance
@@ -124,17 +124,6 @@ def located(name: str) -> Iterator[Path]:
             yield path
         except DataError as error:  # nobody knows that file but we
             raise error.about(error.problem.replace(str(path), "standard input")) from error
-
-
-def title(name: str, path: Path) -> str:
-    """How people call the input."""
-    return "standard input" if name == PIPE else path.name or path.resolve().name
-
-
-def bytes_of(path: Path) -> int:
-    """The size of a file, or of all in a folder."""
-    files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
-    return sum(file.stat().st_size for file in files)
 
 
 def is_text(path: Path) -> bool:

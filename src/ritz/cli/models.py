@@ -10,10 +10,10 @@ import numpy as np
 
 from ritz.cli.analysis import one_line, show_components
 from ritz.cli.errors import INACCURATE, OK, USAGE, Failure
-from ritz.cli.fitting import show
-from ritz.cli.inputs import LEFT_OUT, PIPE, located
+from ritz.cli.fit import show
+from ritz.cli.inputs import LEFT_OUT, located
 from ritz.cli.notes import notes_of, together
-from ritz.cli.outputs import may_write
+from ritz.cli.paths import PIPE, may_write
 from ritz.cli.screen import Screen
 from ritz.cli.transform import for_model
 from ritz.errors import DataError

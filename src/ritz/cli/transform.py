@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ritz.cli.errors import INACCURATE, OK, USAGE, Failure
-from ritz.cli.inputs import LEFT_OUT, Input, Reading, chosen, located, title, without_gaps, worth_holding
+from ritz.cli.inputs import LEFT_OUT, Input, Reading, chosen, located, without_gaps, worth_holding
 from ritz.cli.notes import Notes, notes_of
-from ritz.cli.outputs import PIPE, check_destination, send, spread_out
+from ritz.cli.outputs import check_destination, send, spread_out
+from ritz.cli.paths import PIPE, title
 from ritz.cli.screen import Screen, in_terminal
 from ritz.errors import DataError
 from ritz.estimators.loading import load

@@ -1,0 +1,143 @@
+"""Where data comes from and where results may go: what can be told of a path before anything heavy is imported."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from errno import ENOENT
+from pathlib import Path
+
+from ritz.cli.errors import FAILED, USAGE, Failure
+from ritz.runtime.atomic import temporary
+
+PIPE = "-"
+MODEL, REPORT = "model.safetensors", "report.html"
+SCORES = {True: "scores.csv", False: "scores.parquet"}  # by whether the input is text
+FILES = (MODEL, *SCORES.values(), REPORT)  # whatever a fit may leave in a folder
+
+
+def title(name: str, path: Path) -> str:
+    """How people call the input."""
+    return "standard input" if name == PIPE else path.name or path.resolve().name
+
+
+def bytes_of(path: Path) -> int:
+    """The size of a file, or of all in a folder."""
+    files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files)
+
+
+def may_write(path: Path, sources: Iterable[Path], force: bool) -> None:
+    """Refuse what would replace a file, or write elsewhere than it seems to, unless that is asked for."""
+    if str(path) == PIPE:
+        raise Failure("a model does not go to standard output; give the name of a file", USAGE)
+    there = _kind(path)
+    if there == "a folder":
+        raise Failure(f"{str(path)!r} is a folder; give the name of a file", USAGE)
+    if there not in (None, "a file"):
+        raise Failure(f"{str(path)!r} is {there}, no file that could be replaced; give another name", USAGE)
+    _check_parent(_led_to(path), "to write into")
+    if force:
+        return
+    _check_place(path)
+    if any(same(path, source) for source in sources):
+        raise Failure(f"{str(path)!r} is the file that is read; --force replaces it")
+    if path.exists():
+        raise Failure(f"{str(path)!r} exists; --force replaces it")
+
+
+def folder_for(asked: str | None, source: str, names: Iterable[str], force: bool) -> Path:
+    """The folder of a fit's files, next to the input unless another one is asked for; none of them may exist yet."""
+    folder = Path(asked) if asked is not None else _beside(source)
+    there = _kind(folder)
+    if there not in (None, "a folder"):
+        raise Failure(f"{str(folder)!r} is {there}; -o names the folder that results go into", USAGE)
+    real = _led_to(folder)
+    if there is None:
+        _check_parent(real, f"to make {real.name!r} in")
+    else:
+        _check_writable(real)
+    if source != PIPE and Path(source).is_dir() and same(folder, Path(source)):
+        raise Failure(f"{str(folder)!r} is the folder that is read, or lies in it; give another one with -o", USAGE)
+    if not force:
+        _check_place(folder, asked is not None)
+        taken = [name for name in names if os.path.lexists(folder / name)]
+        if taken:
+            raise Failure(f"{str(folder / taken[0])!r} exists; --force replaces it, -o names another folder")
+    return folder
+
+
+def _kind(path: Path) -> str | None:
+    """What is there, if anything."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:  # the name is too long, or links go round in circles
+        raise Failure(f"{str(path)!r} cannot be used: {error.strerror}; give another name with -o", USAGE) from error
+    kinds = {stat.S_IFREG: "a file", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+def _led_to(path: Path) -> Path:
+    """Where a link leads, which may be nowhere; any other path as it was given."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def _check_parent(path: Path, purpose: str) -> None:
+    """Whether the folder is there that something should be made in, and takes it."""
+    parent = path.parent
+    found = next((above for above in (parent, *parent.parents) if os.path.lexists(above)), parent)
+    if not found.is_dir():
+        raise Failure(f"{str(found)!r} is {_kind(found) or 'a link to nothing'}, no folder {purpose}; name one", USAGE)
+    if not parent.is_dir():
+        raise Failure(f"there is no folder {str(parent)!r} {purpose}; make it first, or name another one", USAGE)
+    _check_writable(parent)
+
+
+def _check_writable(folder: Path) -> None:
+    """Whether something can be made there. Only trying tells: file systems may refuse what rights allow."""
+    try:
+        with temporary(folder):
+            pass
+    except OSError as error:
+        words = "its file system takes no new files" if error.errno == ENOENT else error.strerror
+        raise Failure(f"{str(folder)!r} cannot be written to: {words}; give another place with -o", FAILED) from error
+
+
+def _beside(source: str) -> Path:
+    """NAME-ritz, where NAME is the input without what tells its format."""
+    if source == PIPE:
+        return Path("stdin-ritz")
+    path = Path(source) if Path(source).name not in ("", "..") else Path(source).resolve()
+    name = path.name
+    while Path(name).suffix and len(Path(name).suffix) <= 8 and not path.is_dir():  # x.csv.gz
+        name = Path(name).stem
+    return path.parent / f"{name}-ritz"
+
+
+def free_folder(source: str) -> Path | None:
+    """A folder that a fit may write into, where the usual one holds results already; None where it does not."""
+    usual = _beside(source)
+    found, i = usual, 2
+    while any(os.path.lexists(found / name) for name in FILES) or (found.exists() and not found.is_dir()):
+        found, i = usual.with_name(f"{usual.name}-{i}"), i + 1
+    return None if found == usual else found
+
+
+def _check_place(path: Path, given: bool = True) -> None:
+    if given and ".." in path.parts:
+        raise Failure(f"{str(path)!r} leads out of this folder; --force writes there")
+    if path.is_symlink():
+        raise Failure(f"{str(path)!r} is a link to {os.path.realpath(path)!r}; --force writes there")
+
+
+def same(a: Path, b: Path) -> bool:
+    """Whether two paths lead to the same file, or the first into the second."""
+    if Path(os.path.realpath(b)) in Path(os.path.realpath(a)).parents:
+        return True
+    with suppress(OSError):
+        return os.path.samefile(a, b)
+    return False
