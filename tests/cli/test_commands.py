@@ -610,7 +610,7 @@ def test_a_result_that_appears_meanwhile_is_not_replaced(wines, monkeypatch):
         return fit(self, *args, **kwargs)
 
     monkeypatch.setattr(pca.PCA, "fit", slow)
-    assert "meanwhile" in run("fit", wines, code=1).stderr
+    assert "in the meantime" in run("fit", wines, code=1).stderr
     assert [file.name for file in folder.iterdir()] == ["model.safetensors"]
     assert (folder / "model.safetensors").read_text() == "precious"
 
