@@ -13,7 +13,7 @@ from ritz.runtime.wording import at_most
 from ritz.sensing import SOLVERS
 from ritz.sensing.certificate import RecoveryCertificate
 from ritz.sensing.phase_transition import LEAST_GAP
-from ritz.spectrum.certify import check_tol
+from ritz.solvers.base import check_tol
 
 NEARLY = 1e-3  # relative residuals that speak for the basis
 

@@ -12,8 +12,9 @@ from ritz.fitting.rank import Choice
 from ritz.moments.moments import Moments
 from ritz.moments.sketch import Stream
 from ritz.solvers import ALIASES, Solver, by_name
+from ritz.solvers.base import check_tol
 from ritz.spectrum.certificate import Certificate
-from ritz.spectrum.certify import Spectrum, check_tol
+from ritz.spectrum.certify import Spectrum
 from ritz.spectrum.subspace import Subspace
 
 

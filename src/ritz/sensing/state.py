@@ -17,7 +17,7 @@ from ritz.runtime.files.decoding import Form
 from ritz.sensing import SOLVERS
 from ritz.sensing.certificate import RecoveryCertificate, of_nothing
 from ritz.sensing.dictionary import Coherence
-from ritz.spectrum.certify import check_tol
+from ritz.solvers.base import check_tol
 
 SLACK = 1 + 1e-6  # on a bound that rounding may pass
 

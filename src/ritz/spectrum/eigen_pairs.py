@@ -13,7 +13,8 @@ from ritz.linalg.dense import LARGE, Array, gamma, positive_definite
 from ritz.operators import Dense, Function, Operator
 from ritz.rows import check_exact
 from ritz.solvers import Solver, by_name
-from ritz.spectrum.certify import Spectrum, certify, check_tol
+from ritz.solvers.base import check_tol
+from ritz.spectrum.certify import Spectrum, certify
 
 FEW = 20  # one in so many components of a large matrix takes less by iteration than by LAPACK
 INDEFINITE = 1e-8  # share of the largest eigenvalue that a matrix known to few digits may lie below 0
