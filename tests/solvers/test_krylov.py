@@ -176,7 +176,7 @@ def test_a_basis_that_is_restarted_often_stays_small(monkeypatch):
 def test_max_iter_bounds_the_products_and_is_named(k, max_iter):
     A, _ = with_eigenvalues(1 + 1e-3 * np.arange(600)[::-1] / 600, np.random.default_rng(4))
     product = Product(A)
-    with pytest.warns(AccuracyWarning, match=r"not reached: .* stopped at max_iter, after"):
+    with pytest.warns(AccuracyWarning, match=r"did not converge to .* stopped at max_iter, after"):
         found = eigen(product, k, dim=600, solver="krylov", max_iter=max_iter, tol=1e-9)
     least = -(-(k + 1) // krylov.block_width(k))  # so many are needed for k Ritz vectors and the next
     assert not found.certificate.satisfied

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ritz.fitting.rank import INDEPENDENT
-from ritz.fitting.request import Decomposition
+from ritz.fitting.result import Decomposition
 from ritz.linalg.dense import Array, squared
 from ritz.linalg.exponents import times_power
 from ritz.runtime.wording import at_most

@@ -10,8 +10,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.estimators.seeds import seed
-from ritz.fitting import rank
-from ritz.fitting.request import Request
+from ritz.fitting.request import Request, check_at_hand
 from ritz.kernels import Kernel, kernel_named
 from ritz.runtime.memory import parse_bytes, physical
 from ritz.solvers import LowRank, Solver
@@ -99,7 +98,7 @@ def _solver(asked: Any) -> str | Solver:
 def _components(asked: Any, n: int) -> int | float | None:
     if asked is None:
         return None
-    rank.check_at_hand(asked, "KernelPCA knows inner products of features, whose signs cannot be flipped")
+    check_at_hand(asked, "KernelPCA knows inner products of features, whose signs cannot be flipped")
     if _number(asked):
         if isinstance(asked, Integral) and 1 <= int(asked) <= n:
             return int(asked)

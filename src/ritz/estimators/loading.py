@@ -19,7 +19,7 @@ from ritz.estimators.kernel_request import chosen_kernel, requested
 from ritz.estimators.pca import PCA
 from ritz.estimators.saving import check_ddof
 from ritz.estimators.sensing_saving import check_parameters, restored
-from ritz.fitting import rank
+from ritz.fitting.request import checked_components
 from ritz.kernels import state as kernel_states
 from ritz.kernels.state import KernelState
 from ritz.pca import state as states
@@ -158,7 +158,7 @@ def _check_parameters(model: Any, state: State) -> None:
         check_parameters(model, state.n_features)
     elif isinstance(state, PCAState):
         request = clone(model)._request()
-        rank.checked(request.n_components, state.n_features, state.n_features)
+        checked_components(request.n_components, state.n_features, state.n_features)
         check_ddof(request, state)
     else:
         requested(clone(model), len(state.eigenvectors))

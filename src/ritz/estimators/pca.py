@@ -20,10 +20,11 @@ from ritz.estimators.partial_fit import Batches
 from ritz.estimators.saving import Saving, pca_state
 from ritz.estimators.seeds import seed
 from ritz.estimators.transform import Coding
-from ritz.fitting.request import Decomposition, Request
+from ritz.fitting.request import Request
+from ritz.fitting.result import Decomposition, Units
 from ritz.linalg.dense import Array
-from ritz.pca.auto_rank import decompose_counted
-from ritz.pca.from_moments import decompose_matrix
+from ritz.pca.from_moments import from_covariance
+from ritz.pca.from_rows import from_rows
 from ritz.pca.gaussian import Gaussian
 from ritz.pca.state import FORMS, PCAState
 from ritz.rows import Rows, as_rows, check_exact
@@ -161,7 +162,7 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
     def _fit(self, X: Any, rows: Rows, checkpoint: str | PathLike[str] | None = None) -> None:
         request = self._request()
         with watching(rows, request, bool(self.verbose), checkpoint) as watch:
-            fitted = decompose_counted(rows.watched(watch), request)
+            fitted = from_rows(rows.watched(watch), request)
         # Warnings first: where they are errors, the old state must survive them.
         for message in complaints(fitted, self.n_components):
             warnings.warn(message, AccuracyWarning, stacklevel=3)
@@ -196,7 +197,8 @@ class PCA(Saving, Batches, Coding, ClassNamePrefixFeaturesOutMixin, BaseEstimato
         if mean is not None:
             check_exact([mean])
             mean = np.array(mean, dtype=np.float64)
-        fitted = decompose_matrix(operator, unit, scale, request, mean, n_rows)
+        units = Units(unit, mean=mean, scale=scale, n_rows=n_rows, ddof=request.ddof)
+        fitted = from_covariance(operator, units, request)
         pca.n_features_in_ = operator.dim
         if rows.names is not None and all(isinstance(name, str) for name in rows.names):
             pca.feature_names_in_ = np.array(rows.names, dtype=object)

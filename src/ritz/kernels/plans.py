@@ -47,13 +47,13 @@ def plans_for(
     elif solver == "lowrank":
         chosen = low_rank(n, d, k, landmarks(n, d, k, wanted, limit), "landmarks were asked for")
     else:
-        chosen = _quickest(iterative(n, d, k, narrow), limit)
+        chosen = Plan.cheapest(iterative(n, d, k, narrow), limit)
         how = _how(n, chosen.precision, chosen.dense)
         chosen = replace(chosen, solver=solver, why=f"{solver} was asked for; the kernel matrix is {how}")
     if chosen.memory > limit:
         raise ValueError(
             f"memory_limit of {format_bytes(limit)} is too small: {chosen.solver} needs {format_bytes(chosen.memory)} "
-            f"beside the data; raise it, or ask for fewer components or for n_landmarks"
+            f"of working memory; raise it, or ask for fewer components or for n_landmarks"
         )
     if chosen.precision == "float64" or chosen.solver == "lowrank":
         return [chosen]
@@ -70,7 +70,7 @@ def _chosen(n: int, d: int, k: int, narrow: bool, positive: bool, limit: int, sh
             whole, why="a share of the variance is asked for, and the whole spectrum tells how many that are"
         )
     options = [*iterative(n, d, k, narrow), whole]
-    best = _quickest(options, limit)
+    best = Plan.cheapest(options, limit)
     if positive and (best.seconds > PATIENCE or best.memory > limit):
         p = landmarks(n, d, k, None, limit)
         why = (
@@ -80,11 +80,6 @@ def _chosen(n: int, d: int, k: int, narrow: bool, positive: bool, limit: int, sh
         fewer = k < p <= FEW * n and few.memory <= max(limit, best.memory)
         return few if fewer and not share else best
     return best
-
-
-def _quickest(options: list[Plan], limit: int) -> Plan:
-    fitting = [plan for plan in options if plan.memory <= limit]
-    return min(fitting, key=lambda plan: plan.seconds) if fitting else min(options, key=lambda plan: plan.memory)
 
 
 def iterative(n: int, d: int, k: int, narrow: bool) -> list[Plan]:

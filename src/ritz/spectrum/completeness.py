@@ -14,7 +14,6 @@ to be the leading ones:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,13 +26,6 @@ from ritz.spectrum.bounds import Bounds, Evidence, bounds
 
 CHEAP = 0.05  # share of a fit that a proof of completeness may cost where the free bounds already hold
 SMALL = 512  # order up to which the largest eigenvalue outside is computed rather than estimated
-
-
-class Answer(NamedTuple):
-    """Bounds, and the probability that they do not hold."""
-
-    bounds: Bounds
-    failure: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +58,10 @@ class Question:
         return found.complete_to >= min(self.k, self.A.rank_bound)
 
 
-def completeness(question: Question) -> Answer:
-    """The bounds from the first ceiling that settles the question."""
+def completeness(question: Question) -> tuple[Bounds, float]:
+    """The bounds from the first ceiling that settles the question, and the probability that they do not hold."""
     free = question.bounded(min(ceiling(question) for ceiling in FREE))
-    return _by_probes(question, free) or _by_cholesky(question, free) or Answer(free)
+    return _by_probes(question, free) or _by_cholesky(question, free) or (free, 0.0)
 
 
 def _by_dimension(question: Question) -> float:
@@ -102,7 +94,7 @@ def _by_solver(question: Question) -> float:
 FREE = (_by_dimension, _by_trace, _by_frobenius_norm, _by_solver)  # each costs at most a look at every entry of A
 
 
-def _by_probes(question: Question, free: Bounds) -> Answer | None:
+def _by_probes(question: Question, free: Bounds) -> tuple[Bounds, float] | None:
     """From random probes, unless a proof costs little: beside a matrix, only if they settle the question."""
     products_alone = question.matrix is None
     if question.settled(free) or not (products_alone or question.A.dim > LARGE):
@@ -111,10 +103,10 @@ def _by_probes(question: Question, free: Bounds) -> Answer | None:
     if level >= free.ceiling:
         return None
     found = question.bounded(level + question.seen.rounding)
-    return Answer(found, failure) if products_alone or question.settled(found) else None
+    return (found, failure) if products_alone or question.settled(found) else None
 
 
-def _by_cholesky(question: Question, free: Bounds) -> Answer | None:
+def _by_cholesky(question: Question, free: Bounds) -> tuple[Bounds, float] | None:
     """From a proof; what is known of a rough matrix, random vectors have told."""
     A, pairs, seen, matrix = question.A, question.pairs, question.seen, question.matrix
     cheap = A.dim**3 / 3 <= CHEAP * (A.work + 4 * A.dim**3 / 3)
@@ -126,7 +118,7 @@ def _by_cholesky(question: Question, free: Bounds) -> Answer | None:
     last = float(pairs.values[-1]) + (min(error, 0.4 * question.tol * largest) if question.tol else error)
     rounding = seen.rounding + _deflation_error(A, pairs)
     tau = proved_ceiling(deflated, last, rounding=rounding, converged=len(pairs.values) > question.k)
-    return Answer(question.bounded(min(free.ceiling, tau)), 0.0 if question.exact else FAILURE)
+    return question.bounded(min(free.ceiling, tau)), 0.0 if question.exact else FAILURE
 
 
 def _deflation_error(A: Operator, pairs: Pairs) -> float:

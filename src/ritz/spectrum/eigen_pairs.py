@@ -64,7 +64,7 @@ def eigen(
     found = replace(found, certificate=replace(found.certificate, quantity="eigenvalue"))
     if not found.certificate.satisfied:
         why = f"; {found.note}" if found.note else ""
-        message = f"accuracy tol={tol:g} was not reached: {found.certificate.accuracy()}{why}"
+        message = f"did not converge to tol={tol:g}: {found.certificate.accuracy()}{why}"
         warnings.warn(message, AccuracyWarning, stacklevel=2)
     return found
 
@@ -79,7 +79,7 @@ def _operator(A: Any, dim: int | None) -> tuple[Operator, float]:
         return _function(A.matmat, _square(A.shape))
     if callable(A):
         if dim is None:
-            raise ValueError("a callable does not tell its order; pass dim")
+            raise ValueError("the order of the matrix behind a callable is not known; pass dim")
         return _function(A, int(dim))
     matrix = np.asarray(A)
     if matrix.dtype.kind not in "biuf":
