@@ -12,8 +12,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from ritz.fitting.request import Request
 from ritz.fitting.solve import preprocessing
+from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
-from ritz.operators import Covariance
+from ritz.operators import Covariance, DataMatrix
 from ritz.rows import as_rows
 
 SPECTRA = {

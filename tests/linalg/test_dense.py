@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ritz.linalg.dense import eigh_descending, orthogonality_defect, orthonormalise, times, triangle
+from ritz.linalg.dense import eigh_descending, orthogonality_defect, orthonormalise, r_factor
+from ritz.linalg.products import times
 
 
 def hard_blocks():
@@ -39,9 +40,9 @@ def test_eigh_descending_on_a_tight_cluster():
     assert orthogonality_defect(vectors) < 1e-12
 
 
-def test_triangles_merge():
+def test_r_factors_merge():
     X = np.random.default_rng(2).standard_normal((90, 4))
-    R = triangle(triangle(X[:40]), triangle(X[40:]))
+    R = r_factor(r_factor(X[:40]), r_factor(X[40:]))
     np.testing.assert_allclose(R.T @ R, X.T @ X, atol=1e-12)
 
 

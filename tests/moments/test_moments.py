@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from helpers.matrices import preprocess
 from ritz.errors import DataError
+from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
 from ritz.rows import as_rows
 
@@ -28,7 +29,7 @@ def test_scatter_against_extended_precision(dtype, offset, center):
     np.testing.assert_allclose(found.scatter, truth, atol=1e-10 * np.trace(truth))
     if center:
         np.testing.assert_allclose(found.mean, X.astype(np.longdouble).mean(axis=0).astype(float), rtol=1e-14)
-    diagonal = moments(as_rows(X), center=center, full=False)
+    diagonal = moments(as_rows(X), center=center, scatter=Scatter.DIAGONAL)
     np.testing.assert_allclose(diagonal.scatter, np.diagonal(truth), rtol=1e-12)
 
 
@@ -52,19 +53,20 @@ def test_a_constant_column_has_exactly_no_variance():
     seed=st.integers(0, 2**32),
     sizes=st.lists(st.integers(1, 30), min_size=2, max_size=6),
     offset=st.sampled_from([0.0, 1e3, 1e8]),
-    full=st.booleans(),
+    scatter=st.sampled_from([Scatter.AUDITED, Scatter.DIAGONAL]),
 )
-def test_any_split_merges_to_the_moments_of_the_whole(seed, sizes, offset, full):
+def test_any_split_merges_to_the_moments_of_the_whole(seed, sizes, offset, scatter):
     rng = np.random.default_rng(seed)
     parts = [rng.standard_normal((size, 4)) + offset for size in sizes]
-    merged = moments(as_rows(parts[0]), full=full)
+    merged = moments(as_rows(parts[0]), scatter=scatter)
     for part in parts[1:]:
-        merged = merged.merge(moments(as_rows(part), full=full))
+        merged = merged.merge(moments(as_rows(part), scatter=scatter))
     whole = np.concatenate(parts)
     truth = exact(whole)
     assert merged.count == len(whole)
     scale = 1e-13 * np.trace(truth) * (1 + offset / 1e6)
-    np.testing.assert_allclose(merged.scatter, truth if full else np.diagonal(truth), atol=scale + 1e-12)
+    kept = np.diagonal(truth) if scatter is Scatter.DIAGONAL else truth
+    np.testing.assert_allclose(merged.scatter, kept, atol=scale + 1e-12)
     np.testing.assert_allclose(merged.mean, whole.mean(axis=0), rtol=1e-12, atol=1e-12)
 
 

@@ -77,8 +77,8 @@ def test_the_triangle_is_that_of_the_centred_rows(dtype, center, shape, small_le
 def test_leaves_and_runs_change_nothing_but_rounding(small_leaves, monkeypatch):
     X = with_spectrum(3000, 6, 1e-14 ** (np.arange(6) / 5), np.random.default_rng(1), offset=1e8)
     parts = []
-    run = tsqr.triangle
-    monkeypatch.setattr(tsqr, "triangle", lambda *blocks: parts.append(len(blocks)) or run(*blocks))
+    run = tsqr.r_factor
+    monkeypatch.setattr(tsqr, "r_factor", lambda *blocks: parts.append(len(blocks)) or run(*blocks))
     assert_within(triangular_moments(as_rows(X)), X)
     assert parts.count(1) > 100  # leaves
     assert parts.count(2) == parts.count(1) - 1  # merges

@@ -23,7 +23,7 @@ from ritz.fitting.request import Request
 from ritz.fitting.signflips import STRIP, Flipped, edge, sign_bits, spectrum
 from ritz.pca import auto_rank
 from ritz.rows import as_rows
-from ritz.runtime import checkpoint as journal
+from ritz.runtime import checkpoint
 from ritz.runtime.threads import team
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -138,7 +138,7 @@ def test_the_edge_of_a_large_matrix_is_bounded_closely(monkeypatch):
 def test_float32_products_tell_the_same(monkeypatch):
     X = planted(3000, 80, 3, 4.0, np.random.default_rng(0))
     exact = PCA("auto").fit(X).rank_choice_
-    monkeypatch.setattr("ritz.fitting.signflips.NARROW_ENTRIES", 1000)
+    monkeypatch.setattr("ritz.fitting.signflips.float32_pays", lambda entries, columns: True)
     rough = PCA("auto").fit(X * 1e25).rank_choice_  # squares beyond float32
     assert rough.k == exact.k == 3
     assert np.allclose(rough.values, exact.values * 1e50, rtol=1e-4)
@@ -401,10 +401,10 @@ class Stop(BaseException):
 
 @pytest.mark.parametrize("shape", [(9000, 20), (50, 3000)])
 def test_interrupted_fits_resume(tmp_path, monkeypatch, shape):
-    monkeypatch.setattr(journal, "INTERVAL", 0.0)
-    monkeypatch.setattr(journal, "SHARE", 0.0)
+    monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 0.0)
     X = planted(*shape, 2, 12.0, np.random.default_rng(0))
-    truth, finish, seen = PCA("auto").fit(X), journal.Journal.finish, [0]
+    truth, finish, seen = PCA("auto").fit(X), checkpoint.Checkpoint.finish, [0]
 
     def stopped(self, result):
         finish(self, result)
@@ -412,11 +412,11 @@ def test_interrupted_fits_resume(tmp_path, monkeypatch, shape):
         if seen[0] <= 2:
             raise Stop
 
-    monkeypatch.setattr(journal.Journal, "finish", stopped)
+    monkeypatch.setattr(checkpoint.Checkpoint, "finish", stopped)
     for _ in range(2):
         with pytest.raises(Stop):
-            PCA("auto").fit(X, checkpoint=tmp_path / "fit.journal")
-    resumed = PCA("auto").fit(X, checkpoint=tmp_path / "fit.journal")
+            PCA("auto").fit(X, checkpoint=tmp_path / "fit.checkpoint")
+    resumed = PCA("auto").fit(X, checkpoint=tmp_path / "fit.checkpoint")
     assert np.array_equal(resumed.components_, truth.components_)
     assert np.array_equal(resumed.rank_choice_.null, truth.rank_choice_.null)
 

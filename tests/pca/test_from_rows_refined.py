@@ -17,8 +17,8 @@ def always(monkeypatch):
     """The planning believes that nothing is faster."""
     refined = costs.refined
     monkeypatch.setattr(costs, "refined", lambda rows, k: replace(refined(rows, k), seconds=0.0, memory=0))
-    for name in ("NARROW_ENTRIES", "NARROW_COLUMNS", "SMALL"):
-        monkeypatch.setattr(planning, name, 0)
+    monkeypatch.setattr(planning, "float32_pays", lambda entries, columns: True)
+    monkeypatch.setattr(planning, "SMALL", 0)
 
 
 @pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")

@@ -11,7 +11,7 @@ import pytest
 
 from ritz import PCA
 from ritz.runtime.atomic import MARK, replacing, staged, sweep, temporary
-from ritz.runtime.checkpoint import Journal
+from ritz.runtime.checkpoint import Checkpoint
 
 KILLED = """
 import os, signal, sys
@@ -49,7 +49,7 @@ def test_every_writer_removes_it(tmp_path):
         lambda: pca.save(tmp_path / "m.safetensors"),
         lambda: pca.transform(np.ones((3, 4)), out=tmp_path / "scores.parquet"),
         lambda: staged(tmp_path / "out").__enter__() and None,
-        lambda: _keep(Journal(tmp_path / "kept", "me")),
+        lambda: _keep(Checkpoint(tmp_path / "kept", "me")),
     )
     for write in writers:
         kill("file", tmp_path / "x")
@@ -59,9 +59,9 @@ def test_every_writer_removes_it(tmp_path):
         sweep(tmp_path)
 
 
-def _keep(journal):
-    journal.finish(np.ones(3))
-    journal.write_or_warn()
+def _keep(checkpoint):
+    checkpoint.finish(np.ones(3))
+    checkpoint.write_or_warn()
 
 
 def test_a_stage_that_was_begun_beside_its_folder(tmp_path):

@@ -41,7 +41,7 @@ def interrupted(monkeypatch, every, fit):
     seen = [0]
 
     def stopping(name):
-        original = getattr(checkpoint.Journal, name)
+        original = getattr(checkpoint.Checkpoint, name)
 
         def stopped(self, *args):
             original(self, *args)
@@ -49,7 +49,7 @@ def interrupted(monkeypatch, every, fit):
             if seen[0] % every == 0:
                 raise Stop
 
-        monkeypatch.setattr(checkpoint.Journal, name, stopped)
+        monkeypatch.setattr(checkpoint.Checkpoint, name, stopped)
 
     stopping("keep")
     stopping("finish")
@@ -143,7 +143,7 @@ def test_a_fit_that_was_killed(tmp_path):
 def stopped_at(path, X, monkeypatch, **options):
     """A checkpoint of a fit that was interrupted."""
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint.Journal, "finish", lambda self, result: (_ for _ in ()).throw(Stop))
+        patch.setattr(checkpoint.Checkpoint, "finish", lambda self, result: (_ for _ in ()).throw(Stop))
         with pytest.raises(Stop):
             PCA(2, **options).fit(X, checkpoint=path)
     return path
@@ -166,10 +166,10 @@ def test_a_damaged_checkpoint_is_an_error(tmp_path, monkeypatch, often):
     rng = np.random.default_rng(0)
     for size in rng.integers(0, len(whole), 20):
         (tmp_path / "c").write_bytes(whole[:size])
-        with pytest.raises(DataError, match=r"no whole checkpoint|belongs to"):
+        with pytest.raises(DataError, match=r"not a valid checkpoint|belongs to"):
             PCA(2).fit(X, checkpoint=tmp_path / "c")
     np.save(tmp_path / "objects.npy", np.array([{}], object))
-    with pytest.raises(DataError, match="no whole checkpoint"):
+    with pytest.raises(DataError, match="not a valid checkpoint"):
         PCA(2).fit(X, checkpoint=tmp_path / "objects.npy")
 
 
@@ -391,14 +391,14 @@ def test_data_that_was_wrong_leaves_no_checkpoint(tmp_path, often):
 def test_two_fits_do_not_share_a_checkpoint(tmp_path, often, monkeypatch):
     """Whoever comes second notices, and goes on without."""
     path, (X, Y) = tmp_path / "c", (data(), 2 * data())
-    kept = checkpoint.Journal.keep
+    kept = checkpoint.Checkpoint.keep
 
     def disturbed(self, *state):
-        monkeypatch.setattr(checkpoint.Journal, "keep", kept)
+        monkeypatch.setattr(checkpoint.Checkpoint, "keep", kept)
         stopped_at(path, Y, monkeypatch)
         kept(self, *state)
 
-    monkeypatch.setattr(checkpoint.Journal, "keep", disturbed)
+    monkeypatch.setattr(checkpoint.Checkpoint, "keep", disturbed)
     with pytest.warns(UserWarning, match="another fit has written or removed"):
         model = PCA(2).fit(X, checkpoint=path)
     assert np.array_equal(model.components_, PCA(2).fit(X).components_)
@@ -411,7 +411,7 @@ def test_a_disk_that_was_full_once_leaves_no_half_truth(tmp_path, often, monkeyp
     monkeypatch.setattr(checkpoint, "HELD", 0)
     fsync, failures = os.fsync, [OSError(28, "No space left on device")]
     monkeypatch.setattr(os, "fsync", lambda file: (_ for _ in ()).throw(failures.pop()) if failures else fsync(file))
-    finish, seen = checkpoint.Journal.finish, []
+    finish, seen = checkpoint.Checkpoint.finish, []
 
     def stopping(self, result):
         finish(self, result)
@@ -420,7 +420,7 @@ def test_a_disk_that_was_full_once_leaves_no_half_truth(tmp_path, often, monkeyp
             raise Stop
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint.Journal, "finish", stopping)
+        patch.setattr(checkpoint.Checkpoint, "finish", stopping)
         with pytest.warns(UserWarning, match="no checkpoint was written"), pytest.raises(Stop):
             PCA(2, scale=True, svd_solver="gram").fit(X, checkpoint=tmp_path / "c")
     model = PCA(2, scale=True, svd_solver="gram").fit(X, checkpoint=tmp_path / "c")

@@ -16,7 +16,7 @@ from ritz import __version__
 from ritz.fitting.request import Request
 from ritz.rows import Rows
 from ritz.rows.base import Block
-from ritz.runtime.checkpoint import Journal
+from ritz.runtime.checkpoint import Checkpoint
 from ritz.runtime.progress import Progress
 from ritz.runtime.threads import pinned
 from ritz.runtime.watch import Watch
@@ -29,7 +29,7 @@ def watching(
     """Someone who sees every pass of a fit. The checkpoint is written when it is interrupted, gone when it is done."""
     with ExitStack() as stack:
         progress = stack.enter_context(Progress()) if shown else None
-        journal = None if checkpoint is None else Journal(_checked(checkpoint), owner(rows, request))
+        journal = None if checkpoint is None else Checkpoint(_checked(checkpoint), owner(rows, request))
         if progress is not None:
             progress.say(repr(rows))
             if journal is not None and journal.found:

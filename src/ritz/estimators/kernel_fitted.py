@@ -10,7 +10,8 @@ from ritz.estimators.fitted import fitting
 from ritz.kernels import Kernel
 from ritz.kernels.decompose import KernelFit
 from ritz.kernels.preimage import PreImage
-from ritz.linalg.dense import Array, squared
+from ritz.linalg.dense import Array
+from ritz.linalg.exponents import squared
 from ritz.runtime.wording import at_most
 
 FLAT = 2.0  # times the mean eigenvalue that the largest one must exceed to stand for anything

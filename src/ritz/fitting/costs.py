@@ -93,7 +93,7 @@ def refined(rows: Rows, k: int) -> Cost:
     """Block Krylov on a covariance of float32 products, and a pass in float64 that finishes what it found."""
     n, d = rows.shape
     inside = krylov(rows, k, "covariance", True)
-    saved = 1.0 * n * d * d * (1 / rates().product - 1 / rates().narrow) if product_dtype(rows) != np.float32 else 0.0
+    saved = 1.0 * n * d * d * (1 / rates().product - 1 / rates().narrow) if scatter_dtype(rows) != np.float32 else 0.0
     columns = min(d, k + SPARE + PROBES)
     operations = 4.0 * n * d * columns
     finish = Cost(operations, 1, one_pass(rows) + operations / rates().thin, _thin_memory(rows, columns))
@@ -134,7 +134,7 @@ def r_factor_memory(rows: Rows) -> int:
 
 def _form_covariance(rows: Rows) -> Cost:
     n, d = rows.shape
-    narrow = product_dtype(rows) == np.float32
+    narrow = scatter_dtype(rows) == np.float32
     operations, rate = 1.0 * n * d * d, rates().narrow if narrow else rates().product
     if rows.density < FILLED:
         operations, rate = rows.outer_work, SCATTER * rates().thin

@@ -11,7 +11,8 @@ from ritz.fitting import costs, signflip_plans
 from ritz.fitting.costs import Cost
 from ritz.fitting.request import checked_components
 from ritz.fitting.signflip_plans import Route
-from ritz.moments.accumulate import NARROW_COLUMNS, NARROW_ENTRIES, product_dtype
+from ritz.linalg.products import float32_pays
+from ritz.moments.accumulate import scatter_dtype
 from ritz.rows import Rows, as_rows
 from ritz.runtime.memory import format_bytes, parse_bytes
 from ritz.solvers import SVD, Krylov, Solver

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ritz.linalg.dense import eigh_descending
+from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
 from ritz.rows.memory.array import Array, thin_product
 from ritz.runtime.atomic import replacing
@@ -101,7 +102,7 @@ def _measured() -> Rates:
     d = X.shape[1]
     narrow = X.astype(np.float32)
     with team():  # BLAS threads that spin would be measured too
-        thin, walk = _best(lambda: thin_product(X, V)), _best(lambda: moments(rows, full=False))
+        thin, walk = _best(lambda: thin_product(X, V)), _best(lambda: moments(rows, scatter=Scatter.DIAGONAL))
         start = _best(lambda: thin_product(X[:200], V))
     return Rates(
         product=X.size * d / _best(lambda: X.T @ X),

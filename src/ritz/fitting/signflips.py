@@ -22,11 +22,11 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import LARGE, THREADED, Array, add_squares, add_upper, mirrored
-from ritz.moments.accumulate import NARROW_COLUMNS, NARROW_ENTRIES
+from ritz.linalg.dense import LARGE, THREADED, Array
+from ritz.linalg.products import add_squares, add_upper, float32_pays, mirrored
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
-from ritz.operators import Covariance, Dense, Operator
+from ritz.operators import Covariance, DataMatrix, Dense, Operator
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.memory.derived import Derived
@@ -61,7 +61,7 @@ class Flips:
         (n, d), none = self.rows.shape, np.zeros(self.rows.shape[1])
         known = Moments(n, none, none, self.diagonal, np.ones(d), self.diagonal, 0.0)
         flipped = Flipped(self.rows, self.prepare, self.seed, flip)
-        A = Covariance(flipped, Preprocessing(), known, 0, min(n, d))
+        A = Covariance(DataMatrix(flipped, Preprocessing(), known, 0, min(n, d)))
         return n * _iterated(A, k, exact=flip is None)
 
     def _scatters(self, which: Sequence[int | None]) -> Array:  # -> (len(which), d, d)
@@ -136,7 +136,7 @@ class Flipped(Derived):
 def flipping_dtype(rows: Rows) -> np.dtype[Any]:
     """float32 where there is enough to multiply: a quantile of chance needs no more digits."""
     n, d = rows.shape
-    return np.dtype(np.float32 if n * d >= NARROW_ENTRIES and min(n, d) > NARROW_COLUMNS else np.float64)
+    return np.dtype(np.float32 if float32_pays(n * d, min(n, d)) else np.float64)
 
 
 def sign_bits(seed: int, flip: int, at: range, d: int) -> NDArray[np.uint8]:  # -> (len(at), d)

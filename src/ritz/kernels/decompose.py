@@ -135,7 +135,7 @@ def _exact(given: Given, request: Request, plan: Plan) -> KernelFit:
     whole = plan.solver == "dense"
     if whole or (not given.kernel.positive and A.dim <= DENSE and 16 * A.dim**2 <= request.limit):
         A.dense()
-    checked_positive(A, request.n_components)
+    A = checked_positive(A, request.n_components)
     direct = whole or (A.indefinite > 0 and A.is_dense)  # an iteration may meet what is below 0
     if request.name == "auto" or direct:
         request = replace(request, solver="gram" if direct else plan.solver)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
 from ritz import kernels
 from ritz.errors import DataError
 from ritz.kernels.base import Frame, Points, rounding
-from ritz.linalg.dense import Array, column_norms, cross, gamma, times
+from ritz.linalg.dense import Array, column_norms
+from ritz.linalg.products import cross, times
+from ritz.linalg.rounding import gamma
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.operators.base import Operator
 from ritz.operators.rayleigh_ritz import Pairs
@@ -56,6 +59,13 @@ class Kernel(Operator):
         self.indefinite = 0.0  # size of the lowest eigenvalue below 0 that is tolerated, relative to the largest
         self._roughness = 0.0
         self._heights: dict[int, float] = {}
+
+    def judged(self, tolerance: float, negativity: float, rank_bound: int, indefinite: float = 0.0) -> Self:
+        """The same matrix, once it is known how far below 0 its eigenvalues lie."""
+        judged = copy(self)
+        judged.tolerance, judged.negativity = tolerance, negativity
+        judged.rank_bound, judged.indefinite = rank_bound, indefinite
+        return judged
 
     @cached_property
     def diagonal(self) -> Array:  # (n,)

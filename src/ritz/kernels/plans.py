@@ -8,7 +8,7 @@ from dataclasses import replace
 from ritz.fitting.costs import lapack
 from ritz.fitting.planning import Plan
 from ritz.fitting.rates import rates
-from ritz.linalg.dense import SKINNY
+from ritz.linalg.products import SKINNY
 from ritz.operators.pivoted_cholesky import ROOM
 from ritz.runtime.memory import format_bytes
 from ritz.runtime.threads import pinned

@@ -9,7 +9,8 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.kernels.base import LARGEST, Frame, Kernel, Points, center, inner, longest, moved, size, squares
-from ritz.linalg.dense import UNIT, Array
+from ritz.linalg.dense import Array
+from ritz.linalg.rounding import UNIT
 from ritz.rows.base import Block
 
 

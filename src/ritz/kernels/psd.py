@@ -11,7 +11,8 @@ from ritz.errors import DataError
 from ritz.kernels import Points, Precomputed
 from ritz.kernels.base import Frame
 from ritz.kernels.matrix import ALIKE, Kernel
-from ritz.linalg.dense import THREADED, Array, eigh_descending, gamma, positive_definite
+from ritz.linalg.dense import THREADED, Array, eigh_descending, positive_definite
+from ritz.linalg.rounding import gamma
 from ritz.operators import Function
 from ritz.runtime.pinning import pinned
 from ritz.solvers import Krylov
@@ -43,26 +44,24 @@ def symmetric_values(points: Points, frame: Frame) -> Points:
     return Points((K + K.T) / 2 if largest else K, points.sizes)
 
 
-def checked_positive(A: Kernel, asked: Any) -> None:
-    """Refuse a kernel whose matrix has eigenvalues below 0 that rounding cannot explain.
+def checked_positive(A: Kernel, asked: Any) -> Kernel:
+    """The matrix with what is known about eigenvalues below 0; an error where rounding cannot explain them.
 
     A matrix that was given may have some, up to half of its largest eigenvalue in size, as long as none of the
     components asked for is among them: distances along a graph give such matrices. The fit says so.
     """
     if A.function.positive:
-        return
-    A.tolerance = max(A.tolerance, GRAINS * A.frame.grain)
+        return A
+    tolerance = max(A.tolerance, GRAINS * A.frame.grain)
     lowest, largest, above = _extremes(A)
-    A.negativity = max(0.0, -lowest) if A.is_dense else np.inf
-    if lowest >= -(A.tolerance * largest + 10 * A.rounding):
-        A.negativity = max(A.negativity, 10 * A.rounding)
-        return
+    negativity = max(0.0, -lowest) if A.is_dense else np.inf
+    if lowest >= -(tolerance * largest + 10 * A.rounding):
+        return A.judged(tolerance, max(negativity, 10 * A.rounding), A.rank_bound)
     ratio = -lowest / largest if largest > 0 else np.inf
     enough = above is None or (isinstance(asked, int) and asked <= above)
     if not isinstance(A.function, Precomputed) or ratio >= MOST or not enough:
         raise DataError(_refusal(A, lowest, largest, ratio))
-    A.rank_bound = A.rank_bound if above is None else above
-    A.indefinite = ratio
+    return A.judged(tolerance, negativity, A.rank_bound if above is None else above, indefinite=ratio)
 
 
 def positive_part(A: Kernel) -> float:

@@ -1,38 +1,17 @@
-"""Small dense linear algebra that every layer to the right relies on."""
+"""Orthonormal bases and factorisations of small dense matrices."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ritz.linalg.syrk import add_upper_squares
 from ritz.runtime.pinning import pinned
 
 Array = NDArray[np.floating]
 
-UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
-# Multiplications up to which OpenBLAS multiplies without first copying its operands into panels. Against few columns
-# that copy costs as much as the product: pieces of this size run two to three times as fast, at the machine's peak.
-PIECE = 1_000_000
-STRIP = 16  # columns of a narrow matrix that are multiplied at a time by those on their right
 LARGE = 1000  # order beyond which an iteration, or its probes, take less than a factorisation
 THREADED = 1000  # order beyond which LAPACK is worth threads of its own
-TILE = 256  # rows of a symmetric matrix that are handled at a time
-SKINNY = 160  # columns beyond which a product is worth its panels
-
-
-def gamma(terms: float) -> float:
-    """γ_m = m u / (1 − m u): the relative error of a sum of m products (Higham 2002, §3.1)."""
-    return terms * UNIT / (1 - terms * UNIT)
-
-
-def squared(values: Any, unit: float) -> Any:
-    """values·unit², infinite or zero where that leaves the range of float64."""
-    with np.errstate(over="ignore", under="ignore"):
-        return values * np.float64(unit) * np.float64(unit)
 
 
 def column_squares(V: Array) -> Array:  # (d, b) -> (b,)
@@ -85,87 +64,6 @@ def outside(Q: Array, V: Array) -> Array:
     return W
 
 
-def times(Z: Array, Q: Array) -> Array:  # (m, d), (d, b) -> (m, b)
-    """Z Q for a matrix with few columns, in pieces of rows; Z may be sparse."""
-    if not isinstance(Z, np.ndarray):
-        return Z @ Q
-    (m, d), b = Z.shape, Q.shape[1]
-    if not 0 < b <= SKINNY:
-        return Z @ Q
-    out = np.empty((m, b), np.result_type(Z, Q))
-    width = min(d, PIECE // (12 * b))  # the kernels like a dozen rows
-    for left in range(0, d, width):
-        part, coefficients = Z[:, left : left + width], Q[left : left + width]
-        step = max(12, PIECE // (part.shape[1] * b) // 12 * 12)
-        whole = m // step * step
-        target = out if not left else np.empty_like(out)
-        if whole:
-            pieces = part[:whole].reshape(-1, step, part.shape[1])
-            np.matmul(pieces, coefficients, out=target[:whole].reshape(-1, step, b))
-        np.matmul(part[whole:], coefficients, out=target[whole:])
-        if left:
-            out += target
-    return out
-
-
-def cross(Z: Array, Y: Array) -> Array:  # (m, d), (m, b) -> (d, b)
-    """Zᵀ Y for a matrix with few columns, in pieces of columns of Z; Z may be sparse."""
-    if not isinstance(Z, np.ndarray):
-        return Z.T @ Y
-    (m, d), b = Z.shape, Y.shape[1]
-    step = PIECE // max(1, m * b) // 16 * 16
-    if b > SKINNY or not step:
-        return (Y.T @ Z).T
-    out = np.empty((d, b), np.result_type(Z, Y))
-    whole = d // step * step
-    if whole:
-        np.matmul(Z[:, :whole].T.reshape(-1, step, m), Y, out=out[:whole].reshape(-1, step, b))
-    np.matmul(Z[:, whole:].T, Y, out=out[whole:])
-    return out
-
-
-def add_squares(Z: Array, total: Array, keep: bool = True) -> None:  # (m, d) -> (d, d)
-    """total += ZᵀZ on and above the diagonal, or total = ZᵀZ there, to be `mirrored`: what lies below is nobody's.
-
-    A narrow matrix goes strip by strip: there the symmetric product of BLAS runs at half its rate. Z may be sparse.
-    """
-    m, d = Z.shape
-    if not isinstance(Z, np.ndarray):
-        squares = (Z.T @ Z).tocoo()  # sorted and without duplicates, so that every entry is added once
-        total[squares.coords] += squares.data
-        return
-    if d > SKINNY:
-        add_upper_squares(np.ascontiguousarray(Z), total, keep)
-        return
-    for left in range(0, d, STRIP):
-        strip = Z[:, left : left + STRIP]
-        pieces = max(1, -(-m * strip.shape[1] * (d - left) // PIECE))
-        step = m // pieces
-        whole = step * pieces
-        A = strip[:whole].reshape(pieces, step, -1).transpose(0, 2, 1)
-        part = (A @ Z[:whole, left:].reshape(pieces, step, -1)).sum(axis=0)
-        if whole < m:
-            part += strip[whole:].T @ Z[whole:, left:]
-        upper = total[left : left + STRIP, left:]
-        np.add(upper if keep else 0.0, part, out=upper)
-
-
-def add_upper(part: Array, total: Array) -> None:  # (d, d)
-    """total += part on and above the diagonal; below it, tiles on the diagonal add what they find there."""
-    for left in range(0, len(total), TILE):
-        total[left : left + TILE, left:] += part[left : left + TILE, left:]
-
-
-def mirrored(total: Array) -> Array:
-    """The symmetric matrix with this upper triangle. Overwrites the lower one."""
-    for left in range(0, len(total), TILE):
-        right = left + TILE
-        corner = total[left:right, left:right]
-        corner[...] = np.triu(corner) + np.triu(corner, 1).T
-        total[right:, left:right] = total[left:right, right:].T
-    return total
-
-
 def norm_estimate(A: Array, steps: int = 8) -> float:
     """‖A‖₂ of a symmetric matrix from below, by a few steps of orthogonal iteration on four vectors."""
     V = orthonormalise(np.random.default_rng(0).standard_normal((len(A), min(4, len(A)))))
@@ -214,18 +112,9 @@ def svd(F: Array) -> tuple[Array, Array, Array]:
     return P, s, Vt.T
 
 
-def triangle(*blocks: Array) -> Array:
+def r_factor(*blocks: Array) -> Array:
     """R of the QR factorisation of the stacked blocks: the step of TSQR."""
     return np.asarray(np.linalg.qr(np.concatenate(blocks) if len(blocks) > 1 else blocks[0], mode="r"))
-
-
-def triangle_terms(m: int, d: int) -> int:
-    """t, so that R of an m×d matrix is that of rows which differ from it, column by column, by t·u of its norm.
-
-    Householder's reflections leave about √(m d) u when rounding errors are random (Connolly and Higham, SIAM J. Matrix
-    Anal. Appl. 44, 2023), and 2√(m d) ≤ m + d; sums along m rows never err by more than m u, random or not.
-    """
-    return m + d + 16
 
 
 def positive_definite(A: Array) -> bool:

@@ -4,23 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from ritz.linalg.dense import Array, add_squares, add_upper, column_norms, cross, mirrored, times
+from ritz.linalg.dense import Array, column_norms
+from ritz.linalg.products import add_squares, add_upper, cross, float32_pays, mirrored, times
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.runtime.threads import scratch
 
 FILLED = 0.05  # share of entries from which a sparse block is multiplied by itself as a dense one
-# Narrow data is multiplied in float32 where there is much of it and the rows are wide enough to pay for an audit.
-NARROW_ENTRIES, NARROW_COLUMNS = 1 << 22, 64
 CHAIN = 6  # blocks whose float32 products are summed before they are added to the rest in float64
 # For a Gaussian g, ‖E g‖ ≥ |uᵀg| ‖E‖, so that six of them all stay below ‖E‖/8 with probability (0.8/8)⁶ = 1e-6
 # (after Halko, Martinsson and Tropp, SIAM Review 53, 2011, §4.3).
 PROBES, PROBE_FACTOR = 6, 8.0
+
+
+class Scatter(Enum):
+    """How much of Σ z zᵀ is summed, and in which arithmetic."""
+
+    DIAGONAL = "the diagonal alone, in float64"
+    FLOAT64 = "all of it, in float64"
+    FLOAT32 = "all of it, in float32, to be judged by whoever uses it"
+    AUDITED = "all of it, in float32 beside products of random vectors in float64, which bound its error"
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the products."""
+        return np.dtype(np.float32 if self in (Scatter.FLOAT32, Scatter.AUDITED) else np.float64)
 
 
 @dataclass
@@ -55,7 +69,7 @@ class Sums:
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """All fields, as plain values that a journal can keep."""
+        """All fields, as plain values that a checkpoint can keep."""
         return self.count, self.total, self.scatter, self.terms, self.probed, self.squares
 
     @classmethod
@@ -72,26 +86,28 @@ def diagonal_of(scatter: Array) -> Array:
     return scatter if scatter.ndim == 1 else np.diagonal(scatter)
 
 
-def product_dtype(rows: Rows) -> np.dtype[Any]:
+def scatter_dtype(rows: Rows) -> np.dtype[Any]:
     """float32 where the data holds no more digits and there is enough of it to matter, else float64."""
     n, d = rows.shape
-    pays = n * d >= NARROW_ENTRIES and d > NARROW_COLUMNS and not rows.sparse
-    return np.dtype(np.float32 if rows.narrow and pays else np.float64)
+    pays = rows.narrow and not rows.sparse and float32_pays(n * d, d)
+    return np.dtype(np.float32 if pays else np.float64)
 
 
-def sums_of(rows: Rows, shift: Array, unit: Array, full: bool, probes: Array, rough: bool) -> Sums:
-    """Sums over all rows; with probes, products run in float32 and the probes tell what that did."""
+def sums_of(rows: Rows, shift: Array, unit: Array, scatter: Scatter, probes: Array) -> Sums:
+    """Sums over all rows, and over the same rows the products of the probes, of which an audit has some."""
     prepare = Preprocessing(shift if shift.any() else None, None, 1 / unit if (unit != 1).any() else None)
 
     def run(blocks: Iterable[Block]) -> Sums:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            if not full:
+            if scatter is Scatter.DIAGONAL:
                 return _diagonals(blocks, prepare, rows)
-            narrow = rough or probes.size
-            return _narrow(blocks, prepare, rows, probes) if narrow else _scatters(blocks, prepare, rows)
+            if scatter is Scatter.FLOAT64:
+                return _scatters(blocks, prepare, rows)
+            return _narrow(blocks, prepare, rows, probes)
 
-    sums = Sums(*rows.reduce(lambda blocks: run(blocks).parts, Sums.absorbed, thin=not full))
-    if full:
+    thin = scatter is Scatter.DIAGONAL
+    sums = Sums(*rows.reduce(lambda blocks: run(blocks).parts, Sums.absorbed, thin=thin))
+    if not thin:
         mirrored(sums.scatter)
     return sums
 
@@ -122,7 +138,7 @@ def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> Su
 
 
 def _narrow(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> Sums:
-    """The same with products in float32 and, beside them in float64, those of the probes and the diagonal."""
+    """The same with products in float32 and, in float64, those of the probes and the diagonal."""
     step, d = rows.block_rows, rows.shape[1]
     sums = Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros(probes.shape), np.zeros(d))
     buffer, narrow = scratch("block", step, d), scratch("narrow", step, d, np.float32)

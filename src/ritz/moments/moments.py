@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.dense import Array, column_squares, gamma, triangle, triangle_terms
-from ritz.moments.accumulate import Sums, audited, diagonal_of, probe_vectors, product_dtype, sums_of
+from ritz.linalg.dense import Array, column_squares, r_factor
+from ritz.linalg.rounding import gamma, qr_terms
+from ritz.moments.accumulate import Scatter, Sums, audited, diagonal_of, probe_vectors, scatter_dtype, sums_of
 from ritz.moments.preprocessing import two_words
 from ritz.moments.scaling import check_differences, peaks, power_near, provisional_mean, units
 from ritz.rows import Rows
@@ -40,12 +41,12 @@ class Moments:
     sizes : array of length d, Σ (x − shift)² per column: what the rounding errors scale with
     rounding : c, so that the error E of float64 sums obeys ‖W E W‖₂ ≤ c Σ wᵢ² sizesᵢ for every diagonal W
     audit : bound on ‖E‖₂ of float32 products, or on ‖W E W‖₂ with W = 1/√diagonal when scaled, found by multiplying
-        random vectors in float64 during the same walk; 0 for float64 products, which have only `rounding`
+        random vectors in float64 during the same pass; 0 for float64 products, which have only `rounding`
     scaled : whether `audit` is in those units
     centred : whether the scatter is about the mean; else it is Σ x xᵀ
     rough : whether the scatter, but for its diagonal, is that of float32 products that nobody audited
-    triangle : (p, d) R with RᵀR = the scatter, of which only the diagonal is then kept. It was never squared: together
-        with count and mean it is that of rows which differ from the given ones, column by column, by at most
+    triangle : (p, d) R factor, RᵀR = the scatter, of which only the diagonal is then kept. It was never squared:
+        together with count and mean it is that of rows which differ from the given ones, column by column, by at most
         √sizes·rounding/2
     """
 
@@ -77,9 +78,9 @@ class Moments:
         return diagonal_of(self.scatter)
 
     def merge(self, other: Moments) -> Moments:
-        """The moments of both sets of rows together (Chan, Golub and LeVeque 1979); triangles if both have them."""
+        """The moments of both sets of rows together (Chan, Golub and LeVeque 1979); R factors if both have them."""
         if self.centred != other.centred:
-            raise DataError("moments about the mean and about 0 do not add up: center was changed in between")
+            raise DataError("moments about the mean and about 0 cannot be merged: center was changed in between")
         if (self.triangle is None) != (other.triangle is None):
             return self.formed().merge(other.formed())
         if other.count > self.count:  # the mean moves by the smaller step, which is rounded less
@@ -103,8 +104,8 @@ class Moments:
             spread = jump**2 if ours.scatter.ndim == 1 else np.outer(jump, jump)
             return replace(both, scatter=ours.scatter + theirs.scatter + spread)
         # The correction row holds the same spread between the means.
-        R = triangle(ours.triangle, theirs.triangle, *([jump[None]] if self.centred else []))
-        rounding = both.rounding + 2 * gamma(triangle_terms(2 * len(jump) + 1, len(jump)))
+        R = r_factor(ours.triangle, theirs.triangle, *([jump[None]] if self.centred else []))
+        rounding = both.rounding + 2 * gamma(qr_terms(2 * len(jump) + 1, len(jump)))
         return replace(both, scatter=column_squares(R), triangle=R, rounding=rounding)
 
     def rescaled(self, unit: Array) -> Moments:
@@ -127,7 +128,7 @@ class Moments:
         return replace(self, scatter=scatter, triangle=R, **parts)
 
     def formed(self) -> Moments:
-        """The same moments with the whole scatter instead of its triangle."""
+        """The same moments with the whole scatter instead of its R factor."""
         R = self.triangle
         if R is None:
             return self
@@ -154,24 +155,14 @@ def _common_unit(a: Moments, b: Moments) -> Array:
     return np.where(unit > 0, unit, 1.0 if not len(known) or (known == 1).any() else known.max())
 
 
-def moments(
-    rows: Rows,
-    *,
-    center: bool = True,
-    full: bool = True,
-    scale: bool = False,
-    wide: bool = False,
-    rough: bool = False,
-) -> Moments:
+def moments(rows: Rows, *, center: bool = True, scale: bool = False, scatter: Scatter = Scatter.AUDITED) -> Moments:
     """Moments of rows in one pass; a second one only where squares would overflow or underflow.
 
     Parameters
     ----------
     center : subtract the mean; without it the scatter is Σ x xᵀ and the mean is 0
-    full : the whole d×d scatter, or its diagonal alone
     scale : columns will be scaled to unit variance, so float32 errors are audited in those units
-    wide : float64 products even where the data is float32
-    rough : float32 products whatever the data is, to be judged by whoever uses them
+    scatter : how much of it is summed, and how; AUDITED stands for FLOAT64 where float32 would not pay
 
     Examples
     --------
@@ -181,25 +172,26 @@ def moments(
     >>> float(m.scatter[0, 0])
     2.0
     """
-    dtype = product_dtype(rows) if full and not wide else np.dtype(np.float64)
-    if rough:
-        dtype = np.dtype(np.float32)
+    audits = scatter is Scatter.AUDITED
     unit: Array = np.ones(rows.shape[1])
+    dtype = scatter_dtype(rows) if audits else scatter.dtype
     shift, spread = (np.zeros_like(unit), unit) if rows.sparse else provisional_mean(rows, dtype)
     if not center:
         shift = np.zeros_like(unit)
-    if scale and not rough and not (spread > 0).all():
-        dtype = np.dtype(np.float64)  # the audit needs to know the units beforehand
+    deviations = spread if scale else unit
+    if audits and (dtype == np.float64 or not (deviations > 0).all()):  # an audit needs to know the units beforehand
+        scatter = Scatter.FLOAT64
     none = np.empty((rows.shape[1], 0))
-    probes = probe_vectors(spread if scale else unit) if dtype == np.float32 and not rough else none
-    sums = sums_of(rows, shift, unit, full, probes, rough)
+    probes = probe_vectors(deviations) if scatter is Scatter.AUDITED else none
+    sums = sums_of(rows, shift, unit, scatter, probes)
     if not np.isfinite(sums.total).all():
         check_finite(rows)
-    unsafe = _peaks_of_unsafe(rows, shift, sums, dtype)
+    unsafe = _peaks_of_unsafe(rows, shift, sums, scatter.dtype)
     if unsafe.any():
-        unit, probes = units(unsafe), none
-        sums = sums_of(rows, shift, unit, full, probes, rough)
-    audit = audited(sums, probes, spread if scale else None) if probes.size else 0.0
+        unit, scatter = units(unsafe), Scatter.FLOAT64 if scatter is Scatter.AUDITED else scatter
+        sums = sums_of(rows, shift, unit, scatter, none)
+    audit = audited(sums, probes, spread if scale else None) if scatter is Scatter.AUDITED else 0.0
+    rough = scatter is Scatter.FLOAT32
     return replace(_about_the_mean(sums, shift, unit, center), audit=audit, scaled=scale, rough=rough, centred=center)
 
 

@@ -19,7 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.dense import UNIT, Array, eigh_descending, gamma, times
+from ritz.linalg.dense import Array, eigh_descending
+from ritz.linalg.products import times
+from ritz.linalg.rounding import UNIT, gamma
+from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import FAR, Moments, moments, steps
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows, as_rows
@@ -30,7 +33,7 @@ from ritz.rows.memory.transposed import Transposed
 
 JOINING = 80  # roundings, of the means among others, behind the row between two means
 EIGEN = 8  # times the order, in units of rounding: the error of LAPACK's eigenpairs
-BLOCK_BYTES = 1 << 20  # of the blocks that rows and columns are walked in: memory is scarce where a sketch is needed
+BLOCK_BYTES = 1 << 20  # of the blocks that rows and columns are read in: memory is scarce where a sketch is needed
 BLOCK_COLUMNS = 256  # but no fewer than a product needs to be bound by arithmetic
 LARGEST = float(np.finfo(np.float64).max) / 4  # differences of larger entries would not be finite
 
@@ -55,7 +58,7 @@ class Sketch:
     @classmethod
     def of(cls, X: Array, center: bool) -> Sketch:
         """A block of rows in float64, centred, which overwrites it; nothing is lost."""
-        found = moments(as_rows(X).limited(BLOCK_BYTES), center=center, full=False)
+        found = moments(as_rows(X).limited(BLOCK_BYTES), center=center, scatter=Scatter.DIAGONAL)
         unit = _unit(found)
         shift = found.shift if center else None
         Z = Preprocessing(shift, None, None if unit == 1 else np.full(X.shape[1], 1 / unit))(X, out=X)
@@ -211,7 +214,7 @@ class Stream:
     def merge(self, other: Stream) -> Stream:
         """The rows of both; their bounds add up."""
         if self.center != other.center:
-            raise DataError("rows about their mean and about 0 do not add up: center was changed in between")
+            raise DataError("sketches about the mean and about 0 cannot be merged: center was changed in between")
         room = max(self.room, other.room)
         sketches = [stream.sketch for stream in (self, other) if stream.sketch is not None]
         sketch = sketches[0].merge(sketches[1], room) if len(sketches) == 2 else next(iter(sketches), None)
@@ -239,4 +242,4 @@ def _check_entries(block: Array, rows: Rows) -> None:
     largest = max(block.max(), -block.min())
     if not largest <= LARGEST:
         check_finite(rows)
-        raise DataError(f"entries of {largest:.0e} have differences that overflow float64; divide the data by them")
+        raise DataError(f"differences of entries overflow float64, the largest is {largest:.0e}; divide the data by it")

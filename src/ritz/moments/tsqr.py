@@ -1,12 +1,13 @@
-"""Triangles: moments of rows with R, RᵀR = Σ (x − μ)(x − μ)ᵀ, in the place of that sum. One pass, nothing squared.
+"""Tall and skinny QR: moments of rows with their R factor, RᵀR = Σ (x − μ)(x − μ)ᵀ. One pass, nothing squared.
 
-A column of ones rides along. In the triangle of [1, x − shift] the first row is √n (1, δ), with δ what the shift lacks
-of the mean, and below it stands the triangle of the centred rows: nothing that was summed is ever subtracted again. Two
-triangles stacked upon each other reduce to that of all their rows (TSQR); out of their first rows that makes √n (1, δ)
-and the correction row √(n₁n₂/n) (0, δ₁ − δ₂), which holds the spread between the means of the parts.
+A column of ones is put before the rows. In the R factor of [1, x − shift] the first row is √n (1, δ), with δ what the
+shift lacks of the mean, and below it stands the R factor of the centred rows: nothing that was summed is ever
+subtracted again. Two R factors stacked upon each other reduce to that of all their rows (TSQR); out of their first rows
+that makes √n (1, δ) and the correction row √(n₁n₂/n) (0, δ₁ − δ₂), which holds the spread between the means of the
+parts.
 
 What rounding does: the QR of [1, Z] is exact for some [1 + e, Z + E] with ‖Eⱼ‖ ≤ t u ‖zⱼ‖ in every column j, t being
-`triangle_terms`; ‖e‖ is a few u √n, because sums of ones are exact. Projecting off 1 + e instead of 1, and taking δ
+`qr_terms`; ‖e‖ is a few u √n, because sums of ones are exact. Projecting off 1 + e instead of 1, and taking δ
 from it, is as if Z were off by 2‖e‖/√n more. Leaves have no rows in common, so that together they are no worse than the
 worst of them; each of the merges that follow adds the error of a QR of 2(d + 1) rows.
 """
@@ -19,7 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ritz.linalg.dense import Array, column_squares, gamma, triangle, triangle_terms
+from ritz.linalg.dense import Array, column_squares, r_factor
+from ritz.linalg.rounding import gamma, qr_terms
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.scaling import peaks, provisional_mean, units
@@ -35,19 +37,19 @@ EXACT, SQUARED = (1e-140, 1e140), (1e-30, 1e30)
 
 
 class _Part(NamedTuple):
-    """The triangle of [1, z] of some rows, or of z alone, and how often u of a column's norm it may be off."""
+    """The R factor of [1, z] of some rows, or of z alone, and how often u of a column's norm it may be off."""
 
     T: Array
     terms: int
 
     def merge(self, other: _Part) -> _Part:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            T = triangle(self.T, other.T)
-        return _Part(T, max(self.terms, other.terms) + triangle_terms(len(self.T) + len(other.T), T.shape[1]))
+            T = r_factor(self.T, other.T)
+        return _Part(T, max(self.terms, other.terms) + qr_terms(len(self.T) + len(other.T), T.shape[1]))
 
 
 def triangular_moments(rows: Rows, *, center: bool = True, scale: bool = False) -> Moments:
-    """Moments with a triangle, in one pass; a second one only for numbers at the ends of the range of float64.
+    """Moments with an R factor, in one pass; a second one only for numbers at the ends of the range of float64.
 
     Parameters
     ----------
@@ -65,12 +67,12 @@ def triangular_moments(rows: Rows, *, center: bool = True, scale: bool = False) 
     d = rows.shape[1]
     shift = provisional_mean(rows, np.dtype(np.float64))[0] if center else np.zeros(d)
     unit: Array = np.ones(d)
-    part = _walked(rows, shift, unit, center)
+    part = _reduced(rows, shift, unit, center)
     size = np.abs(part.T[:, int(center) :]).max(axis=0)
     if not _within(size, EXACT):
         check_finite(rows)
         unit = units(peaks(rows, shift, np.ones(d, bool)))
-        part = _walked(rows, shift, unit, center)
+        part = _reduced(rows, shift, unit, center)
     elif not _within(size, SQUARED):
         unit = units(size)
         part.T[:, int(center) :] /= unit
@@ -108,17 +110,17 @@ def _within(size: Array, limits: tuple[float, float]) -> bool:
     return bool(((size == 0) | ((size > limits[0]) & (size < limits[1]))).all())
 
 
-def _walked(rows: Rows, shift: Array, unit: Array, center: bool) -> _Part:
-    """The triangle of all rows, from a walk."""
+def _reduced(rows: Rows, shift: Array, unit: Array, center: bool) -> _Part:
+    """The R factor of all rows, from one pass."""
     prepare = Preprocessing(shift if shift.any() else None, None, 1 / unit if (unit != 1).any() else None)
     size, width = leaf_rows(rows), rows.shape[1] + center
 
     def run(blocks: Iterable[Block]) -> _Part:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             leaves = _leaves(blocks, prepare, scratch("leaf", size, width), int(center))
-            return fold(_Part.merge, (_Part(triangle(leaf), triangle_terms(*leaf.shape)) for leaf in leaves))
+            return fold(_Part.merge, (_Part(r_factor(leaf), qr_terms(*leaf.shape)) for leaf in leaves))
 
-    # A journal gives plain tuples back.
+    # A checkpoint gives plain tuples back.
     return _Part(*rows.reduce(run, lambda ours, theirs: _Part(*ours).merge(_Part(*theirs)), least=LEAF * width))
 
 

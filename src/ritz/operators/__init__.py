@@ -5,13 +5,15 @@ A new operator is one file here: one product is required, the rest follows from 
 """
 
 from ritz.operators.base import Dense, Factored, Function, Operator
-from ritz.operators.covariance import Covariance, Summed, factored, scale_error
+from ritz.operators.covariance import Covariance, Summed
+from ritz.operators.data_matrix import DataMatrix, factored, scale_error
 from ritz.operators.gram import Gram
 from ritz.operators.lowrank import LowRank
 from ritz.operators.sketched import Sketched
 
 __all__ = [
     "Covariance",
+    "DataMatrix",
     "Dense",
     "Factored",
     "Function",

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg.dense import UNIT, Array, column_norms, gamma
+from ritz.linalg.dense import Array, column_norms
+from ritz.linalg.rounding import UNIT, gamma
 from ritz.operators.rayleigh_ritz import Pairs, ritz_pairs, ritz_triplets, rotation
 from ritz.rows.memory.array import thin_product
 from ritz.runtime.lazy import cached_property
@@ -35,7 +36,7 @@ class Operator(ABC):
     factor_rounding : bound on the spectral norm of the error of `factor()`
     rows_of_factor : how many rows it has, 0 until it is known
     audited : whether `rounding` rests on random probes instead of a worst case
-    passes : walks over the data so far
+    passes : over the data so far
     """
 
     dim: int
@@ -120,10 +121,10 @@ class Dense(Operator):
 class Factored(Operator):
     """FᵀF, for a factor F that is right to `error` in norm."""
 
-    def __init__(self, F: Array, error: float) -> None:
-        self._F, self.factor_rounding = F, error
+    def __init__(self, F: Array, error: float, rank_bound: int | None = None, passes: int = 0) -> None:
+        self._F, self.factor_rounding, self.passes = F, error, passes
         self.rows_of_factor, self.dim = F.shape
-        self.rank_bound = min(F.shape)
+        self.rank_bound = min(F.shape) if rank_bound is None else rank_bound
         self._size = float(np.linalg.norm(F))
         self.trace = self._size**2
 
@@ -163,7 +164,7 @@ class Function(Operator):
         self.passes += 1
         AV = np.asarray(self._product(V.copy()))  # a product that works in place must not touch the solver's basis
         if AV.shape != V.shape:
-            raise DataError(f"the operator turned a block of shape {V.shape} into one of shape {AV.shape}")
+            raise DataError(f"the operator returned shape {AV.shape} for a block of shape {V.shape}; return the same")
         if AV.dtype.kind not in "biuf" or not np.isfinite(AV).all():
             raise DataError(f"the operator returned {AV.dtype} entries that are not finite real numbers")
         relative = gamma(self.dim + 4) * max(1.0, float(np.finfo(np.result_type(AV, np.float16)).eps) / 2 / UNIT)

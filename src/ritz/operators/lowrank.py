@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ritz.linalg.dense import Array, eigh_descending, gamma
+from ritz.linalg.dense import Array, eigh_descending
+from ritz.linalg.rounding import gamma
 from ritz.operators.base import Operator
 from ritz.operators.pivoted_cholesky import Factor
 from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product

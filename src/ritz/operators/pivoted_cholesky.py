@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import UNIT, Array
+from ritz.linalg.dense import Array
+from ritz.linalg.rounding import UNIT
 from ritz.runtime.threads import ordered, pinned, team
 from ritz.runtime.watch import UNWATCHED, Watch
 
@@ -109,7 +110,7 @@ def _with_room(F: Array, done: int, needed: int, most: int) -> Array:
 
 
 def _accepted(rest: Array, before: Array, rng: np.random.Generator, floor: float) -> tuple[NDArray[np.intp], Array]:
-    """Which of the proposals are kept, and the triangle L with L Lᵀ = what was left of K at those."""
+    """Which of the proposals are kept, and the Cholesky factor L, L Lᵀ = what was left of K at those."""
     rest, chance = rest.copy(), rng.random(len(rest))
     accepted: list[int] = []
     columns = np.zeros(rest.shape)

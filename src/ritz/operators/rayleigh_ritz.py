@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ritz.linalg.dense import UNIT, Array, column_norms, eigh_descending, orthogonality_defect, svd
+from ritz.linalg.dense import Array, column_norms, eigh_descending, orthogonality_defect, svd
+from ritz.linalg.rounding import UNIT
 
 ALIGNED = 4 * UNIT  # off-diagonal part of QᵀAQ, relative to m λ₁, below which Q need not be rotated
 
@@ -42,8 +43,13 @@ class Pairs:
 
     def trusted(self, k: int, rounding: float) -> Pairs:
         """The k pairs asked for and those spare ones that are as good; unconverged ones would loosen every bound."""
-        good = self.residuals[k:] <= 10 * float(np.max(self.residuals[:k])) + rounding
-        return self.first(k + (len(good) if good.all() else int(np.argmin(good))))
+        return self.first(trusted(self.residuals, k, rounding))
+
+
+def trusted(residuals: Array, k: int, rounding: float) -> int:
+    """How many pairs to keep: the k asked for, and the spare ones right behind them that are nearly as good."""
+    good = residuals[k:] <= 10 * float(np.max(residuals[:k])) + rounding
+    return k + (len(good) if good.all() else int(np.argmin(good)))
 
 
 class Rotation(NamedTuple):

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from ritz.linalg.dense import Array
+from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.sketch import Sketch
-from ritz.operators.covariance import Covariance
+from ritz.operators.data_matrix import DataMatrix
 from ritz.operators.gram import Gram
 from ritz.rows import as_rows
 from ritz.rows.memory.array import thin_product
@@ -26,12 +27,12 @@ class Sketched(Gram):
         self.remainder = sketch.moments.remainder(sketch.unit)
         self.mean, self.unit, d = sketch.moments.mean, sketch.unit, len(sketch.moments.mean)
         rows = sum(map(len, sketch.pieces))
-        self._F = np.concatenate([*sketch.pieces, np.zeros((max(0, least - rows), d))])
+        F = np.concatenate([*sketch.pieces, np.zeros((max(0, least - rows), d))])
         here = replace(sketch.moments.rescaled(np.full(d, self.unit)), unit=np.ones(d))
-        super().__init__(Covariance(as_rows(self._F), Preprocessing(), here, ddof, rank_bound))
-        self.missing = sketch.lost / self.covariance.divisor
+        super().__init__(_SketchRows(F, here, ddof, rank_bound))
+        self.missing = sketch.lost / self.divisor
         self.offset = self.missing / 2
-        self._error = sketch.error / self.covariance.divisor
+        self._error = sketch.error / self.divisor
 
     @property
     def rounding(self) -> float:
@@ -39,9 +40,17 @@ class Sketched(Gram):
 
     @property
     def passes(self) -> int:  # type: ignore[override]
-        """The rows themselves were seen once; F may be walked as often as one likes."""
+        """The rows themselves were read once; products with F are no passes over them."""
         return 1
 
-    def lift(self, V: Array) -> Array:  # (p, b) -> (d, b)
+
+class _SketchRows(DataMatrix):
+    """The rows F of a sketch, few and long."""
+
+    def __init__(self, F: Array, moments: Moments, ddof: int, rank_bound: int) -> None:
+        super().__init__(as_rows(F), Preprocessing(), moments, ddof, rank_bound)
+        self._F = F
+
+    def combine(self, V: Array) -> Array:  # (p, b) -> (d, b)
         """Fᵀ V by pieces of columns, so that no core needs a d×b of its own."""
         return thin_product(self._F.T, V)

@@ -33,7 +33,7 @@ def summed(rows: Rows, request: Request) -> Moments:
     with team():
         if by_r_factor:
             return triangular_moments(rows, center=request.center)
-        return moments(rows, center=request.center, wide=True)
+        return moments(rows, center=request.center, scatter=Scatter.FLOAT64)
 
 
 def summing_memory(d: int) -> int:

@@ -14,6 +14,7 @@ from ritz.fitting.request import Request, check_count, checked_components, is_au
 from ritz.fitting.result import Decomposition
 from ritz.fitting.solve import magnified, preprocessing, solve
 from ritz.linalg.dense import LARGE
+from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import Moments, moments
 from ritz.moments.tsqr import triangular_moments
 from ritz.operators import Covariance, Gram, Operator
@@ -74,7 +75,7 @@ def _held(rows: Rows, plan: Plan, limit: int) -> Rows:
 
 
 def held(rows: Rows) -> Rows:
-    """The same rows, in memory. The journal has no room for them.
+    """The same rows, in memory. The checkpoint has no room for them.
 
     Every thread puts down what it has read: fresh pages cost more than copying, and one thread alone would be late.
     """

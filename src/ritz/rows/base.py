@@ -12,7 +12,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import SKINNY, Array, cross, times, triangle
+from ritz.linalg.dense import Array, r_factor
+from ritz.linalg.products import SKINNY, cross, times
 from ritz.rows.columns import Columns
 from ritz.rows.exact import check_block
 from ritz.rows.unchanged import steadily
@@ -118,7 +119,7 @@ class Rows(Columns, ABC):
                 AW += cross(Z, Y)
                 total += np.ones(len(Y)) @ Y
                 if factor:
-                    T = triangle(T, Y)
+                    T = r_factor(T, Y)
             return (AW, total, T) if factor else (AW, total)
 
         return self.reduce(project, _add, thin=True)
@@ -324,4 +325,4 @@ def _add(a: tuple[Array, ...], b: tuple[Array, ...]) -> tuple[Array, ...]:
     """Partial sums, into the first; a third part is a triangle."""
     for total, part in zip(a[:2], b[:2], strict=True):
         total += part
-    return *a[:2], *(triangle(*pair) for pair in zip(a[2:], b[2:], strict=True))
+    return *a[:2], *(r_factor(*pair) for pair in zip(a[2:], b[2:], strict=True))

@@ -36,7 +36,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     path = Path(os.path.realpath(path))
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise FileExistsError(f"{str(path)!r} is no file, so that none can take its place")
+        raise FileExistsError(f"{str(path)!r} is not a regular file, so no file can replace it; give another path")
     with _unfinished(path.parent, _new_file) as new:
         yield new
         with new.open("rb") as file:
@@ -201,9 +201,7 @@ def _stage(folder: Path, force: bool) -> Iterator[Path]:
             files = sorted(stage.iterdir())
             there = [file.name for file in files if os.path.lexists(folder / file.name)]
             if there and not force:
-                raise FileExistsError(
-                    f"{str(folder / there[0])!r} has come to be there meanwhile; nothing was replaced"
-                )
+                raise FileExistsError(f"{str(folder / there[0])!r} has appeared in the meantime; nothing was replaced")
             for file in files:
                 os.replace(file, folder / file.name)
             _sync_folder(folder)

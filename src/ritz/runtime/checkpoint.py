@@ -1,4 +1,4 @@
-"""A journal of passes, kept in a file: a fit that was interrupted reads what it had found and goes on from there.
+"""The results of passes, kept in a file: a fit that was interrupted reads what it had found and goes on from there.
 
 Whatever happens between passes follows from their results, so these are all that has to be kept: the result of every
 finished pass, and of the one under way what the runs of rows so far have been combined into.
@@ -11,7 +11,7 @@ import os
 import time
 import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,7 +28,7 @@ HELD = 1 << 26  # bytes of results that may wait in memory to be written
 MAGIC = "ritz journal 1"
 
 
-class Journal:
+class Checkpoint:
     """The passes of one fit. `owner` tells it from others: the data, the request, the version."""
 
     def __init__(self, path: str | os.PathLike[str], owner: str) -> None:
@@ -47,14 +47,18 @@ class Journal:
     @property
     def found(self) -> str:
         """What is known from before, in words."""
-        parts = [f"{len(self._replay)} passes"] if self._replay else []
+        known = len(self._replay)
+        parts = [f"{known} pass{'es' * (known > 1)}"] if known else []
         parts += [f"{self._partial[0] / self._partial[1]:.0%} of a pass"] if self._partial else []
         return " and ".join(parts)
 
-    def replay(self) -> Iterator[Any]:
-        """The result of the next pass, if it is known."""
+    def recall(self, compute: Callable[[], Any]) -> Any:
+        """The result of the next pass: the one that was kept, or else a new one, which is kept."""
         if self._replay:
-            yield self._replay.popleft()
+            return self._replay.popleft()
+        result = compute()
+        self.finish(result)
+        return result
 
     def partial(self, runs: int) -> tuple[int, Any]:
         """How many runs of the next pass are done, and what they were combined into."""
@@ -63,7 +67,7 @@ class Journal:
             return 0, None
         done, of, total = found
         if of != runs:
-            raise DataError(f"{self._path} was written for {of} runs of rows, here are {runs}; remove it to start anew")
+            raise DataError(f"{self._path} has rows in {of} parts, but this fit in {runs}; remove it to start again")
         return done, total
 
     def keep(self, done: int, runs: int, total: Any) -> None:
@@ -100,7 +104,7 @@ class Journal:
         """All that is known, into a new file that takes the place of the old one."""
         begun = time.monotonic()
         if self._state() != self._ours:
-            raise FileExistsError(f"another fit has written or removed {self._path}; give every fit one of its own")
+            raise FileExistsError(f"another fit has written or removed {self._path}; give every fit its own checkpoint")
         with replacing(self._path) as new, new.open("wb") as file:
             self._copy_finished(file)
             for result in self._waiting:
@@ -142,8 +146,8 @@ class Journal:
             with self._path.open("rb") as file:
                 head, _ = _read(file)
                 if head.get("magic") != MAGIC:
-                    raise ValueError("it does not begin like one")
-                self._written, size = file.tell(), self._path.stat().st_size
+                    raise ValueError("it does not begin like a checkpoint")
+                owner, self._written, size = head["owner"], file.tell(), self._path.stat().st_size
                 while file.tell() < size:
                     head, result = _read(file)
                     if head["finished"]:
@@ -152,12 +156,9 @@ class Journal:
                     else:
                         self._partial = head["done"], head["runs"], result
         except Exception as error:  # damaged bytes break the headers, which are parsed as Python, in many ways
-            raise DataError(f"{self._path} is no whole checkpoint: {error}; remove it to start anew") from error
-        self._check_owner()
-
-    def _check_owner(self) -> None:
-        with self._path.open("rb") as file:
-            owner = _read(file)[0]["owner"]
+            raise DataError(
+                f"{self._path} is not a valid checkpoint (truncated or corrupt): {error}; remove it to start again"
+            ) from error
         if owner != self._owner:
             raise DataError(
                 f"the checkpoint {self._path} belongs to a fit of other data, or with other parameters, versions or "

@@ -1,4 +1,4 @@
-"""How many threads BLAS may use: one while blocks are walked by threads of our own, all inside a large factorisation.
+"""How many threads BLAS may use: one while threads of our own go over blocks, all inside a large factorisation.
 
 The number is a property of the process, not of a thread. Whatever one fit does to it must neither be seen by another
 fit, whose last digits would depend on it, nor outlive the fit, whatever limits others set in the meantime.

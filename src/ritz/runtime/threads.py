@@ -49,7 +49,7 @@ def _join(budget: int) -> None:
 
 @contextmanager
 def team() -> Iterator[ThreadPoolExecutor]:
-    """Threads for all walks inside, as many as there are cores to use, with BLAS pinned to one thread each."""
+    """Threads for all passes inside, as many as there are cores to use, with BLAS pinned to one thread each."""
     outer = getattr(_local, "team", None)
     if outer is not None:
         yield outer

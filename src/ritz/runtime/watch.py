@@ -9,7 +9,7 @@ from functools import reduce
 from typing import Any, TypeVar
 
 from ritz.runtime import threads
-from ritz.runtime.checkpoint import Journal
+from ritz.runtime.checkpoint import Checkpoint
 from ritz.runtime.progress import Progress
 
 Partial = TypeVar("Partial")
@@ -18,53 +18,46 @@ Run = tuple[int, int]
 
 @dataclass(frozen=True)
 class Watch:
-    """Nobody watches most walks. A fit may be shown, and kept in a journal."""
+    """Most passes are not watched. A fit may be shown, and its results kept in a checkpoint."""
 
     progress: Progress | None = None
-    journal: Journal | None = None
+    checkpoint: Checkpoint | None = None
 
     def fold(
         self,
         runs: list[Run],
-        walk: Callable[[list[Run]], Generator[Partial, None, None]],
+        over: Callable[[list[Run]], Generator[Partial, None, None]],
         combine: Callable[[Partial, Partial], Partial],
     ) -> Partial:
-        """combine over what a walk along runs of rows gives, in order."""
-        if self.journal is None:
-            self.begin(runs)
-            with closing(walk(runs)) as partials:
-                return reduce(combine, partials)
-        for known in self.journal.replay():
-            return known
-        return self._kept(self.journal, runs, walk, combine)
+        """combine over the partial results of runs of rows, in order."""
+        checkpoint = self.checkpoint
+        if checkpoint is not None:
+            return checkpoint.recall(lambda: self._resumed(checkpoint, runs, over, combine))
+        self.begin(runs)
+        with closing(over(runs)) as partials:
+            return reduce(combine, partials)
 
-    def _kept(
+    def _resumed(
         self,
-        journal: Journal,
+        checkpoint: Checkpoint,
         runs: list[Run],
-        walk: Callable[[list[Run]], Generator[Partial, None, None]],
+        over: Callable[[list[Run]], Generator[Partial, None, None]],
         combine: Callable[[Partial, Partial], Partial],
     ) -> Partial:
-        done, total = journal.partial(len(runs))
+        """The same from where the checkpoint ends, which is kept up."""
+        done, total = checkpoint.partial(len(runs))
         self.begin(runs, done)
-        with closing(walk(runs[done:])) as partials:
+        with closing(over(runs[done:])) as partials:
             for part in partials:
-                journal.busy()
+                checkpoint.busy()
                 total = combine(total, part) if done else part
                 done += 1
-                journal.keep(done, len(runs), total)
-        journal.finish(total)
+                checkpoint.keep(done, len(runs), total)
         return total
 
     def whole(self, compute: Callable[[], Partial]) -> Partial:
-        """A result that is found in one step, or known from the journal."""
-        if self.journal is None:
-            return compute()
-        for known in self.journal.replay():
-            return known
-        result = compute()
-        self.journal.finish(result)
-        return result
+        """A result that is found in one step, or known from the checkpoint."""
+        return compute() if self.checkpoint is None else self.checkpoint.recall(compute)
 
     def begin(self, runs: list[Run], done: int = 0, what: str = "rows") -> None:
         """A pass along these runs, of which some are done already."""
@@ -77,7 +70,7 @@ class Watch:
             self.progress.advance(count)
 
     def seen(self, blocks: Iterable[Any]) -> Iterator[Any]:
-        """The blocks of a run as they come; the walk may be given up between any two."""
+        """The blocks of a run as they come; the pass may be given up between any two."""
         for block in blocks:
             threads.check()
             yield block

@@ -70,7 +70,7 @@ def leading_vectors(A: Operator, k: int) -> Basis:
     """The k leading eigenvectors of the dense operator, and one more if there is: for the certificate."""
     matrix = A.dense()
     if matrix is None:
-        raise DataError("this solver needs the matrix itself; the operator only knows products: try 'orthogonal'")
+        raise DataError("this solver needs the matrix, but the operator is known only by its products; use 'krylov'")
     return Basis(eigh_descending(matrix, k if A.rank_bound <= k else k + 1)[1])
 
 

@@ -17,7 +17,7 @@ from ritz.solvers.base import Basis
 class SVD:
     """Z = P S Vᵀ by LAPACK; the columns of V are the axes. Sees standard deviations down to eps·σ₁.
 
-    A tall Z is reduced to its triangle by TSQR in the one pass that finds the mean, so no copy of it is made; Z itself
+    A tall Z is reduced to its R factor by TSQR in the one pass that finds the mean, so no copy of it is made; Z itself
     is decomposed where it has no more rows than columns.
     """
 
@@ -27,6 +27,6 @@ class SVD:
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
         F = A.factor()
         if F is None:
-            raise DataError("svd needs rows; a symmetric matrix has no factor at hand: use 'covariance'")
+            raise DataError("svd needs the rows, and only a symmetric matrix is at hand; use 'covariance'")
         P, _, V = svd(F)
         return Basis(V, P=P)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ritz.linalg.dense import Array, squared
+from ritz.linalg.dense import Array
+from ritz.linalg.exponents import squared
 from ritz.runtime.wording import at_most, at_most_degrees, at_most_within, component, components
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from ritz.linalg.dense import add_squares, add_upper, cross, mirrored, times
+from ritz.linalg.products import add_squares, add_upper, cross, mirrored, times
 from ritz.linalg.syrk import add_upper_squares
 from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
 

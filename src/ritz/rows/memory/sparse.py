@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.dense import triangle
+from ritz.linalg.dense import r_factor
 from ritz.linalg.sparse import product
 from ritz.rows.base import ENTRY_BYTES, THIN_BYTES, Block, Rows
 from ritz.rows.exact import LIMIT, is_wide, refusal
@@ -141,7 +141,7 @@ class Sparse(Entries):
         Y = self.project(W, shifted)
         Y -= remainder
         AW, total = self.combine(Y, shifted), np.ones(len(Y)) @ Y
-        return (AW, total, triangle(Y)) if factor else (AW, total)
+        return (AW, total, r_factor(Y)) if factor else (AW, total)
 
     @cached_property
     def outer_work(self) -> float:

@@ -1,0 +1,115 @@
+"""Products of blocks of rows with few columns, and sums of ZᵀZ, in pieces of the size at which BLAS is fastest.
+
+What "in pieces" rests on: to split the first axis of an array, (m, d) into (m/step, step, d), is a view whatever the
+strides are. So nothing is copied, and a product that is written into pieces of `out` is written into `out` itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ritz.linalg.dense import Array
+from ritz.linalg.syrk import add_upper_squares
+
+# Multiplications up to which OpenBLAS multiplies without first copying its operands into panels. Against few columns
+# that copy costs as much as the product: pieces of this size run two to three times as fast, at the machine's peak.
+PIECE = 1_000_000
+STRIP = 16  # columns of a narrow matrix that are multiplied at a time by those on their right
+TILE = 256  # rows of a symmetric matrix that are handled at a time
+SKINNY = 160  # columns beyond which a product is worth its panels
+# Data is multiplied in float32 where there is much of it and the rows are wide enough to pay for an audit.
+NARROW_ENTRIES, NARROW_COLUMNS = 1 << 22, 64
+
+
+def float32_pays(entries: int, columns: int) -> bool:
+    """Whether a matrix is large enough that its products in float32 save more than it takes to judge them."""
+    return entries >= NARROW_ENTRIES and columns > NARROW_COLUMNS
+
+
+def times(Z: Array, Q: Array) -> Array:  # (m, d), (d, b) -> (m, b)
+    """Z Q for a matrix with few columns, in pieces of rows; Z may be sparse."""
+    if not isinstance(Z, np.ndarray):
+        return Z @ Q
+    (m, d), b = Z.shape, Q.shape[1]
+    if not 0 < b <= SKINNY:
+        return Z @ Q
+    out = np.empty((m, b), np.result_type(Z, Q))
+    width = min(d, PIECE // (12 * b))  # the kernels like a dozen rows
+    for left in range(0, d, width):
+        strip, coefficients = Z[:, left : left + width], Q[left : left + width]
+        step = max(12, PIECE // (strip.shape[1] * b) // 12 * 12)
+        if not left:
+            _multiply(strip, coefficients, step, out)
+        else:
+            out += _multiply(strip, coefficients, step, np.empty_like(out))
+    return out
+
+
+def cross(Z: Array, Y: Array) -> Array:  # (m, d), (m, b) -> (d, b)
+    """Zᵀ Y for a matrix with few columns, in pieces of columns of Z; Z may be sparse."""
+    if not isinstance(Z, np.ndarray):
+        return Z.T @ Y
+    (m, d), b = Z.shape, Y.shape[1]
+    step = PIECE // max(1, m * b) // 16 * 16
+    if b > SKINNY or not step:
+        return (Y.T @ Z).T
+    return _multiply(Z.T, Y, step, np.empty((d, b), np.result_type(Z, Y)))
+
+
+def _multiply(A: Array, B: Array, step: int, out: Array) -> Array:  # (m, d), (d, b) -> (m, b)
+    """out = A B, one product for every `step` rows of A and one for the rows that are left."""
+    whole = len(A) // step * step
+    np.matmul(_split(A[:whole], step), B, out=_split(out[:whole], step))
+    np.matmul(A[whole:], B, out=out[whole:])
+    return out
+
+
+def _split(A: Array, step: int) -> Array:  # (m, d) -> (m / step, step, d)
+    """A view of A as a stack of pieces of `step` rows, which must divide m."""
+    return A.reshape(len(A) // step, step, A.shape[1])
+
+
+def add_squares(Z: Array, total: Array, keep: bool = True) -> None:  # (m, d) -> (d, d)
+    """total += ZᵀZ on and above the diagonal, or total = ZᵀZ there, to be `mirrored`: what lies below is nobody's.
+
+    A narrow matrix goes strip by strip: there the symmetric product of BLAS runs at half its rate. Z may be sparse.
+    """
+    if not isinstance(Z, np.ndarray):
+        squares = (Z.T @ Z).tocoo()  # sorted and without duplicates, so that every entry is added once
+        total[squares.coords] += squares.data
+        return
+    d = Z.shape[1]
+    if d > SKINNY:
+        add_upper_squares(np.ascontiguousarray(Z), total, keep)
+        return
+    for left in range(0, d, STRIP):
+        part = _inner(Z[:, left : left + STRIP], Z[:, left:])
+        upper = total[left : left + STRIP, left:]
+        np.add(upper if keep else 0.0, part, out=upper)
+
+
+def _inner(A: Array, B: Array) -> Array:  # (m, a), (m, b) -> (a, b)
+    """AᵀB, the sum over pieces of equally many rows and over the few that are left."""
+    pieces = max(1, -(-len(A) * A.shape[1] * B.shape[1] // PIECE))
+    step = len(A) // pieces
+    whole = step * pieces
+    total: Array = (_split(A[:whole], step).transpose(0, 2, 1) @ _split(B[:whole], step)).sum(axis=0)
+    if whole < len(A):
+        total += A[whole:].T @ B[whole:]
+    return total
+
+
+def add_upper(part: Array, total: Array) -> None:  # (d, d)
+    """total += part on and above the diagonal; below it, tiles on the diagonal add what they find there."""
+    for left in range(0, len(total), TILE):
+        total[left : left + TILE, left:] += part[left : left + TILE, left:]
+
+
+def mirrored(total: Array) -> Array:
+    """The symmetric matrix with this upper triangle. Overwrites the lower one."""
+    for left in range(0, len(total), TILE):
+        right = left + TILE
+        corner = total[left:right, left:right]
+        corner[...] = np.triu(corner) + np.triu(corner, 1).T
+        total[right:, left:right] = total[left:right, right:].T
+    return total
