@@ -68,9 +68,9 @@ def with_eigenvalues(values, rng) -> tuple[np.ndarray, np.ndarray]:
 def covariance_of(X, center=True, scale=False, ddof=1, full=False) -> tuple[Covariance, float]:
     """The covariance of X as an operator that walks the rows, or with the matrix at hand; and its unit."""
     rows = as_rows(X)
-    found = moments(rows, center=center, full=full, scale=scale)
+    found = moments(rows, center=center, scale=scale, scatter=Scatter.AUDITED if full else Scatter.DIAGONAL)
     prepare, units = preprocessing(found, Request(center=center, scale=scale, ddof=ddof))
-    return Covariance(rows, prepare, found, ddof, min(X.shape)), units.unit
+    return Covariance(DataMatrix(rows, prepare, found, ddof, min(X.shape))), units.unit
 
 
 @pytest.fixture(scope="module")

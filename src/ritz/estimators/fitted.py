@@ -8,8 +8,8 @@ import numpy as np
 
 from ritz.fitting.rank import INDEPENDENT
 from ritz.fitting.result import Decomposition
-from ritz.linalg.dense import Array, squared
-from ritz.linalg.exponents import times_power
+from ritz.linalg.dense import Array
+from ritz.linalg.exponents import squared, times_power
 from ritz.runtime.wording import at_most
 from ritz.spectrum.subspace import Subspace
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ritz.fitting.rates import rates
-from ritz.linalg.dense import SKINNY
-from ritz.moments.accumulate import FILLED, PROBES, product_dtype
+from ritz.linalg.products import SKINNY
+from ritz.moments.accumulate import FILLED, PROBES, scatter_dtype
 from ritz.moments.tsqr import leaf_rows
 from ritz.rows import Rows
 from ritz.rows.base import ENTRY_BYTES

@@ -132,7 +132,7 @@ def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float =
     direct = replace(direct_plan(rows, k, limit), why=_why_direct(n, d))
     k = min(k, GUESS) if isinstance(asked, float) else k  # an iteration grows until the share is reached
     plans = [] if asked == "mle" else krylov_plans(rows, k, limit)
-    much = d <= n and n * d >= NARROW_ENTRIES and d > NARROW_COLUMNS and not rows.sparse
+    much = d <= n and float32_pays(n * d, d) and not rows.sparse
     if tol >= NARROW_TOL and much and isinstance(asked, int):
         plans.append(_refined_plan(rows, k, limit))
     best = Plan.cheapest([direct, *plans], limit, MODEST * n * d * rows.dtype.itemsize)
@@ -232,6 +232,6 @@ def _iterative_plan(rows: Rows, k: int, limit: int, side: str, free: str) -> Pla
 
 def _plan(rows: Rows, side: str, dense: bool, limit: int, cost: Callable[[Rows], Cost]) -> Plan:
     """In blocks as large as the limit allows, and with fewer threads where that is not enough."""
-    narrow = dense and side == "covariance" and product_dtype(rows) == np.float32
+    narrow = dense and side == "covariance" and scatter_dtype(rows) == np.float32
     plan = Plan.of(costs.within(rows, cost, limit), side, side, dense=dense)
     return replace(plan, precision="float32") if narrow else plan

@@ -9,7 +9,8 @@ import numpy as np
 
 from ritz.fitting.planning import Plan
 from ritz.fitting.rank import Choice
-from ritz.linalg.dense import Array, squared
+from ritz.linalg.dense import Array
+from ritz.linalg.exponents import squared
 from ritz.moments.moments import Moments
 from ritz.moments.sketch import Stream
 from ritz.spectrum.certificate import Certificate

@@ -59,7 +59,7 @@ def _flips(rows: Rows, request: Request) -> tuple[Flips, float]:
 
     The unit is a power of two, so that it costs no rounding.
     """
-    found = moments(rows, center=request.center, full=False, scale=request.scale)
+    found = moments(rows, center=request.center, scale=request.scale, scatter=Scatter.DIAGONAL)
     prepare, units = preprocessing(found, request, rows.name)
     rows, prepare, found = magnified(rows, found, prepare, units.unit)
     weight = np.ones(rows.shape[1]) if prepare.weight is None else prepare.weight

@@ -11,6 +11,7 @@ from ritz.fitting.planning import Plan
 from ritz.fitting.request import Request, check_at_hand, check_count, checked_components
 from ritz.fitting.result import Decomposition, Units
 from ritz.fitting.solve import preprocessing, solve
+from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import Moments, moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.tsqr import triangular_moments
@@ -63,9 +64,8 @@ def from_moments(found: Moments, request: Request, name: Callable[[int], str] = 
 
 def _kept(found: Moments, prepare: Preprocessing, request: Request) -> Operator:
     """The covariance from the R factor of rows that are gone."""
-    A = factored(found, prepare, found.count - request.ddof, scale_error(found) if request.scale else 0.0)
-    A.rank_bound, A.passes = min(found.count - request.center, A.dim), 1
-    return A
+    bound, scaling = min(found.count - request.center, len(found.mean)), scale_error(found) if request.scale else 0.0
+    return factored(found, prepare, found.count - request.ddof, scaling, bound)
 
 
 def from_covariance(

@@ -17,7 +17,7 @@ from ritz.linalg.dense import LARGE
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import Moments, moments
 from ritz.moments.tsqr import triangular_moments
-from ritz.operators import Covariance, Gram, Operator
+from ritz.operators import Covariance, DataMatrix, Gram, Operator
 from ritz.pca import auto_rank
 from ritz.rows import Rows
 from ritz.rows.base import Block
@@ -96,9 +96,16 @@ def _moments(rows: Rows, request: Request, plan: Plan) -> Moments:
     """The moments that a plan needs, from one pass."""
     if _by_r_factor(plan, rows):
         return triangular_moments(rows, center=request.center, scale=request.scale)
-    full = (plan.dense and plan.side == "covariance") or rows.shape[1] <= CARRIED  # models of few columns can be merged
-    double = plan.precision == "float64"
-    return moments(rows, center=request.center, full=full, scale=request.scale, wide=double, rough=plan.refined)
+    return moments(rows, center=request.center, scale=request.scale, scatter=_scatter(plan, rows))
+
+
+def _scatter(plan: Plan, rows: Rows) -> Scatter:
+    """What has to be summed; models of few columns can be merged, so that they have all of it."""
+    if plan.refined:
+        return Scatter.FLOAT32
+    if not (plan.dense and plan.side == "covariance") and rows.shape[1] > CARRIED:
+        return Scatter.DIAGONAL
+    return Scatter.FLOAT64 if plan.precision == "float64" else Scatter.AUDITED
 
 
 def _by_r_factor(plan: Plan, rows: Rows) -> bool:
@@ -120,10 +127,9 @@ def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: i
     """The result of one plan, from moments that serve it and after so many passes."""
     n, d = rows.shape
     prepare, units = preprocessing(found, request, rows.name)
-    covariance = Covariance(
-        *magnified(rows, found, prepare, units.unit), request.ddof, min(n - request.center, d), passes
-    )
-    A: Operator = Gram(covariance) if plan.side == "gram" else covariance
+    bound = min(n - request.center, d)
+    Z = DataMatrix(*magnified(rows, found, prepare, units.unit), request.ddof, bound, passes)
+    A: Operator = Gram(Z) if plan.side == "gram" else Covariance(Z)
     if plan.dense:
         A.dense()
     result, total = solve(A, request.chosen(plan.solver), request, min(n, d), n)

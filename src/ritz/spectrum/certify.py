@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import UNIT, Array, orthogonality_defect, squared
+from ritz.linalg.dense import Array, orthogonality_defect
+from ritz.linalg.exponents import squared
+from ritz.linalg.rounding import UNIT
 from ritz.operators import Operator
 from ritz.operators.rayleigh_ritz import Pairs
 from ritz.solvers import Basis, Outside, Step

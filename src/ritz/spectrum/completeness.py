@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ritz.linalg.dense import LARGE, Array, eigh_descending, gamma, norm_estimate, positive_definite
+from ritz.linalg.dense import LARGE, Array, eigh_descending, norm_estimate, positive_definite
+from ritz.linalg.rounding import gamma
 from ritz.operators import Operator
 from ritz.operators.rayleigh_ritz import Pairs
 from ritz.solvers import Outside
