@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from helpers.matrices import jacobi, preprocess, random_orthonormal, sine, with_spectrum
 from ritz import PCA, AccuracyWarning, eigen, solvers
 from ritz.errors import DataError
-from ritz.spectrum.bounds import bounds
+from ritz.spectrum.bounds import Evidence, bounds
 
 SOLVERS = ["auto", "covariance", "gram", "svd", "power", "orthogonal", "krylov"]
 
@@ -303,8 +303,8 @@ def test_bounds_of_a_matrix_that_lacks_a_positive_part(seed, d, missing, data):
     Q = random_orthonormal(d, d, rng)
     lack = missing * rng.choice([0.0, 0.5, 1.0], d)
     truth, vectors = (part[..., ::-1] for part in np.linalg.eigh(np.diag(values) + (Q * lack) @ Q.T))
-    claims = {"rounding": 0.0, "defect": 0.0, "ceiling": values[m] if m < d else 0.0, "exhausted": m == d}
-    found, judge = bounds(values[:m], np.zeros(m), k, missing=missing, **claims), 1e-13
+    seen = Evidence(values[:m], np.zeros(m), rounding=0.0, defect=0.0, exhausted=m == d, missing=missing)
+    found, judge = bounds(seen, k, ceiling=values[m] if m < d else 0.0), 1e-13
     assert (found.lower <= truth[:k] + judge).all()
     assert (truth[:k] <= found.upper + judge).all()
     assert k == d or truth[k] <= found.following + judge

@@ -342,7 +342,7 @@ def test_plan_says_what_fit_does():
     assert ritz.plan(X.T, 5).solver == "gram"
     tight = ritz.plan(np.zeros((3000, 2000)), 5, memory_limit="60MB")
     assert tight.solver == "krylov"
-    assert "of the 60.0 MB allowed" in str(tight)
+    assert "more than the 60.0 MB allowed" in str(tight)
     assert "covariance" in str(plan)
 
 

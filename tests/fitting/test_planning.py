@@ -148,7 +148,14 @@ def test_a_plan_is_the_same_again_without_measurements(cache, monkeypatch):
     ("shape", "k", "words"),
     [
         ((1_000_000, 50), 10, ("covariance: 1 pass, 2.5e+09 operations in float64", "the 50×50 covariance")),
-        ((20_000, 2000), 10, ("krylov on the covariance side: about 13 passes", "with 8 columns")),
+        (
+            (20_000, 2000),
+            10,
+            (
+                "krylov on the covariance side: about 13 passes",
+                "block Krylov, 8 vectors per pass, costs less than forming the covariance",
+            ),
+        ),
         ((100, 20_000), 10, ("gram: ", "the 100×100 Gram matrix")),
         ((400, 30), 4, ("svd: 1 pass", "400×30 is small")),
         ((30, 400), 4, ("svd: 2 passes", "30×400 is small")),
@@ -157,14 +164,14 @@ def test_a_plan_is_the_same_again_without_measurements(cache, monkeypatch):
 def test_a_plan_reads_in_two_lines(shape, k, words):
     first, second = str(ritz.plan(rows(*shape), k, memory_limit="64GB")).split("\n")
     assert first.startswith(words[0])
-    assert first.endswith("B beside the data")
+    assert first.endswith("B of working memory")
     assert words[1] in second
 
 
-def test_the_text_tells_why_the_rows_are_walked_again_and_again():
+def test_the_text_tells_why_the_rows_are_read_in_several_passes():
     first, second = str(ritz.plan(rows(20_000, 5000), 5, memory_limit="100MB")).split("\n")
     assert first.startswith("krylov on the covariance side: about ")
-    assert "of the 0.1 GB allowed, so the rows are walked again and again" in second
+    assert "more than the 0.1 GB allowed, so the rows are read in several passes" in second
 
 
 @LINUX

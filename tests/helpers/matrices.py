@@ -69,8 +69,8 @@ def covariance_of(X, center=True, scale=False, ddof=1, full=False) -> tuple[Cova
     """The covariance of X as an operator that walks the rows, or with the matrix at hand; and its unit."""
     rows = as_rows(X)
     found = moments(rows, center=center, scale=scale, scatter=Scatter.AUDITED if full else Scatter.DIAGONAL)
-    prepare, _, unit = preprocessing(found, Request(center=center, scale=scale, ddof=ddof))
-    return Covariance(DataMatrix(rows, prepare, found, ddof, min(X.shape))), unit
+    prepare, units = preprocessing(found, Request(center=center, scale=scale, ddof=ddof))
+    return Covariance(DataMatrix(rows, prepare, found, ddof, min(X.shape))), units.unit
 
 
 @pytest.fixture(scope="module")

@@ -128,7 +128,7 @@ def test_separated_components_are_told_apart_and_proved_complete():
     X = with_spectrum(2000, 200, np.r_[60.0, 45.0, 30.0, 1 / np.arange(1, 198)], np.random.default_rng(4), 3.0)
     pca, exact = sketching(3, 200, 40), PCA(3).fit(X)
     with pytest.warns(
-        AccuracyWarning, match=r"did not converge to tol=1e-09: .* 40 directions stand for 2000 rows"
+        AccuracyWarning, match=r"did not converge to tol=1e-09: .* a sketch of 40 directions replaces 2000 rows"
     ) as caught:
         pca.set_params(tol=1e-9).partial_fit(X).components_  # noqa: B018
     assert len(caught) == 1
@@ -378,7 +378,7 @@ def test_the_model_is_a_model_like_any_other():
     assert pca.score(SLOW) == pytest.approx(PCA(3).fit(SLOW).score(SLOW), abs=1.0)
     np.testing.assert_allclose(pca.components_ @ pca.components_.T, np.eye(3), atol=1e-13)
     assert not hasattr(pca, "dual_components_")
-    assert "sketched as they came, in 16 directions" in str(pca.plan_)
+    assert "a sketch of 16 directions was updated batch by batch" in str(pca.plan_)
     again = pickle.loads(pickle.dumps(pca)).partial_fit(SLOW[:33])
     np.testing.assert_array_equal(again.components_, pca.partial_fit(SLOW[:33]).components_)
     assert not hasattr(clone(pca), "n_features_in_")

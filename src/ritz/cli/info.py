@@ -121,7 +121,7 @@ def _show_contents(screen: Screen, found: Input, profile: Profile, missing: str)
 def _show_plan(screen: Screen, planned: Plan, asked: Any, seconds: float) -> None:
     screen.say(f"\nplan for -k {asked}: {visible(str(planned).splitlines()[0])}")
     screen.say(f"  why: {planned.why}")
-    screen.say(f"  expected: {_duration(seconds)}, {format_bytes(planned.memory)} of memory beside the data")
+    screen.say(f"  expected: {_duration(seconds)}, {format_bytes(planned.memory)} of working memory")
 
 
 def _emit(screen: Screen, found: Input, profile: Profile, planned: Plan, asked: Any, seconds: float) -> None:

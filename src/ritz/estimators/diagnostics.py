@@ -9,7 +9,7 @@ from ritz.runtime.wording import at_most
 from ritz.spectrum.diagnostics import Diagnostic
 
 if TYPE_CHECKING:  # a fit of PCA should not import kernels and compressed sensing
-    from ritz.fitting.request import Decomposition
+    from ritz.fitting.result import Decomposition
     from ritz.kernels import Kernel
     from ritz.kernels.decompose import KernelFit
     from ritz.sensing.certificate import RecoveryCertificate

@@ -16,8 +16,7 @@ from ritz.estimators.base import Certified, Learned
 from ritz.estimators.checkpointing import watching
 from ritz.estimators.saving import Kind
 from ritz.estimators.seeds import seed
-from ritz.fitting import rank
-from ritz.fitting.request import Request
+from ritz.fitting.request import Request, check_at_hand
 from ritz.kernels import Kernel, bandwidth, kernel_named
 from ritz.kernels.decompose import Alike, decompose_kernel
 from ritz.kernels.embedding import Embedding
@@ -309,9 +308,7 @@ class KernelPCA(Certified):
         if n < 2:
             raise DataError(f"needs at least 2 rows to be centred, got n_samples={n}")
         self._check_solver_object()
-        rank.check_at_hand(
-            self.n_components, "KernelPCA knows inner products of features, whose signs cannot be flipped"
-        )
+        check_at_hand(self.n_components, "KernelPCA knows inner products of features, whose signs cannot be flipped")
         check_all(self, rules(n))
         self._check_together()
         most = [int(count) for count in (self.max_iter, self.iterated_power) if is_integer(count)]  # type: ignore[arg-type]

@@ -13,11 +13,10 @@ import numpy as np
 from ritz.errors import DataError, NotYetError
 from ritz.estimators import diagnostics
 from ritz.estimators.base import Certified
-from ritz.fitting import rank
-from ritz.fitting.request import Request
+from ritz.fitting.request import Request, check_at_hand, checked_components
 from ritz.moments.moments import Moments
 from ritz.moments.sketch import Stream
-from ritz.pca.from_stream import decompose_stream, taken_in, together
+from ritz.pca.from_stream import from_stream, taken_in, together
 from ritz.pca.state import PCAState, state_of
 from ritz.rows import as_rows
 from ritz.rows.columns import model_columns, order_of
@@ -72,7 +71,7 @@ class Batches(Certified):
         True
         """
         request, fresh = self._request(), "n_features_in_" not in self.__dict__
-        rank.check_at_hand(request.n_components, "partial_fit keeps no rows")
+        check_at_hand(request.n_components, "partial_fit keeps no rows")
         if not fresh and self._moments is None:
             raise ValueError(
                 "this model kept no moments to add to, because of the solver or the number of columns; start a new one "
@@ -100,7 +99,7 @@ class Batches(Certified):
         if self._moments is None or "subspace_" in self.__dict__:
             return False
         try:
-            fitted = decompose_stream(self._moments, self._request(), self._column_name)
+            fitted = from_stream(self._moments, self._request(), self._column_name)
         except ValueError as error:  # an attribute that is not there yet, as far as hasattr is concerned
             raise NotYetError(str(error)) from error
         self._warn(diagnostics.of_pca(fitted, self.n_components))
@@ -138,9 +137,9 @@ def merge(models: Iterable[PCA]) -> PCA:
     if not parts:
         raise ValueError("nothing to merge: the list of models is empty")
     asked = getattr(parts[0], "n_components", None)
-    rank.check_at_hand(asked, "models to merge hold no rows (set_params changes it)")
+    check_at_hand(asked, "models to merge hold no rows (set_params changes it)")
     found = reduce(together, [_mergeable(model, parts[0], i) for i, model in enumerate(parts)])
-    rank.checked(asked, parts[0].n_features_in_, parts[0].n_features_in_)
+    checked_components(asked, parts[0].n_features_in_, parts[0].n_features_in_)
     whole = parts[0]._twin()
     whole.__dict__.update({name: parts[0].__dict__[name] for name in COLUMNS if name in parts[0].__dict__})
     whole._resume(found, np.result_type(*(model._dtype for model in parts)))

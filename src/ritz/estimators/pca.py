@@ -15,12 +15,12 @@ from ritz.estimators.checkpointing import watching
 from ritz.estimators.partial_fit import Batches
 from ritz.estimators.saving import Kind
 from ritz.estimators.seeds import seed
-from ritz.fitting import rank
 from ritz.fitting.attributes import as_result
-from ritz.fitting.request import Request
+from ritz.fitting.request import Request, checked_components
+from ritz.fitting.result import Units
 from ritz.linalg.dense import Array
-from ritz.pca.auto_rank import decompose_counted
-from ritz.pca.from_moments import decompose_matrix
+from ritz.pca.from_moments import from_covariance
+from ritz.pca.from_rows import from_rows
 from ritz.pca.gaussian import Gaussian
 from ritz.pca.model_file import FORMS, Parameter
 from ritz.pca.state import ATTRIBUTES, LEARNED, PCAState, in_data, state_of
@@ -173,7 +173,7 @@ class PCA(Batches):
     def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
         request = self._request()
         with watching(rows, request, bool(self.verbose), checkpoint) as watch:
-            fitted = decompose_counted(rows.watched(watch), request)
+            fitted = from_rows(rows.watched(watch), request)
         choice = [] if fitted.choice is None else [fitted.choice]
         found = diagnostics.of_pca(fitted, self.n_components)
         return Learned(state_of(fitted, rows.result_dtype), found, [fitted.plan, *choice, fitted.certificate])
@@ -230,7 +230,8 @@ class PCA(Batches):
         if mean is not None:
             check_exact([mean])
             mean = np.array(mean, dtype=np.float64)
-        fitted = decompose_matrix(operator, unit, scale, request, mean, n_rows)
+        units = Units(unit, mean=mean, scale=scale, n_rows=n_rows, ddof=request.ddof)
+        fitted = from_covariance(operator, units, request)
         pca._columns_by_name(rows.names, operator.dim, reset=True)
         pca._column_keys = keys_of(rows.names)
         pca._warn(diagnostics.of_pca(fitted, pca.n_components))
@@ -291,7 +292,7 @@ class PCA(Batches):
 
     def _check_parameters(self, state: PCAState) -> None:
         request = self._twin()._request()
-        rank.checked(request.n_components, state.n_features, state.n_features)
+        checked_components(request.n_components, state.n_features, state.n_features)
         n = None if state.subspace is None else state.subspace.n_rows
         if n is not None and n <= request.ddof:  # batches may still be on their way
             raise ValueError(f"ddof={request.ddof} must be below the {n} rows of the fit")

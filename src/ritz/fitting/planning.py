@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ritz.fitting import costs, rank, signflip_plans
+from ritz.fitting import costs, signflip_plans
 from ritz.fitting.costs import Cost
+from ritz.fitting.request import checked_components
 from ritz.fitting.signflip_plans import Route
 from ritz.linalg.products import float32_pays
 from ritz.moments.accumulate import scatter_dtype
 from ritz.rows import Rows, as_rows
 from ritz.runtime.memory import format_bytes, parse_bytes
-from ritz.solvers import SVD, Covariance, Gram, Krylov, Solver
+from ritz.solvers import SVD, Krylov, Solver
 from ritz.solvers.krylov import block_width
 
 SMALL = 500  # rows and columns up to which svd, the most accurate solver, costs no noticeable time
@@ -34,15 +35,15 @@ class Plan:
     ----------
     solver : name of the solver
     side : "covariance" (d×d) or "gram" (n×n)
-    passes : walks over the data, expected ones where the spectrum decides; None where nothing is expected
+    passes : over the data, expected ones where the spectrum decides; None where nothing is expected
     operations : floating-point operations, likewise
-    memory : bytes beside the data, at their peak
+    memory : bytes of working memory, beside the data, at their peak
     why : the reason, in words
     dense : whether the operator is formed as a matrix
     seconds : expected, by the planner's table
     precision : of the products, "float64" or "float32"; sums, residuals and the certificate are float64
     columns : of the block that an iterative solver multiplies at once, None for direct solvers
-    block_bytes, threads : the largest block of rows, in float64, and how many threads walk them
+    block_bytes, threads : the largest block of rows, in float64, and how many threads read them
     refined : whether a covariance in float32 only finds the subspace, and a pass in float64 finishes it
     """
 
@@ -63,11 +64,29 @@ class Plan:
     def __str__(self) -> str:
         where = "" if self.columns is None else f" on the {'dense ' if self.dense else ''}{self.side} side"
         about = "" if self.columns is None or self.dense else "about "
-        passes = {None: "as many passes as the spectrum needs", 0: "no pass over all of it", 1: "1 pass"}.get(
+        passes = {None: "as many passes as the spectrum needs", 0: "no pass over the data", 1: "1 pass"}.get(
             self.passes, f"{self.passes} passes"
         )
         cost = "" if self.operations is None else f", {self.operations:.1e} operations in {self.precision}"
-        return f"{self.solver}{where}: {about}{passes}{cost}, {format_bytes(self.memory)} beside the data\n{self.why}"
+        memory = f"{format_bytes(self.memory)} of working memory"
+        return f"{self.solver}{where}: {about}{passes}{cost}, {memory}\n{self.why}"
+
+    @classmethod
+    def of(cls, cost: Cost, solver: str, side: str, *, dense: bool, why: str = "") -> Plan:
+        """A plan that costs so much."""
+        plan = cls(solver, side, cost.passes, cost.operations, cost.memory, why, dense, cost.seconds)
+        return replace(plan, block_bytes=cost.block_bytes, threads=cost.threads)
+
+    @staticmethod
+    def cheapest(plans: Sequence[Plan], limit: int, modest: float = np.inf) -> Plan:
+        """The quickest plan within `limit` bytes; where none is, the one that takes the least memory.
+
+        A float32 copy of the covariance that takes more than `modest` bytes must save time for it.
+        """
+        fitting = [plan for plan in plans if plan.memory <= limit]
+        if not fitting:
+            return min(plans, key=lambda plan: plan.memory)
+        return min(fitting, key=lambda p: p.seconds * (FRUGAL if p.refined and p.memory > modest else 1.0))
 
 
 def plan(X: object, n_components: int | float | str | None = None, memory_limit: int | str | None = None) -> Plan:
@@ -77,12 +96,12 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
     --------
     >>> import numpy as np
     >>> print(plan(np.zeros((1000, 20)), 5))
-    covariance: 1 pass, 4.1e+05 operations in float64, ... beside the data
+    covariance: 1 pass, 4.1e+05 operations in float64, ... of working memory
     20 columns are fewer than 1000 rows, so the 20×20 covariance is the smallest matrix that holds the answer
     """
     rows, limit = as_rows(X), parse_bytes(memory_limit)
     rows.check_unchanged()
-    asked = rank.checked(n_components, *rows.shape)
+    asked = checked_components(n_components, *rows.shape)
     if asked != "auto":
         return choose(rows, asked, limit)
     k = min(signflip_plans.GUESS, *rows.shape)
@@ -106,61 +125,44 @@ def counted(plan: Plan, route: Route, how: str) -> Plan:
 
 def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float = 1e-6) -> Plan:
     """The quickest plan that stays within `limit` bytes."""
-    n, d = rows.shape
-    k = asked if isinstance(asked, int) else min(n, d)
-    finest = plan_for(rows, "svd", SVD(), k, limit)
-    if max(n, d) <= SMALL and finest.memory <= limit:
-        return replace(finest, why=f"{n}×{d} is small, so full accuracy in small variances costs nothing")
-    nearly_all = k >= 0.8 * min(n, d) and n < 10 * d  # much taller data has its covariance almost for free
-    if nearly_all and finest.seconds <= QUICK and finest.memory <= limit:
-        return replace(finest, why="nearly the whole spectrum is asked for, and svd resolves its small end")
-    name, solver = ("covariance", Covariance()) if d <= n else ("gram", Gram())
-    direct = plan_for(rows, name, solver, k, limit)
+    (n, d), k = rows.shape, asked if isinstance(asked, int) else min(rows.shape)
+    finest = _accurate_for_free(rows, k, limit)
+    if finest is not None:
+        return finest
+    direct = replace(direct_plan(rows, k, limit), why=_why_direct(n, d))
     k = min(k, GUESS) if isinstance(asked, float) else k  # an iteration grows until the share is reached
-    routes = [replace(direct, why=_smallest(n, d))]
-    if asked != "mle":
-        found = _krylov_plans(rows, "krylov", k, limit)
-        wide = d <= n and float32_pays(n * d, d) and not rows.sparse
-        if tol >= NARROW_TOL and wide and isinstance(asked, int):
-            found.append(_refined_plan(rows, k, limit))
-        routes += [replace(plan, why=_why_krylov(plan, n, d, k)) for plan in found]
-    fitting = [plan for plan in routes if plan.memory <= limit]
-    if not fitting:
-        return min(routes, key=lambda plan: plan.memory)
-    modest = MODEST * n * d * rows.dtype.itemsize
-    best = min(fitting, key=lambda plan: plan.seconds * (FRUGAL if plan.refined and plan.memory > modest else 1.0))
-    if direct.memory > limit:
-        needed = f"{format_bytes(direct.memory)} of the {format_bytes(limit)} allowed"
-        why = f"the {direct.solver} route would take {needed}, so the rows are walked again and again"
-        return replace(best, why=why)
-    return best
+    plans = [] if asked == "mle" else krylov_plans(rows, k, limit)
+    much = d <= n and float32_pays(n * d, d) and not rows.sparse
+    if tol >= NARROW_TOL and much and isinstance(asked, int):
+        plans.append(_refined_plan(rows, k, limit))
+    best = Plan.cheapest([direct, *plans], limit, MODEST * n * d * rows.dtype.itemsize)
+    if best is not direct:
+        best = replace(best, why=_why_krylov(best, n, d, k))
+    if direct.memory <= limit or best.memory > limit:
+        return best
+    needed, allowed = format_bytes(direct.memory), format_bytes(limit)
+    why = f"{direct.solver} needs {needed}, more than the {allowed} allowed, so the rows are read in several passes"
+    return replace(best, why=why)
 
 
-def _smallest(n: int, d: int) -> str:
-    fewer, matrix = (
-        (f"{d} columns are fewer than {n} rows", f"{d}×{d} covariance")
-        if d <= n
-        else (f"{n} rows are fewer than {d} columns", f"{n}×{n} Gram matrix")
-    )
+def _accurate_for_free(rows: Rows, k: int, limit: int) -> Plan | None:
+    """svd, the most accurate solver, where it costs next to nothing."""
+    n, d = rows.shape
+    small = max(n, d) <= SMALL
+    nearly_all = k >= 0.8 * min(n, d) and n < 10 * d  # much taller data has its covariance almost for free
+    finest = svd_plan(rows, limit) if small or nearly_all else None
+    if finest is None or finest.memory > limit or not (small or finest.seconds <= QUICK):
+        return None
+    why = "nearly the whole spectrum is asked for, and svd resolves its small end"
+    return replace(finest, why=f"{n}×{d} is small, so full accuracy in small variances costs nothing" if small else why)
+
+
+def _why_direct(n: int, d: int) -> str:
+    if d <= n:
+        fewer, matrix = f"{d} columns are fewer than {n} rows", f"{d}×{d} covariance"
+    else:
+        fewer, matrix = f"{n} rows are fewer than {d} columns", f"{n}×{n} Gram matrix"
     return f"{fewer}, so the {matrix} is the smallest matrix that holds the answer"
-
-
-def _krylov_plans(rows: Rows, name: str, k: int, limit: int, why: str = "") -> list[Plan]:
-    """Block Krylov on the rows and on the smaller dense matrix.
-
-    One pass over dense rows multiplies by Z and by Zᵀ; sparse ones take two products anyway, on the smaller side.
-    """
-    smaller = "covariance" if rows.shape[1] <= rows.shape[0] else "gram"
-    side = smaller if rows.sparse else "covariance"
-    return [
-        _plan(rows, name, lambda rows: costs.krylov(rows, k, side, False), limit, side, False, why, k),
-        _plan(rows, name, lambda rows: costs.krylov(rows, k, smaller, True), limit, smaller, True, why, k),
-    ]
-
-
-def _refined_plan(rows: Rows, k: int, limit: int) -> Plan:
-    plan = _plan(rows, "krylov", lambda rows: costs.refined(rows, k), limit, "covariance", True, "", k)
-    return replace(plan, precision="float32", refined=True)
 
 
 def _why_krylov(plan: Plan, n: int, d: int, k: int) -> str:
@@ -168,55 +170,68 @@ def _why_krylov(plan: Plan, n: int, d: int, k: int) -> str:
         return f"{k} of {d} components are found in a float32 covariance, and finished by one pass in float64"
     if plan.dense:
         return f"{k} of {min(n, d)} components take fewer operations by iteration than by a full decomposition"
-    return f"products with {plan.columns} columns at a time take less than those of the {n}×{d} rows with themselves"
+    matrix = "covariance" if d <= n else "Gram matrix"
+    return f"block Krylov, {plan.columns} vectors per pass, costs less than forming the {matrix}"
 
 
 def plan_for(rows: Rows, name: str, solver: Solver, k: int, limit: int) -> Plan:
     """What a given solver would do."""
-    n, d = rows.shape
-    why = f"{name} was asked for"
+    side = smaller_side(rows) if solver.side == "either" else solver.side
     if isinstance(solver, SVD):
-        return _plan(rows, name, costs.svd, limit, "covariance", False, why)
-    if isinstance(solver, Krylov):
-        plans = _krylov_plans(rows, name, k, limit, why)
-        fitting = [plan for plan in plans if plan.memory <= limit]
-        return min(fitting, key=lambda plan: plan.seconds) if fitting else min(plans, key=lambda plan: plan.memory)
-    side = solver.side if solver.side != "either" else ("gram" if n < d else "covariance")
-    if solver.direct:
-        cost = costs.gram if side == "gram" else costs.covariance
-        return _plan(rows, name, lambda rows: cost(rows, k), limit, side, True, why)
-    dense = _plan(rows, name, lambda rows: costs.iterative(rows, k, side, True), limit, side, True, why, k)
-    if (n if side == "gram" else d) <= DENSE and dense.memory <= limit:
-        return dense
-    free = "covariance" if solver.side == "either" else side
-    return _plan(rows, name, lambda rows: costs.iterative(rows, k, free, False), limit, free, False, why, k)
+        plan = svd_plan(rows, limit)
+    elif isinstance(solver, Krylov):
+        plan = Plan.cheapest(krylov_plans(rows, k, limit), limit)
+    elif solver.direct:
+        plan = direct_plan(rows, k, limit, side)
+    else:
+        plan = _iterative_plan(rows, k, limit, side, "covariance" if solver.side == "either" else side)
+    return replace(plan, solver=name, why=f"{name} was asked for")
 
 
-def _plan(
-    rows: Rows,
-    name: str,
-    cost: Callable[[Rows], Cost],
-    limit: int,
-    side: str,
-    dense: bool,
-    why: str,
-    k: int | None = None,
-) -> Plan:
-    """The plan of a route, in blocks as large as the limit allows, and fewer threads where that is not enough."""
-    found, size, threads = costs.within(rows, cost, limit)
-    known = np.isfinite(found.seconds)
+def smaller_side(rows: Rows) -> str:
+    """The side of the smaller matrix: the d×d covariance, or the n×n Gram matrix."""
+    return "covariance" if rows.shape[1] <= rows.shape[0] else "gram"
+
+
+def svd_plan(rows: Rows, limit: int) -> Plan:
+    """svd, the most accurate solver."""
+    return replace(_plan(rows, "covariance", False, limit, costs.svd), solver="svd")
+
+
+def direct_plan(rows: Rows, k: int, limit: int, side: str | None = None) -> Plan:
+    """LAPACK on the smaller matrix, or on that of one side."""
+    side = side or smaller_side(rows)
+    return _plan(rows, side, True, limit, lambda rows: (costs.gram if side == "gram" else costs.covariance)(rows, k))
+
+
+def krylov_plans(rows: Rows, k: int, limit: int) -> list[Plan]:
+    """Block Krylov on the rows and on the smaller dense matrix.
+
+    One pass over dense rows multiplies by Z and by Zᵀ; sparse ones take two products anyway, on the smaller side.
+    """
+    smaller = smaller_side(rows)
+    side = smaller if rows.sparse else "covariance"
+    free = _plan(rows, side, False, limit, lambda rows: costs.krylov(rows, k, side, False))
+    dense = _plan(rows, smaller, True, limit, lambda rows: costs.krylov(rows, k, smaller, True))
+    return [replace(plan, solver="krylov", columns=block_width(k)) for plan in (free, dense)]
+
+
+def _refined_plan(rows: Rows, k: int, limit: int) -> Plan:
+    plan = _plan(rows, "covariance", True, limit, lambda rows: costs.refined(rows, k))
+    return replace(plan, solver="krylov", columns=block_width(k), precision="float32", refined=True)
+
+
+def _iterative_plan(rows: Rows, k: int, limit: int, side: str, free: str) -> Plan:
+    """An iteration of which only the spectrum knows how many steps it takes, on a dense matrix of moderate order."""
+    plan = _plan(rows, side, True, limit, lambda rows: costs.iterative(rows, k, side, True))
+    if rows.shape[0 if side == "gram" else 1] <= DENSE and plan.memory <= limit:
+        return replace(plan, columns=k, passes=1 if side == "covariance" else None, operations=None)
+    plan = _plan(rows, free, False, limit, lambda rows: costs.iterative(rows, k, free, False))
+    return replace(plan, columns=k, passes=None, operations=None)
+
+
+def _plan(rows: Rows, side: str, dense: bool, limit: int, cost: Callable[[Rows], Cost]) -> Plan:
+    """In blocks as large as the limit allows, and with fewer threads where that is not enough."""
     narrow = dense and side == "covariance" and scatter_dtype(rows) == np.float32
-    return Plan(
-        solver=name,
-        side=side,
-        passes=found.passes if known else (1 if dense and side == "covariance" else None),
-        operations=found.operations if known else None,
-        memory=found.memory,
-        why=why,
-        dense=dense,
-        seconds=found.seconds,
-        precision="float32" if narrow else "float64",
-        columns=None if k is None else block_width(k) if name == "krylov" else k,
-        block_bytes=size,
-        threads=threads,
-    )
+    plan = Plan.of(costs.within(rows, cost, limit), side, side, dense=dense)
+    return replace(plan, precision="float32") if narrow else plan

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import gammaln
@@ -15,50 +14,6 @@ QUANTILE = 0.95  # of what chance reaches, that a component must exceed
 # What the random signs of "auto" compare with: copies that keep the size of every entry, and so the scale of columns.
 INDEPENDENT = "columns that are independent of each other are noise to this rule, however unequal their variances"
 FIRST, AROUND = 3, 2  # components of a choice that are listed: the first ones, and those before and behind the cut
-
-
-def checked(asked: object, n: int, d: int) -> int | float | str | None:
-    """n_components as None, "mle", "auto", a float inside (0, 1) or an int from 1 to min(n, d); else an error.
-
-    Examples
-    --------
-    >>> checked(7, 100, 5)
-    Traceback (most recent call last):
-    ...
-    ValueError: n_components=7 must be between 1 and min(n_samples, n_features)=5
-    """
-    rule = f"must be between 1 and min(n_samples, n_features)={min(n, d)}"
-    if asked is None:
-        return None
-    if is_auto(asked):
-        return "auto"
-    if isinstance(asked, str) and asked == "mle":
-        if n < d:
-            raise ValueError(f"n_components='mle' is only supported if n_samples >= n_features, got {n} < {d}")
-        return asked
-    if isinstance(asked, bool | np.bool_) or not isinstance(asked, Real):
-        raise ValueError(f"n_components={asked!r} {rule}, a fraction between 0 and 1, 'mle', 'auto' or None")
-    if isinstance(asked, Integral):
-        if not 1 <= int(asked) <= min(n, d):
-            raise ValueError(f"n_components={asked} {rule}")
-        return int(asked)
-    if not 0 < float(asked) < 1:
-        raise ValueError(f"n_components={asked} {rule}, or a fraction strictly between 0 and 1")
-    return float(asked)
-
-
-def is_auto(asked: object) -> bool:
-    """Whether the number of components is to be found by sign flips."""
-    return isinstance(asked, str) and asked == "auto"
-
-
-def check_at_hand(asked: object, what: str) -> None:
-    """Signs can only be flipped in rows that are there: "auto" is an error where they are not."""
-    if is_auto(asked):
-        raise ValueError(
-            f"n_components='auto' compares rows with copies of them whose signs are flipped, but {what}; ask for a "
-            "number of components or a share of the variance instead"
-        )
 
 
 def for_share(values: Array, total: float, share: float) -> int:

@@ -1,20 +1,16 @@
-"""What is asked of a fit, and what a fit is."""
+"""What is asked of a fit: the numerical parameters, checked."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from ritz.errors import DataError
-from ritz.fitting.planning import Plan
-from ritz.fitting.rank import Choice
-from ritz.moments.moments import Moments
-from ritz.moments.sketch import Stream
 from ritz.solvers import ALIASES, Solver, by_name
-from ritz.spectrum.certificate import Certificate
-from ritz.spectrum.certify import Spectrum, check_tol
-from ritz.spectrum.subspace import Subspace
+from ritz.solvers.base import check_tol
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,20 +56,48 @@ class Request:
         return by_name(name, oversample=self.oversample, max_iter=self.passes if name != "power" else None)
 
 
-@dataclass(frozen=True, eq=False)
-class Decomposition:
-    """A fit: the subspace, how it was found and how good it is."""
+def checked_components(asked: object, n: int, d: int) -> int | float | str | None:
+    """n_components as None, "mle", "auto", a float inside (0, 1) or an int from 1 to min(n, d); else an error.
 
-    subspace: Subspace
-    spectrum: Spectrum  # in units of `unit`, where nothing overflows
-    certificate: Certificate  # in the units of the data
-    plan: Plan
-    total: float  # trace, in units of `unit`
-    unit: float
-    left_out_seen: bool = True  # whether the variance left out stands above rounding
-    enough: bool = True  # whether the components reach the share of variance asked for
-    moments: Moments | Stream | None = None  # of the rows, where they are whole, or their sketch: what merging needs
-    choice: Choice | None = None  # what decided how many components, where that was left to the rows
+    Examples
+    --------
+    >>> checked_components(7, 100, 5)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_components=7 must be between 1 and min(n_samples, n_features)=5
+    """
+    rule = f"must be between 1 and min(n_samples, n_features)={min(n, d)}"
+    if asked is None:
+        return None
+    if is_auto(asked):
+        return "auto"
+    if isinstance(asked, str) and asked == "mle":
+        if n < d:
+            raise ValueError(f"n_components='mle' is only supported if n_samples >= n_features, got {n} < {d}")
+        return asked
+    if isinstance(asked, bool | np.bool_) or not isinstance(asked, Real):
+        raise ValueError(f"n_components={asked!r} {rule}, a fraction between 0 and 1, 'mle', 'auto' or None")
+    if isinstance(asked, Integral):
+        if not 1 <= int(asked) <= min(n, d):
+            raise ValueError(f"n_components={asked} {rule}")
+        return int(asked)
+    if not 0 < float(asked) < 1:
+        raise ValueError(f"n_components={asked} {rule}, or a fraction strictly between 0 and 1")
+    return float(asked)
+
+
+def is_auto(asked: object) -> bool:
+    """Whether the number of components is to be found by sign flips."""
+    return isinstance(asked, str) and asked == "auto"
+
+
+def check_at_hand(asked: object, what: str) -> None:
+    """Signs can only be flipped in rows that are there: "auto" is an error where they are not."""
+    if is_auto(asked):
+        raise ValueError(
+            f"n_components='auto' compares rows with copies of them whose signs are flipped, but {what}; ask for a "
+            "number of components or a share of the variance instead"
+        )
 
 
 def check_count(n: int, request: Request) -> None:

@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from ritz.fitting import costs
 from ritz.fitting.costs import Cost
-from ritz.fitting.signflips import STRIP, Flipped, product_dtype
+from ritz.fitting.rates import rates
+from ritz.fitting.signflips import STRIP, Flipped, flipping_dtype
+from ritz.linalg.dense import LARGE
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
+from ritz.rows.memory.array import ArrayRows
 from ritz.runtime.memory import format_bytes
+from ritz.solvers.krylov import block_width, expected_steps
 
 FLIPS = 19  # copies: what exceeds all of them is a test at 5 %
+SPECTRA = FLIPS + 1  # those of the copies, and that of the rows themselves
 COPIES = f"{FLIPS} copies of the rows with random signs"
 GUESS = 16  # components that an iteration starts with, until one is not above noise
-ROOM = 1 << 30  # bytes for matrices of rows in memory, which may as well be walked again
+ROOM = 1 << 30  # bytes for matrices of rows in memory, which may as well be read again
+PARSED = 10  # times as long as a pass in memory that one along a file takes
+FLAT = 3  # times as many products as usual that an iteration takes where the spectrum is that of noise
 
 
 @dataclass(frozen=True)
@@ -27,14 +36,11 @@ class Route:
     kind : "scatter" (d×d matrices, several from one pass), "gram" (n×n, of rows in memory) or "krylov" (products)
     cost : what it takes
     at_once : spectra from one pass
-    block_bytes, threads : the largest block of rows, in float64, and how many threads walk them
     """
 
     kind: str
     cost: Cost
     at_once: int
-    block_bytes: int
-    threads: int
 
 
 def route(rows: Rows, limit: int) -> Route:
@@ -50,31 +56,78 @@ def route(rows: Rows, limit: int) -> Route:
         needed, allowed = format_bytes(min(one.cost.memory for one in found)), format_bytes(limit)
         raise ValueError(
             f"memory_limit of {allowed} is too small for n_components='auto': copies of the rows with flipped signs "
-            f"need {needed} beside the data; raise it or ask for a number of components"
+            f"need {needed} of working memory; raise it or ask for a number of components"
         )
     return min(fitting, key=lambda one: one.cost.seconds)
 
 
 def _scatter(rows: Rows, limit: int) -> Route:
-    dtype, room = product_dtype(rows), min(limit, ROOM) if rows.in_memory else limit
-    at_once = _most(lambda count: costs.flipped_scatters(rows, FLIPS + 1, count, dtype), room)
-    found = costs.within(rows, lambda rows: costs.flipped_scatters(rows, FLIPS + 1, at_once, dtype), limit)
-    return Route("scatter", found[0], at_once, *found[1:])
+    at_once = _most(lambda count: _scatter_cost(rows, count), min(limit, ROOM) if rows.in_memory else limit)
+    return Route("scatter", costs.within(rows, lambda rows: _scatter_cost(rows, at_once), limit), at_once)
 
 
 def _gram(rows: Rows, limit: int) -> Route:
-    dtype = product_dtype(rows)
-    at_once = _most(lambda count: costs.flipped_grams(rows, FLIPS + 1, count, dtype, STRIP), min(limit, ROOM))
-    found = costs.within(rows, lambda rows: costs.flipped_grams(rows, FLIPS + 1, at_once, dtype, STRIP), limit)
-    return Route("gram", found[0], at_once, *found[1:])
+    at_once = _most(lambda count: _gram_cost(rows, count), min(limit, ROOM))
+    return Route("gram", costs.within(rows, lambda rows: _gram_cost(rows, at_once), limit), at_once)
 
 
 def _krylov(rows: Rows, limit: int) -> Route:
     flipped, k = Flipped(rows, Preprocessing(), 0, 0), min(GUESS, *rows.shape)
-    found = costs.within(flipped, lambda rows: costs.flipped_krylov(rows, FLIPS + 1, k), limit)
-    return Route("krylov", found[0], 1, *found[1:])
+    return Route("krylov", costs.within(flipped, lambda rows: _krylov_cost(rows, k), limit), 1)
 
 
 def _most(cost: Callable[[int], Cost], room: int) -> int:
     """The most spectra at once that leave room, but at least one."""
-    return next((count for count in range(FLIPS + 1, 1, -1) if cost(count).memory <= room), 1)
+    return next((count for count in range(SPECTRA, 1, -1) if cost(count).memory <= room), 1)
+
+
+def _scatter_cost(rows: Rows, at_once: int) -> Cost:
+    """Spectra of d×d scatters of rows with random signs, so many of them from one pass, and LAPACK's eigenvalues."""
+    d, passes, size = rows.shape[1], -(-SPECTRA // at_once), flipping_dtype(rows).itemsize
+    seconds = passes * _read(rows) + _flipping(rows, d)
+    # Sums in every thread, those that wait and their total; blocks before and after a flip, and the signs.
+    memory = size * d * d * at_once * (rows.threads + 3) + 24 * d * d + costs.block_memory(rows, 4)
+    return costs.total(costs.diagonal(rows), Cost(_products(rows, d), passes, seconds, int(memory)))
+
+
+def _gram_cost(rows: Rows, at_once: int) -> Cost:
+    """The same from n×n inner products, by strips of columns of rows in memory."""
+    (n, d), passes, size = rows.shape, -(-SPECTRA // at_once), flipping_dtype(rows).itemsize
+    seconds = passes * costs.one_pass(rows) + _flipping(rows, n)
+    memory = size * n * n * at_once * (rows.threads + 3) + 24 * n * n + 40 * n * min(STRIP, d) * rows.threads
+    if not (isinstance(rows, ArrayRows) and rows.in_memory):  # tables and files become arrays, sparse rows are turned
+        memory += int(costs.entry_bytes(rows) * n * d)
+    return costs.total(costs.diagonal(rows), Cost(_products(rows, n), passes, seconds, memory))
+
+
+def _krylov_cost(rows: Rows, k: int) -> Cost:
+    """The largest value of all but one of them by iteration, and k of the last; every step makes the signs again."""
+    one, own = costs.krylov(rows, 1, "covariance", False), costs.krylov(rows, k, "covariance", False)
+    steps = FLAT * (FLIPS * expected_steps(1) + expected_steps(k))
+    seconds = FLAT * (FLIPS * one.seconds + own.seconds) + steps * (_read(rows) + costs.one_pass(rows))
+    operations = FLAT * (FLIPS * one.operations + own.operations)
+    return Cost(operations, steps, seconds, own.memory)
+
+
+def _edge(order: int) -> float:
+    """Operations for the largest eigenvalue of a dense matrix: by iteration where it is large."""
+    return 4 / 3 * order**3 if order <= LARGE else FLAT * expected_steps(1) * 2.0 * order**2 * block_width(1)
+
+
+def _products(rows: Rows, order: int) -> float:
+    own, copies = 4 / 3 * order**3, FLIPS * _edge(order)
+    return SPECTRA * 1.0 * rows.shape[0] * rows.shape[1] * order + own + copies
+
+
+def _flipping(rows: Rows, order: int) -> float:
+    """Seconds that signs, products and eigenvalues take; to flip a block takes about as long as to centre it."""
+    entries = 1.0 * rows.shape[0] * rows.shape[1]
+    rate = rates().narrow if flipping_dtype(rows) == np.float32 else rates().product
+    own, copies = 4 / 3 * order**3 / rates().reduction, FLIPS * _edge(order)
+    one = 8 * entries / rates().walk + entries * order / rate
+    return SPECTRA * one + own + copies / (rates().reduction if order <= LARGE else rates().thin)
+
+
+def _read(rows: Rows) -> float:
+    """Seconds of a pass that may have to parse a file."""
+    return (1 if rows.in_memory else PARSED) * costs.one_pass(rows)

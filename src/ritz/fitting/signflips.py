@@ -66,14 +66,14 @@ class Flips:
 
     def _scatters(self, which: Sequence[int | None]) -> Array:  # -> (len(which), d, d)
         """Upper triangles of ZᵀZ of several flips, by one pass."""
-        rows, d, dtype = self.rows, self.rows.shape[1], product_dtype(self.rows)
+        rows, d, dtype = self.rows, self.rows.shape[1], flipping_dtype(self.rows)
 
         def run(pairs: Iterable[tuple[Block, range]]) -> Array:
             totals = np.zeros((len(which), d, d), dtype)
-            wide, thin = scratch("block", rows.block_rows, d), scratch("narrow", rows.block_rows, d, dtype)
+            prepared, narrow = scratch("block", rows.block_rows, d), scratch("narrow", rows.block_rows, d, dtype)
             buffer = scratch("flipped", rows.block_rows, d, dtype)
             for block, at in pairs:
-                Z = _in_dtype(self.prepare(block, wide), thin)
+                Z = _in_dtype(self.prepare(block, prepared), narrow)
                 for flip, total in zip(which, totals, strict=True):
                     signs = None if flip is None else sign_bits(self.seed, flip, at, d)
                     add_squares(flipped_into(buffer, Z, signs), total)
@@ -83,7 +83,7 @@ class Flips:
 
     def _grams(self, which: Sequence[int | None]) -> Array:  # -> (len(which), n, n)
         """Upper triangles of Z Zᵀ of several flips: strips of columns, in order, by all cores."""
-        (n, d), dtype, watch = self.rows.shape, product_dtype(self.rows), self.rows.watch
+        (n, d), dtype, watch = self.rows.shape, flipping_dtype(self.rows), self.rows.watch
         X = self.rows.block(0, n)
         X = X if isinstance(X, np.ndarray) else X.tocsc()
 
@@ -133,7 +133,7 @@ class Flipped(Computed):
         return flipped_into(out, self._prepare(block, Z), signs)
 
 
-def product_dtype(rows: Rows) -> np.dtype[Any]:
+def flipping_dtype(rows: Rows) -> np.dtype[Any]:
     """float32 where there is enough to multiply: a quantile of chance needs no more digits."""
     n, d = rows.shape
     return np.dtype(np.float32 if float32_pays(n * d, min(n, d)) else np.float64)
@@ -168,13 +168,13 @@ def flipped_into(out: Array, Z: Array, signs: NDArray[np.uint8] | None) -> Array
     return out
 
 
-def _in_dtype(Z: Array, thin: Array) -> Array:
-    """Z in the precision of `thin`, which is written only where it differs."""
-    if Z.dtype == thin.dtype:
+def _in_dtype(Z: Array, out: Array) -> Array:
+    """Z in the precision of `out`, which is written only where it differs."""
+    if Z.dtype == out.dtype:
         return Z
-    thin = thin[: len(Z)]
-    thin[...] = Z
-    return thin
+    out = out[: len(Z)]
+    out[...] = Z
+    return out
 
 
 def _add(totals: Array, parts: Array) -> Array:

@@ -57,7 +57,7 @@ def plans_for(task: Task, solver: str = "auto", n_landmarks: int | None = None) 
     elif solver == "lowrank":
         chosen = low_rank(task, landmarks(task, n_landmarks), "landmarks were asked for")
     else:
-        chosen = _cheapest(_iterative(task), task.limit)
+        chosen = Plan.cheapest(_iterative(task), task.limit)
         tiles = _tiles(task.n, chosen.precision, chosen.dense)
         chosen = replace(chosen, solver=solver, why=f"{solver} was asked for; the kernel matrix is {tiles}")
     if chosen.memory > task.limit:
@@ -80,7 +80,7 @@ def _chosen(task: Task) -> Plan:
         return replace(
             whole, why="a share of the variance is asked for, and the whole spectrum tells how many components hold it"
         )
-    best = _cheapest([*_iterative(task), whole], limit)
+    best = Plan.cheapest([*_iterative(task), whole], limit)
     affordable = best.seconds <= PATIENCE and best.memory <= limit
     if affordable or task.share or not task.positive:
         return best
@@ -88,12 +88,6 @@ def _chosen(task: Task) -> Plan:
     why = f"an exact answer would take {best.seconds:.0f} s by the planner's table: {p} landmarks stand for {n} rows"
     few = low_rank(task, p, why)
     return few if task.k < p <= FEW * n and few.memory <= max(limit, best.memory) else best
-
-
-def _cheapest(options: list[Plan], limit: int) -> Plan:
-    """The quickest plan within the limit, or else the one that takes the least memory."""
-    fitting = [plan for plan in options if plan.memory <= limit]
-    return min(fitting, key=lambda plan: plan.seconds) if fitting else min(options, key=lambda plan: plan.memory)
 
 
 def _iterative(task: Task) -> list[Plan]:

@@ -31,7 +31,7 @@ def compare(a: Any, b: Any) -> Array:
     """
     A, B = _columns(a), _columns(b)
     if len(A) != len(B):
-        raise DataError(f"the subspaces live in {len(A)} and {len(B)} dimensions; only equal ones compare")
+        raise DataError(f"the subspaces lie in {len(A)} and {len(B)} dimensions; compare two of the same space")
     ours, theirs = (model_columns(model) for model in (a, b))
     if ours is not None and theirs is not None:
         order = order_of(theirs, ours, "the second model")
@@ -54,7 +54,7 @@ def _columns(model: Any) -> Array:
         return _columns(model.subspace_)
     if hasattr(model, "fit") and not hasattr(model, "components_"):
         if hasattr(model, "n_features_in_"):
-            raise DataError(f"{type(model).__name__} has no subspace of its columns to compare; PCA models have")
+            raise DataError(f"{type(model).__name__} has no subspace of its columns to compare; compare PCA models")
         raise DataError(f"{type(model).__name__} is not fitted yet; fit it before comparing")
     V = np.asarray(model.components_.T if hasattr(model, "components_") else model, dtype=np.float64)
     if V.ndim != 2 or V.shape[1] > V.shape[0] or not np.isfinite(V).all():

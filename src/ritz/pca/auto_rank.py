@@ -1,46 +1,28 @@
-"""How many components stand above noise: the rows beside copies of themselves with random signs, and then a fit."""
+"""How many components stand above noise: the rows compared with copies of them that have random signs."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from ritz.fitting import costs, planning, rank, signflip_plans
+from ritz.fitting import rank
 from ritz.fitting.rank import Choice
-from ritz.fitting.request import Decomposition, Request, check_count
+from ritz.fitting.request import Request
 from ritz.fitting.signflip_plans import COPIES, FLIPS, GUESS, Route
-from ritz.fitting.signflips import Flips, edge, product_dtype, spectrum
+from ritz.fitting.signflips import Flips, edge, flipping_dtype, spectrum
 from ritz.fitting.solve import magnified, preprocessing
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import squared
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
 from ritz.moments.preprocessing import Preprocessing
-from ritz.pca.from_rows import decompose, held
 from ritz.rows import Rows
-from ritz.runtime.threads import team
 
 # What rounding may add to a value, of itself and of the largest: it must not decide between equal ones.
 TIE, DUST = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-9}, 1e-13
 
 
-def decompose_counted(rows: Rows, request: Request) -> Decomposition:
-    """Fit a principal subspace to rows, with as many components as stand above noise where "auto" is asked for."""
-    if not rank.is_auto(request.n_components):
-        return decompose(rows, request)
-    check_count(rows.shape[0], request)
-    with team():
-        if not rows.in_memory and costs.holdable(rows, request.limit):
-            request = replace(request, limit=request.limit - rows.dtype.itemsize * rows.shape[0] * rows.shape[1])
-            rows = held(rows)
-        route = signflip_plans.route(rows, request.limit)
-        choice = chosen(rows, request, route)
-        fit = decompose(rows, replace(request, n_components=choice.k))
-    return replace(fit, choice=choice, plan=planning.counted(fit.plan, route, _found(choice)))
-
-
-def _found(choice: Choice) -> str:
+def in_words(choice: Choice) -> str:
+    """What was found, for a plan."""
     above = f"{choice.above} component{'s' if choice.above != 1 else ''}" if choice.above else "no component"
     return f"{above} stood above the noise of {COPIES}"
 
@@ -52,11 +34,11 @@ def chosen(rows: Rows, request: Request, route: Route) -> Choice:
     stands the largest of the noise at place r + 1, and the copies have a smaller one there where noise differs by
     column. Centring took 1/n of the noise out of every entry, which the copies get back.
     """
-    rows = rows.limited(route.block_bytes, route.threads)
+    rows = rows.limited(route.cost.block_bytes, route.cost.threads)
     flips, unit = _flips(rows, request)
     values, edges = _leading(flips) if route.kind == "krylov" else _whole(flips, route)
     n = rows.shape[0]
-    edges = edges * (1 + TIE[product_dtype(rows)]) * n / (n - request.center) + DUST * values[0]
+    edges = edges * (1 + TIE[flipping_dtype(rows)]) * n / (n - request.center) + DUST * values[0]
     null = np.broadcast_to(edges[:, None], (FLIPS, len(values)))
     size = unit / np.sqrt(n - request.ddof)
     above, told, null_told = rank.parallel(values, null), squared(values, size), squared(rank.threshold(null), size)
@@ -78,13 +60,13 @@ def _flips(rows: Rows, request: Request) -> tuple[Flips, float]:
     The unit is a power of two, so that it costs no rounding.
     """
     found = moments(rows, center=request.center, scale=request.scale, scatter=Scatter.DIAGONAL)
-    prepare, _, unit = preprocessing(found, request, rows.name)
-    rows, prepare, found = magnified(rows, found, prepare, unit)
+    prepare, units = preprocessing(found, request, rows.name)
+    rows, prepare, found = magnified(rows, found, prepare, units.unit)
     weight = np.ones(rows.shape[1]) if prepare.weight is None else prepare.weight
     squares = found.diagonal * (found.unit * weight) ** 2
     size = float(np.ldexp(1.0, int(np.frexp(np.sqrt(np.mean(squares) / rows.shape[0]))[1])))
     prepare = Preprocessing(prepare.shift, prepare.delta, weight / size)
-    return Flips(rows, prepare, squares / size**2, request.seed), unit * size
+    return Flips(rows, prepare, squares / size**2, request.seed), units.unit * size
 
 
 def _whole(flips: Flips, route: Route) -> tuple[Array, Array]:  # -> (m,), (FLIPS,)

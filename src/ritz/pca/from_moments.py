@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ritz.errors import DataError
-from ritz.fitting import costs, rank
+from ritz.fitting import costs
 from ritz.fitting.planning import Plan
-from ritz.fitting.request import Decomposition, Request, check_count
-from ritz.fitting.solve import in_units_of_data, preprocessing, solve
-from ritz.linalg.dense import Array
+from ritz.fitting.request import Request, check_at_hand, check_count, checked_components
+from ritz.fitting.result import Decomposition, Units
+from ritz.fitting.solve import preprocessing, solve
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import Moments, moments
 from ritz.moments.preprocessing import Preprocessing
@@ -22,9 +22,9 @@ from ritz.runtime.threads import pinned, team
 
 
 def summed(rows: Rows, request: Request) -> Moments:
-    """Moments of a batch, whole and in float64, to be merged with those of other batches; for svd, their triangle."""
-    d, by_triangle = rows.shape[1], request.name == "svd"
-    memory = costs.triangle_memory(rows) if by_triangle else summing_memory(d)
+    """Moments of a batch, whole and in float64, to be merged with those of other batches; for svd, their R factor."""
+    d, by_r_factor = rows.shape[1], request.name == "svd"
+    memory = costs.r_factor_memory(rows) if by_r_factor else summing_memory(d)
     if memory > request.limit:
         needed, allowed = format_bytes(memory), format_bytes(request.limit)
         raise ValueError(
@@ -32,7 +32,7 @@ def summed(rows: Rows, request: Request) -> Moments:
             "model with partial_fit, which will sketch the rows"
         )
     with team():
-        if by_triangle:
+        if by_r_factor:
             return triangular_moments(rows, center=request.center)
         return moments(rows, center=request.center, scatter=Scatter.FLOAT64)
 
@@ -42,55 +42,47 @@ def summing_memory(d: int) -> int:
     return 8 * d * d * (4 + 2 * pinned.budget())
 
 
-def decompose_moments(found: Moments, request: Request, name: Callable[[int], str] = str) -> Decomposition:
+def from_moments(found: Moments, request: Request, name: Callable[[int], str] = str) -> Decomposition:
     """Fit a principal subspace to rows of which only the moments are left."""
     n, d = found.count, len(found.mean)
     if found.centred != request.center:
-        raise DataError(f"rows were summed with center={found.centred}; that cannot be changed, start a new model")
+        raise DataError(f"moments were summed with center={found.centred}; that cannot be changed, start a new model")
     check_count(n, request)
-    prepare, scale, unit = preprocessing(found, request, name)
-    mean, why = found.mean if request.center else None, "the rows were summed up as they came"
+    prepare, units = preprocessing(found, request, name)
+    why = "the moments of the rows were updated batch by batch"
     if found.triangle is not None and request.name in ("auto", "svd"):
         A: Operator = _kept(found, prepare, request)
-        why = "the triangle of the rows was kept up as they came, so small variances have all their digits"
+        why = "the R factor of the rows was updated batch by batch, so small variances keep all their digits"
         request = replace(request, solver="svd")
     else:
         A = Summed(found.formed(), prepare, request.ddof, min(n - request.center, d), scaled=request.scale)
         if request.name in ("svd", "gram"):
-            why = f"{request.name} needs the rows, but they were summed up as they came"
+            why = f"{request.name} needs the rows, but only their moments were kept"
             request = replace(request, solver="covariance")
-    fit = decompose_matrix(A, unit, scale, request, mean, n, why, found.remainder(unit) if request.center else None)
-    return replace(fit, moments=found)
+    return replace(from_covariance(A, units, request, why), moments=found)
 
 
 def _kept(found: Moments, prepare: Preprocessing, request: Request) -> Operator:
-    """The covariance from the triangle of rows that are gone."""
+    """The covariance from the R factor of rows that are gone."""
     bound, scaling = min(found.count - request.center, len(found.mean)), scale_error(found) if request.scale else 0.0
     return factored(found, prepare, found.count - request.ddof, scaling, bound)
 
 
-def decompose_matrix(
-    A: Operator,
-    unit: float,
-    scale: Array | None,
-    request: Request,
-    mean: Array | None,
-    n_rows: int | None,
-    why: str = "the covariance matrix was given",
-    remainder: Array | None = None,
+def from_covariance(
+    A: Operator, units: Units, request: Request, why: str = "the covariance matrix was given"
 ) -> Decomposition:
     """Fit a principal subspace to a covariance matrix given directly, or by its factor, A·unit²."""
-    rank.check_at_hand(request.n_components, "here are only their moments, or a covariance")
+    n_rows, dim = units.n_rows, A.dim
+    check_at_hand(request.n_components, "here are only their moments, or a covariance")
     if request.n_components == "mle" and n_rows is None:
         raise ValueError("n_components='mle' weighs the evidence of the rows; pass n_rows")
-    if mean is not None and not request.center:
+    if units.mean is not None and not request.center:
         raise ValueError("center=False, but a mean was given; leave one of them out")
-    request = replace(request, n_components=rank.checked(request.n_components, n_rows or A.dim, A.dim))
+    request = replace(request, n_components=checked_components(request.n_components, n_rows or dim, dim))
     name = "covariance" if request.name == "auto" else request.name
     if name == "gram" or (name == "svd" and A.factor() is None):
         raise ValueError(f"svd_solver={name!r} needs the rows; a covariance is decomposed by 'covariance'")
-    bound = min(n_rows or A.dim, A.dim)
-    found, total = solve(A, request.chosen(name), request, bound, n_rows)
-    share, copies, dense = (14.0, 10, False) if name == "svd" else (4.0 / 3, 3, True)
-    plan = Plan(name, "covariance", 0, share * A.dim**3, 8 * copies * A.dim**2, why, dense)
-    return in_units_of_data(found, total, unit, bound, plan, mean, scale, n_rows, request.ddof, remainder)
+    found, total = solve(A, request.chosen(name), request, min(n_rows or dim, dim), n_rows)
+    by_factor = name == "svd"
+    plan = Plan.of(costs.small_matrix(dim, by_factor), name, "covariance", dense=not by_factor, why=why)
+    return Decomposition.of(found, total, units, plan)

@@ -7,60 +7,69 @@ from dataclasses import replace
 
 import numpy as np
 
-from ritz.fitting import planning, rank
-from ritz.fitting.costs import HELD
+from ritz.fitting import costs, planning, signflip_plans
+from ritz.fitting.attempts import Attempts, Further
 from ritz.fitting.planning import Plan
-from ritz.fitting.request import Decomposition, Request, check_count
-from ritz.fitting.solve import in_units_of_data, magnified, preprocessing, solve
+from ritz.fitting.request import Request, check_count, checked_components, is_auto
+from ritz.fitting.result import Decomposition
+from ritz.fitting.solve import magnified, preprocessing, solve
 from ritz.linalg.dense import LARGE
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import Moments, moments
 from ritz.moments.tsqr import triangular_moments
 from ritz.operators import Covariance, DataMatrix, Gram, Operator
+from ritz.pca import auto_rank
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.memory.array import ArrayRows
-from ritz.runtime.memory import format_bytes
 from ritz.runtime.threads import team
 from ritz.runtime.watch import Watch
-from ritz.solvers import SVD
 
-PATIENCE = 3.0  # seconds, by the planner's table, that a further attempt may take when accuracy is not at stake
 CARRIED = 256  # columns up to which the whole scatter costs little beside any solver
 
 
-def decompose(rows: Rows, request: Request) -> Decomposition:
+def from_rows(rows: Rows, request: Request) -> Decomposition:
     """Fit a principal subspace to rows."""
-    # One team for the whole fit: BLAS threads would spin after every small product and keep the next walk waiting.
+    check_count(rows.shape[0], request)
+    # One team for the whole fit: BLAS threads would spin after every small product and keep the next pass waiting.
     with team():
-        return _decompose(rows, request)
+        if is_auto(request.n_components):
+            return _as_many_as_stand_above_noise(rows, request)
+        return _decomposed(rows, replace(request, n_components=checked_components(request.n_components, *rows.shape)))
 
 
-def _decompose(rows: Rows, request: Request) -> Decomposition:
-    n, d = rows.shape
-    check_count(n, request)
-    request = replace(request, n_components=rank.checked(request.n_components, n, d))
-    found: Moments | None = None
-    result: Decomposition | None = None
-    attempts = _attempts(rows, request)
-    rows = _held(rows, attempts[0], request.limit)
-    for plan in attempts:
-        if result is not None and found is not None and not _helps(plan, result, request, n, found):
+def _as_many_as_stand_above_noise(rows: Rows, request: Request) -> Decomposition:
+    """n_components="auto": random sign flips decide how many components there are, and then a fit with so many."""
+    if not rows.in_memory and costs.holdable(rows, request.limit):
+        request = replace(request, limit=request.limit - rows.dtype.itemsize * rows.shape[0] * rows.shape[1])
+        rows = held(rows)
+    route = signflip_plans.route(rows, request.limit)
+    choice = auto_rank.chosen(rows, request, route)
+    fit = _decomposed(rows, replace(request, n_components=choice.k))
+    return replace(fit, choice=choice, plan=planning.counted(fit.plan, route, auto_rank.in_words(choice)))
+
+
+def _decomposed(rows: Rows, request: Request) -> Decomposition:
+    """The first plan's result, or that of the last further attempt that could improve on it."""
+    attempts = Attempts.of(rows, request)
+    rows = _held(rows, attempts.first, request.limit).limited(attempts.first.block_bytes, attempts.first.threads)
+    found = _moments(rows, request, attempts.first)
+    result = _attempt(rows, request, attempts.first, found, passes=1)
+    for further in Further:
+        plan = attempts.next(further, result, found)
+        if plan is None:
             continue
-        rows = rows.limited(plan.block_bytes, plan.threads)
-        passes = 0 if result is None else result.certificate.passes
-        if found is None or not _serves(found, plan, rows):
-            found = _walked(rows, request, plan)
-            passes += 1
+        rows, passes = rows.limited(plan.block_bytes, plan.threads), result.certificate.passes
+        if not _serves(found, plan, rows):
+            found, passes = _moments(rows, request, plan), passes + 1
         result = _attempt(rows, request, plan, found, passes)
-    assert result is not None  # there is at least one attempt
     return result
 
 
 def _held(rows: Rows, plan: Plan, limit: int) -> Rows:
-    """Rows that are walked more than once, read into memory where they are few: to parse them again costs more."""
+    """Rows that are read more than once, kept in memory where they are few: to parse them again costs more."""
     size = rows.dtype.itemsize * rows.shape[0] * rows.shape[1]
-    if (rows.in_memory and not rows.copied) or plan.passes == 1 or size > HELD or size + plan.memory > limit:
+    if (rows.in_memory and not rows.copied) or plan.passes == 1 or size > costs.HELD or size + plan.memory > limit:
         return rows
     return held(rows)
 
@@ -83,9 +92,9 @@ def held(rows: Rows) -> Rows:
     return array.watched(rows.watch)
 
 
-def _walked(rows: Rows, request: Request, plan: Plan) -> Moments:
+def _moments(rows: Rows, request: Request, plan: Plan) -> Moments:
     """The moments that a plan needs, from one pass."""
-    if _by_triangle(plan, rows):
+    if _by_r_factor(plan, rows):
         return triangular_moments(rows, center=request.center, scale=request.scale)
     return moments(rows, center=request.center, scale=request.scale, scatter=_scatter(plan, rows))
 
@@ -99,14 +108,14 @@ def _scatter(plan: Plan, rows: Rows) -> Scatter:
     return Scatter.FLOAT64 if plan.precision == "float64" else Scatter.AUDITED
 
 
-def _by_triangle(plan: Plan, rows: Rows) -> bool:
-    """Whether the factor of the covariance is a triangle, which the pass for the moments finds on its way."""
+def _by_r_factor(plan: Plan, rows: Rows) -> bool:
+    """Whether the factor of the covariance is the R of a QR, which the pass for the moments finds on its way."""
     return plan.solver == "svd" and rows.shape[0] > rows.shape[1]
 
 
 def _serves(found: Moments, plan: Plan, rows: Rows) -> bool:
     """Whether moments of an earlier attempt are what this one needs."""
-    if _by_triangle(plan, rows):
+    if _by_r_factor(plan, rows):
         return found.triangle is not None
     narrow = found.rough or found.audit > 0
     if plan.dense and plan.side == "covariance":
@@ -114,75 +123,19 @@ def _serves(found: Moments, plan: Plan, rows: Rows) -> bool:
     return True
 
 
-def _helps(plan: Plan, result: Decomposition, request: Request, n: int, found: Moments) -> bool:
-    """Whether a further attempt may improve on a result."""
-    if not result.certificate.satisfied:
-        return True
-    if request.name != "auto":
-        return False
-    certificate = result.spectrum.certificate
-    missing = certificate.completeness == "not excluded" and certificate.complete_to < certificate.rank
-    if not result.enough or (missing and plan.seconds <= PATIENCE):
-        return plan.solver != "svd"
-    reachable = min(n - request.center, int(np.count_nonzero(found.diagonal)))
-    return plan.solver == "svd" and plan.seconds <= PATIENCE and not _all_seen(result, reachable)
-
-
-def _all_seen(result: Decomposition, reachable: int) -> bool:
-    """Whether every variance that can differ from 0, kept or left out, stands above rounding."""
-    certificate = result.spectrum.certificate
-    k = len(certificate.values)
-    return certificate.rank >= min(k, reachable) and (k >= reachable or result.left_out_seen)
-
-
-def _attempts(rows: Rows, request: Request) -> list[Plan]:
-    """Plans to try in order. Only "auto" goes on to another solver; a named one is at most repeated in float64."""
-    k = request.n_components if isinstance(request.n_components, int) else min(rows.shape)
-    if request.name != "auto":
-        if isinstance(request.n_components, float) and not request.chosen().direct:
-            k = min(k, planning.GUESS)  # it grows until the share is reached
-        plan = _within(planning.plan_for(rows, request.name, request.chosen(), k, request.limit), request.limit)
-        return [plan, replace(plan, precision="float64")] if plan.precision == "float32" else [plan]
-    finest = planning.plan_for(rows, "svd", SVD(), k, request.limit)
-    if request.tol == 0 and finest.memory <= request.limit:
-        return [replace(finest, why="tol=0 asks for the best the arithmetic allows")]
-    chosen = _within(planning.choose(rows, request.n_components, request.limit, request.tol), request.limit)
-    attempts = [chosen]
-    if chosen.precision == "float32":
-        why = f"{chosen.why}; float32 products were not enough"
-        attempts.append(replace(chosen, precision="float64", refined=False, why=why))
-    name = "covariance" if rows.shape[1] <= rows.shape[0] else "gram"
-    direct = planning.plan_for(rows, name, request.chosen(name), k, request.limit)
-    if chosen.solver == "krylov" and direct.memory <= request.limit:
-        why = "the iteration left accuracy or completeness open"
-        attempts.append(replace(direct, precision="float64", why=why))
-    if chosen.solver != "svd" and finest.memory <= request.limit:
-        why = f"the {chosen.solver} route leaves tol, or small variances, below its rounding; svd resolves more"
-        attempts.append(replace(finest, why=why))
-    return attempts
-
-
-def _within(plan: Plan, limit: int) -> Plan:
-    if plan.memory > limit:
-        needed, allowed = format_bytes(plan.memory), format_bytes(limit)
-        raise ValueError(f"memory_limit of {allowed} is too small: {plan.solver} needs {needed} beside the data")
-    return plan
-
-
 def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: int) -> Decomposition:
-    prepare, scale, unit = preprocessing(found, request, rows.name)
-    bound = min(rows.shape[0] - request.center, rows.shape[1])
-    Z = DataMatrix(*magnified(rows, found, prepare, unit), request.ddof, bound, passes)
+    """The result of one plan, from moments that serve it and after so many passes."""
+    n, d = rows.shape
+    prepare, units = preprocessing(found, request, rows.name)
+    bound = min(n - request.center, d)
+    Z = DataMatrix(*magnified(rows, found, prepare, units.unit), request.ddof, bound, passes)
     A: Operator = Gram(Z) if plan.side == "gram" else Covariance(Z)
     if plan.dense:
         A.dense()
-    solver = request.chosen(plan.solver)
-    result, total = solve(A, solver, request, min(rows.shape), rows.shape[0])
-    mean = found.mean if request.center else None
-    about = (mean, scale, rows.shape[0], request.ddof, found.remainder(unit) if request.center else None)
-    fit = in_units_of_data(result, total, unit, min(rows.shape), plan, *about)
+    result, total = solve(A, request.chosen(plan.solver), request, min(n, d), n)
     share = request.n_components if isinstance(request.n_components, float) else 0.0
-    enough = len(result.values) == min(rows.shape) or float(np.sum(result.values)) >= share * total
+    enough = len(result.values) == min(n, d) or float(np.sum(result.values)) >= share * total
+    fit = Decomposition.of(result, total, units, plan)
     return replace(fit, enough=enough, moments=found if _mergeable(found) else None)
 
 

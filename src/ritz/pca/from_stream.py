@@ -10,14 +10,16 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.fitting import rank
+from ritz.fitting.costs import Cost
 from ritz.fitting.planning import Plan
-from ritz.fitting.request import Decomposition, Request, check_count
-from ritz.fitting.solve import in_units_of_data, solve
+from ritz.fitting.request import Request, check_at_hand, check_count, checked_components
+from ritz.fitting.result import Decomposition, Units
+from ritz.fitting.solve import solve
 from ritz.linalg.dense import THREADED, Array, eigh_descending
 from ritz.moments.moments import Moments
 from ritz.moments.sketch import BLOCK_BYTES, Stream
 from ritz.operators import Sketched
-from ritz.pca.from_moments import decompose_moments, summed, summing_memory
+from ritz.pca.from_moments import from_moments, summed, summing_memory
 from ritz.rows import Rows
 from ritz.runtime.memory import format_bytes
 from ritz.runtime.threads import pinned, team
@@ -33,7 +35,7 @@ SPARE = 8  # rows of a sketch beside two for every component
 def taken_in(so_far: Moments | Stream | None, rows: Rows, request: Request) -> Moments | Stream:
     """What is known of the rows so far, and of these. It is decided at the first batch whether that is a sketch."""
     d = rows.shape[1]
-    rank.checked(request.n_components, d, d)  # what no number of rows could give, before any is taken in
+    checked_components(request.n_components, d, d)  # what no number of rows could give, before any is taken in
     if so_far is None and summing_memory(d) > request.limit:
         _check_sketchable(request)
         so_far = Stream(_room(request, d), request.center)
@@ -59,32 +61,33 @@ def together(a: Moments | Stream, b: Moments | Stream) -> Moments | Stream:
     )
 
 
-def decompose_stream(found: Moments | Stream, request: Request, name: Callable[[int], str] = str) -> Decomposition:
+def from_stream(found: Moments | Stream, request: Request, name: Callable[[int], str] = str) -> Decomposition:
     """Fit a principal subspace to rows of which only moments or a sketch are left."""
     if isinstance(found, Moments):
-        return decompose_moments(found, request, name)
+        return from_moments(found, request, name)
     with team():
-        return _decompose_sketch(found, request)
+        return _from_sketch(found, request)
 
 
-def _decompose_sketch(found: Stream, request: Request) -> Decomposition:
+def _from_sketch(found: Stream, request: Request) -> Decomposition:
     _check_sketchable(request, found)
-    rank.check_at_hand(request.n_components, "only a sketch of them was kept")
+    check_at_hand(request.n_components, "only a sketch of them was kept")
     n, d = found.shape
     check_count(n, request)
-    asked = rank.checked(request.n_components, n, d)
+    asked = checked_components(request.n_components, n, d)
     k = _count(asked, min(n, d), found.room)
     A = Sketched(found.whole(), request.ddof, min(n - request.center, d), k + 1)
     K = A.dense()
     if isinstance(asked, float):
         k = _certified(eigh_descending(K)[0][:k] - A.rounding, float(A.trace or 0.0) + A.rounding, asked)
     spectrum, total = solve(A, Gram(), replace(request, n_components=k), min(n, d), n)
-    note = f"{found.room} directions stand for {n} rows of {d} columns; fit on the rows themselves can reach it"
+    note = f"a sketch of {found.room} directions replaces {n} rows of {d} columns; a fit on the rows can reach tol"
     # The dual is that of the sketch: no row of it is a row of the data.
     spectrum = replace(spectrum, note=note if A.missing else "", dual=None)
-    about = (A.mean, None, n, request.ddof, A.remainder) if request.center else (None, None, n, request.ddof)
-    fit = in_units_of_data(spectrum, total, A.unit, min(n, d), _plan(found, k), *about)
-    return replace(fit, moments=found)
+    units = Units(A.unit, n_rows=n, ddof=request.ddof)
+    if request.center:
+        units = replace(units, mean=A.mean, remainder=A.remainder)
+    return replace(Decomposition.of(spectrum, total, units, _plan(found, k)), moments=found)
 
 
 def _count(asked: int | float | str | None, most: int, room: int) -> int:
@@ -126,7 +129,7 @@ def _check_sketchable(request: Request, found: Stream | None = None) -> None:
 
 def _room(request: Request, d: int) -> int:
     """ℓ: as many rows as memory allows, but no more than are worth their time."""
-    asked = rank.checked(request.n_components, d, d)
+    asked = checked_components(request.n_components, d, d)
     wanted = 2 * asked + SPARE if isinstance(asked, int) else SPARE
     least, most = min(d, wanted), min(d, max(ROOM, wanted))
     fitting = bisect_right(range(least, most + 1), request.limit, key=lambda room: sketching_memory(room, asked, d))
@@ -155,5 +158,8 @@ def sketching_memory(room: int, asked: int | float | str | None, d: int) -> int:
 def _plan(found: Stream, k: int) -> Plan:
     n, d = found.shape
     needed = format_bytes(summing_memory(d))
-    why = f"moments of {d} columns would take {needed}, so rows were sketched as they came, in {found.room} directions"
-    return Plan("gram", "gram", 1, 8.0 * n * d * found.room, sketching_memory(found.room, k, d), why, True)
+    why = (
+        f"moments of {d} columns would take {needed}, so a sketch of {found.room} directions was updated batch by batch"
+    )
+    cost = Cost(8.0 * n * d * found.room, 1, np.inf, sketching_memory(found.room, k, d))
+    return Plan.of(cost, "gram", "gram", dense=True, why=why)

@@ -15,7 +15,7 @@ import numpy as np
 from ritz.fitting.attributes import ABSENT, Table, as_result, optional
 from ritz.fitting.planning import Plan
 from ritz.fitting.rank import Choice
-from ritz.fitting.request import Decomposition
+from ritz.fitting.result import Decomposition
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import squared, times_power
 from ritz.moments.moments import Moments

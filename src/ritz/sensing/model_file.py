@@ -15,7 +15,7 @@ from ritz.sensing import SOLVERS
 from ritz.sensing.certificate import RecoveryCertificate, of_nothing
 from ritz.sensing.dictionary import Coherence
 from ritz.sensing.state import CosinesState, MatrixState, SensingState
-from ritz.spectrum.certify import check_tol
+from ritz.solvers.base import check_tol
 
 Parameter = None | bool | int | float | str | tuple[int, ...] | MatrixState | Twister
 

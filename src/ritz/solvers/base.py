@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -72,6 +72,12 @@ def leading_vectors(A: Operator, k: int) -> Basis:
     if matrix is None:
         raise DataError("this solver needs the matrix, but the operator is known only by its products; use 'krylov'")
     return Basis(eigh_descending(matrix, k if A.rank_bound <= k else k + 1)[1])
+
+
+def check_tol(tol: object) -> None:
+    """0 ≤ tol < 1."""
+    if not isinstance(tol, Real) or isinstance(tol, bool) or not 0 <= float(tol) < 1:
+        raise ValueError(f"tol={tol!r} must be a number with 0 <= tol < 1")
 
 
 def check_options(max_iter: int, change: float, oversample: int = 0) -> None:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import LARGE, Array, orthogonality_defect
+from ritz.linalg.dense import Array, orthogonality_defect
 from ritz.linalg.exponents import squared
-from ritz.linalg.rounding import UNIT, gamma
+from ritz.linalg.rounding import UNIT
 from ritz.operators import Operator
 from ritz.operators.rayleigh_ritz import Pairs
 from ritz.solvers import Basis, Outside, Step
-from ritz.solvers.probes import FAILURE
-from ritz.spectrum.bounds import Bounds, bounds, free_ceiling, proved_ceiling, widened
+from ritz.spectrum.bounds import Bounds, Evidence, bounds
 from ritz.spectrum.certificate import Certificate
+from ritz.spectrum.completeness import Question, completeness, widened
 
 MARGIN = 10.0  # times the floor of rounding that a proof may add to the norm outside
-CHEAP = 0.05  # share of a fit that a proof of completeness may cost where the free bounds already hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +64,6 @@ class Spectrum:
         return str(self.certificate)
 
 
-def check_tol(tol: object) -> None:
-    """0 ≤ tol < 1."""
-    if not isinstance(tol, Real) or isinstance(tol, bool) or not 0 <= float(tol) < 1:
-        raise ValueError(f"tol={tol!r} must be a number with 0 <= tol < 1")
-
-
 def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float, n_rows: int | None = None) -> Spectrum:
     """The first k of the Ritz pairs, with decided signs and a certificate."""
     pairs = everything.trusted(k, A.rounding)
@@ -84,9 +76,10 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
     # The values that are meant lie between these and `missing` more.
     seen = np.where(resolved, everything.values, 0.0) + A.offset
     values, U = seen[:k], pairs.vectors[:, :k]
+    turned = pairs.residuals if pairs.slack is None else pairs.residuals + pairs.slack
     certificate = Certificate(
         values=values,
-        residuals=_delivered(pairs.residuals, pairs.values, resolved[: len(pairs.values)], pairs.slack)[:k],
+        residuals=_delivered(turned, pairs.values, resolved[: len(pairs.values)])[:k],
         value_bounds=np.column_stack([verdict.found.lower, verdict.found.upper]),
         angle_bounds=verdict.found.angles,
         groups=verdict.found.groups,
@@ -119,9 +112,9 @@ def _resolved(values: Array, floor: float, ceiling: float) -> NDArray[np.bool_]:
     return (values > floor) | left
 
 
-def _delivered(residuals: Array, values: Array, resolved: NDArray[np.bool_], slack: Array | None = None) -> Array:
-    """Residuals of what is delivered: 0 for values not resolved, vectors that rounding may have turned by `slack`."""
-    return np.hypot(residuals if slack is None else residuals + slack, np.where(resolved, 0.0, values))
+def _delivered(residuals: Array, values: Array, resolved: NDArray[np.bool_]) -> Array:
+    """Residuals of what is delivered: 0 for values not resolved."""
+    return np.hypot(residuals, np.where(resolved, 0.0, values))
 
 
 def _relative(error: float, least: float) -> float:
@@ -181,18 +174,26 @@ def _outside(A: Operator, basis: Basis, everything: Pairs, kept: int) -> Outside
 def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, outside: Outside) -> Verdict:
     """Bounds from A U = U Θ + R, where A U may be combined from so many products."""
     rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(pairs)
-    found, failure = _bounds_of_eigenvalues(A, pairs, k, rounding, tol, outside)
+    seen = Evidence(
+        pairs.values,
+        pairs.residuals,
+        rounding,
+        pairs.defect,
+        exhausted=len(pairs.values) >= len(pairs.vectors),
+        negativity=A.negativity,
+        slack=pairs.slack,
+        missing=A.missing,
+    )
+    found, failure = completeness(Question(A, pairs, seen, k, tol, outside))
     uncertain = max(A.offset, A.missing - A.offset)
-    floor = rounding + pairs.defect
-    resolved = _resolved(pairs.values, floor, found.ceiling)
-    delivered = _delivered(pairs.residuals, pairs.values, resolved, pairs.slack)
+    delivered = _delivered(seen.turned, seen.values, _resolved(seen.values, seen.floor, found.ceiling))
     worst = float(np.max(delivered[:k])) + rounding + uncertain
     largest, last = (float(value) + A.offset for value in pairs.values[[0, k - 1]])
     complete = found.following - last <= max(tol * largest, 16 * rounding)
     least = max(float(found.lower[0]), 0.0)
-    satisfied = _reached(worst, least, floor, tol, pairs)
+    satisfied = _reached(worst, least, seen.floor, tol, pairs)
     reached = _relative(worst, least)
-    return Verdict(found, floor, rounding + uncertain, reached, satisfied, bool(complete), failure)
+    return Verdict(found, seen.floor, rounding + uncertain, reached, satisfied, bool(complete), failure)
 
 
 def _reached(worst: float, least: float, floor: float, tol: float, pairs: Pairs) -> bool:
@@ -210,52 +211,6 @@ def _own_rounding(pairs: Pairs) -> float:
     return (2 * defect + 4 * len(pairs.values) ** 1.5 * UNIT) * float(pairs.values[0])
 
 
-def _bounds_of_eigenvalues(
-    A: Operator, pairs: Pairs, k: int, rounding: float, tol: float, outside: Outside
-) -> tuple[Bounds, float]:
-    """Free bounds first; then what the solver learned, then a proof by Cholesky, where the question is still open or
-    where that is cheap. Beside the bounds, the probability that they do not hold."""
-    m = len(pairs.values)
-    exhausted = m >= len(pairs.vectors)
-    claims = {"rounding": rounding, "defect": pairs.defect, "negativity": A.negativity}
-    matrix = A.dense() if A.is_dense else None
-    exact = matrix is not None and A.dense_rounding <= 2 * A.rounding
-    frobenius = float(np.linalg.norm(matrix)) if matrix is not None and exact else None
-    tau = 0.0 if exhausted else free_ceiling(A.trace, frobenius, pairs.values, dim=len(pairs.vectors), **claims)
-    if not outside.failure:
-        tau = min(tau, outside.level + rounding)
-
-    def found(ceiling: float) -> Bounds:
-        return bounds(
-            pairs.values,
-            pairs.residuals,
-            k,
-            ceiling=ceiling,
-            exhausted=exhausted,
-            slack=pairs.slack,
-            missing=A.missing,
-            **claims,
-        )
-
-    free = found(tau)
-    still_open = free.complete_to < min(k, A.rank_bound)
-    if still_open and outside.level < tau and (matrix is None or A.dim > LARGE):
-        probable = found(outside.level + rounding)
-        if matrix is None or probable.complete_to >= min(k, A.rank_bound):
-            return probable, outside.failure
-    if matrix is None or exhausted or not (still_open or A.dim**3 / 3 <= CHEAP * (A.work + 4 * A.dim**3 / 3)):
-        return free, 0.0
-    deflated = matrix - pairs.image @ pairs.image.T
-    forming = gamma(m + 8) * 2 * float(A.trace or 0.0) + A.dense_rounding
-    if pairs.slack is not None:  # the image rests on the same products as the axes, and shares their errors
-        forming += 2 * float(np.linalg.norm(pairs.slack * np.sqrt(pairs.values / pairs.values[0])))
-    # What follows may exceed the last value by the error of that value, but a proof is only of use within tol.
-    error = float(np.linalg.norm(pairs.residuals))
-    last = float(pairs.values[-1]) + (min(error, 0.4 * tol * float(pairs.values[0])) if tol else error)
-    proof = found(min(tau, proved_ceiling(deflated, last, rounding=rounding + forming, converged=m > k)))
-    return proof, 0.0 if exact else FAILURE  # what is known of a rough matrix, random vectors have told
-
-
 def _by_singular_values(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdict:
     """Bounds from the factor, where small variances keep their digits; squared at the end.
 
@@ -265,19 +220,11 @@ def _by_singular_values(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdic
     levels, coupling, rounding = np.asarray(pairs.levels), np.asarray(pairs.coupling), A.factor_rounding
     m, dim = len(levels), len(pairs.vectors)
     whole = m >= min(dim, A.rows_of_factor)
-    found = bounds(
-        levels,
-        coupling,
-        k,
-        rounding=rounding,
-        defect=float(np.linalg.norm(coupling)),
-        ceiling=0.0 if whole else np.inf,
-        exhausted=m >= dim,
-    )
-    floor = rounding + float(np.linalg.norm(coupling))
-    delivered = _delivered(coupling, levels, _resolved(levels, floor, found.ceiling))
+    seen = Evidence(levels, coupling, rounding, defect=float(np.linalg.norm(coupling)), exhausted=m >= dim)
+    found = bounds(seen, k, ceiling=0.0 if whole else np.inf)
+    delivered = _delivered(coupling, levels, _resolved(levels, seen.floor, found.ceiling))
     worst, least = float(np.max(delivered[:k])) + rounding, float(found.lower[0])
-    satisfied = _reached(worst, least, floor, tol, pairs)
+    satisfied = _reached(worst, least, seen.floor, tol, pairs)
     by_variance = found._replace(
         lower=found.lower**2,
         upper=found.upper**2,
@@ -285,4 +232,4 @@ def _by_singular_values(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdic
         angles=np.minimum(1.0, np.sqrt(2.0) * found.angles),
     )
     reached = _relative(worst, least)
-    return Verdict(by_variance, floor, A.rounding + _own_rounding(pairs), reached, satisfied, whole)
+    return Verdict(by_variance, seen.floor, A.rounding + _own_rounding(pairs), reached, satisfied, whole)

@@ -14,7 +14,8 @@ from ritz.linalg.rounding import gamma
 from ritz.operators import Dense, Function, Operator
 from ritz.rows import check_exact
 from ritz.solvers import Solver, by_name
-from ritz.spectrum.certify import Spectrum, certify, check_tol
+from ritz.solvers.base import check_tol
+from ritz.spectrum.certify import Spectrum, certify
 
 FEW = 20  # one in so many components of a large matrix takes less by iteration than by LAPACK
 INDEFINITE = 1e-8  # share of the largest eigenvalue that a matrix known to few digits may lie below 0
@@ -79,7 +80,7 @@ def _operator(A: Any, dim: int | None) -> tuple[Operator, float]:
         return _function(A.matmat, _square(A.shape))
     if callable(A):
         if dim is None:
-            raise ValueError("a callable does not tell its order; pass dim")
+            raise ValueError("the order of the matrix behind a callable is not known; pass dim")
         return _function(A, int(dim))
     matrix = np.asarray(A)
     if matrix.dtype.kind not in "biuf":

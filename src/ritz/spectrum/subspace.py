@@ -316,9 +316,9 @@ class Subspace:
 
         def quietly(block: Block) -> Array:
             with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                wide = f(block)
-                out = wide.astype(dtype, copy=False)  # here, so that what waits takes no more memory than it has to
-            return out if out is wide or np.isfinite(out).all() else wide
+                exact = f(block)
+                out = exact.astype(dtype, copy=False)  # here, so that what waits takes no more memory than it has to
+            return out if out is exact or np.isfinite(out).all() else exact
 
         for out in rows.each(quietly):
             # Any NaN or infinity in a row reaches its result; only then is the data searched for the place.

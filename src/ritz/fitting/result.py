@@ -1,0 +1,85 @@
+"""What a fit is: the subspace in the units of the data, how it was found and how good it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ritz.fitting.planning import Plan
+from ritz.fitting.rank import Choice
+from ritz.linalg.dense import Array
+from ritz.linalg.exponents import squared
+from ritz.moments.moments import Moments
+from ritz.moments.sketch import Stream
+from ritz.spectrum.certificate import Certificate
+from ritz.spectrum.certify import Spectrum
+from ritz.spectrum.subspace import Subspace
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """From data to what was decomposed: z = (x − mean)/scale, in units of `unit`, of n_rows rows.
+
+    `remainder` is what the rounding of the mean left over, in `unit`.
+    """
+
+    unit: float = 1.0
+    mean: Array | None = None
+    scale: Array | None = None
+    remainder: Array | None = None
+    n_rows: int | None = None
+    ddof: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """A fit: the subspace, how it was found and how good it is."""
+
+    subspace: Subspace
+    spectrum: Spectrum  # in units of `unit`, where nothing overflows
+    certificate: Certificate  # in the units of the data
+    plan: Plan
+    total: float  # trace, in units of `unit`
+    unit: float
+    left_out_seen: bool = True  # whether the variance left out stands above rounding
+    enough: bool = True  # whether the components reach the share of variance asked for
+    moments: Moments | Stream | None = None  # of the rows, where they are whole, or their sketch: what merging needs
+    choice: Choice | None = None  # what decided how many components, where that was left to the rows
+
+    @classmethod
+    def of(cls, found: Spectrum, total: float, units: Units, plan: Plan) -> Decomposition:
+        """From a spectrum and its trace, which are in units of `unit`."""
+        d, unit, n, total = len(found.vectors), units.unit, units.n_rows, _at_least_kept(found, total)
+        left_out, seen = _left_out(found, total, d if n is None else min(n, d))
+        variances, rest = squared(found.values, unit), float(squared(left_out, unit))
+        exact: dict[str, Any] = {}
+        if unit != 1:
+            exact = {"unit": unit, "roots": np.sqrt(found.values), "beyond": float(np.sqrt(left_out))}
+        if units.remainder is not None and units.remainder.any():
+            exact["remainder"] = units.remainder
+        about = (units.mean, units.scale, rest, n, units.ddof)
+        subspace = Subspace(found.vectors, variances, *about, orthonormal=True, **exact)
+        return cls(subspace, found, found.certificate.in_units(unit), plan, total, unit, seen)
+
+
+def _at_least_kept(found: Spectrum, total: float) -> float:
+    """The total, which rounding alone may have left below the sum of the values kept: it is computed otherwise."""
+    kept = float(np.sum(found.values))
+    rounding = (len(found.values) + 1) * found.certificate.rounding
+    return kept if total < kept <= total + rounding else total
+
+
+def _left_out(found: Spectrum, total: float, bound: int) -> tuple[float, bool]:
+    """Σ of the values left out, and whether it stands above rounding: summed where all are known, else by the trace.
+
+    So many Ritz values as there can be eigenvalues are not yet these; if they are, they add up to the trace.
+    """
+    certificate, k = found.certificate, len(found.values)
+    rest = max(total - float(np.sum(found.values)), 0.0)
+    if found.spare is not None and k + len(found.spare) >= bound:
+        summed = float(np.sum(found.spare[: bound - k]))
+        if rest - summed <= (bound + 1) * (certificate.rounding + certificate.missing):
+            return summed, True
+    return rest, rest > (k + 1) * certificate.rounding
