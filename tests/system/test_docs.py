@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import ritz
 from helpers.counts import usually
+from helpers.matrices import one_thread  # noqa: F401
 from ritz.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +32,7 @@ class Checker(doctest.OutputChecker):
         return super().check_output(*blurred, flags)
 
 
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page(page):
     from ritz.rows import SOURCES
