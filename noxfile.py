@@ -15,7 +15,7 @@ nox.options.sessions = ["tests", "lint", "core", "lowest"]
 
 @nox.session(python=OLDEST)
 def tests(session):
-    """The whole suite."""
+    """The whole suite; all that it can try with `nox -s tests -- --thorough`."""
     session.install(".[test]")
     session.run("python", "-m", "pytest", "-q", *session.posargs)
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from helpers.counts import SAID
+
 # BLAS threads wait for work by spinning; several test processes share few cores. Read when NumPy is first imported.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
@@ -39,6 +41,13 @@ CORE = {
 def pytest_addoption(parser):
     said = "leave out the files that import a package which is not installed"
     parser.addoption("--without-missing", action="store_true", help=said)
+    parser.addoption("--thorough", action="store_true", help="more examples, repetitions and cases of the same tests")
+
+
+def pytest_configure(config):
+    """Before any test is imported, in this process and in the workers, which inherit it."""
+    if config.getoption("--thorough"):
+        os.environ[SAID] = "1"
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -72,8 +81,11 @@ def missing(path):
 
 
 def pytest_collection_modifyitems(items):
+    """Tests of the program as a whole come first: they are the long ones, and no worker should wait for another's."""
+    items.sort(key=lambda item: item.path.parent.name != "system")
+    core = {path for path in {item.path for item in items} if within_tests(path) in CORE}
     for item in items:
-        if within_tests(item.path) in CORE:
+        if item.path in core:
             item.add_marker("core")
 
 

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.linalg import eigh
 
+from helpers.counts import usually
 from helpers.kernels import centred, eigen_descending, kernel_value
 from helpers.matrices import (
     broken_claims,
@@ -104,7 +105,7 @@ def off_in_transform(model, X, scores) -> float:
 )
 @example(seed=1, kind="normal", name="cosine", n=3, d=1, k=1, solver="lowrank", tol=0.0, gamma_scale=1.0)
 @example(seed=1675, kind="clusters", name="poly even", n=4, d=1, k=3, solver="dense", tol=1e-10, gamma_scale=1e-2)
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=usually(100, thorough=250), deadline=None)
 def test_no_claim_is_broken(seed, kind, name, n, d, k, solver, tol, gamma_scale):
     X = rows(kind, n, d, np.random.default_rng(seed))
     options, A, slack = truth_of(name, X, gamma_scale)
@@ -130,7 +131,7 @@ def test_no_claim_is_broken(seed, kind, name, n, d, k, solver, tol, gamma_scale)
     gamma_scale=st.sampled_from([1e-2, 1.0, 100.0]),
 )
 @example(seed=0, kind="circle", name="rbf", n=40, k=4, landmarks=0.5, gamma_scale=1.0)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=usually(75, thorough=150), deadline=None)
 def test_landmarks_claim_no_more_than_they_know(seed, kind, name, n, k, landmarks, gamma_scale):
     X = rows(kind, n, 3, np.random.default_rng(seed))
     options, A, slack = truth_of(name, X, gamma_scale)

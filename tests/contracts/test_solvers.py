@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,24 +16,30 @@ ITERATIVE = ["power", "orthogonal", "krylov"]
 K = 4
 
 
+@cache
+def judged(prep, dtype, shape, spectrum):
+    """Rows, and the singular values and axes of what is left of them after preprocessing in extended precision."""
+    n, d = SHAPES[shape]
+    rng = np.random.default_rng(len(spectrum) + n)
+    X = with_spectrum(n, d, SPECTRA[spectrum](min(n, d)), rng, offset=3.0 if prep == "centre" else 0.0).astype(dtype)
+    if prep == "scale":
+        X = (X + 0.01 * rng.standard_normal(X.shape)).astype(dtype)  # no column may be constant
+    Z = preprocess(X, prep != "none", prep == "scale").astype(np.float64)
+    return X, Z, *np.linalg.svd(Z, full_matrices=False)[1:]
+
+
 @pytest.mark.parametrize("spectrum", SPECTRA)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("prep", ["none", "centre", "scale"])
 @pytest.mark.parametrize("solver", DIRECT + ITERATIVE)
 def test_every_solver_keeps_its_promises(solver, prep, dtype, shape, spectrum):
-    n, d = SHAPES[shape]
-    rng = np.random.default_rng(len(spectrum) + n)
-    X = with_spectrum(n, d, SPECTRA[spectrum](min(n, d)), rng, offset=3.0 if prep == "centre" else 0.0).astype(dtype)
-    if prep == "scale":
-        X = (X + 0.01 * rng.standard_normal(X.shape)).astype(dtype)  # no column may be constant
+    (n, d), (X, Z, sigma, axes) = SHAPES[shape], judged(prep, dtype, shape, spectrum)
     center, scale = prep != "none", prep == "scale"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
         pca = PCA(K, center=center, scale=scale, svd_solver=solver, random_state=1).fit(X)
 
-    Z = preprocess(X, center, scale).astype(np.float64)
-    sigma, axes = np.linalg.svd(Z, full_matrices=False)[1:]
     truth = sigma**2 / (n - 1)
     total, eps, certificate = truth.sum(), np.finfo(dtype).eps, pca.certificate_
     U = pca.components_.T.astype(np.float64)

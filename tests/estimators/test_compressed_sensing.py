@@ -19,6 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
+from helpers.counts import usually
 from helpers.signals import sparse_codes
 from ritz import AccuracyWarning, CompressedSensing
 from ritz.errors import DataError, ParameterError
@@ -407,9 +408,9 @@ def recovered_share(delta, rho, solver, b) -> float:
 
 @pytest.mark.parametrize(("delta", "rho"), [(0.5, 0.2), (0.25, 0.12)])
 def test_below_the_phase_transition_signals_come_back(delta, rho):
-    assert recovered_share(delta, rho, "fista", 40) >= 0.95
+    assert recovered_share(delta, rho, "fista", usually(20, thorough=40)) >= 0.95
 
 
 @pytest.mark.parametrize(("delta", "rho"), [(0.5, 0.55), (0.25, 0.45)])
 def test_above_the_phase_transition_they_do_not(delta, rho):
-    assert recovered_share(delta, rho, "basis-pursuit", 20) <= 0.05
+    assert recovered_share(delta, rho, "basis-pursuit", usually(8, thorough=20)) <= 0.05

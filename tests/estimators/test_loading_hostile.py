@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
+from helpers.counts import usually
 from helpers.matrices import one_thread
 from helpers.models import model_differences, opened, signed, with_tensor, with_tree
 from ritz import PCA, CompressedSensing, KernelPCA, compare, load, merge, report, solvers
@@ -89,9 +90,12 @@ def refused(path, match=""):
     assert len(str(caught.value)) < 500
 
 
+OFTEN = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
+
+
 def test_truncated_anywhere(files, tmp_path):
     path, data = tmp_path / "m", files["pca"]
-    for length in range(len(data)):
+    for length in range(0, len(data), usually(3, thorough=1)):
         path.write_bytes(data[:length])
         refused(path, r"expected .*, found")
 
@@ -103,7 +107,7 @@ def test_something_added(files, tmp_path):
         refused(path, r"expected \d+ bytes, found \d+")
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=usually(150, thorough=400), **OFTEN)
 @given(at=st.integers(0, 1 << 30), new=st.integers(1, 255), name=st.sampled_from(sorted(MODELS)))
 def test_any_byte_changed(files, tmp_path, at, new, name):
     data = bytearray(files[name])
@@ -113,7 +117,7 @@ def test_any_byte_changed(files, tmp_path, at, new, name):
     refused(path)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=usually(100, thorough=200), **OFTEN)
 @given(data=st.binary(max_size=300))
 def test_any_bytes(tmp_path, data):
     path = tmp_path / "m"
@@ -601,17 +605,21 @@ def numbers_in(tree, at=()):
 
 @pytest.mark.parametrize("name", ["pca", "covariance", "auto", "huge", "faint", "rbf", "landmarks", "sensing"])
 def test_any_number_anywhere_is_refused_or_harmless(written, tmp_path, name):
-    """NaN, infinities and what is too large, in every field: an error in one line, or a model that can be used."""
+    """NaN, infinities and what is too large, in every field: an error in one line, or a model that can be used.
+
+    A default run puts half of them into every field, by turns.
+    """
     path = written(name)
     data, known = path.read_bytes(), load(path)
     header, tree, _ = opened(path)
     places = [*numbers_in(tree)], [key for key, e in header.items() if e.get("dtype") in ("F64", "F32")]
-    for value in (np.inf, -np.inf, np.nan, 1e308, -1e308, 2.0**-1000):
-        for place in places[0]:
+    step = usually(2, thorough=1)
+    for turn, value in enumerate((np.inf, -np.inf, np.nan, 1e308, -1e308, 2.0**-1000)):
+        for place in places[0][turn % step :: step]:
             path.write_bytes(data)
             with_tree(path, change(*place, to=value if np.isfinite(value) else str(value)))
             used_or_refused(path, known, tmp_path)
-        for tensor in places[1]:
+        for tensor in places[1][turn % step :: step]:
             path.write_bytes(data)
             with np.errstate(over="ignore"):
                 with_tensor(path, tensor, put(value))
@@ -692,7 +700,7 @@ def paths_in(tree, at=()):
             yield from paths_in(part, (*at, name))
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=usually(200, thorough=600), **OFTEN)
 @given(name=st.sampled_from(sorted(MODELS)), at=st.integers(0, 10_000), node=NODES)
 def test_anything_anywhere_is_refused_or_harmless(written, name, at, node):
     """Whatever is put into a place and signed: an error in one line, or a model that prints, and works or refuses rows.

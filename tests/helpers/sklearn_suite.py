@@ -32,6 +32,7 @@ def outcomes(subject: str = "pca") -> dict[str, str]:
     command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-rA", "-q", "--tb=no", "-W", "ignore"]
     paths = [str(tests), *filter(None, [os.environ.get("PYTHONPATH")])]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "RITZ_REPLACES": REPLACED[subject]}
+    env["OPENBLAS_NUM_THREADS"] = "1"  # small problems, while other tests use the other cores
     done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=tests, check=False)
     found = re.findall(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) \S*?::(.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
     if not found:

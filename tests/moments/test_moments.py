@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.counts import usually
 from helpers.matrices import preprocess
 from ritz.errors import DataError
 from ritz.moments.accumulate import Scatter
@@ -48,7 +49,7 @@ def test_a_constant_column_has_exactly_no_variance():
     assert found.mean[1] == 0.1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=usually(100, thorough=200), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     sizes=st.lists(st.integers(1, 30), min_size=2, max_size=6),

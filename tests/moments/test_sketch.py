@@ -14,6 +14,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 import ritz.moments.sketch
+from helpers.counts import usually
 from helpers.matrices import SPECTRA, broken_claims, preprocess, random_orthonormal, sine, with_spectrum
 from ritz import PCA, AccuracyWarning, DataError, merge
 from ritz.moments.sketch import Stream
@@ -78,7 +79,7 @@ def streams(draw, least=2):
     return (X + offset * rng.standard_normal(d)) * unit, sorted(draw(st.lists(st.integers(0, n), max_size=4))), unit
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=usually(120, thorough=400), deadline=None)
 @given(drawn=streams(), room=st.integers(1, 25), center=st.booleans())
 def test_what_a_sketch_lacks_is_positive_and_bounded(drawn, room, center):
     X, cuts, _ = drawn
@@ -95,7 +96,7 @@ def test_what_a_sketch_lacks_is_positive_and_bounded(drawn, room, center):
 
 
 @SILENT
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=usually(100, thorough=300), deadline=None)
 @given(
     drawn=streams(least=5), k=st.integers(1, 4), spare=st.integers(8, 12), center=st.booleans(), ddof=st.integers(0, 1)
 )

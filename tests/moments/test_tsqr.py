@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.counts import usually
 from helpers.matrices import jacobi, preprocess, sine, with_spectrum
 from ritz import PCA, AccuracyWarning, DataError, merge
 from ritz.moments import tsqr
@@ -95,7 +96,7 @@ def test_a_drifting_mean_and_constant_columns(make, small_leaves):
     assert found.mean[3] == 813.123
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=usually(120, thorough=400), deadline=None)
 @given(
     d=st.integers(1, 9),
     times=st.sampled_from([0, 1, 3, 12, 50]),

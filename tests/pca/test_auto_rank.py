@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from helpers.counts import usually
 from helpers.files import write_h5ad
 from helpers.matrices import one_thread  # noqa: F401
 from ritz import PCA, AccuracyWarning, KernelPCA, merge, plan
@@ -85,8 +86,8 @@ def test_other_models_of_the_rows(case):
 
 @pytest.mark.parametrize("shape", [(200, 30), (40, 150), (30, 4)])
 def test_noise_has_no_component_but_once_in_twenty_times(shape):
-    above = []
-    for seed in range(150):
+    above, (trials, most) = [], usually((60, 9), thorough=(150, 17))
+    for seed in range(trials):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             pca = PCA("auto", random_state=seed).fit(np.random.default_rng(seed + 1000).standard_normal(shape))
@@ -94,8 +95,8 @@ def test_noise_has_no_component_but_once_in_twenty_times(shape):
         said = any("no component stands above noise" in str(one.message) for one in caught)
         assert said == (above[-1] == 0)
         assert pca.n_components_ == max(1, above[-1])
-    # 150 trials at 5 %: more than 17 happen once in a thousand times.
-    assert np.count_nonzero(above) <= 17
+    # 60 trials at 5 %: more than 9 happen once in a thousand times, as more than 17 of 150 do.
+    assert np.count_nonzero(above) <= most
 
 
 @pytest.mark.parametrize("parameters", [{}, {"scale": True}, {"center": False}])

@@ -12,6 +12,7 @@ from scipy.linalg import hadamard
 from scipy.stats import norm as normal
 from sklearn.linear_model import Lasso
 
+from helpers.counts import usually
 from helpers.matrices import one_thread, random_orthonormal  # noqa: F401
 from helpers.signals import gaussian, goal, lasso_objective, least_l1, recovered_by, seen_by, sparse_codes
 from ritz import AccuracyWarning, CompressedSensing
@@ -53,7 +54,7 @@ def exact_recovery(A, S):
     return np.abs(np.linalg.pinv(units[:, S]) @ units[:, others]).sum(axis=0).max(initial=0.0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=usually(50, thorough=100), deadline=None)
 @given(
     st.sampled_from(KINDS),
     st.sampled_from(list(SOLVERS)),

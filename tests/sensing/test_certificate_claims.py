@@ -7,7 +7,7 @@ import pytest
 from scipy.fft import dct, idct
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from helpers.matrices import random_array
+from helpers.matrices import one_thread, random_array  # noqa: F401
 from helpers.signals import gaussian, goal, seen_by, sparse_codes
 from ritz import CompressedSensing, compare
 from ritz.datasets import rotating_object
@@ -18,6 +18,8 @@ from ritz.sensing.lasso import lasso
 from ritz.sensing.maps import Map
 from ritz.sensing.phase_transition import telling
 from ritz.sensing.recovery import recovered
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 N = 256
 EYE = np.eye(N)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from helpers.counts import usually
 from helpers.matrices import (
     SPECTRA,
     broken_claims,
@@ -50,9 +51,9 @@ def probed(A, V, seed, steps, ceiling=np.inf):
 @pytest.mark.parametrize("kind", ["random", "leading", "one missing"])
 @pytest.mark.parametrize("spectrum", ALL_SPECTRA)
 def test_the_level_is_an_upper_bound_in_all_trials(spectrum, kind):
-    """51 cases of 12 trials, each after 1 to 10 products: with a failure probability of 1e-6 none may fail."""
+    """51 cases of 4 trials, or 12, each after 1 to 10 products: with a failure probability of 1e-6 none may fail."""
     rng = np.random.default_rng([len(spectrum), len(kind)])
-    for trial in range(12):
+    for trial in range(usually(4, thorough=12)):
         d = int(rng.integers(12, 80))
         A, Q = with_eigenvalues(np.sort(ALL_SPECTRA[spectrum](d))[::-1], rng)
         r = int(rng.integers(1, d - 4))
@@ -86,7 +87,7 @@ def test_few_dimensions_leave_the_probability_as_it_is(d):
     """Where there are fewer dimensions than probes, as many probes are needed as ever."""
     A = np.diag(np.r_[1.0, np.full(d - 1, 1e-3)])
     V = np.eye(d)[:, -1:]  # the top eigenvector is outside
-    for seed in range(300):
+    for seed in range(usually(100, thorough=300)):
         for outside in probed(A, V, seed, 2):
             assert outside.level >= 1 - 1e-12, (d, seed)
 
@@ -241,7 +242,7 @@ def test_a_fit_with_a_blind_start_is_right_or_warns(memory_limit, max_iter):
         assert any(issubclass(warning.category, AccuracyWarning) for warning in caught)
 
 
-@settings(max_examples=600, deadline=None, phases=[Phase.generate])
+@settings(max_examples=usually(150, thorough=600), deadline=None, phases=[Phase.generate])
 @given(
     spectrum=st.sampled_from(sorted(ALL_SPECTRA)),
     dim=st.integers(4, 60),
@@ -271,7 +272,7 @@ def test_no_claim_without_the_matrix_is_ever_broken(
     assert broken_claims(found.certificate, found.vectors, A, 20 * dim * EPS * np.linalg.norm(A, 2)) == []
 
 
-@settings(max_examples=150, deadline=None, phases=[Phase.generate])
+@settings(max_examples=usually(75, thorough=150), deadline=None, phases=[Phase.generate])
 @given(
     spectrum=st.sampled_from(sorted(ALL_SPECTRA)),
     n=st.integers(10, 200),

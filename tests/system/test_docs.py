@@ -10,8 +10,12 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import ritz
+from helpers.counts import usually
+from helpers.matrices import one_thread  # noqa: F401
+from ritz.cli import main
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -28,6 +32,7 @@ class Checker(doctest.OutputChecker):
         return super().check_output(*blurred, flags)
 
 
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page(page):
     from ritz.rows import SOURCES
@@ -55,21 +60,51 @@ def test_page(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_transcript(page, tmp_path):
     """What stands after a `$` in a console block is typed, in one folder per page, and what follows is what is seen."""
-    environment = {**os.environ, "PATH": f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}", "COLUMNS": "120"}
     checker, failures = Checker(), []
     for block in re.findall(r"^```console\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
         for command, want in re.findall(r"^\$ (.*?)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-            done = subprocess.run(
-                ["bash", "-c", f"exec 2>&1; {command}"],
-                cwd=tmp_path,
-                env=environment,
-                stdout=subprocess.PIPE,
-                text=True,
-                check=False,
-            )
-            if not checker.check_output(want, done.stdout, FLAGS):
-                failures.append(f"$ {command}\nexpected:\n{want}\ngot:\n{done.stdout}")
+            got = typed(command, tmp_path)
+            if not checker.check_output(want, got, FLAGS):
+                failures.append(f"$ {command}\nexpected:\n{want}\ngot:\n{got}")
     assert not failures, "\n".join(failures)
+
+
+OURS = re.compile(r'ritz [\w./ -]*|echo "exit code \$\?"')
+
+
+def typed(line, folder) -> str:
+    """What is seen of a line: of our commands in this process, of pipes and other commands in a shell's.
+
+    A thorough run gives ours processes of their own too.
+    """
+    commands = line.split("; ")
+    if usually(all(OURS.fullmatch(command) for command in commands), thorough=False):
+        return called(commands, folder)
+    path = f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", f"exec 2>&1; {line}"],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "COLUMNS": "120"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    return done.stdout
+
+
+def called(commands, folder) -> str:
+    """What our commands say, and the exit code of the last one where it is asked for."""
+    said, code = "", 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for command in commands:
+            if command.startswith("echo"):
+                said += f"exit code {code}\n"
+                continue
+            done = CliRunner().invoke(main, command.split()[1:], env={"COLUMNS": "120"})
+            assert done.exception is None or isinstance(done.exception, SystemExit), command
+            said, code = said + done.output, done.exit_code
+    return said
 
 
 @pytest.mark.parametrize("module", MODULES)

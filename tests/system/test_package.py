@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.commands import run
 from helpers.sklearn_suite import LATER, outcomes
 
 ROOT = Path(__file__).parents[2]
@@ -115,17 +116,33 @@ def test_names_can_be_asked_for_without_extras():
     assert unknown == "ImportError"
 
 
-@pytest.mark.parametrize(("arguments", "told"), [([], ""), (["-k", "3"], ""), (["-k", "64"], "rank 61")])
-def test_demo(arguments, told, tmp_path):
-    done = subprocess.run(
+def demo_in_a_process(folder, arguments):
+    return subprocess.run(
         [sys.executable, "-m", "ritz", "demo", *arguments],
         capture_output=True,
         text=True,
         env=os.environ | {"NO_COLOR": "1", "COLUMNS": "100"},
-        cwd=tmp_path,
-        check=False,
+        cwd=folder,
+        check=True,
     )
-    assert done.returncode == 0, done.stderr
+
+
+def demo_in_this_process(folder, arguments):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return run("demo", *arguments, env={"NO_COLOR": "1", "COLUMNS": "100"})
+
+
+@pytest.mark.parametrize(
+    ("demo", "arguments", "told"),
+    [
+        (demo_in_a_process, [], ""),
+        (demo_in_this_process, ["-k", "3"], ""),
+        (demo_in_this_process, ["-k", "64"], "rank 61"),
+    ],
+)
+def test_demo(demo, arguments, told, tmp_path):
+    done = demo(tmp_path, arguments)
     assert told in done.stderr
     assert told or done.stderr == ""
     assert "\x1b" not in done.stdout

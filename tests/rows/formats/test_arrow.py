@@ -11,6 +11,7 @@ import pyarrow.feather as feather
 import pytest
 from pyarrow import ipc
 
+from helpers.counts import usually
 from helpers.files import NAMES, X, table
 from ritz import PCA, ColumnWarning, DataError, read
 from ritz.rows.formats import arrow
@@ -120,7 +121,7 @@ def test_arrow_types_gaps_and_text(tmp_path, new, packed):
 def test_arrow_that_is_cut_anywhere(tmp_path, new, packed):
     data = pa.table({"a": X[:20, 0], "w": pa.array(["x", "y"] * 10).dictionary_encode()})
     whole = write(tmp_path / "x.arrow", data, new, packed, 7).read_bytes()
-    for size in range(len(whole)):
+    for size in range(0, len(whole), usually(3, thorough=1)):
         (tmp_path / "x.arrow").write_bytes(whole[:size])
         with pytest.raises(DataError, match=r"x\.arrow"):
             opened(tmp_path / "x.arrow")
@@ -138,7 +139,7 @@ def test_arrow_with_changed_bytes(tmp_path, new, packed, kind):
     data = pa.table({"a": pa.array(cells, kind), "w": ["x", None] * 20})
     path, rng = tmp_path / "x.arrow", np.random.default_rng(0)
     whole = write(path, data, new, packed, 15).read_bytes()
-    for _ in range(100):
+    for _ in range(usually(40, thorough=100)):
         broken = bytearray(whole)
         for place in rng.integers(len(whole), size=rng.integers(1, 4)):
             broken[place] = rng.choice([0, 255, broken[place] ^ 1, rng.integers(256)])

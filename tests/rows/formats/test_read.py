@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from pyarrow import ipc
 
 import ritz
+from helpers.counts import usually
 from helpers.files import SPARSE, WORDS, Trap, X, table, write_h5ad
 from helpers.matrices import random_array
 from ritz import PCA, DataError, read
@@ -372,7 +373,7 @@ def test_files_with_changed_bytes(tmp_path, name):
     path, rng = tmp_path / name, np.random.default_rng(0)
     WRITERS[name](path)
     whole, expected = path.read_bytes(), contents(path)
-    for _ in range(300):
+    for _ in range(usually(100, thorough=300)):
         broken = bytearray(whole)
         for place in rng.integers(len(whole), size=rng.integers(1, 4)):
             broken[place] = rng.choice([0, 255, broken[place] ^ 1, rng.integers(256)])
