@@ -162,7 +162,7 @@ def test_errors_that_name_the_way_out():
         KernelPCA(2, kernel="rbf", n_landmarks=900, memory_limit="12MB").fit(X)
     with pytest.raises(ValueError, match="kernel_params=3"):
         KernelPCA(2, kernel=lambda x, y: x @ y, kernel_params=3).fit(X)
-    with pytest.raises(ValueError, match=r"eigen_solver=3 is neither"):
+    with pytest.raises(ValueError, match=r"eigen_solver=3 is not one of"):
         KernelPCA(2, eigen_solver=3).fit(X)
     with pytest.raises(ValueError, match=r"n_components=0\.99.*hold a share of 0\.\d+; ask for less"):
         KernelPCA(0.99, kernel="rbf", gamma=3.0, memory_limit="30MB").fit(X)
