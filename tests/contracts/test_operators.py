@@ -6,7 +6,7 @@ import pytest
 from helpers.matrices import covariance_of, jacobi, preprocess, random_orthonormal
 from ritz.errors import DataError
 from ritz.operators import Dense, Function, Gram
-from ritz.spectrum.completeness import proved_ceiling
+from ritz.spectrum.bounds import proved_ceiling
 
 SHAPES = [(300, 12), (12, 300), (1200, 60)]
 PREPARATIONS = [(False, False), (True, False), (True, True), (False, True)]

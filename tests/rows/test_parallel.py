@@ -5,8 +5,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from ritz.linalg.products import add_squares, add_upper, cross, mirrored, times
-from ritz.linalg.syrk import add_upper_squares
+from ritz.linalg.products import add_squares, add_upper, add_upper_squares, cross, mirrored, times
 from ritz.rows.parallel import symmetric_product, thin_inner, thin_product
 
 LAYOUTS = {
@@ -108,7 +107,7 @@ def test_squares_in_place_touch_nothing_below_the_diagonal():
 
 @pytest.mark.parametrize("keep", [True, False])
 def test_squares_in_place_without_the_routine(keep, monkeypatch):
-    monkeypatch.setattr("ritz.linalg.syrk._routine", lambda name: None)
+    monkeypatch.setattr("ritz.linalg.products._routine", lambda name: None)
     Z = np.random.default_rng(0).standard_normal((40, 7))
     total = np.ones((7, 7))
     add_upper_squares(Z, total, keep=keep)

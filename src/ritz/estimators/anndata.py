@@ -13,7 +13,6 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
-from ritz.rows.memory.anndata import is_anndata
 from ritz.spectrum.certificate import Certificate
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 def check(X: Any) -> None:
     """Nothing can be left in a view of a file; to say so after a long fit would be late."""
-    if is_anndata(X) and X.is_view and X.isbacked:
+    if X.is_view and X.isbacked:
         raise DataError(
             f"a view of {X.filename}, an AnnData object backed by a file, cannot be written to; pass "
             "adata[...].to_memory(), or take it in with partial_fit, which writes nothing"
@@ -31,8 +30,6 @@ def check(X: Any) -> None:
 
 def note(pca: Any, X: Any, scores: Array | None = None) -> None:
     """Write the model, and scores where there are any, into an AnnData object."""
-    if not is_anndata(X):
-        return
     parts = {"zero_center": bool(pca.center), "use_highly_variable": False, "scale": bool(pca.scale)}
     summary = {
         "params": parts | {"whiten": bool(pca.whiten), "ddof": int(pca.subspace_.ddof), "solver": pca.plan_.solver},
@@ -64,8 +61,6 @@ def named(pca: Any, X: Any, scores: Array) -> Any:
 
     scikit-learn, which makes the table otherwise, finds the names of rows in tables alone.
     """
-    if not is_anndata(X):
-        return scores
     from sklearn.utils._set_output import _get_output_config
 
     if _get_output_config("transform", pca)["dense"] != "pandas":

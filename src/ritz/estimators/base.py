@@ -10,6 +10,7 @@ import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
@@ -18,16 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import AccuracyWarning, DataError, warn
+from ritz.estimators.checkpointing import watching
 from ritz.estimators.columns import Columns
 from ritz.estimators.saving import Kind, write_model
-from ritz.fitting.attributes import Table, attributes
+from ritz.fitting.request import Request
+from ritz.fitting.result import Table, attributes
 from ritz.linalg.dense import Array
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import stack
 from ritz.rows.finite import check_finite
 from ritz.rows.scores import in_order
 from ritz.rows.write.tables import Out, Results, deliver
-from ritz.spectrum.diagnostics import Diagnostic
+from ritz.runtime.watch import Watch
+from ritz.spectrum.certificate import Diagnostic
 
 
 class Learned(NamedTuple):
@@ -114,6 +118,14 @@ class Certified(Columns, ABC):
         self.__dict__.pop("notes_", None)  # they were about another fit
         if self.verbose and learned.shown:
             print(*learned.shown, sep="\n", file=sys.stderr)
+
+    def _watching(
+        self, rows: Rows, request: Request, checkpoint: str | PathLike[str] | None = None
+    ) -> AbstractContextManager[Watch]:
+        """Someone who sees every pass of the fit, where progress is shown or a checkpoint kept."""
+        if not self.verbose and checkpoint is None:
+            return nullcontext(rows.watch)
+        return watching(rows, request, bool(self.verbose), checkpoint)
 
     def _adopt(self, state: Any) -> None:
         """Take over a finished fit in one step, so that the model is the old one or the new one."""
@@ -263,3 +275,16 @@ def files_of(X: Any, rows: Rows) -> list[str]:
     """The files that rows are read from, which no result may replace."""
     mapped = getattr(X, "filename", None) if isinstance(X, np.memmap) else None
     return [path for path, *_ in rows.origin[0]] if rows.origin else [str(mapped)] if mapped else []
+
+
+def seed(random_state: Any) -> int:
+    """An integer seed; None is a fixed one, so that the same data gives the same answer."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(1 << 31))
+    from sklearn.utils import check_random_state  # knows all that random_state may be, and takes long to import
+
+    return int(check_random_state(random_state).randint(1 << 31))

@@ -16,9 +16,8 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.estimators import diagnostics
-from ritz.estimators.base import Certified, Learned
+from ritz.estimators.base import Certified, Learned, seed
 from ritz.estimators.saving import Kind
-from ritz.estimators.seeds import seed
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered, mapped
 from ritz.rows import Rows, as_rows

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ritz.fitting.rank import INDEPENDENT
 from ritz.runtime.wording import at_most
-from ritz.spectrum.diagnostics import Diagnostic
+from ritz.spectrum.certificate import Diagnostic
 
 if TYPE_CHECKING:  # a fit of PCA should not import kernels and compressed sensing
     from ritz.fitting.result import Decomposition

@@ -12,10 +12,8 @@ import scipy.sparse
 
 from ritz.errors import DataError
 from ritz.estimators import diagnostics
-from ritz.estimators.base import Certified, Learned
-from ritz.estimators.checkpointing import watching
+from ritz.estimators.base import Certified, Learned, seed
 from ritz.estimators.saving import Kind
-from ritz.estimators.seeds import seed
 from ritz.fitting.request import Request, check_at_hand
 from ritz.kernels import Kernel, bandwidth, kernel_named
 from ritz.kernels.decompose import Alike, decompose_kernel
@@ -232,7 +230,7 @@ class KernelPCA(Certified):
         matrix = gathered(rows, copy=bool(self.copy_X))
         gamma = bandwidth.resolved(self.gamma, matrix, self.kernel)
         kernel, landmarks = self._kernel(gamma), _count_or_share(self.n_landmarks)
-        with watching(rows, request, bool(self.verbose)) as watch:
+        with self._watching(rows, request) as watch:
             fitted = decompose_kernel(matrix, kernel, request, landmarks, watch)
         drop = self.n_components is None or bool(self.remove_zero_eig)
         state = state_of(fitted, matrix, gamma, rows.result_dtype, drop)

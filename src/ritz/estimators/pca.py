@@ -10,14 +10,11 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.estimators import anndata, diagnostics
-from ritz.estimators.base import Learned
-from ritz.estimators.checkpointing import watching
+from ritz.estimators.base import Learned, seed
 from ritz.estimators.partial_fit import Batches
 from ritz.estimators.saving import Kind
-from ritz.estimators.seeds import seed
-from ritz.fitting.attributes import as_result
 from ritz.fitting.request import Request, checked_components
-from ritz.fitting.result import Units
+from ritz.fitting.result import Units, as_result
 from ritz.linalg.dense import Array
 from ritz.pca.from_moments import from_covariance
 from ritz.pca.from_rows import from_rows
@@ -27,6 +24,7 @@ from ritz.pca.state import ATTRIBUTES, LEARNED, PCAState, in_data, state_of
 from ritz.rows import Rows, as_rows, check_exact
 from ritz.rows.base import Block, dense
 from ritz.rows.columns import keys_of
+from ritz.rows.memory.anndata import is_anndata
 from ritz.runtime.memory import parse_bytes
 from ritz.runtime.rules import COUNT_OR_AUTO, FLAG, TOL, check_all, integer, is_integer
 from ritz.spectrum.eigen_pairs import symmetric
@@ -165,25 +163,30 @@ class PCA(Batches):
         again with the same data, and its result is bitwise the same. The file is removed when the fit is done.
         An AnnData object keeps the axes in ``varm["PCs"]`` and variances and certificate in ``uns["pca"]``.
         """
-        anndata.check(X)
+        if is_anndata(X):
+            anndata.check(X)
         self._fit(X, as_rows(X), checkpoint)
-        anndata.note(self, X)
+        if is_anndata(X):
+            anndata.note(self, X)
         return self
 
     def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
         request = self._request()
-        with watching(rows, request, bool(self.verbose), checkpoint) as watch:
+        with self._watching(rows, request, checkpoint) as watch:
             fitted = from_rows(rows.watched(watch), request)
         choice = [] if fitted.choice is None else [fitted.choice]
-        found = diagnostics.of_pca(fitted, self.n_components)
+        found = diagnostics.of_pca(fitted, self.n_components) if fitted.remarkable else []
         return Learned(state_of(fitted, rows.result_dtype), found, [fitted.plan, *choice, fitted.certificate])
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, then transform the same rows."""
-        anndata.check(X)
+        if is_anndata(X):
+            anndata.check(X)
         return super().fit_transform(X)
 
     def _scores(self, X: Any, rows: Rows) -> Any:
+        if not is_anndata(X):
+            return super()._scores(X, rows)
         anndata.check(X)
         Y = super()._scores(X, rows)
         anndata.note(self, X, Y)

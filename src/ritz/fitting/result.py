@@ -1,21 +1,25 @@
-"""What a fit is: the subspace in the units of the data, how it was found and how good it is."""
+"""What a fit is: the subspace in the units of the data; and how fitted attributes follow from a state."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from ritz.fitting.planning import Plan
 from ritz.fitting.rank import Choice
-from ritz.linalg.dense import Array
-from ritz.linalg.exponents import squared
+from ritz.linalg.dense import Array, squared
 from ritz.moments.moments import Moments
 from ritz.moments.sketch import Stream
 from ritz.spectrum.certificate import Certificate
 from ritz.spectrum.certify import Spectrum
 from ritz.spectrum.subspace import Subspace
+
+Table = Mapping[str, Callable[[Any], Any]]
+ABSENT = object()  # what this fit does not have
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +51,11 @@ class Decomposition:
     enough: bool = True  # whether the components reach the share of variance asked for
     moments: Moments | Stream | None = None  # of the rows, where they are whole, or their sketch: what merging needs
     choice: Choice | None = None  # what decided how many components, where that was left to the rows
+
+    @property
+    def remarkable(self) -> bool:
+        """Whether there is anything that the user should be told of."""
+        return self.choice is not None or bool(self.certificate.diagnostics())
 
     @classmethod
     def of(cls, found: Spectrum, total: float, units: Units, plan: Plan) -> Decomposition:
@@ -83,3 +92,28 @@ def _left_out(found: Spectrum, total: float, bound: int) -> tuple[float, bool]:
         if rest - summed <= (bound + 1) * (certificate.rounding + certificate.missing):
             return summed, True
     return rest, rest > (k + 1) * certificate.rounding
+
+
+def optional(name: str) -> Callable[[Any], Any]:
+    """A part of the state that not every fit has."""
+    part = attrgetter(name)
+
+    def found(state: Any) -> Any:
+        value = part(state)
+        return ABSENT if value is None else value
+
+    return found
+
+
+def attributes(table: Table, state: Any) -> dict[str, Any]:
+    """All attributes that this fit has."""
+    with np.errstate(over="ignore", under="ignore"):
+        found = {name: value(state) for name, value in table.items()}
+    return {name: value for name, value in found.items() if value is not ABSENT}
+
+
+def as_result(values: Array, dtype: str | np.dtype[Any]) -> Array:
+    """Values in that type, or in float64 where it has no room for them, or not for all their digits."""
+    sizes, limits = np.abs(values), np.finfo(dtype)
+    outside = ((sizes > limits.max) & (sizes < np.inf)) | ((sizes < limits.tiny) & (sizes > 0))
+    return values.astype(np.float64 if outside.any() else dtype)

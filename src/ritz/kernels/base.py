@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg.dense import Array
-from ritz.linalg.rounding import UNIT
+from ritz.linalg.dense import UNIT, Array
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows.base import Block
 

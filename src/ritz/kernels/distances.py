@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ritz.kernels.base import Frame, Kernel, Points, center, inner, magnitude, power_of_two, row_nnz, shifted, squares
-from ritz.linalg.dense import Array
-from ritz.linalg.rounding import UNIT
+from ritz.linalg.dense import UNIT, Array
 from ritz.rows.base import Block, dense
 
 FINEST, FINE = 1e-11, 1e-9  # error of a kernel value that may come from taking distances from inner products

@@ -11,9 +11,8 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.kernels.base import Frame, Kernel, Points, rounding
-from ritz.linalg.dense import Array, column_norms
+from ritz.linalg.dense import Array, column_norms, gamma
 from ritz.linalg.products import cross, times
-from ritz.linalg.rounding import gamma
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.operators.base import Operator
 from ritz.operators.rayleigh_ritz import Pairs

@@ -20,8 +20,8 @@ from ritz.kernels.base import Frame, power_of_two
 from ritz.kernels.embedding import Embedding
 from ritz.kernels.fixed_point import fixed_point
 from ritz.kernels.matrix import KernelMatrix
-from ritz.linalg.dense import THREADED, Array
-from ritz.linalg.exponents import delivered, squared
+from ritz.linalg.dense import THREADED, Array, squared
+from ritz.linalg.exponents import delivered
 from ritz.moments.preprocessing import Preprocessing, mean_in_words
 from ritz.operators.pivoted_cholesky import randomly_pivoted
 from ritz.rows import Rows, as_rows

@@ -9,8 +9,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.kernels.base import LARGEST, Frame, Kernel, Points, center, inner, magnitude, row_nnz, shifted, squares
-from ritz.linalg.dense import Array
-from ritz.linalg.rounding import UNIT
+from ritz.linalg.dense import UNIT, Array
 from ritz.rows.base import Block
 
 

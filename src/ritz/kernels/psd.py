@@ -11,8 +11,7 @@ from ritz.errors import DataError
 from ritz.kernels import Points, Precomputed
 from ritz.kernels.base import Frame
 from ritz.kernels.matrix import ALIKE, Definiteness, KernelMatrix
-from ritz.linalg.dense import THREADED, Array, eigh_descending, positive_definite
-from ritz.linalg.rounding import gamma
+from ritz.linalg.dense import THREADED, Array, eigh_descending, gamma, positive_definite
 from ritz.operators import Function
 from ritz.runtime.pinning import pinned
 from ritz.solvers import Krylov

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ritz.fitting.attributes import ABSENT, Table, as_result, optional
 from ritz.fitting.planning import Plan
+from ritz.fitting.result import ABSENT, Table, as_result, optional
 from ritz.kernels.decompose import KernelFit
 from ritz.kernels.embedding import Embedding
 from ritz.kernels.preimage import PreImage
-from ritz.linalg.dense import Array
-from ritz.linalg.exponents import squared
+from ritz.linalg.dense import Array, squared
 from ritz.rows.base import Block
 from ritz.solvers import Step
 from ritz.spectrum.certificate import Certificate

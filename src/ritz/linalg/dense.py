@@ -1,6 +1,8 @@
-"""Orthonormal bases and factorisations of small dense matrices."""
+"""Orthonormal bases and factorisations of small dense matrices, and the constants of rounding."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -12,6 +14,7 @@ Array = NDArray[np.floating]
 
 LARGE = 1000  # order beyond which an iteration, or its probes, take less than a factorisation
 THREADED = 1000  # order beyond which LAPACK is worth threads of its own
+UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
 
 
 def column_squares(V: Array) -> Array:  # (d, b) -> (b,)
@@ -122,3 +125,23 @@ def positive_definite(A: Array) -> bool:
     with pinned.calling():
         _, info = scipy.linalg.lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)
     return bool(info == 0)
+
+
+def gamma(terms: float) -> float:
+    """γ_m = m u / (1 − m u): the relative error of a sum of m products (Higham 2002, §3.1)."""
+    return terms * UNIT / (1 - terms * UNIT)
+
+
+def qr_terms(m: int, d: int) -> int:
+    """t, so that R of an m×d matrix is that of rows which differ from it, column by column, by t·u of its norm.
+
+    Householder's reflections leave about √(m d) u when rounding errors are random (Connolly and Higham, SIAM J. Matrix
+    Anal. Appl. 44, 2023), and 2√(m d) ≤ m + d; sums along m rows never err by more than m u, random or not.
+    """
+    return m + d + 16
+
+
+def squared(values: Any, unit: float) -> Any:
+    """values·unit², infinite or zero where that leaves the range of float64."""
+    with np.errstate(over="ignore", under="ignore"):
+        return values * np.float64(unit) * np.float64(unit)

@@ -80,12 +80,6 @@ def times_power(values: Any, powers: Any) -> Any:
         return np.ldexp(values, np.clip(powers, -4000, 4000))
 
 
-def squared(values: Any, unit: float) -> Any:
-    """values·unit², infinite or zero where that leaves the range of float64."""
-    with np.errstate(over="ignore", under="ignore"):
-        return values * np.float64(unit) * np.float64(unit)
-
-
 def sizes_of(X: Array) -> Array:  # (m, d) -> (m,)
     """The largest magnitude in every row, without a copy of them all."""
     return np.maximum(X.max(axis=1), -X.min(axis=1))

@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.dense import Array, eigh_descending
+from ritz.linalg.dense import UNIT, Array, eigh_descending, gamma
 from ritz.linalg.products import times
-from ritz.linalg.rounding import UNIT, gamma
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import FAR, Moments, moments, steps
 from ritz.moments.preprocessing import Preprocessing

@@ -20,11 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ritz.linalg.dense import Array, column_squares, r_factor
-from ritz.linalg.rounding import gamma, qr_terms
+from ritz.linalg.dense import Array, column_squares, gamma, qr_terms, r_factor
 from ritz.moments.moments import Moments
-from ritz.moments.preprocessing import Preprocessing
-from ritz.moments.scaling import peaks, provisional_mean, units
+from ritz.moments.preprocessing import Preprocessing, peaks, provisional_mean, units
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.finite import check_finite

@@ -8,8 +8,7 @@ from ritz.operators.base import Dense, Factored, Function, Operator
 from ritz.operators.covariance import Covariance, Summed
 from ritz.operators.data_matrix import DataMatrix, factored, scale_error
 from ritz.operators.gram import Gram
-from ritz.operators.lowrank import LowRank
-from ritz.operators.sketched import Sketched
+from ritz.operators.lowrank import LowRank, Sketched
 
 __all__ = [
     "Covariance",

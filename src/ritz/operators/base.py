@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg.dense import Array, column_norms
-from ritz.linalg.rounding import UNIT, gamma
+from ritz.linalg.dense import UNIT, Array, column_norms, gamma
 from ritz.operators.rayleigh_ritz import Pairs, ritz_pairs, ritz_triplets, rotation
 from ritz.rows.parallel import thin_product
 from ritz.runtime.lazy import cached_property

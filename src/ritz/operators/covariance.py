@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ritz.linalg.dense import Array, column_norms
-from ritz.linalg.rounding import gamma
+from ritz.linalg.dense import Array, column_norms, gamma
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ritz.linalg.dense import Array
+from ritz.linalg.dense import UNIT, Array
 from ritz.linalg.products import SKINNY
-from ritz.linalg.rounding import UNIT
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.tsqr import triangular_moments

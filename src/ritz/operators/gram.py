@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ritz.linalg.dense import Array, column_norms, orthonormalise, outside, r_factor
-from ritz.linalg.rounding import gamma
+from ritz.linalg.dense import Array, column_norms, gamma, orthonormalise, outside, r_factor
 from ritz.operators.base import COMBINING, Operator
 from ritz.operators.data_matrix import DataMatrix
 from ritz.operators.rayleigh_ritz import Pairs, Rotation, ritz_pairs, rotation

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import Array
-from ritz.linalg.rounding import UNIT
+from ritz.linalg.dense import UNIT, Array
 from ritz.runtime.threads import ordered, pinned, team
 from ritz.runtime.watch import UNWATCHED, Watch
 

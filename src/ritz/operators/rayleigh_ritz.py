@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ritz.linalg.dense import Array, column_norms, eigh_descending, orthogonality_defect, svd
-from ritz.linalg.rounding import UNIT
+from ritz.linalg.dense import UNIT, Array, column_norms, eigh_descending, orthogonality_defect, svd
 
 ALIGNED = 4 * UNIT  # off-diagonal part of QᵀAQ, relative to m λ₁, below which Q need not be rotated
 

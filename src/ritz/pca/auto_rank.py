@@ -10,8 +10,7 @@ from ritz.fitting.request import Request
 from ritz.fitting.signflip_plans import COPIES, FLIPS, GUESS, Route
 from ritz.fitting.signflips import Flips, edge, flipping_dtype, spectrum
 from ritz.fitting.solve import magnified, preprocessing
-from ritz.linalg.dense import Array
-from ritz.linalg.exponents import squared
+from ritz.linalg.dense import Array, squared
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
 from ritz.moments.preprocessing import Preprocessing

@@ -8,11 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from ritz.fitting import costs, planning, signflip_plans
-from ritz.fitting.attempts import Attempts, Further
 from ritz.fitting.planning import Plan
 from ritz.fitting.request import Request, check_count, checked_components, is_auto
 from ritz.fitting.result import Decomposition
-from ritz.fitting.solve import magnified, preprocessing, solve
+from ritz.fitting.solve import Attempts, Further, magnified, preprocessing, solve
 from ritz.linalg.dense import LARGE
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import Moments, moments

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ritz.fitting.attributes import ABSENT, Table, as_result, optional
 from ritz.fitting.planning import Plan
 from ritz.fitting.rank import Choice
-from ritz.fitting.result import Decomposition
-from ritz.linalg.dense import Array
-from ritz.linalg.exponents import squared, times_power
+from ritz.fitting.result import ABSENT, Decomposition, Table, as_result, optional
+from ritz.linalg.dense import Array, squared
+from ritz.linalg.exponents import times_power
 from ritz.moments.moments import Moments
 from ritz.moments.sketch import Stream
 from ritz.solvers import Step
@@ -82,7 +81,8 @@ def state_of(fitted: Decomposition, dtype: np.dtype[Any]) -> PCAState:
 
 def in_data(subspace: Subspace, factor: Any) -> Array:
     """Deviations times a factor in the units of the data, rounded once."""
-    return np.asarray(times_power(subspace.deviations * factor, subspace.power))
+    found = subspace.deviations * factor
+    return np.asarray(times_power(found, subspace.power) if subspace.power else found)
 
 
 def with_subspace(part: Callable[[PCAState], Any]) -> Callable[[PCAState], Any]:

@@ -11,7 +11,7 @@ from ritz.linalg.dense import Array
 from ritz.runtime.wording import at_least, at_most, at_most_within, plain
 from ritz.sensing.dictionary import ALIKE, Coherence, guaranteed
 from ritz.sensing.phase_transition import alone, apart, determined, needed, noisy_needed, signs_needed, telling
-from ritz.spectrum.diagnostics import Diagnostic
+from ritz.spectrum.certificate import Diagnostic
 
 SHOWN = 12  # signals in the table
 POOR = 0.1  # of the measurements left unexplained without a word

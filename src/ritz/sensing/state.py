@@ -15,7 +15,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.fitting.attributes import Table
+from ritz.fitting.result import Table
 from ritz.pca.model_file import require
 from ritz.rows.base import Block
 from ritz.sensing.bases import as_map, chosen_basis

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
-from ritz.linalg.rounding import UNIT
+from ritz.linalg.dense import UNIT, Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
 from ritz.rows.parallel import thin_inner, thin_product
 from ritz.solvers.base import Outside

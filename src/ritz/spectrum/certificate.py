@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ritz.linalg.dense import Array
-from ritz.linalg.exponents import squared
+from ritz.linalg.dense import Array, squared
 from ritz.runtime.wording import at_most, at_most_degrees, at_most_within, component, components
-from ritz.spectrum.diagnostics import Diagnostic
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One such fact. Warnings, the page and the command line each put it into words of their own.
+
+    Attributes
+    ----------
+    code : for programs; docs/certificate.md lists all
+    facts : its numbers, by name
+    """
+
+    code: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,15 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import Array, orthogonality_defect
-from ritz.linalg.exponents import squared
-from ritz.linalg.rounding import UNIT
+from ritz.linalg.dense import UNIT, Array, orthogonality_defect, squared
 from ritz.operators import Operator
 from ritz.operators.rayleigh_ritz import Pairs
 from ritz.solvers import Basis, Outside, Step
-from ritz.spectrum.bounds import Bounds, Evidence, bounds
+from ritz.spectrum.bounds import Bounds, Evidence, Question, bounds, completeness, widened
 from ritz.spectrum.certificate import Certificate
-from ritz.spectrum.completeness import Question, completeness, widened
 
 MARGIN = 10.0  # times the floor of rounding that a proof may add to the norm outside
 

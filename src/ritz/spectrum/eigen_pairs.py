@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import AccuracyWarning, DataError
-from ritz.linalg.dense import LARGE, Array, positive_definite
-from ritz.linalg.rounding import gamma
+from ritz.linalg.dense import LARGE, Array, gamma, positive_definite
 from ritz.operators import Dense, Function, Operator
 from ritz.rows import check_exact
 from ritz.solvers import Solver, by_name

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.linalg.dense import Array, orthogonality_defect
 from ritz.linalg.exponents import Exponents, delivered, differences, outside_of, rows_outside, sums, times_power
-from ritz.moments.preprocessing import Preprocessing, less
-from ritz.moments.scaling import FAINT
+from ritz.moments.preprocessing import FAINT, Preprocessing, less
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.finite import check_finite

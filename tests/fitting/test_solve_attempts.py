@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ritz.fitting.attempts import Attempts, Further, Lack, lacking
 from ritz.fitting.rates import Rates
 from ritz.fitting.request import Request
+from ritz.fitting.solve import Attempts, Further, Lack, lacking
 from ritz.rows import as_rows
 
 ROWS = as_rows(np.zeros((3000, 600)))
