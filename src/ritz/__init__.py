@@ -35,6 +35,7 @@ _HOMES = {
     "AccuracyWarning": "ritz.errors",
     "ColumnWarning": "ritz.errors",
     "DataError": "ritz.errors",
+    "ParameterError": "ritz.errors",
 }
 
 _ABSENT = {
@@ -48,6 +49,7 @@ __all__ = [
     "CompressedSensing",
     "DataError",
     "KernelPCA",
+    "ParameterError",
     "__version__",
     "compare",
     "datasets",

@@ -1,9 +1,15 @@
-"""The page about the architecture: its drawing is made of the real imports, and what it names is there."""
+"""The pages about the code: the drawing is made of the real imports, what they name is there, codes are all listed."""
 
 import importlib
+import inspect
 import re
 import runpy
 from pathlib import Path
+
+import pytest
+
+import ritz
+from ritz.sensing.certificate import RecoveryCertificate
 
 ROOT = Path(__file__).parents[2]
 
@@ -14,12 +20,28 @@ def test_the_drawing_is_that_of_the_imports():
     assert made == kept, "run python docs/architecture.py"
 
 
-def test_what_the_page_names_is_there():
-    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+@pytest.mark.parametrize("page", ["architecture.md", "api.md"])
+def test_what_a_page_names_is_there(page):
+    text = (ROOT / "docs" / page).read_text("utf-8")
     names = re.findall(r"`(ritz(?:\.\w+)+)`", text)
-    assert len(names) > 30
+    assert len(names) > 15
     for name in names:
         resolved(name)
+
+
+def test_every_public_name_is_listed():
+    text = (ROOT / "docs" / "api.md").read_text("utf-8")
+    assert [name for name in ritz.__all__ if name != "__version__" and f"`ritz.{name}`" not in text] == []
+
+
+def test_every_code_of_a_diagnostic_is_listed():
+    source = "".join(path.read_text("utf-8") for path in (ROOT / "src" / "ritz").rglob("*.py"))
+    codes = set(re.findall(r'Diagnostic\("(\w+)"', source))
+    certificate = inspect.getsource(RecoveryCertificate.diagnostics)
+    codes |= set(re.findall(r'"(\w+)": (?:self|np)', certificate))
+    text = (ROOT / "docs" / "api.md").read_text("utf-8")
+    listed = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    assert codes == listed
 
 
 def resolved(name):
