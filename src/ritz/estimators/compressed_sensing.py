@@ -6,7 +6,7 @@ import copy
 import sys
 from collections.abc import Callable, Generator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from math import prod
 from os import PathLike
 from sys import float_info
@@ -42,7 +42,6 @@ from ritz.sensing.base import Goal
 from ritz.sensing.bases import chosen_basis
 from ritz.sensing.certificate import RecoveryCertificate, of_nothing
 from ritz.sensing.dictionary import Dictionary
-from ritz.sensing.maps import Map
 from ritz.sensing.measurements import chosen_measurement
 from ritz.sensing.model_file import FORMS, Parameter
 from ritz.sensing.recovery import by_all_cores, certified, parts
@@ -122,6 +121,7 @@ def check_fit(asked: Asked, coefficients: int) -> None:
         check_solver(asked, coefficients)
 
 
+@dataclass(eq=False, repr=False)
 class CompressedSensing(Certified):
     """Few random measurements y = Φx of signals x = Ψc that are sparse in a known basis, and the way back.
 
@@ -189,39 +189,21 @@ class CompressedSensing(Certified):
     array([10, 10, 10, 10, 10])
     """
 
-    def __init__(
-        self,
-        n_measurements: int | float,
-        *,
-        basis: Any = "dct",
-        signal_shape: int | tuple[int, ...] | None = None,
-        measurement: Any = "gaussian",
-        solver: str = "omp",
-        sparsity: int | None = None,
-        noise: float | None = None,
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_measurements = n_measurements
-        self.basis = basis
-        self.signal_shape = signal_shape
-        self.measurement = measurement
-        self.solver = solver
-        self.sparsity = sparsity
-        self.noise = noise
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+    n_measurements: int | float
+    _: KW_ONLY
+    basis: Any = "dct"
+    signal_shape: int | tuple[int, ...] | None = None
+    measurement: Any = "gaussian"
+    solver: str = "omp"
+    sparsity: int | None = None
+    noise: float | None = None
+    tol: float = 1e-6
+    max_iter: int | None = None
+    random_state: Any = None
+    verbose: bool = False
 
     kind = Kind(SensingState, FORMS, Parameter)
     _table = ATTRIBUTES
-    _state: SensingFit | None = None
-    measurement_: Map
-    basis_: Map
-    n_measurements_: int
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the measurements for signals as long as the rows of X. y is ignored."""
@@ -250,7 +232,10 @@ class CompressedSensing(Certified):
         return _mapped(rows, self._measure, rows.result_dtype)
 
     def _measure(self, X: Array) -> Array:
-        return mapped(self.measurement_.apply, X)
+        return mapped(self._fitted.dictionary.measurement.apply, X)
+
+    def _signals(self, codes: Array) -> Array:
+        return mapped(self._fitted.dictionary.basis.apply, codes)
 
     def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
         """Signals x = Ψc with a sparse c that explains the measurements, batch by batch.
@@ -262,7 +247,7 @@ class CompressedSensing(Certified):
         def note(certificate: RecoveryCertificate) -> None:
             self._adopt(replace(self._fitted, certificate=certificate))
 
-        return self._found(Y, lambda codes: delivered(mapped(self.basis_.apply, codes), dtype), note)
+        return self._found(Y, lambda codes: delivered(self._signals(codes), dtype), note)
 
     def recover(self, X: Any) -> Recovery:
         """Coefficients, signals and certificate behind measurements; the model stays as it is."""
@@ -271,23 +256,23 @@ class CompressedSensing(Certified):
         said: list[RecoveryCertificate] = []
         codes = stack(self._found(Y, lambda codes: codes, said.append), len(Y))
         with by_all_cores():
-            signals = mapped(self.basis_.apply, codes)
+            signals = self._signals(codes)
         return Recovery(delivered(codes, dtype), delivered(signals, dtype), said[0])
 
     def errors(self, rows: Rows) -> Generator[Array, None, None]:
         """Squared distances of signals to what comes back of their measurements."""
         check_finite(rows)
         measured = _mapped(rows, self._measure, np.float64)
-        found = self._found(measured, lambda codes: mapped(self.basis_.apply, codes), lambda certificate: None)
+        found = self._found(measured, self._signals, lambda certificate: None)
         signals = stack(found, len(measured))
         with np.errstate(over="ignore", under="ignore"):  # squares may be infinite
             yield np.square(_mapped(rows, lambda block: block, np.float64) - signals).sum(axis=1)
 
     def _measured(self, rows: Rows) -> tuple[Array, Any]:
         """Measurements, checked, and the type of what they are turned into."""
-        if rows.shape[1] != self.n_measurements_:
+        if rows.shape[1] != self._n_features_out:
             raise DataError(
-                f"got {rows.shape[1]} columns; the model measures {self.n_measurements_} numbers per signal"
+                f"got {rows.shape[1]} columns; the model measures {self._n_features_out} numbers per signal"
             )
         check_finite(rows)
         return np.ascontiguousarray(_mapped(rows, lambda block: block, np.float64)), rows.result_dtype
@@ -298,7 +283,7 @@ class CompressedSensing(Certified):
         """What is made of the coefficients of all signals, batch by batch; `note` is given their certificate, before
         the last batch comes: whoever has that one may stop."""
         asked = self._asked(self.n_features_in_)
-        check_solver(asked, self.basis_.shape[1])
+        check_solver(asked, self._fitted.dictionary.basis.shape[1])
         goal = Goal(np.full(len(Y), asked.noise), asked.sparsity, asked.tol, asked.max_iter)
         columns: list[dict[str, Array]] = []
         left = len(Y)
@@ -327,12 +312,12 @@ class CompressedSensing(Certified):
 
     @property
     def _fitted(self) -> SensingFit:
-        found: Any = self._state
+        found: SensingFit = self._state
         return found
 
     @property
     def _n_features_out(self) -> int:
-        return self.n_measurements_
+        return self._fitted.dictionary.shape[0]
 
     def _asked(self, length: int) -> Asked:
         """The parameters, checked here once, for signals of this length."""

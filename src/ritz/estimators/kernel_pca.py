@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -97,6 +97,7 @@ def rules(n: int) -> Table:
     }
 
 
+@dataclass(eq=False, repr=False)
 class KernelPCA(Certified):
     """Principal components in the feature space of a kernel k(x, y) = φ(x)·φ(y), with a certificate.
 
@@ -173,56 +174,29 @@ class KernelPCA(Certified):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int | float | None = None,
-        *,
-        kernel: Any = "linear",
-        gamma: float | str | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: Mapping[str, Any] | None = None,
-        alpha: float = 1.0,
-        fit_inverse_transform: bool = False,
-        eigen_solver: Any = "auto",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        iterated_power: int | str = "auto",
-        remove_zero_eig: bool = False,
-        random_state: Any = None,
-        copy_X: bool = True,
-        n_jobs: int | None = None,
-        n_landmarks: int | float | None = None,
-        memory_limit: int | str | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.alpha = alpha
-        self.fit_inverse_transform = fit_inverse_transform
-        self.eigen_solver = eigen_solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.iterated_power = iterated_power
-        self.remove_zero_eig = remove_zero_eig
-        self.random_state = random_state
-        self.copy_X = copy_X
-        self.n_jobs = n_jobs
-        self.n_landmarks = n_landmarks
-        self.memory_limit = memory_limit
-        self.verbose = verbose
+    n_components: int | float | None = None
+    _: KW_ONLY
+    kernel: Any = "linear"
+    gamma: float | str | None = None
+    degree: float = 3
+    coef0: float = 1
+    kernel_params: Mapping[str, Any] | None = None
+    alpha: float = 1.0
+    fit_inverse_transform: bool = False
+    eigen_solver: Any = "auto"
+    tol: float = 1e-6
+    max_iter: int | None = None
+    iterated_power: int | str = "auto"
+    remove_zero_eig: bool = False
+    random_state: Any = None
+    copy_X: bool = True
+    n_jobs: int | None = None
+    n_landmarks: int | float | None = None
+    memory_limit: int | str | None = None
+    verbose: bool = False
 
     kind = Kind(KernelState, FORMS, Parameter)
     _table = ATTRIBUTES
-    _state: KernelState | None = None
-    embedding_: Embedding
-    eigenvalues_: Array
-    eigenvectors_: Array
-    explained_variance_ratio_: Array
 
     def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
         request = self._request(rows.shape[0])
@@ -257,12 +231,11 @@ class KernelPCA(Certified):
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and the scores of the same rows."""
         self.fit(X)
-        state: Any = self._state
-        return delivered(state.scores, state.eigenvectors.dtype)
+        return delivered(self._fitted.scores, self._fitted.eigenvectors.dtype)
 
     def codes(self, rows: Rows) -> Generator[Array, None, None]:
         """Scores: coordinates of rows along the components, block by block."""
-        return self.embedding_.encode(rows)
+        return self._fitted.embedding.encode(rows)
 
     def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
         """Pre-images: rows whose features come near those of these scores.
@@ -287,19 +260,25 @@ class KernelPCA(Certified):
         preimage = self._way_back()
         check_finite(rows)
         for block in rows.each(lambda block: block):
-            scores = stack(self.embedding_.encode(as_rows(block), np.float64), block.shape[0])
+            scores = stack(self._fitted.embedding.encode(as_rows(block), np.float64), block.shape[0])
             yield preimage.distances(dense(block), scores)
 
     def _way_back(self) -> PreImage:
-        if self._state is None or self._state.preimage is None:
+        preimage = self._fitted.preimage
+        if preimage is None:
             from sklearn.exceptions import NotFittedError
 
             raise NotFittedError("there are no pre-images to be had; fit with fit_inverse_transform=True")
-        return self._state.preimage
+        return preimage
+
+    @property
+    def _fitted(self) -> KernelState:
+        found: KernelState = self._state
+        return found
 
     @property
     def _n_features_out(self) -> int:
-        return len(self.eigenvalues_)
+        return len(self._fitted.eigenvalues)
 
     def _request(self, n: int) -> Request:
         """What is asked of a fit to n rows, checked here once."""

@@ -61,8 +61,9 @@ def export_onnx(model: PCA | KernelPCA, path: str | os.PathLike[str]) -> None:
         scores = _projected(graph, rows, model)
         dtype, k = model._dtype, model.n_components_
     else:
-        dtype, k = model.eigenvectors_.dtype, model.embedding_.n_components
-        scores = _embedded(graph, rows, model.embedding_)
+        embedding = model._fitted.embedding
+        dtype, k = model._fitted.eigenvectors.dtype, embedding.n_components
+        scores = _embedded(graph, rows, embedding)
     made = graph.finished(scores, dtype, int(model.n_features_in_), k, _metadata(model))
     onnx.checker.check_model(made, full_check=True)
     with writing(path) as new:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import KW_ONLY, dataclass
 from os import PathLike
 from typing import Any, Self
 
@@ -48,6 +49,7 @@ WITHOUT = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class PCA(Batches):
     """Principal component analysis that says how accurate it is.
 
@@ -120,38 +122,21 @@ class PCA(Batches):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int | float | str | None = None,
-        *,
-        center: bool = True,
-        scale: bool = False,
-        whiten: bool = False,
-        svd_solver: Any = "auto",
-        tol: float = 1e-6,
-        ddof: int = 1,
-        copy: bool = True,
-        memory_limit: int | str | None = None,
-        iterated_power: int | str = "auto",
-        n_oversamples: int = 10,
-        power_iteration_normalizer: str = "auto",
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.center = center
-        self.scale = scale
-        self.whiten = whiten
-        self.svd_solver = svd_solver
-        self.tol = tol
-        self.ddof = ddof
-        self.copy = copy
-        self.memory_limit = memory_limit
-        self.iterated_power = iterated_power
-        self.n_oversamples = n_oversamples
-        self.power_iteration_normalizer = power_iteration_normalizer
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: int | float | str | None = None
+    _: KW_ONLY
+    center: bool = True
+    scale: bool = False
+    whiten: bool = False
+    svd_solver: Any = "auto"
+    tol: float = 1e-6
+    ddof: int = 1
+    copy: bool = True
+    memory_limit: int | str | None = None
+    iterated_power: int | str = "auto"
+    n_oversamples: int = 10
+    power_iteration_normalizer: str = "auto"
+    random_state: Any = None
+    verbose: bool = False
 
     kind = Kind(PCAState, FORMS, Parameter)
     _table = ATTRIBUTES
