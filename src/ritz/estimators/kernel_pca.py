@@ -141,7 +141,7 @@ class KernelPCA(Certified):
         So many columns of the kernel matrix stand for all, or as many as it takes to lack at most that share of its
         trace; None leaves that to eigen_solver.
     memory_limit : int or str, optional
-        Bytes beside the data that a fit may take, such as "2GB"; half of the memory of this machine by default.
+        Working memory that a fit may take, in bytes or such as "2GB"; half of the memory of this machine by default.
     verbose : bool
         Show on stderr the progress of every pass over the kernel matrix, the plan and the certificate.
 

@@ -51,7 +51,7 @@ class Batches(Certified):
         """Take in a batch of rows, of any size. y and check_input are ignored.
 
         Only moments are updated; axes are computed when they are asked for. The result is that of one fit on all rows,
-        whatever the batches. With svd_solver="svd" the moments hold the triangle of the rows instead of their scatter:
+        whatever the batches. With svd_solver="svd" the moments hold the R factor of the rows instead of their scatter:
         slower, and with all the digits of small variances.
         Nothing is written to a batch that is an AnnData object; ``transform`` does that.
 

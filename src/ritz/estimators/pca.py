@@ -80,7 +80,7 @@ class PCA(Batches):
     copy : bool
         Accepted for compatibility: the data is never written to, nor copied to be centred.
     memory_limit : int or str, optional
-        Bytes beside the data that a fit may take, such as "2GB". `partial_fit` sketches rows too wide for it.
+        Working memory that a fit may take, in bytes or such as "2GB". `partial_fit` sketches rows too wide for it.
     iterated_power : int or "auto"
         Most passes of the orthogonal and krylov solvers.
     n_oversamples : int

@@ -31,7 +31,7 @@ class Cost:
     ----------
     operations, passes : floating-point operations, and passes over the data
     seconds : by the planner's table; infinite where only the spectrum knows
-    memory : bytes of working memory, beside the data, at their peak
+    memory : bytes of working memory at their peak; the data is not counted
     block_bytes, threads : the largest block of rows, in float64, and how many threads read them
     """
 

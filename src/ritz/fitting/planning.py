@@ -37,7 +37,7 @@ class Plan:
     side : "covariance" (d×d) or "gram" (n×n)
     passes : over the data, expected ones where the spectrum decides; None where nothing is expected
     operations : floating-point operations, likewise
-    memory : bytes of working memory, beside the data, at their peak
+    memory : bytes of working memory at their peak; the data is not counted
     why : the reason, in words
     dense : whether the operator is formed as a matrix
     seconds : expected, by the planner's table

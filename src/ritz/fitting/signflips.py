@@ -108,7 +108,7 @@ class Flips:
 class Flipped(Computed):
     """Preprocessed rows with random signs, or with their own; blocks are dense and made when they are asked for.
 
-    A block of a walk stands in memory that the next one will use again.
+    A block of a pass stands in memory that the next one will use again.
     """
 
     def __init__(self, base: Rows, prepare: Preprocessing, seed: int, flip: int | None) -> None:

@@ -206,7 +206,7 @@ def _check_moments(found: Moments) -> None:
     require(np.isfinite(spread).all() and np.isfinite(mean).all(), "finite means and deviations of columns")
     require(0 <= found.rounding <= 1 and found.audit >= 0, "errors >= 0, those of rounding relative")
     if found.triangle is not None:
-        require(found.scatter.ndim == 1, "a diagonal alone beside a triangle")
+        require(found.scatter.ndim == 1, "a diagonal alone beside an R factor")
         require((np.abs(found.triangle) <= np.sqrt(found.scatter) * (1 + AGREE)).all(), "the triangle of the scatter")
     elif found.scatter.ndim == 2:
         # Rounding leaves entries beside a diagonal that it has cancelled.
