@@ -1,6 +1,9 @@
 """Ritz: certified principal subspaces, at any scale.
 
 Names are resolved when they are first used, so that ``import ritz`` stays light.
+
+Where words live: errors are worded where they are raised, warnings in `estimators.diagnostics`, the certificate in
+`spectrum.certificate`, the page in `views.sentences` and `views.glossary`, the command line's advice in `cli.errors`.
 """
 
 from __future__ import annotations

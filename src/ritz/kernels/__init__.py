@@ -1,7 +1,7 @@
 """Kernel PCA without scikit-learn: kernels by name, the centred kernel matrix, its components, pre-images.
 
 Comes in: rows and a kernel. Goes out: an `Embedding` with its certificate, and its state as a model file keeps it.
-A new kernel is one class, the inner product of its features, and one line in the table below.
+A new kernel is one class, the inner product of its features, and one line in the table `KERNELS` below.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Operators: symmetric positive semidefinite matrices known by what they do to a block of vectors.
 
 Comes in: rows, moments, a factor or a matrix. Goes out: `apply(V)`, with a bound on its rounding.
-A new operator is one file here: one product is required, the rest follows from it.
+A new operator is one file here: one product is required, the rest follows from it. How eigenvectors are found is not a
+matter of this package but of `solvers`.
 """
 
 from ritz.operators.base import Dense, Factored, Function, Operator

@@ -1,4 +1,4 @@
-"""What every other package runs on: threads, memory, progress, checkpoints, safe files and text.
+"""What every other package runs on: threads, memory, progress, checkpoints, safe files and text, rules for parameters.
 
 Comes in: functions to run over blocks, bytes to write, text from the data.
 Goes out: results in order, files that are whole or absent, text that is safe to print.

@@ -1,7 +1,8 @@
 """Compressed sensing without scikit-learn: signals that are sparse in a known basis, from few measurements.
 
 Comes in: a measurement matrix, a basis and measurements. Goes out: signals, each with a certificate of its recovery.
-A new solver is one file and one line here; a new basis or measurement is one line in `bases` or `measurements`.
+A new recovery algorithm is one file and one line in the table `SOLVERS` below; a new basis or measurement is one line
+in `bases` or `measurements`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Solvers by name. A new solver is one file in this folder and one line in the table below.
+"""Solvers by name. A new solver is one file in this folder and one line in the table `SOLVERS` below.
 
 Comes in: an operator and the number of components. Goes out: an orthonormal basis with its history, and nothing else;
 order, signs, eigenvalues, residuals and the certificate are computed once for all solvers, in `ritz.spectrum`.
+A solver that "auto" may choose needs a cost, too, in `fitting.costs`, and a line in `fitting.planning`.
 """
 
 from __future__ import annotations
