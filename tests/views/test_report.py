@@ -18,7 +18,7 @@ import ritz
 from helpers.pages import Page, boxes, faults, parsed, points
 from ritz import PCA, DataError, KernelPCA, report, solvers
 from ritz.views.report import render
-from ritz.views.subsample import First, exhausted
+from ritz.views.scatter import First, exhausted
 
 RNG = np.random.default_rng(0)
 WINE = load_wine()

@@ -38,7 +38,7 @@ class Certificate:
         stand in the middle of what that allows, those of landmarks at its lower end. 0 where all was taken whole
     audited : whether `rounding` rests on random vectors multiplied in float64 beside float32 products (failing with
         probability 1e-6) instead of a worst case
-    passes : walks over the data
+    passes : over the data
     tol, reached, satisfied : what was asked, the largest residual plus rounding relative to λ₁, and whether it is
         within tol (for svd: whether ‖X v − σ u‖ plus rounding is within tol·σ₁)
     by_singular_values : whether `reached` is relative to σ₁, as for svd
@@ -155,7 +155,7 @@ class Certificate:
         """Whether a larger component may have been missed."""
         says = {
             "proved": "no larger component was missed (proved)",
-            "probability": f"no larger component was missed, but for a chance of {self.failure_probability}",
+            "probability": f"no larger component was missed (probability at least 1 − {self.failure_probability})",
             "not excluded": "a larger component may have been missed: not excluded",
         }
         return says[self.completeness]

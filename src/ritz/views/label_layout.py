@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.linalg.dense import Array
-from ritz.views.axes import Axis
+from ritz.views.axes import LARGEST, Axis, length
 from ritz.views.charts import Label
 from ritz.views.classes import Classes
-from ritz.views.text_width import LARGEST, length
 
 SHORT = 12  # characters of a name that is written into the chart
 EDGE = 2.0  # pixels around a name, its outline
