@@ -49,11 +49,6 @@ class Coherence:
     random: bool
     generic: bool
 
-    @property
-    def guaranteed(self) -> int:
-        """Matching pursuit recovers every signal of at most so many coefficients, 0 where that is unknown."""
-        return guaranteed(self.mutual) if self.exact else 0
-
 
 class Dictionary(Map):
     """The product of measurements Φ and a basis Ψ over `unit`, as a matrix where that is faster.
@@ -188,7 +183,10 @@ class Dictionary(Map):
 
 
 def guaranteed(mutual: float) -> int:
-    """The most coefficients below ½(1 + 1/μ), μ the coherence of columns of length 1 (Tropp 2004)."""
+    """The most coefficients below ½(1 + 1/μ), μ the coherence of columns of length 1 (Tropp 2004).
+
+    Matching pursuit recovers every signal of at most so many.
+    """
     return int(np.ceil(0.5 * (1 + 1 / (mutual * SAFE))) - 1) if mutual > NONE else 1 << 62
 
 
