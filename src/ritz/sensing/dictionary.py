@@ -150,9 +150,8 @@ class Dictionary(Map):
     def _rank(self) -> int:
         """The numerical rank, by the eigenvalues of A Aᵀ or AᵀA."""
         least = min(self.shape)
-        if self.held is None or self.shape[0] * self.shape[1] * least > ENOUGH:
-            return least
-        if self.measurement.independent_rows and self.basis.isometry:
+        independent = self.measurement.independent_rows and self.basis.isometry
+        if self.held is None or independent or self.shape[0] * self.shape[1] * least > ENOUGH:
             return least
         entries = self.held.entries if self.shape[0] == least else self.held.entries.T
         values = np.linalg.eigvalsh(entries @ entries.T)

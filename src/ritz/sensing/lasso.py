@@ -61,11 +61,12 @@ class _Iterates(PerSignal):
     t: Array  # (a, 1) Nesterov's sequence
 
     def step(self, A: Dictionary, length: float) -> None:
-        """c ← shrink(z + Aᵀ(y − Az)/L, λ/L), and z ← c with momentum."""
+        """c ← shrink(z + Aᵀ(y − Az)/L, λ/L), and z ← c with momentum; shrink(c, λ) = max(|c| − λ, 0)·sign(c)."""
         new = A.adjoint(self.Y - self.AZ)
         new *= length
         new += self.Z
-        shrink(new, length * self.penalties)
+        by = length * self.penalties
+        new -= np.clip(new, -by, by)
         seen, change = A.apply(new), new - self.C
         self.t[np.einsum("bp,bp->b", self.Z - new, change) > 0] = 1.0  # momentum points uphill: begin anew
         longer = (1 + np.sqrt(1 + 4 * self.t * self.t)) / 2
@@ -74,11 +75,6 @@ class _Iterates(PerSignal):
         change += new
         self.Z, self.AZ = change, seen + momentum * (seen - self.AC)
         self.C, self.AC, self.t = new, seen, longer
-
-
-def shrink(C: Array, by: Array) -> None:
-    """Towards 0, in place: max(|c| − by, 0)·sign(c)."""
-    C -= np.clip(C, -by, by)
 
 
 def least_squares(A: Dictionary, Y: Array, start: Array, support: Flags) -> Array:

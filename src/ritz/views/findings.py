@@ -93,16 +93,16 @@ def findings(model: Any) -> Findings:
     certificate: Certificate = fitted.certificate_
     if not len(certificate.values):
         raise DataError("the model has no component: all rows are alike to it, and there is nothing to show")
-    common: dict[str, Any] = {
-        "n_columns": int(model.n_features_in_),
-        "names": getattr(model, "feature_names_in_", None),
-        "shares": np.asarray(fitted.explained_variance_ratio_, np.float64),
-        "certificate": certificate,
-        "asked": share_asked(model),
-        "plan": getattr(model, "plan_", None),
-        "parameters": tuple((name, _written(value)) for name, value in sorted(model._parameters().items())),
-    }
-    return Findings(**common, **(_straight(model) if isinstance(model, PCA) else _curved(model)))
+    return Findings(
+        n_columns=int(model.n_features_in_),
+        names=getattr(model, "feature_names_in_", None),
+        shares=np.asarray(fitted.explained_variance_ratio_, np.float64),
+        certificate=certificate,
+        asked=share_asked(model),
+        plan=getattr(model, "plan_", None),
+        parameters=tuple((name, _written(value)) for name, value in sorted(model._parameters().items())),
+        **(_straight(model) if isinstance(model, PCA) else _curved(model)),
+    )
 
 
 def share_asked(model: Any) -> float | None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ritz.runtime.wording import component, components
 from ritz.views.findings import Findings
-from ritz.views.format import angle, bound, count, counted, figure, least, listed, number, percent, spelled
+from ritz.views.format import angle, bound, counted, figure, least, listed, number, percent, spelled
 
 MOST_GROUPS = 5  # that are listed
 
@@ -118,7 +118,7 @@ def _groups(found: Findings) -> str:
     said = ""
     if groups:
         names = listed([components(start, end) for start, end in groups[:MOST_GROUPS]])
-        more = f", and {count(len(groups) - MOST_GROUPS)} groups more" if len(groups) > MOST_GROUPS else ""
+        more = f", and {len(groups) - MOST_GROUPS:,} groups more" if len(groups) > MOST_GROUPS else ""
         said = (
             f"{names}{more} cannot be told apart: their {found.certificate.quantity}s are closer than their "
             "errors, so any rotation of their axes among themselves is an equally good answer. The angle given for "

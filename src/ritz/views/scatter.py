@@ -15,7 +15,7 @@ from ritz.runtime.wording import component
 from ritz.views.axes import WIDTH, Axis, extended, left_of, level, upright
 from ritz.views.charts import BOTTOM, HEIGHT, TOP, Chart, Mark, box, dots
 from ritz.views.classes import Classes
-from ritz.views.format import count, counted, number, ordinal, percent
+from ritz.views.format import counted, number, ordinal, percent
 from ritz.views.label_layout import written
 
 MOST_ROWS = 1 << 20  # that are remembered
@@ -68,7 +68,7 @@ class First:
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What the reader of a chart should know."""
-        shown = f"every {ordinal(self.step)} row of {count(self.rows)}"
+        shown = f"every {ordinal(self.step)} row of {self.rows:,}"
         return () if self.step == 1 else (("scores shown", shown),)
 
     def of(self, labels: Any) -> Any:
@@ -126,7 +126,7 @@ def _beyond(lost: int, step: int) -> list[str]:
 def _crowd(rows: int, classes: Classes) -> str:
     """What is said of points that became cells."""
     which = ", and which label most of them have" if len(classes.names) > 1 else ""
-    many = f"{count(rows)} rows are too many to be drawn one by one"
+    many = f"{rows:,} rows are too many to be drawn one by one"
     return f"{many}: cells show how many there are, stronger colour for more{which}."
 
 

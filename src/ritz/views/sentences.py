@@ -10,7 +10,7 @@ from ritz.fitting.rank import INDEPENDENT
 from ritz.linalg.dense import Array
 from ritz.runtime.wording import at_most, at_most_degrees, component, components
 from ritz.views.findings import Findings, share_asked
-from ritz.views.format import asked_share, count, counted, least, listed, number, percent, shown, spelled
+from ritz.views.format import asked_share, counted, least, listed, number, percent, shown, spelled
 
 DESCRIBED = 3  # components whose columns are named
 NAMED = 4  # columns named for each
@@ -71,13 +71,11 @@ def chosen(found: Findings) -> str:
         return ""
     above = int(choice.above)
     noise = (
-        f"what noise alone reaches: quantile {float(choice.quantile):g} of {count(int(choice.flips))} copies of the "
+        f"what noise alone reaches: quantile {float(choice.quantile):g} of {int(choice.flips):,} copies of the "
         f"rows with random signs, seed {choice.seed}"
     )
     if not above:
-        return (
-            f"No component stands above {noise}. One was kept all the same; it may mean nothing: {shown(INDEPENDENT)}."
-        )
+        return f"No component stands above {noise}. One was kept all the same; it may mean nothing: {INDEPENDENT}."
     verb = "stands" if above == 1 else "stand"
     return (
         f"The number of components was chosen by the rule “{shown(choice.rule)}”: {counted(above, 'component')} {verb} "
@@ -87,10 +85,10 @@ def chosen(found: Findings) -> str:
 
 def passes(found: Findings) -> str:
     """How often the data was read for the components. A plan expects that, and counts what chose their number too."""
-    made = count(found.certificate.passes)
+    made = f"{found.certificate.passes:,}"
     if found.choice is None:
         return made
-    copies = f"{count(int(found.choice.flips))} copies of the rows with random signs"
+    copies = f"{int(found.choice.flips):,} copies of the rows with random signs"
     return f"{made} for the components; those of the plan include what the comparison with {copies} takes"
 
 
@@ -200,25 +198,21 @@ def component_rows(pca: Any, most: int) -> list[tuple[str, ...]]:
     """The first components of a fitted PCA and the last, which tells what all of them keep, a row of text each."""
     certificate, shares = pca.certificate_, pca.explained_variance_ratio_
     together, sampling, errors = np.minimum(np.cumsum(shares), 1.0), certificate.sampling_errors, certificate.errors
-    rows: list[tuple[str, ...]] = []
-    asked = share_asked(pca)
-    last = len(shares) - 1
-    for i in [*range(min(most, last)), last]:
-        if i > len(rows):
-            rows.append(("…", *[""] * (len(HEAD) - 1)))
-        rows.append(
-            (
-                component(i),
-                f"{pca.explained_variance_[i]:.5g}",
-                percent(float(shares[i])),
-                percent(float(together[i]), asked),
-                at_most(errors[i], 1),
-                "" if sampling is None else f"{sampling[i]:.2g}",
-                at_most_degrees(certificate.angle_bounds[i], 1),
-                made_of(pca, i),
-            )
+    asked, last = share_asked(pca), len(shares) - 1
+    rows: list[tuple[str, ...]] = [
+        (
+            component(i),
+            f"{pca.explained_variance_[i]:.5g}",
+            percent(float(shares[i])),
+            percent(float(together[i]), asked),
+            at_most(errors[i], 1),
+            "" if sampling is None else f"{sampling[i]:.2g}",
+            at_most_degrees(certificate.angle_bounds[i], 1),
+            made_of(pca, i),
         )
-    return rows
+        for i in [*range(min(most, last)), last]
+    ]
+    return [*rows[:-1], ("…", *[""] * (len(HEAD) - 1)), rows[-1]] if last > most else rows
 
 
 def made_of(pca: Any, i: int) -> str:
