@@ -24,7 +24,7 @@ from ritz.cli.errors import in_options
 from ritz.cli.options import Components
 from ritz.cli.screen import folded
 from ritz.estimators import pca
-from ritz.views.subsample import First
+from ritz.views.scatter import First
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from ritz.errors import DataError
 from ritz.sensing import SOLVERS, dictionary, omp
 from ritz.sensing.bases import chosen_basis
 from ritz.sensing.dictionary import Dictionary
-from ritz.sensing.lasso import lasso
-from ritz.sensing.least_squares import least_squares, signed_dual
+from ritz.sensing.lasso import lasso, least_squares, signed_dual
 from ritz.sensing.measurements import chosen_measurement
 from ritz.sensing.recovery import parts
 

@@ -12,9 +12,9 @@ from helpers.pages import Page, parsed
 from ritz import PCA, AccuracyWarning, KernelPCA, eigen, solvers
 from ritz.runtime.wording import at_least, at_most, at_most_degrees, at_most_within, components, plain
 from ritz.spectrum.certificate import Certificate
-from ritz.views.components import HEAD, component_rows
 from ritz.views.format import angle, between, bound, least
 from ritz.views.report import render
+from ritz.views.sentences import HEAD, component_rows
 
 magnitudes = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),

@@ -17,9 +17,11 @@ from helpers.matrices import one_thread, random_orthonormal  # noqa: F401
 from helpers.signals import gaussian, goal, lasso_objective, least_l1, recovered_by, seen_by, sparse_codes
 from ritz import AccuracyWarning, CompressedSensing
 from ritz.sensing import SOLVERS, dictionary, omp
-from ritz.sensing.bases import as_map, chosen_basis
+from ritz.sensing.bases import chosen_basis
+from ritz.sensing.certificate import of_nothing
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.lasso import lasso
+from ritz.sensing.maps import as_map
 from ritz.sensing.measurements import chosen_measurement
 from ritz.sensing.phase_transition import determined, needed
 
@@ -205,7 +207,7 @@ def test_coherence_by_brute_force(measurement, basis, monkeypatch):
     assert not sampled.exact
     assert 0.3 * mutual < sampled.mutual <= mutual * (1 + 1e-9)
     assert 0.3 * measured < sampled.measured <= measured * (1 + 1e-9)
-    assert sampled.guaranteed == 0
+    assert of_nothing("omp", 1e-6, 0.0, A.shape, sampled).guaranteed == 0
 
 
 def test_coherence_between_its_least_and_its_largest():
@@ -219,7 +221,7 @@ def test_as_many_coefficients_as_coherence_guarantees_are_always_recovered():
     """Spikes beside Hadamard's waves, ⟨a, b⟩ = 1/4: any two are told apart, by every solver."""
     A = np.hstack([np.eye(16), hadamard(16) / 4])
     assert seen_by(A).coherence.mutual == pytest.approx(0.25)
-    assert seen_by(A).coherence.guaranteed == 2
+    assert dictionary.guaranteed(seen_by(A).coherence.mutual) == 2
     rng, supports = np.random.default_rng(3), list(combinations(range(32), 2))
     C = np.zeros((len(supports), 32))
     for row, S in zip(C, supports, strict=True):
@@ -240,13 +242,13 @@ def test_no_more_is_guaranteed_than_a_simplex_allows(d):
     corners = np.linalg.svd(np.eye(d + 1) - 1 / (d + 1))[0][:, :d].T
     for _ in range(10):
         A = random_orthonormal(d, d, rng) @ corners
-        assert seen_by(A).coherence.guaranteed == (d - 1) // 2
+        assert dictionary.guaranteed(seen_by(A).coherence.mutual) == (d - 1) // 2
 
 
 def test_nothing_is_guaranteed_of_a_basis_vector_that_no_measurement_sees():
     A = np.eye(3)[:2]
-    assert seen_by(A).coherence.guaranteed == 0
-    assert seen_by(A[:, :2]).coherence.guaranteed >= 2
+    assert dictionary.guaranteed(seen_by(A).coherence.mutual) == 0
+    assert dictionary.guaranteed(seen_by(A[:, :2]).coherence.mutual) >= 2
 
 
 @pytest.mark.parametrize("z", [0.3, 0.6, 0.9, 1.3, 1.8, 2.3])

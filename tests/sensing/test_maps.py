@@ -13,8 +13,9 @@ from scipy.sparse.linalg import aslinearoperator
 from helpers.matrices import SPECTRA, random_orthonormal
 from ritz.errors import DataError
 from ritz.sensing import dictionary, maps
-from ritz.sensing.bases import as_map, chosen_basis
+from ritz.sensing.bases import chosen_basis
 from ritz.sensing.dictionary import Dictionary
+from ritz.sensing.maps import as_map
 from ritz.sensing.measurements import chosen_measurement
 
 SHAPES = [(1,), (2,), (3,), (16,), (37,), (64,), (1, 9), (8, 8), (7, 12), (16, 5), (13, 21)]

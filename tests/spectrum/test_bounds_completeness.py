@@ -141,7 +141,7 @@ def test_slow_decay_is_complete_but_for_a_probability():
         assert certificate.complete_to == 4
         assert certificate.angle_bounds.max() < 1e-2
         assert np.isfinite(certificate.value_bounds).all()
-        assert "but for a chance of 1e-06" in str(certificate)
+        assert "(probability at least 1 − 1e-06)" in str(certificate)
 
 
 def test_a_trace_that_leaves_nothing_is_a_proof():

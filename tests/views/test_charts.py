@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from helpers.pages import Page, parsed
 from ritz import PCA
-from ritz.views.axes import WIDTH, left_of, level, upright
+from ritz.views.axes import LARGEST, WIDTH, fitted, left_of, length, level, upright
 from ritz.views.classes import classified
 from ritz.views.label_layout import DOT, EDGE, NEAR, TALL, written
 from ritz.views.report import render
-from ritz.views.text_width import LARGEST, fitted, length
 
 # Advance widths of DejaVu Sans and DejaVu Sans Bold, in 2048ths of the size: one of the widest fonts for screens.
 REGULAR = dict.fromkeys("0123456789", 1303) | dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹", 821)

@@ -17,8 +17,9 @@ from sklearn.datasets import load_digits, load_wine
 import ritz
 from helpers.pages import Page, boxes, faults, parsed, points
 from ritz import PCA, DataError, KernelPCA, report, solvers
+from ritz.fitting.rank import INDEPENDENT
 from ritz.views.report import render
-from ritz.views.subsample import First, exhausted
+from ritz.views.scatter import First, exhausted
 
 RNG = np.random.default_rng(0)
 WINE = load_wine()
@@ -172,6 +173,7 @@ def test_the_choice_of_components_is_drawn_and_told(above, said):
     page = page_of(model)
     assert faults(page) == []
     assert said in page.text
+    assert (f"it may mean nothing: {INDEPENDENT}." in page.text) == (above == 0)
     assert "seed 7" in page.text
     marks = {path.get("class"): path.get("d") for path in page.drawing("scree").iter("path")}
     assert len(boxes(marks["bar"])) == max(above, 1)

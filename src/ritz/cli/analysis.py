@@ -28,11 +28,11 @@ from ritz.runtime.escape import visible
 from ritz.runtime.progress import Progress
 from ritz.runtime.watch import Watch
 from ritz.spectrum.certificate import Certificate
-from ritz.views.components import HEAD, component_rows
 from ritz.views.findings import share_asked
 from ritz.views.format import asked_share, counted, percent
 from ritz.views.report import render
-from ritz.views.subsample import First
+from ritz.views.scatter import First
+from ritz.views.sentences import HEAD, component_rows
 
 SHOWN = 10  # components on the screen, and the last
 

@@ -29,7 +29,7 @@ from ritz.runtime.progress import Progress
 from ritz.runtime.watch import Watch
 from ritz.runtime.wording import at_most, plain
 from ritz.views.report import render
-from ritz.views.subsample import First, exhausted
+from ritz.views.scatter import First, exhausted
 
 ROUNDING, NEAR = 1e-8, 5.0  # degrees below which subspaces are the same but for rounding, or nearly so
 

@@ -43,9 +43,18 @@ from ritz.sensing.bases import chosen_basis
 from ritz.sensing.certificate import RecoveryCertificate, of_nothing
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.measurements import chosen_measurement
-from ritz.sensing.model_file import FORMS, Parameter
 from ritz.sensing.recovery import by_all_cores, certified, parts
-from ritz.sensing.state import ATTRIBUTES, MatrixState, SensingFit, SensingState, as_matrix, restored, stored
+from ritz.sensing.state import (
+    ATTRIBUTES,
+    FORMS,
+    MatrixState,
+    Parameter,
+    SensingFit,
+    SensingState,
+    as_matrix,
+    restored,
+    stored,
+)
 
 COUNTS = 1 << 31  # more than anybody has
 

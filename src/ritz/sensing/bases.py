@@ -1,21 +1,24 @@
-"""The bases that signals may be sparse in: by name, as a matrix, or as its products."""
+"""The bases that signals may be sparse in: cosines, the wavelets of PyWavelets, a matrix, or its products."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse
+import scipy.fft
 
 from ritz.errors import DataError
-from ritz.rows import check_exact
-from ritz.sensing.cosines import Cosines
-from ritz.sensing.maps import Map, Matrix, Operator
-from ritz.sensing.wavelets import Wavelets, pywavelets
+from ritz.linalg.dense import Array
+from ritz.runtime import threads
+from ritz.sensing.maps import Map, as_map
 
-ADJOINT = 1e-6  # relative departure from a transpose that operators in float32 may have
 SHAPE = "columns are the basis vectors: signal = basis @ coefficients"
+NEAR = 1e-9  # departure from orthonormality that rounded tables of filters have
+LARGE = 1 << 14  # entries from which on more threads pay
 
 
 def chosen_basis(asked: Any, signal_shape: tuple[int, ...]) -> Map:
@@ -28,7 +31,11 @@ def chosen_basis(asked: Any, signal_shape: tuple[int, ...]) -> Map:
         return basis
     if asked == "dct":
         return Cosines(signal_shape)
-    pywt = pywavelets(f"basis={asked!r} is not 'dct', and any other name")
+    try:
+        import pywt
+    except ImportError:
+        needs = "any other name needs PyWavelets: pip install 'ritz[sensing]'"
+        raise ImportError(f"basis={asked!r} is not 'dct', and {needs}") from None
     known = pywt.wavelist(kind="discrete")
     if asked not in known:
         near = get_close_matches(asked.lower(), ["dct", *known], 1)
@@ -40,47 +47,110 @@ def chosen_basis(asked: Any, signal_shape: tuple[int, ...]) -> Map:
     return Wavelets(asked, signal_shape)
 
 
-def as_map(given: Any, name: str) -> Map:
-    """A matrix, sparse or dense, or a LinearOperator, with finite real entries as far as they can be checked."""
-    if scipy.sparse.issparse(given):
-        _check_numbers(given.data, name)
-        check_exact(given)
-        return Operator(given.tocsr(copy=True))
-    if hasattr(given, "matmat") and hasattr(given, "shape"):
-        return _checked(Operator(given), name)
-    try:
-        entries = np.asarray(given)
-    except ValueError as error:
-        raise DataError(f"{name} is not a matrix: {error}") from None
-    if entries.ndim != 2 or not entries.size or entries.dtype.kind not in "biuf":
-        raise DataError(
-            f"{name} must be a matrix of real numbers or a LinearOperator, found an array of {entries.dtype} with "
-            f"shape {entries.shape}"
-        )
-    check_exact(given)
-    entries = entries.astype(np.float64)
-    _check_numbers(entries, name)
-    return Matrix(entries)
+class Cosines(Map):
+    """Signals as sums of cosines: the orthonormal DCT-II, along one axis or two."""
+
+    isometry = True
+
+    def __init__(self, signal_shape: tuple[int, ...]) -> None:
+        self.signal_shape = signal_shape
+        self.shape = (int(np.prod(signal_shape)),) * 2
+
+    def apply(self, X: Array) -> Array:
+        return self._transform(scipy.fft.idctn, X)
+
+    def adjoint(self, Y: Array) -> Array:
+        return self._transform(scipy.fft.dctn, Y)
+
+    def _transform(self, transform: Callable[..., Array], X: Array) -> Array:
+        signals = X.reshape(len(X), *self.signal_shape)
+        axes = tuple(range(1, signals.ndim))
+        return transform(signals, axes=axes, norm="ortho").reshape(X.shape)
 
 
-def _checked(operator: Operator, name: str) -> Operator:
-    """A LinearOperator whose rmatvec is its transpose: ⟨M x, y⟩ = ⟨x, Mᵀ y⟩ for random x and y."""
-    rng = np.random.default_rng(0)
-    x, y = (rng.standard_normal((1, size)) for size in operator.shape[::-1])
-    try:
-        forth, back = operator.apply(x), operator.adjoint(y)
-    except (NotImplementedError, TypeError, AttributeError) as error:
-        raise DataError(
-            f"{name} must have products with vectors (matvec) and with its transpose (rmatvec); one fails: {error}"
-        ) from None
-    _check_numbers(forth, name)
-    _check_numbers(back, name)
-    apart = abs(float(np.vdot(forth, y) - np.vdot(x, back)))
-    if apart > ADJOINT * float(np.linalg.norm(forth) * np.linalg.norm(y) + np.linalg.norm(x) * np.linalg.norm(back)):
-        raise DataError(f"{name} has an rmatvec that is not the transpose of its matvec: ⟨Mx, y⟩ ≠ ⟨x, Mᵀy⟩")
-    return operator
+class Wavelets(Map):
+    """Signals as sums of wavelets: a filter bank that is repeated on its low half, with signals continued periodically.
+
+    A part of odd length passes its last entry on to the next level, so that the transform is orthonormal, where the
+    wavelets are, for every length.
+    """
+
+    def __init__(self, name: str, signal_shape: tuple[int, ...]) -> None:
+        import pywt
+
+        wavelet = pywt.Wavelet(name)
+        self.name, self.signal_shape = name, signal_shape
+        self.shape = (int(np.prod(signal_shape)),) * 2
+        self.isometry = wavelet.orthogonal and _orthonormal(np.array(wavelet.rec_lo))
+        self._levels = _levels(signal_shape, wavelet.rec_len)
+        if not self._levels:
+            raise DataError(
+                f"basis={name!r} has {wavelet.rec_len} coefficients, more than fit along the shortest side of "
+                f"signal_shape={signal_shape} (n_features={self.shape[0]}); choose basis='dct', a shorter wavelet "
+                "('haar' has 2), or another signal_shape"
+            )
+        # The adjoint of synthesis analyses with the synthesis filters, backwards; only for orthonormal wavelets is that
+        # its inverse.
+        backwards = [filter_[::-1] for filter_ in (wavelet.rec_lo, wavelet.rec_hi, wavelet.dec_lo, wavelet.dec_hi)]
+        self._synthesis, self._analysis = wavelet, pywt.Wavelet("adjoint", filter_bank=backwards)
+
+    def apply(self, X: Array) -> Array:
+        return self._by_levels(X, self._levels[::-1], partial(_join, self._synthesis))
+
+    def adjoint(self, Y: Array) -> Array:
+        return self._by_levels(Y, self._levels, partial(_split, self._analysis))
+
+    def _by_levels(self, X: Array, levels: list[tuple[int, ...]], step: Callable[[Array], None]) -> Array:
+        """A step along every axis of the low part of each level."""
+        found = np.array(X, dtype=np.float64).reshape(len(X), *self.signal_shape)
+        for sizes in levels:
+            part = found[(slice(None), *map(slice, sizes))]
+            for axis in range(1, found.ndim):
+                _on_lines(step, np.moveaxis(part, axis, -1))
+        return found.reshape(X.shape)
 
 
-def _check_numbers(entries: Any, name: str) -> None:
-    if np.dtype(entries.dtype).kind not in "biuf" or not np.isfinite(entries).all():
-        raise DataError(f"{name} holds NaN, infinity or complex numbers; it must be finite and real")
+def _levels(sizes: tuple[int, ...], length: int) -> list[tuple[int, ...]]:
+    """The sizes of the part that each level splits, as long as the filter fits into it."""
+    levels = []
+    while min(sizes) >= max(2, length):
+        levels.append(sizes)
+        sizes = tuple(-(-size // 2) for size in sizes)
+    return levels
+
+
+def _on_lines(step: Callable[[Array], None], lines: Array) -> None:
+    """A step on every line, by as many threads as SciPy's transforms may use here."""
+    workers = scipy.fft.get_workers()
+    if workers > 1 and lines.size >= LARGE:
+        deque(threads.ordered(step, np.array_split(lines, workers, axis=-2), workers), maxlen=0)
+    else:
+        step(lines)
+
+
+def _split(wavelet: Any, X: Array) -> None:
+    """In place, along the last axis: the low half, an odd entry, the high half."""
+    import pywt
+
+    size = X.shape[-1]
+    half = size // 2
+    odd = X[..., 2 * half :].copy()
+    low, high = pywt.dwt(X[..., : 2 * half], wavelet, "periodization")
+    X[..., :half], X[..., half : size - half], X[..., size - half :] = low, odd, high
+
+
+def _join(wavelet: Any, X: Array) -> None:
+    """The reverse of `_split`, with the synthesis filters."""
+    import pywt
+
+    size = X.shape[-1]
+    half = size // 2
+    odd = X[..., half : size - half].copy()
+    X[..., : 2 * half] = pywt.idwt(X[..., :half], X[..., size - half :], wavelet, "periodization")
+    X[..., 2 * half :] = odd
+
+
+def _orthonormal(low: Array) -> bool:
+    """Whether the shifts of a filter by twos are orthonormal."""
+    products = np.correlate(low, low, "full")[len(low) - 1 :: 2]
+    return bool(np.abs(products - np.eye(1, len(products))).max() < NEAR)

@@ -13,7 +13,6 @@ from ritz.runtime import threads
 from ritz.sensing.base import Found, Goal, pursuit_gap
 from ritz.sensing.dictionary import Dictionary
 
-LONGEST = 2048  # coefficients
 KEPT = 1e-9  # coefficients so much smaller than the largest are within the tolerance of HiGHS, and dropped
 
 
@@ -22,7 +21,7 @@ class BasisPursuit:
     """min ‖c‖₁ over Ac = y: min Σ(u + v) over A(u − v) = y with u, v ≥ 0, one signal after another, by HiGHS."""
 
     uses: ClassVar[tuple[str, ...]] = ("lengths",)
-    longest: ClassVar[int | None] = LONGEST
+    longest: ClassVar[int | None] = 2048
     greedy: ClassVar[bool] = False
     noisy: ClassVar[bool] = False
 

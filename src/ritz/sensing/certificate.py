@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,12 @@ from ritz.spectrum.certificate import Diagnostic
 SHOWN = 12  # signals in the table
 POOR = 0.1  # of the measurements left unexplained without a word
 HOLDS = 1 - 1e-9  # below 1, by more than rounding
+# What a certificate has for every signal.
+PER_SIGNAL: dict[str, type[np.generic]] = {
+    **dict.fromkeys(("support_size", "sparsity", "iterations"), np.intp),
+    **dict.fromkeys(("residual", "duality_gap", "penalty", "exact_recovery"), np.float64),
+    **dict.fromkeys(("converged", "explained", "hopeless"), np.bool_),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +248,7 @@ def of_nothing(
     solver: str, tol: float, noise: float, shape: tuple[int, int], coherence: Coherence
 ) -> RecoveryCertificate:
     """The certificate of measurements that no signal was recovered from yet."""
-    reals, counts, truths = np.zeros(0), np.zeros(0, np.intp), np.zeros(0, bool)
+    nothing: dict[str, Any] = {name: np.zeros(0, kind) for name, kind in PER_SIGNAL.items()}
     return RecoveryCertificate(
         solver=solver,
         tol=tol,
@@ -253,15 +260,6 @@ def of_nothing(
         coherence_exact=coherence.exact,
         rank=coherence.rank,
         random=coherence.random,
-        support_size=counts,
-        sparsity=counts,
-        residual=reals,
-        duality_gap=reals,
-        penalty=reals,
-        exact_recovery=reals,
-        converged=truths,
-        explained=truths,
-        hopeless=truths,
-        iterations=counts,
         generic=coherence.generic,
+        **nothing,
     )

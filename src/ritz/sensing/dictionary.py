@@ -49,11 +49,6 @@ class Coherence:
     random: bool
     generic: bool
 
-    @property
-    def guaranteed(self) -> int:
-        """Matching pursuit recovers every signal of at most so many coefficients, 0 where that is unknown."""
-        return guaranteed(self.mutual) if self.exact else 0
-
 
 class Dictionary(Map):
     """The product of measurements Φ and a basis Ψ over `unit`, as a matrix where that is faster.
@@ -155,9 +150,8 @@ class Dictionary(Map):
     def _rank(self) -> int:
         """The numerical rank, by the eigenvalues of A Aᵀ or AᵀA."""
         least = min(self.shape)
-        if self.held is None or self.shape[0] * self.shape[1] * least > ENOUGH:
-            return least
-        if self.measurement.independent_rows and self.basis.isometry:
+        independent = self.measurement.independent_rows and self.basis.isometry
+        if self.held is None or independent or self.shape[0] * self.shape[1] * least > ENOUGH:
             return least
         entries = self.held.entries if self.shape[0] == least else self.held.entries.T
         values = np.linalg.eigvalsh(entries @ entries.T)
@@ -188,7 +182,10 @@ class Dictionary(Map):
 
 
 def guaranteed(mutual: float) -> int:
-    """The most coefficients below ½(1 + 1/μ), μ the coherence of columns of length 1 (Tropp 2004)."""
+    """The most coefficients below ½(1 + 1/μ), μ the coherence of columns of length 1 (Tropp 2004).
+
+    Matching pursuit recovers every signal of at most so many.
+    """
     return int(np.ceil(0.5 * (1 + 1 / (mutual * SAFE))) - 1) if mutual > NONE else 1 << 62
 
 

@@ -11,8 +11,7 @@ import numpy as np
 from ritz.linalg.dense import Array
 from ritz.sensing.base import SATURATED, Flags, Found, Goal, PerSignal, pursuit_gap
 from ritz.sensing.dictionary import Dictionary
-from ritz.sensing.lasso import lasso
-from ritz.sensing.least_squares import least_squares, signed_dual, unique
+from ritz.sensing.lasso import lasso, least_squares, signed_dual, unique
 from ritz.sensing.maps import Places
 from ritz.sensing.phase_transition import determined
 

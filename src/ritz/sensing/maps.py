@@ -1,4 +1,4 @@
-"""Linear maps of many rows at once: from coefficients to signals, and from signals to measurements."""
+"""Linear maps of many rows at once: from coefficients to signals, from signals to measurements, or any given matrix."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
-from ritz.errors import AccuracyWarning
+from ritz.errors import AccuracyWarning, DataError
 from ritz.linalg.dense import Array
+from ritz.rows import check_exact
 from ritz.runtime.lazy import cached_property
 from ritz.solvers import Power
 from ritz.spectrum.eigen_pairs import eigen
@@ -22,6 +24,7 @@ SLACK = 1.5  # margin on the largest eigenvalue found, where no bound of it is k
 SMALL = 4096  # rows or columns for which an eigenvalue is found with a bound
 POWERS = 50  # iterations
 BLOCK = 1 << 20  # entries of a block of rows
+ADJOINT = 1e-6  # relative departure from a transpose that operators in float32 may have
 
 
 class Map(ABC):
@@ -124,3 +127,49 @@ def ones_at(which: Places, n: int) -> Array:  # (b,) -> (b, n)
     units = np.zeros((len(which), n))
     units[np.arange(len(which)), which] = 1.0
     return units
+
+
+def as_map(given: Any, name: str) -> Map:
+    """A matrix, sparse or dense, or a LinearOperator, with finite real entries as far as they can be checked."""
+    if scipy.sparse.issparse(given):
+        _check_numbers(given.data, name)
+        check_exact(given)
+        return Operator(given.tocsr(copy=True))
+    if hasattr(given, "matmat") and hasattr(given, "shape"):
+        return _checked(Operator(given), name)
+    try:
+        entries = np.asarray(given)
+    except ValueError as error:
+        raise DataError(f"{name} is not a matrix: {error}") from None
+    if entries.ndim != 2 or not entries.size or entries.dtype.kind not in "biuf":
+        raise DataError(
+            f"{name} must be a matrix of real numbers or a LinearOperator, found an array of {entries.dtype} with "
+            f"shape {entries.shape}"
+        )
+    check_exact(given)
+    entries = entries.astype(np.float64)
+    _check_numbers(entries, name)
+    return Matrix(entries)
+
+
+def _checked(operator: Operator, name: str) -> Operator:
+    """A LinearOperator whose rmatvec is its transpose: ⟨M x, y⟩ = ⟨x, Mᵀ y⟩ for random x and y."""
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal((1, size)) for size in operator.shape[::-1])
+    try:
+        forth, back = operator.apply(x), operator.adjoint(y)
+    except (NotImplementedError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{name} must have products with vectors (matvec) and with its transpose (rmatvec); one fails: {error}"
+        ) from None
+    _check_numbers(forth, name)
+    _check_numbers(back, name)
+    apart = abs(float(np.vdot(forth, y) - np.vdot(x, back)))
+    if apart > ADJOINT * float(np.linalg.norm(forth) * np.linalg.norm(y) + np.linalg.norm(x) * np.linalg.norm(back)):
+        raise DataError(f"{name} has an rmatvec that is not the transpose of its matvec: ⟨Mx, y⟩ ≠ ⟨x, Mᵀy⟩")
+    return operator
+
+
+def _check_numbers(entries: Any, name: str) -> None:
+    if np.dtype(entries.dtype).kind not in "biuf" or not np.isfinite(entries).all():
+        raise DataError(f"{name} holds NaN, infinity or complex numbers; it must be finite and real")

@@ -9,21 +9,15 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
+from ritz.runtime.lazy import cached_property
 from ritz.runtime.memory import allowed, format_bytes
-from ritz.sensing.bases import as_map
-from ritz.sensing.cosines import SubsampledCosines
-from ritz.sensing.maps import Map, Matrix
+from ritz.sensing.bases import Cosines
+from ritz.sensing.maps import Map, Matrix, Places, as_map
 
-
-def _gaussian(m: int, n: int, rng: np.random.Generator) -> Array:
-    return rng.standard_normal((m, n))
-
-
-def _bernoulli(m: int, n: int, rng: np.random.Generator) -> Array:
-    return 2.0 * rng.integers(0, 2, (m, n), dtype=np.int8) - 1.0
-
-
-DENSE: dict[str, Callable[[int, int, np.random.Generator], Array]] = {"gaussian": _gaussian, "bernoulli": _bernoulli}
+DENSE: dict[str, Callable[[int, int, np.random.Generator], Array]] = {
+    "gaussian": lambda m, n, rng: rng.standard_normal((m, n)),
+    "bernoulli": lambda m, n, rng: 2.0 * rng.integers(0, 2, (m, n), dtype=np.int8) - 1.0,
+}
 
 
 def chosen_measurement(asked: Any, m: int, signal_shape: tuple[int, ...], rng: np.random.Generator) -> Map:
@@ -53,3 +47,35 @@ def chosen_measurement(asked: Any, m: int, signal_shape: tuple[int, ...], rng: n
     entries = DENSE[asked](m, n, rng)
     entries /= np.sqrt(m)
     return Matrix(entries, random=True)
+
+
+class SubsampledCosines(Map):
+    """m cosine coefficients, drawn at random, of the signal with random signs: √(N/m) R F D.
+
+    The signs D spread every signal over all frequencies, so that no basis is coherent with the measurements, that of
+    cosines included, and no coefficient, such as the mean, is lost for not being drawn (Do, Gan, Nguyen and Tran 2012,
+    structurally random matrices).
+    """
+
+    random = True
+    independent_rows = True
+
+    def __init__(self, signal_shape: tuple[int, ...], kept: Places, signs: Array) -> None:
+        self.kept, self.signs = kept, signs
+        self._cosines = Cosines(signal_shape)
+        self.shape = (len(kept), len(signs))
+        self._weight = np.sqrt(len(signs) / len(kept))
+
+    def apply(self, X: Array) -> Array:
+        return self._weight * np.take(self._cosines.adjoint(X * self.signs), self.kept, axis=1)
+
+    def adjoint(self, Y: Array) -> Array:
+        spread = np.zeros((len(Y), self.shape[1]))
+        spread[:, self.kept] = self._weight * Y
+        signals = self._cosines.apply(spread)
+        signals *= self.signs
+        return signals
+
+    @cached_property
+    def norm(self) -> float:
+        return float(self._weight)

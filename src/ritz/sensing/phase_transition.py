@@ -9,6 +9,8 @@ above the statistical dimension of the descent cone, and fails where it is below
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
@@ -48,11 +50,7 @@ def determined(m: int, p: int) -> int:
     """The most coefficients out of p that m Gaussian measurements determine: the largest s with needed(s, p) ≤ m."""
     if m >= p:
         return p
-    low, high = 0, m  # needed(low) <= m < needed(high)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if needed(middle, p) <= m else (low, middle)
-    return low
+    return bisect_right(range(1, m), float(m), key=lambda s: needed(s, p))
 
 
 def telling(size: NDArray[np.integer], residual: Array, rank: int, p: int) -> NDArray[np.bool_]:
@@ -123,11 +121,8 @@ def apart(size: NDArray[np.integer], residual: Array, rank: int, p: int) -> NDAr
 
 def noisy_needed(s: int, p: int) -> int:
     """The least number of noisy Gaussian measurements for which `apart` holds for s of p coefficients."""
-    low, high = s, max(p, s + 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if apart(np.array([s]), np.full(1, 1 / NEAR), middle, p).all() else (middle, high)
-    return high
+    counts, size, residual = range(s + 1, max(p, s + 1)), np.array([s]), np.full(1, 1 / NEAR)
+    return s + 1 + bisect_left(counts, True, key=lambda m: bool(apart(size, residual, m, p)[0]))
 
 
 def _spans(s: NDArray[np.integer], p: int) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from ritz.runtime import threads
 from ritz.sensing.base import SATURATED, Flags, Found, Goal, Solver, pursuit_gap
 from ritz.sensing.certificate import RecoveryCertificate
 from ritz.sensing.dictionary import Dictionary
-from ritz.sensing.least_squares import least_squares, signed_dual
+from ritz.sensing.lasso import least_squares, signed_dual
 from ritz.sensing.phase_transition import determined, telling
 
 BATCH = 1 << 17  # coefficients of a batch of signals
@@ -72,12 +72,8 @@ def parts(
 @contextmanager
 def by_all_cores(blas: bool = True) -> Iterator[None]:
     """All cores for the transforms of one batch; BLAS keeps its own threads where it does the work."""
-    with scipy.fft.set_workers(threads.pinned.budget()):
-        if blas:
-            yield
-        else:
-            with threads.team():
-                yield
+    with scipy.fft.set_workers(threads.pinned.budget()), nullcontext() if blas else threads.team():
+        yield
 
 
 def recovered(A: Dictionary, Y: Array, solver: Solver, goal: Goal) -> Outcome:

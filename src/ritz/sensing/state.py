@@ -7,6 +7,7 @@ and one of `SensingState` too.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from operator import attrgetter
 from typing import Any
 
@@ -16,14 +17,18 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.fitting.result import Table
-from ritz.pca.model_file import require
+from ritz.pca import model_file
+from ritz.pca.model_file import Twister, require
 from ritz.rows.base import Block
-from ritz.sensing.bases import as_map, chosen_basis
-from ritz.sensing.certificate import RecoveryCertificate
-from ritz.sensing.cosines import Cosines, SubsampledCosines
+from ritz.runtime.files.container import DTYPES
+from ritz.runtime.files.decoding import Form
+from ritz.sensing import SOLVERS
+from ritz.sensing.bases import Cosines, Wavelets, chosen_basis
+from ritz.sensing.certificate import PER_SIGNAL, RecoveryCertificate
 from ritz.sensing.dictionary import Dictionary
-from ritz.sensing.maps import Map, Matrix, Operator
-from ritz.sensing.wavelets import Wavelets
+from ritz.sensing.maps import Map, Matrix, Operator, as_map
+from ritz.sensing.measurements import SubsampledCosines
+from ritz.solvers.base import check_tol
 
 SLACK = 1 + 1e-6  # on a bound that rounding may pass
 
@@ -91,6 +96,9 @@ class SensingState:
     columns: tuple[str, ...] | None = None
     output: str | None = None
     textual: bool = True
+
+
+Parameter = None | bool | int | float | str | tuple[int, ...] | MatrixState | Twister
 
 
 def stored(fit: SensingFit, measurement: Any, basis: Any) -> SensingState:
@@ -183,3 +191,68 @@ def _map(kept: MatrixState | None, given: Any, name: str) -> Map:
     if kept is None and isinstance(given, str):
         raise DataError(f"there is no {name} beside its name, {given!r}")
     return as_map(given if kept is None else kept.entries, name)
+
+
+def _check_sensing(state: SensingState) -> None:
+    model_file.check_columns(state.output, state.n_features, state.columns)
+    n, sizes = state.n_features, state.signal_shape
+    require(len(sizes) in (1, 2) and min(sizes) >= 1 and prod(sizes) == n, f"a signal_shape of {n} entries")
+    if isinstance(state.measurement, CosinesState):
+        require(len(state.measurement.signs) == n, f"signs of {n} entries")
+    elif state.measurement is not None:
+        require(state.measurement.entries.shape[1] == n, f"a measurement with {n} columns")
+    if isinstance(state.basis, MatrixState):
+        require(state.basis.entries.shape[0] == n, f"a basis with {n} rows")
+
+
+def _check_matrix(state: MatrixState) -> None:
+    require(min(state.entries.shape) >= 1, "a matrix of one row and one column at least")
+
+
+def _check_cosines(state: CosinesState) -> None:
+    m, n = len(state.kept), len(state.signs)
+    require(1 <= m <= n, f"between 1 and {n} places")
+    require((state.kept[1:] > state.kept[:-1]).all(), "places ascend, and none stands twice")
+    require(state.kept[0] >= 0 and state.kept[-1] < n, f"places of {n} coefficients")
+    require((np.abs(state.signs) == 1).all(), "signs are 1 or -1")
+
+
+def _check_certificate(certificate: RecoveryCertificate) -> None:
+    known = certificate
+    check_tol(known.tol)
+    require(known.solver in SOLVERS, f"a solver that is one of {', '.join(SOLVERS)}")
+    require(known.noise >= 0, "noise >= 0")
+    require(known.n_measurements >= 1 and known.n_coefficients >= 1, "measurements and coefficients, one at least")
+    require(known.coherence >= 0 and 0 <= known.mutual_coherence <= 1, "coherence >= 0, and that of columns at most 1")
+    require(0 <= known.rank <= min(known.n_measurements, known.n_coefficients), "a rank that A can have")
+    _check_signals(known)
+
+
+def _check_signals(known: RecoveryCertificate) -> None:
+    """What is said of every signal that was recovered."""
+    sizes, p = known.support_size, known.n_coefficients
+    require((known.sparsity >= 0).all() and (known.sparsity <= sizes).all(), "sparsity between 0 and support_size")
+    require((sizes <= p).all(), f"at most {p} coefficients in a support")
+    for name in ("residual", "duality_gap", "penalty", "exact_recovery", "iterations"):
+        require(not (getattr(known, name) < 0).any(), f"{name} >= 0")
+    # Numbers that overflow leave no residual, but then nothing was reached either.
+    reached = np.stack([known.residual, known.duality_gap])[:, known.converged]
+    require(np.isfinite(reached).all(), "finite residuals and gaps of signals that converged")
+    require(known.rank < p or not known.hopeless.any(), "hope where all columns are independent")
+    require(not (known.hopeless & known.explained).any(), "hope where measurements are explained")
+
+
+NUMBERS = " ".join(dtype.name for dtype in DTYPES.values())
+FORMS: dict[type[Any], Form] = {
+    SensingState: Form(check=_check_sensing),
+    MatrixState: Form({"entries": "m n"}, {"entries": NUMBERS}, sparse="entries", check=_check_matrix),
+    CosinesState: Form({"kept": "m", "signs": "n"}, {"kept": "int64", "signs": "int8"}, check=_check_cosines),
+    RecoveryCertificate: Form(
+        dict.fromkeys(PER_SIGNAL, "b"),
+        {name: np.dtype(kind).name for name, kind in PER_SIGNAL.items()},
+        infinite="residual duality_gap exact_recovery",
+        unknown="residual duality_gap exact_recovery",
+        check=_check_certificate,
+    ),
+    Twister: model_file.FORMS[Twister],
+}

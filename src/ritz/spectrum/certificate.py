@@ -167,7 +167,7 @@ class Certificate:
         """Whether a larger component may have been missed."""
         says = {
             "proved": "no larger component was missed (proved)",
-            "probability": f"no larger component was missed, but for a chance of {self.failure_probability}",
+            "probability": f"no larger component was missed (probability at least 1 − {self.failure_probability})",
             "not excluded": "a larger component may have been missed: not excluded",
         }
         return says[self.completeness]

@@ -1,8 +1,12 @@
-"""Axes of charts: round ticks, written briefly, and the room that their texts take."""
+"""Axes of charts: round ticks, written briefly, and the room that texts take.
+
+That is an upper estimate, because the reader's font is not known before the page is read.
+"""
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -12,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from ritz.linalg.dense import Array
 from ritz.views.format import SUPERSCRIPTS
-from ritz.views.text_width import length
 
 WIDTH = 480  # of every chart
 LEFT, RIGHT = 62, 14  # margins; the left one is larger where texts are
@@ -21,6 +24,11 @@ BRIEF = 7  # characters of ticks that need no power of ten
 GAP = 10  # pixels between the texts of ticks and what is beside them
 TINY = 1e-290  # extents that are none, of anything
 FINEST = 1e-12  # the same, beside the numbers themselves
+LARGEST = 16.0  # pixels: the size of text in charts on narrow screens, where it is larger than elsewhere
+NARROW, SMALL, USUAL, CAPITAL, WIDE = 0.43, 0.56, 0.66, 0.8, 1.1  # widths over size, in the widest of usual fonts
+BOLD = 1.15  # times as wide
+SLIM = frozenset(" .,:;|!'ijlItfr()[]⁰¹²³⁴⁵⁶⁷⁸⁹")
+BROAD = frozenset("mwMW@%&+=<>~#^")
 
 
 @dataclass(frozen=True)
@@ -114,3 +122,34 @@ def _texts(multiples: list[int], power: int) -> list[str]:
 def _decimal(i: int, power: int) -> str:
     """i·10^power without rounding and without zeros that say nothing."""
     return f"{Decimal(i).scaleb(power).normalize():,f}".replace("-", "−")
+
+
+def length(text: str, size: float = LARGEST, bold: bool = False) -> float:
+    """Pixels that a line of text takes at most, in a usual font.
+
+    Examples
+    --------
+    >>> round(length("8,000", 10.0), 1), round(length("8,000", 10.0, bold=True), 1)
+    (30.7, 35.3)
+    """
+    return sum(map(_letter, text)) * size * (BOLD if bold else 1.0)
+
+
+def _letter(character: str) -> float:
+    """Letters of the Latin alphabet, with accents or without, are told apart; any other sign may be a wide one."""
+    if character in SLIM:
+        return NARROW
+    base = unicodedata.normalize("NFD", character)[0]
+    if base in BROAD or not base.isascii():
+        return SMALL if character == "⁻" else WIDE
+    return SMALL if base in "-_`" else CAPITAL if base.isupper() else USUAL
+
+
+def fitted(text: str, room: float, size: float) -> str:
+    """As much of a text as fits, the last character being … if any are missing."""
+    if length(text, size) <= room:
+        return text
+    kept = len(text)
+    while kept and length(text[:kept] + "…", size) > room:
+        kept -= 1
+    return text[:kept] + "…"

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 
 from ritz.linalg.dense import Array
 from ritz.runtime.wording import component
-from ritz.views.axes import GAP, LEFT, WIDTH, Axis, left_of, level, upright
+from ritz.views.axes import GAP, LEFT, WIDTH, Axis, fitted, left_of, length, level, upright
 from ritz.views.findings import Findings
 from ritz.views.format import asked_share, number, percent
-from ritz.views.text_width import fitted, length
 
 HEIGHT = 306
 TOP, BOTTOM = 30, 50  # margins
@@ -153,13 +152,9 @@ def _numbered(count: int, start: float, label: str) -> Axis:
 
 def bars(x: Axis, y: Axis, centres: ArrayLike, heights: Array) -> str:
     """Upright bars around whole numbers."""
-    width = float(x.at(1.0) - x.at(0.0)) * FULL
-    foot = float(y.at(0.0))
-    tops = y.at(heights)
-    return "".join(
-        box(float(middle) - width / 2, float(top), width, foot - float(top))
-        for middle, top in zip(x.at(centres), tops, strict=True)
-    )
+    width, foot = float(x.at(1.0) - x.at(0.0)) * FULL, y.at(0.0)
+    places = zip(x.at(centres), y.at(heights), strict=True)
+    return "".join(box(middle - width / 2, top, width, foot - top) for middle, top in places)
 
 
 def box(x: float, y: float, width: float, height: float) -> str:

@@ -42,25 +42,25 @@ class Findings:
     asked : the share of the variance that components were to keep, where that decided how many there are
     """
 
-    kernel: str | None
     n_rows: int | None
     n_columns: int
     names: Sequence[object] | None
     values: Array
     shares: Array
-    share_bounds: Array | None
-    axes: Array | None
-    mean: Array | None
-    spread: Array | None
-    center: bool
-    scale: bool
-    whiten: bool
     certificate: Certificate
     plan: Plan | None
     parameters: tuple[tuple[str, str], ...]
+    asked: float | None
+    kernel: str | None = None
+    share_bounds: Array | None = None
     lacking: float = 0.0
+    axes: Array | None = None
+    mean: Array | None = None
+    spread: Array | None = None
+    center: bool = True
+    scale: bool = False
+    whiten: bool = False
     choice: Any = None
-    asked: float | None = None
 
     @property
     def k(self) -> int:
@@ -93,16 +93,16 @@ def findings(model: Any) -> Findings:
     certificate: Certificate = fitted.certificate_
     if not len(certificate.values):
         raise DataError("the model has no component: all rows are alike to it, and there is nothing to show")
-    common: dict[str, Any] = {
-        "n_columns": int(model.n_features_in_),
-        "names": getattr(model, "feature_names_in_", None),
-        "shares": np.asarray(fitted.explained_variance_ratio_, np.float64),
-        "certificate": certificate,
-        "asked": share_asked(model),
-        "plan": getattr(model, "plan_", None),
-        "parameters": tuple((name, _written(value)) for name, value in sorted(model._parameters().items())),
-    }
-    return Findings(**common, **(_straight(model) if isinstance(model, PCA) else _curved(model)))
+    return Findings(
+        n_columns=int(model.n_features_in_),
+        names=getattr(model, "feature_names_in_", None),
+        shares=np.asarray(fitted.explained_variance_ratio_, np.float64),
+        certificate=certificate,
+        asked=share_asked(model),
+        plan=getattr(model, "plan_", None),
+        parameters=tuple((name, _written(value)) for name, value in sorted(model._parameters().items())),
+        **(_straight(model) if isinstance(model, PCA) else _curved(model)),
+    )
 
 
 def share_asked(model: Any) -> float | None:
@@ -114,10 +114,8 @@ def share_asked(model: Any) -> float | None:
 def _straight(pca: PCA) -> dict[str, Any]:
     subspace = pca.subspace_
     return {
-        "kernel": None,
         "n_rows": subspace.n_rows,
         "values": subspace.variances,
-        "share_bounds": None,
         "axes": subspace.axes,
         "mean": subspace.mean,
         "spread": None if pca.scale else _spread(pca),
@@ -135,9 +133,6 @@ def _curved(model: Any) -> dict[str, Any]:
         "values": model.certificate_.values,
         "lacking": float(model.trace_error_),
         "share_bounds": model.explained_variance_ratio_bounds_,
-        **dict.fromkeys(("axes", "mean", "spread")),
-        "center": True,
-        **dict.fromkeys(("scale", "whiten"), False),
     }
 
 

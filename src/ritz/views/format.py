@@ -175,11 +175,6 @@ def angle(sine: float) -> str:
     return "undetermined" if sine >= 1 else bound(degrees_above(sine))
 
 
-def count(n: int) -> str:
-    """Thousands set apart."""
-    return f"{n:,}"
-
-
 def ordinal(n: int) -> str:
     """1st, 2nd, 3rd, 4th.
 
@@ -189,12 +184,12 @@ def ordinal(n: int) -> str:
     ('2nd', '4th', '12th', '8,192nd')
     """
     ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
-    return count(n) + ending
+    return f"{n:,}{ending}"
 
 
 def counted(n: int, thing: str) -> str:
     """1 row, 2 rows."""
-    return f"{count(n)} {thing}" + ("" if n == 1 else "s")
+    return f"{n:,} {thing}" + ("" if n == 1 else "s")
 
 
 def listed(parts: Sequence[str]) -> str:

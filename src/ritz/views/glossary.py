@@ -6,7 +6,7 @@ import numpy as np
 
 from ritz.runtime.wording import component, components
 from ritz.views.findings import Findings
-from ritz.views.format import angle, bound, count, counted, figure, least, listed, number, percent, spelled
+from ritz.views.format import angle, bound, counted, figure, least, listed, number, percent, spelled
 
 MOST_GROUPS = 5  # that are listed
 
@@ -15,8 +15,8 @@ def explained(found: Findings) -> list[tuple[str, str]]:
     """Headings and what is to be said under them."""
     said = [
         ("Residuals", _residuals(found)),
-        ("Error of the computer", _numerical(found)),
-        ("Error of the sample", _sampling(found)),
+        ("Numerical error", _numerical(found)),
+        ("Sampling error", _sampling(found)),
         ("Direction of the axes", _directions(found)),
         ("Is anything missed?", _completeness(found)),
         ("Components that belong together", _groups(found)),
@@ -28,13 +28,10 @@ def explained(found: Findings) -> list[tuple[str, str]]:
 
 
 def _residuals(found: Findings) -> str:
+    matrix = "covariance" if found.kernel is None else "kernel matrix"
+    equation, rest = f"A u = λ u, A being the {matrix}", "A u − λ u"
     if found.certificate.by_singular_values:
         equation, rest = "X v = σ u, X being the prepared rows", "X v − σ u"
-    else:
-        equation, rest = (
-            f"A u = λ u, A being the {'covariance' if found.kernel is None else 'kernel matrix'}",
-            "A u − λ u",
-        )
     return (
         f"Exact components solve {equation}. The residual of a computed one is the length of {rest}, rounding included."
     )
@@ -71,14 +68,14 @@ def _sampling(found: Findings) -> str:
     relative = percent(float(np.sqrt(2.0 / certificate.n_rows)))
     said = (
         f"± sampling is what another draw of {counted(certificate.n_rows, 'row')} from the same source would change, "
-        f"if rows are independent and follow a normal law: about {relative} of every variance"
+        f"if rows are independent and normally distributed: about {relative} of every variance"
     )
     if not np.isfinite(sampling) or not sampling > 0:
         return said + "."
     said += f", {number(sampling, 2, full=True)} for the first. More rows make it smaller"
     if np.isfinite(numerical) and sampling > numerical:
-        return said + "; a finer computation does not, because the error of the computer is smaller still."
-    return said + "; here the error of the computer is the larger one."
+        return said + "; a finer computation does not, because the numerical error is smaller still."
+    return said + "; here the numerical error is the larger one."
 
 
 def _directions(found: Findings) -> str:
@@ -95,7 +92,7 @@ def _directions(found: Findings) -> str:
         said = f"{head}: at most {angle(float(bounds[worst]))} degrees for those that are determined"
     if len(known) == found.k:
         return said + "."
-    return f"{said}. Of {found.k} axes, {found.k - len(known)} cannot be pinned down at all."
+    return f"{said}. Of {found.k} axes, {found.k - len(known)} are undetermined."
 
 
 def _completeness(found: Findings) -> str:
@@ -107,8 +104,8 @@ def _completeness(found: Findings) -> str:
     if certificate.completeness == "probability":
         chance = bound(float(certificate.failure_probability or 0.0))
         return (
-            f"Almost surely not. Random probes would have found a larger {quantity}, but for a chance of "
-            f"{chance}.{surely}"
+            f"Almost surely not. Random probes would have found a larger {quantity} with probability at least "
+            f"1 − {chance}.{surely}"
         )
     return (
         f"Possibly. What was computed does not exclude a direction with a larger {quantity}. A solver "
@@ -121,11 +118,11 @@ def _groups(found: Findings) -> str:
     said = ""
     if groups:
         names = listed([components(start, end) for start, end in groups[:MOST_GROUPS]])
-        more = f", and {count(len(groups) - MOST_GROUPS)} groups more" if len(groups) > MOST_GROUPS else ""
+        more = f", and {len(groups) - MOST_GROUPS:,} groups more" if len(groups) > MOST_GROUPS else ""
         said = (
             f"{names}{more} cannot be told apart: their {found.certificate.quantity}s are closer than their "
-            "errors, so any turn of their axes among themselves is as good an answer. The angle given for them is that "
-            "of the whole group."
+            "errors, so any rotation of their axes among themselves is an equally good answer. The angle given for "
+            "them is that of the whole group."
         )
     if found.certificate.tie_at_k and found.certificate.rank >= found.k:
         said += f" The last group goes on beyond {component(found.k - 1)}: what was kept of it is not unique."
@@ -137,8 +134,8 @@ def _rank(found: Findings) -> str:
     if certificate.rank >= found.k:
         return ""
     return (
-        f"{certificate.rank} of {found.k} components have {_article(certificate.quantity)} that can be told from 0. "
-        "The others are there because they were asked for; their directions mean nothing."
+        f"{certificate.rank} of {found.k} components have {_article(certificate.quantity)} that differs from 0 by more "
+        "than its error. The others are there because they were asked for; their directions mean nothing."
     )
 
 
@@ -147,13 +144,13 @@ def _sketch(found: Findings) -> str:
     if found.lacking:
         return (
             f"A few columns of the kernel matrix stand for all of it, and lack {bound(found.lacking)} of its trace. "
-            "That is part of every error above."
+            "This is included in every error above."
         )
     if not missing:
         return ""
     return (
         f"Not all of the data was kept: no direction lacks more than {bound(missing)} of {quantity}, which is proved "
-        "and part of every error above."
+        "and included in every error above."
     )
 
 
@@ -164,6 +161,6 @@ def _rounding(found: Findings) -> str:
         return ""
     what = "Rounding and what is missing change" if certificate.missing else "Rounding changes"
     return (
-        f"{what} the matrix that was decomposed by at most {bound(certificate.rounding)} ({how}). That is part of "
+        f"{what} the matrix that was decomposed by at most {bound(certificate.rounding)} ({how}). This is included in "
         "every error above."
     )

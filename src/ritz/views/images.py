@@ -69,9 +69,7 @@ def _fitted(field: Array) -> Array:
         return field
     rows, columns = (np.arange(0, side, step) for side in field.shape)
     sums = np.add.reduceat(np.add.reduceat(field, rows, axis=0), columns, axis=1)
-    heights, widths = (
-        np.diff(np.append(starts, side)) for starts, side in zip((rows, columns), field.shape, strict=True)
-    )
+    heights, widths = np.diff(np.append(rows, field.shape[0])), np.diff(np.append(columns, field.shape[1]))
     return np.asarray(sums / np.outer(heights, widths))
 
 

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.linalg.dense import Array
-from ritz.views.axes import Axis
+from ritz.views.axes import LARGEST, Axis, length
 from ritz.views.charts import Label
 from ritz.views.classes import Classes
-from ritz.views.text_width import LARGEST, length
 
 SHORT = 12  # characters of a name that is written into the chart
 EDGE = 2.0  # pixels around a name, its outline
@@ -45,9 +44,7 @@ def written(at: Array, codes: NDArray[np.intp], classes: Classes, x: Axis, y: Ax
         own = _Counted(points, x, y)
         if len(name) <= SHORT and classes.kinds[i].startswith("c") and _separate(points, own, everyone):
             half = length(name, bold=True) / 2 + EDGE
-            spots = _spots(half, x, y)
-            spots = spots[_apart(spots, half, placed)]
-            spot = _best(spots, half, np.median(points, axis=0), own, everyone)
+            spot = _best(_spots(half, x, y, placed), half, np.median(points, axis=0), own, everyone)
             if spot is not None:
                 placed.append((*spot, half))
                 labels.append(Label(*spot, text=name, kind="class"))
@@ -102,16 +99,11 @@ def _best(spots: Array, half: float, middle: Array, own: _Counted, everyone: _Co
     return None
 
 
-def _spots(half: float, x: Axis, y: Axis) -> Array:  # (m, 2)
-    """Middles of names that lie inside the frame."""
+def _spots(half: float, x: Axis, y: Axis, placed: list[tuple[float, float, float]]) -> Array:  # (m, 2)
+    """Middles of names that lie inside the frame, and on no other name."""
     across = np.arange(x.start + half, x.end - half + 1e-9, STEP)
     down = np.arange(y.end + TALL / 2, y.start - TALL / 2 + 1e-9, STEP)
-    return np.round(np.stack(np.meshgrid(across, down, indexing="ij"), axis=-1).reshape(-1, 2), 1)
-
-
-def _apart(spots: Array, half: float, placed: list[tuple[float, float, float]]) -> NDArray[np.bool_]:
-    """Which of them lie on no other name."""
-    free = np.ones(len(spots), bool)
+    spots = np.round(np.stack(np.meshgrid(across, down, indexing="ij"), axis=-1).reshape(-1, 2), 1)
     for a, b, reach in placed:
-        free &= (np.abs(spots[:, 0] - a) >= half + reach) | (np.abs(spots[:, 1] - b) >= TALL)
-    return free
+        spots = spots[(np.abs(spots[:, 0] - a) >= half + reach) | (np.abs(spots[:, 1] - b) >= TALL)]
+    return spots

@@ -28,8 +28,7 @@ from ritz.views.classes import classified
 from ritz.views.findings import Findings, findings
 from ritz.views.format import angle, between, bound, figure, number, percent, shown
 from ritz.views.glossary import explained
-from ritz.views.scatter import Scores, scores_chart
-from ritz.views.subsample import First, exhausted
+from ritz.views.scatter import First, Scores, exhausted, scores_chart
 
 MOST_ROWS = 50  # of the table of components, and the last
 MOST_PICTURES = 12
@@ -49,7 +48,7 @@ def report(
     """Write a report of a fitted PCA or KernelPCA as one HTML file, and return its path.
 
     It holds the components with their errors, charts, what the components are made of, and the certificate explained.
-    The page is whole by itself, loads nothing and runs no script.
+    The page is self-contained: it loads nothing and runs no script.
 
     Parameters
     ----------
@@ -116,38 +115,28 @@ def render(
     """
     found = findings(model)
     style = _style()
-    return (
-        _environment()
-        .get_template("report.html")
-        .render(
-            title=shown(title, LONGEST_TITLE),
-            style=Markup(style),  # our own file, and the only text that is not escaped
-            style_hash=b64encode(sha256(style.encode("utf-8")).digest()).decode("ascii"),
-            version=ritz.__version__,
-            found=found,
-            **_overview(found, image is not None),
-            rows=_table(found),
-            scree=_scree(found),
-            scores=_scores(found, scores, labels),
-            pictures=_pictures(found, image),
-            weights=() if image is not None else _weights(found),
-            explained=explained(found),
-            certificate=str(found.certificate),
-            facts=[(shown(term), shown(text, LONGEST_FACT)) for term, text in facts],
-            plan=_plan(found),
-        )
+    template = _environment().get_template("report.html")
+    return template.render(
+        title=shown(title, LONGEST_TITLE),
+        style=Markup(style),  # our own file, and the only text that is not escaped
+        style_hash=b64encode(sha256(style.encode("utf-8")).digest()).decode("ascii"),
+        version=ritz.__version__,
+        found=found,
+        summary=sentences.summary(found),
+        chosen=sentences.chosen(found),
+        composition=[] if image is not None else sentences.composition(found),
+        verdict=sentences.verdict(found),
+        warnings=sentences.warnings(found, image is not None),
+        rows=_table(found),
+        scree=_scree(found),
+        scores=_scores(found, scores, labels),
+        pictures=_pictures(found, image),
+        weights=() if image is not None else _weights(found),
+        explained=explained(found),
+        certificate=str(found.certificate),
+        facts=[(shown(term), shown(text, LONGEST_FACT)) for term, text in facts],
+        plan=_plan(found),
     )
-
-
-def _overview(found: Findings, pixels: bool) -> dict[str, Any]:
-    """The page in sentences."""
-    return {
-        "summary": sentences.summary(found),
-        "chosen": sentences.chosen(found),
-        "composition": [] if pixels else sentences.composition(found),
-        "verdict": sentences.verdict(found),
-        "warnings": sentences.warnings(found, pixels),
-    }
 
 
 def _table(found: Findings) -> list[dict[str, str]]:
@@ -187,7 +176,7 @@ def _scores(found: Findings, scores: Any, labels: Any) -> Scores | None:
         if labels is not None:
             raise DataError("labels colour the scores, and there are none; pass the rows too")
         return None
-    step, rows = (scores.step, scores.rows) if isinstance(scores, First) else (1, None)
+    step, rows = (scores.step, scores.rows) if isinstance(scores, First) else (1, len(scores))
     scores = np.asarray(scores.scores if isinstance(scores, First) else scores)
     if scores.ndim != 2 or not scores.shape[0] or not scores.shape[1]:
         raise DataError(f"scores have the shape {scores.shape}; rows and at least one component are needed")
@@ -228,13 +217,8 @@ def _plan(found: Findings) -> Sequence[tuple[str, str]]:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("ritz.views"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    found = PackageLoader("ritz.views")
+    return Environment(loader=found, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
 @cache

@@ -1,20 +1,24 @@
-"""Scores as a chart: points by class, beyond so many a density, for one component a histogram."""
+"""The first two scores of many rows, and their chart: points by class or a density; of one component a histogram."""
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz.linalg.dense import Array
+from ritz.rows.base import Block
 from ritz.runtime.wording import component
 from ritz.views.axes import WIDTH, Axis, extended, left_of, level, upright
 from ritz.views.charts import BOTTOM, HEIGHT, TOP, Chart, Mark, box, dots
 from ritz.views.classes import Classes
-from ritz.views.format import count, counted, number, ordinal, percent
+from ritz.views.format import counted, number, ordinal, percent
 from ritz.views.label_layout import written
 
+MOST_ROWS = 1 << 20  # that are remembered
 MOST_POINTS = 20_000
 MARGIN = 0.04  # of the range, around the points
 TALLEST, FLATTEST = 1.1, 0.45  # height over width between which units of both axes are drawn alike
@@ -22,6 +26,61 @@ CELL = 6.0  # pixels of a cell of a density
 LEVELS = 4  # of its darkness
 BARS = 40
 LIGHT, DENSE = 300, 3_000  # points from which on they are drawn smaller
+
+
+class First:
+    """The first two scores of every row, or of every 2nd, 4th, …, remembered while all of them pass by.
+
+    Attributes
+    ----------
+    rows : how many passed by
+    step : 1 where all are remembered, 2 where every 2nd is, …
+
+    Examples
+    --------
+    >>> first = First(most=4)
+    >>> for _ in first.seen([np.array([[1.0], [2.0], [3.0]]), np.array([[4.0], [5.0]])]):
+    ...     pass
+    >>> first.scores.ravel(), first.step
+    (array([1., 3., 5.]), 2)
+    """
+
+    def __init__(self, most: int = MOST_ROWS) -> None:
+        self._most, self._parts, self._kept = most, list[Block](), 0
+        self.rows, self.step = 0, 1
+
+    def seen(self, blocks: Iterable[Block]) -> Generator[Block, None, None]:
+        """The same blocks."""
+        for block in blocks:
+            part = np.array(block[-self.rows % self.step :: self.step, :2])
+            self._parts.append(part)
+            self.rows, self._kept = self.rows + len(block), self._kept + len(part)
+            while self._kept > self._most:
+                self._parts, self.step = [self.scores[::2]], 2 * self.step
+                self._kept = len(self._parts[0])
+            yield block
+
+    @property
+    def scores(self) -> Array:
+        """(m, 2), or (m, 1) of a single component."""
+        return np.concatenate(self._parts)
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What the reader of a chart should know."""
+        shown = f"every {ordinal(self.step)} row of {self.rows:,}"
+        return () if self.step == 1 else (("scores shown", shown),)
+
+    def of(self, labels: Any) -> Any:
+        """The labels of the rows that are remembered."""
+        return None if labels is None else labels[:: self.step]
+
+
+def exhausted(first: First, blocks: Iterable[Block]) -> First:
+    """The same, after all of these blocks."""
+    for _ in first.seen(blocks):
+        pass
+    return first
 
 
 @dataclass(frozen=True)
@@ -34,17 +93,16 @@ class Scores:
     notes: tuple[str, ...]
 
 
-def scores_chart(scores: Array, classes: Classes, shares: Array, step: int = 1, rows: int | None = None) -> Scores:
+def scores_chart(scores: Array, classes: Classes, shares: Array, step: int, rows: int) -> Scores:
     """The first two columns of the scores; one alone as a histogram.
 
     Parameters
     ----------
     step : 1 where the scores are those of all rows, 2 where they are those of every 2nd, …
-    rows : how many there are in all, if not as many as scores
+    rows : how many there are in all
     """
     finite = np.isfinite(scores[:, :2]).all(axis=1)
     points, codes = scores[finite][:, :2].astype(np.float64), classes.codes[finite]
-    rows = len(scores) if rows is None else rows
     names = [f"{component(i)} ({percent(float(share))})" for i, share in enumerate(shares[: points.shape[1]])]
     flat = points.shape[1] == 1 or not len(points)
     chart, said = (_histogram if flat else _plane)(points, codes, classes, names)
@@ -61,20 +119,15 @@ def scores_chart(scores: Array, classes: Classes, shares: Array, step: int = 1, 
 
 def _beyond(lost: int, step: int) -> list[str]:
     """What is said of scores that are not finite."""
-    of_those = " of those counted" if step > 1 else ""
-    verb = "is" if lost == 1 else "are"
-    return [f"{counted(lost, 'row')}{of_those} beyond float64 {verb} not drawn."] if lost else []
+    which = counted(lost, "row") + (" of those counted" if step > 1 else "")
+    return [f"{which} beyond float64 {'is' if lost == 1 else 'are'} not drawn."] if lost else []
 
 
 def _crowd(rows: int, classes: Classes) -> str:
     """What is said of points that became cells."""
-    which = ", and which label most of them have" if _several(classes) else ""
-    many = f"{count(rows)} rows are too many to be drawn one by one"
+    which = ", and which label most of them have" if len(classes.names) > 1 else ""
+    many = f"{rows:,} rows are too many to be drawn one by one"
     return f"{many}: cells show how many there are, stronger colour for more{which}."
-
-
-def _several(classes: Classes) -> bool:
-    return len(classes.names) > 1
 
 
 def _plane(points: Array, codes: NDArray[np.intp], classes: Classes, names: list[str]) -> tuple[Chart, list[str]]:

@@ -1,21 +1,28 @@
-"""A fit in words: what was decomposed, what the components are made of, and what to be careful about."""
+"""A fit in words: what was decomposed, what the components are made of, and what to be careful about; and a table."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from ritz.fitting.rank import INDEPENDENT
 from ritz.linalg.dense import Array
-from ritz.runtime.wording import component, components
-from ritz.views.findings import Findings
-from ritz.views.format import asked_share, count, counted, least, listed, number, percent, shown, spelled
+from ritz.runtime.wording import at_most, at_most_degrees, component, components
+from ritz.views.findings import Findings, share_asked
+from ritz.views.format import asked_share, counted, least, listed, number, percent, shown, spelled
 
 DESCRIBED = 3  # components whose columns are named
 NAMED = 4  # columns named for each
 PART = 0.4  # of the largest weight that a column must have to be named
 ALONE = 0.9  # of the squared weights that make a component one column
 SCATTERED = 0.2  # of them below which the columns named hardly matter
+MISSED = "A component with a larger variance than some of these may have been missed: it is not excluded."
 UNLIKE = 10.0  # ratio of standard deviations from which on columns are on different scales
+HEAD = ("", "variance", "share", "together", "± numerical", "± sampling", "axis off by", "mostly")
+MOSTLY = 3  # columns that stand for an axis
+LEAST = 0.5  # of the largest entry of an axis, below which another one says little
+LETTERS = 18  # of the name of a column
 
 
 def summary(found: Findings) -> list[str]:
@@ -37,7 +44,7 @@ def _prepared(found: Findings) -> str:
     if found.n_rows is None:
         return "Columns were divided by their standard deviations." if found.scale else "Columns kept their own scale."
     said = {
-        (True, True): "Every column was centred and divided by its standard deviation, so all count alike.",
+        (True, True): "Every column was centred and divided by its standard deviation, so all have the same weight.",
         (True, False): "Every column was centred, and kept its own scale.",
         (False, True): "Columns were not centred, and divided by their root mean square.",
         (False, False): "Columns were neither centred nor scaled: variances are about 0, not about the mean.",
@@ -64,13 +71,11 @@ def chosen(found: Findings) -> str:
         return ""
     above = int(choice.above)
     noise = (
-        f"what noise alone reaches: quantile {float(choice.quantile):g} of {count(int(choice.flips))} copies of the "
+        f"what noise alone reaches: quantile {float(choice.quantile):g} of {int(choice.flips):,} copies of the "
         f"rows with random signs, seed {choice.seed}"
     )
     if not above:
-        return (
-            f"No component stands above {noise}. One was kept all the same; it may mean nothing: {shown(INDEPENDENT)}."
-        )
+        return f"No component stands above {noise}. One was kept all the same; it may mean nothing: {INDEPENDENT}."
     verb = "stands" if above == 1 else "stand"
     return (
         f"The number of components was chosen by the rule “{shown(choice.rule)}”: {counted(above, 'component')} {verb} "
@@ -79,11 +84,11 @@ def chosen(found: Findings) -> str:
 
 
 def passes(found: Findings) -> str:
-    """How often the data was walked for the components. A plan expects that, and counts what chose their number too."""
-    made = count(found.certificate.passes)
+    """How often the data was read for the components. A plan expects that, and counts what chose their number too."""
+    made = f"{found.certificate.passes:,}"
     if found.choice is None:
         return made
-    copies = f"{count(int(found.choice.flips))} copies of the rows with random signs"
+    copies = f"{int(found.choice.flips):,} copies of the rows with random signs"
     return f"{made} for the components; those of the plan include what the comparison with {copies} takes"
 
 
@@ -106,13 +111,13 @@ def caption(found: Findings, i: int) -> str:
     if i >= found.certificate.rank:
         return f"{component(i)}, no variance: an arbitrary axis"
     group = next(((start, end) for start, end in found.groups if start <= i < end), None)
-    return head if group is None else f"{head}; any turn within {components(*group)} is as good"
+    return head if group is None else f"{head}; any rotation within {components(*group)} is equally good"
 
 
 def _several(start: int, end: int) -> str:
     return (
-        f"{components(start, end)} cannot be told apart: their variances are closer than their errors. Not their "
-        "single axes, but at most the space that they span together, means anything."
+        f"{components(start, end)} cannot be told apart: their variances are closer than their errors. At most "
+        "the space that they span together has a meaning, not their single axes."
     )
 
 
@@ -146,17 +151,13 @@ def verdict(found: Findings) -> str:
 def warnings(found: Findings, pixels: bool) -> list[str]:
     """What a reader should know before believing the charts."""
     words = {
-        "may_have_missed": _may_have_missed,
+        "may_have_missed": lambda found: MISSED,
         "unresolved": lambda found: _few(found, "resolved by the sketch"),
-        "rank_deficient": lambda found: _few(found, "above what rounding can fake"),
+        "rank_deficient": lambda found: _few(found, "above the rounding error"),
         "tie": _tie,
     }
     said = [words[one.code](found) for one in found.certificate.diagnostics() if one.code in words]
     return said if pixels or not (unlike := _unlike(found)) else [*said, unlike]
-
-
-def _may_have_missed(found: Findings) -> str:
-    return "A component with a larger variance than some of these may have been missed: it is not excluded."
 
 
 def _few(found: Findings, word: str) -> str:
@@ -188,6 +189,42 @@ def _unlike(found: Findings) -> str:
     compared = f"varies {size} much" if found.center else f"is {size} large"
     return (
         f"Columns have different scales: {found.name(int(large))} {compared} as {found.name(int(small))}. Large "
-        "columns lead the first components whatever they mean. If columns are in different units, scale them "
+        "columns dominate the first components, whatever they mean. If columns are in different units, scale them "
         "(scale=True, or --scale on the command line)."
     )
+
+
+def component_rows(pca: Any, most: int) -> list[tuple[str, ...]]:
+    """The first components of a fitted PCA and the last, which tells what all of them keep, a row of text each."""
+    certificate, shares = pca.certificate_, pca.explained_variance_ratio_
+    together, sampling, errors = np.minimum(np.cumsum(shares), 1.0), certificate.sampling_errors, certificate.errors
+    asked, last = share_asked(pca), len(shares) - 1
+    rows: list[tuple[str, ...]] = [
+        (
+            component(i),
+            f"{pca.explained_variance_[i]:.5g}",
+            percent(float(shares[i])),
+            percent(float(together[i]), asked),
+            at_most(errors[i], 1),
+            "" if sampling is None else f"{sampling[i]:.2g}",
+            at_most_degrees(certificate.angle_bounds[i], 1),
+            made_of(pca, i),
+        )
+        for i in [*range(min(most, last)), last]
+    ]
+    return [*rows[:-1], ("…", *[""] * (len(HEAD) - 1)), rows[-1]] if last > most else rows
+
+
+def made_of(pca: Any, i: int) -> str:
+    """The columns with the largest entries in an axis, and their signs; nothing for columns without names."""
+    names = getattr(pca, "feature_names_in_", None)
+    if names is None:
+        return ""
+    axis = pca.components_[i]
+    order = np.argsort(-np.abs(axis), kind="stable")[:MOSTLY]
+    large = [j for j in order if abs(axis[j]) >= LEAST * abs(axis[order[0]])]
+    return " ".join(("+" if axis[j] > 0 else "−") + _short(str(names[j])) for j in large)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LETTERS else name[: LETTERS - 1] + "…"
