@@ -13,7 +13,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
-from ritz.rows.memory.anndata import is_anndata
+from ritz.rows import is_anndata
 from ritz.spectrum.certificate import Certificate
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.scaling import FAINT
 from ritz.operators import Operator
 from ritz.rows import Rows
-from ritz.rows.memory.scaled import Scaled
+from ritz.rows.memory.computed import Scaled
 from ritz.solvers import SVD, Solver
 from ritz.spectrum.certify import Spectrum, certify
 

@@ -19,8 +19,7 @@ from ritz.linalg.rounding import gamma, qr_terms
 from ritz.moments.accumulate import Scatter, Sums, audited, diagonal_of, probe_vectors, scatter_dtype, sums_of
 from ritz.moments.preprocessing import two_words
 from ritz.moments.scaling import check_differences, peaks, power_near, provisional_mean, units
-from ritz.rows import Rows
-from ritz.rows.finite import check_finite
+from ritz.rows import Rows, check_finite
 
 FAR = 1e30  # times a unit, beyond which a square is not summed in it
 # Sums of squares outside these limits are rescaled: eigenvalues, and squares of their errors, must stay in range.

@@ -25,9 +25,8 @@ from ritz.linalg.rounding import gamma, qr_terms
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.scaling import peaks, provisional_mean, units
-from ritz.rows import Rows
+from ritz.rows import Rows, check_finite
 from ritz.rows.base import Block
-from ritz.rows.finite import check_finite
 from ritz.runtime.threads import scratch
 
 LEAF_BYTES = 1 << 19  # of rows that are factored at once, so that they stay in cache

@@ -8,7 +8,7 @@ from ritz.linalg.dense import Array, eigh_descending
 from ritz.linalg.rounding import gamma
 from ritz.operators.base import Operator
 from ritz.operators.pivoted_cholesky import Factor
-from ritz.rows.parallel import symmetric_product, thin_inner, thin_product
+from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
 from ritz.runtime.lazy import cached_property
 
 

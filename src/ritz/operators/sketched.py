@@ -13,7 +13,7 @@ from ritz.moments.sketch import Sketch
 from ritz.operators.data_matrix import DataMatrix
 from ritz.operators.gram import Gram
 from ritz.rows import as_rows
-from ritz.rows.parallel import thin_product
+from ritz.rows.memory.array import thin_product
 
 
 class Sketched(Gram):

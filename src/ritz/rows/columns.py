@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.rows.file_changes import CheckedFiles, checks_files
+from ritz.rows.passes import CheckedFiles, checks_files
 
 Beside = Callable[[int | None], NDArray[Any]]  # reads the first so many values of a column, or all of them
 

@@ -7,7 +7,7 @@ import numpy as np
 from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
 from ritz.linalg.rounding import UNIT
 from ritz.operators import Operator
-from ritz.rows.parallel import thin_inner, thin_product
+from ritz.rows.memory.array import thin_inner, thin_product
 from ritz.solvers.base import Outside
 from ritz.solvers.probes import Probes
 

@@ -14,7 +14,7 @@ from ritz.linalg.sparse import product
 from ritz.rows.base import Block, Rows
 from ritz.rows.large_integers import LIMIT, is_wide, refusal
 from ritz.rows.memory.array import check_shape, real_numbers
-from ritz.rows.partition import ENTRY_BYTES, THIN_BYTES
+from ritz.rows.passes import ENTRY_BYTES, THIN_BYTES
 from ritz.runtime.lazy import cached_property
 from ritz.runtime.memory import check_fits
 

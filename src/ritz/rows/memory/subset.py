@@ -13,7 +13,7 @@ from ritz.errors import DataError
 from ritz.rows.base import Block, Rows
 from ritz.rows.memory.computed import Computed
 from ritz.rows.memory.sparse import Sparse
-from ritz.rows.partition import Run
+from ritz.rows.passes import Run
 
 
 class Subset(Computed):

@@ -13,10 +13,18 @@ from typing import Any
 from ritz.errors import DataError
 from ritz.rows.columns import unique_names
 from ritz.rows.text.cells import Column, Kind, is_number, is_truth
-from ritz.rows.text.encodings import decoded
 from ritz.rows.text.header import judge_header
-from ritz.rows.text.separators import LINES, SEPARATORS, Style, find_style, style_of_vectors
-from ritz.rows.text.vectors import WORD, are_vectors, counts_of
+from ritz.rows.text.style import (
+    LINES,
+    SEPARATORS,
+    WORD,
+    Style,
+    are_vectors,
+    counts_of,
+    decoded,
+    find_style,
+    style_of_vectors,
+)
 from ritz.runtime.lazy import cached_property
 
 FEWEST, LETTERS = 6, 1 << 19  # lines that are looked at where they are long, and letters of all of them

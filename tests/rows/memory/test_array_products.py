@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ritz.linalg.products import add_squares, add_upper, cross, mirrored, times
 from ritz.linalg.syrk import add_upper_squares
-from ritz.rows.parallel import symmetric_product, thin_inner, thin_product
+from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
 
 LAYOUTS = {
     "C": lambda A: A,
