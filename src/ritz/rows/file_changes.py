@@ -9,11 +9,8 @@ from copy import copy
 from functools import partial
 from os import stat_result
 from pathlib import Path
-from typing import TypeVar
 
 from ritz.errors import DataError
-
-Result = TypeVar("Result")
 
 TICK = 12_000_000  # nanoseconds: two writes that are closer may have the same time, so coarse are the clocks of disks
 SMALL = 1 << 20  # bytes that are compared rather than waited for

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
+from ritz.rows.formats.read import damage
 from ritz.rows.formats.streamed import Streamed
 from ritz.rows.memory.array import ROW_OF_EACH, check_shape, real_numbers
 from ritz.rows.memory.sparse import Entries, check_pointers, compressed
@@ -58,10 +59,8 @@ class Chunked(Streamed):
         return self._rows(first, min(first + count, int(self.edges[part + 1])))
 
     def _rows(self, first: int, last: int) -> Block:
-        try:
+        with damage(f"rows {first} to {last} of {self._where} cannot be read"):  # every codec has errors of its own
             return np.asarray(self._array[first:last], self.dtype)
-        except Exception as error:  # every library and every codec has errors of its own for what it cannot decode
-            raise DataError(f"rows {first} to {last} of {self._where} cannot be read: {error}") from error
 
 
 def check_numbers(array: Any, where: str) -> None:
@@ -75,11 +74,9 @@ def open_zarr(path: Path) -> Chunked:
         import zarr
     except ImportError as error:
         raise ImportError('reading Zarr needs zarr: pip install "ritz[zarr]"') from error
-    try:
+    with damage(f"{path} is not a Zarr array or group"):  # every store has errors of its own
         root = zarr.open(str(path), mode="r")
         members = dict(root.members(max_depth=None)) if hasattr(root, "members") else {"": root}
-    except Exception as error:  # every store has errors of its own
-        raise DataError(f"{path} is not a Zarr array or group: {error}") from error
     return Chunked(only({name: item for name, item in members.items() if has_rows(item)}, path), str(path))
 
 
@@ -140,7 +137,5 @@ class ChunkedSparse(Entries):
         return float(self.stored) ** 2 / self.shape[1]
 
     def _read(self, part: str, first: int, last: int) -> NDArray[Any]:
-        try:
+        with damage(f"entries {first} to {last} of {part} of {self._where} cannot be read"):
             return np.asarray(self._group[part][first:last])
-        except Exception as error:  # every library has errors of its own for what it cannot decode
-            raise DataError(f"entries {first} to {last} of {part} of {self._where} cannot be read: {error}") from error

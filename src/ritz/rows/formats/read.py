@@ -224,6 +224,17 @@ def _opener(path: Path) -> str:
 
 
 @contextmanager
+def damage(what: str, kinds: type[Exception] | tuple[type[Exception], ...] = Exception) -> Iterator[None]:
+    """Whatever a library says of bytes that make no sense, in errors of many kinds or of these, as one in the data."""
+    try:
+        yield
+    except DataError:
+        raise
+    except kinds as error:
+        raise DataError(f"{what}: {error}") from error
+
+
+@contextmanager
 def _naming(path: Path, files: Files) -> Iterator[None]:
     """Errors in the data name the file, also those that only know its contents; one that changes is not damaged."""
     try:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import struct
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from copy import copy
 from typing import Any
 
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
+from ritz.rows.formats.read import damage
 from ritz.rows.formats.streamed import Streamed
 from ritz.rows.large_integers import Where, check_integers, check_numbers
 from ritz.rows.memory.array import check_shape
@@ -189,6 +192,13 @@ def as_array(column: Any) -> NDArray[Any]:
         words = np.array([*chunk.dictionary.to_pylist(), None], object)
         parts.append(words[chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)])
     return np.concatenate(parts)
+
+
+def arrow_damage(what: str) -> AbstractContextManager[None]:
+    """What pyarrow says of bytes that make no sense, as an error in the data."""
+    from pyarrow import ArrowException
+
+    return damage(what, (ArrowException, OSError, EOFError, struct.error, UnicodeDecodeError))
 
 
 def _check_exact(values: NDArray[Any], column: Any, where: Where) -> None:

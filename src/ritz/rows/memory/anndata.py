@@ -40,19 +40,11 @@ class AnnDataRows(Rows):
         return is_anndata(source)
 
 
-def _is_stored(X: Any) -> bool:
-    """Whether X is an array of HDF5 or Zarr, sliced from disk."""
-    return type(X).__module__.split(".")[0] in ("h5py", "zarr")
-
-
 def _stored(X: Any, where: str, names: tuple[str, ...]) -> Rows:
-    """X as what it is, wherever it is kept."""
-    if getattr(X, "format", None) in ("csr", "csc") and hasattr(X, "group"):
-        return _on_disk(X, where, names)
-    return Chunked(X, where, names) if _is_stored(X) else Convertible(X)
-
-
-def _on_disk(X: Any, where: str, names: tuple[str, ...]) -> ChunkedSparse:
+    """X as what it is, wherever it is kept; arrays of HDF5 and Zarr are sliced from disk."""
+    if getattr(X, "format", None) not in ("csr", "csc") or not hasattr(X, "group"):
+        stored = type(X).__module__.split(".")[0] in ("h5py", "zarr")
+        return Chunked(X, where, names) if stored else Convertible(X)
     if X.format == "csc":
         raise DataError(
             f"{where} is kept on disk by columns, where rows cannot be read; use adata.to_memory(), or write it as CSR"
