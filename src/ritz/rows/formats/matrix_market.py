@@ -124,7 +124,7 @@ def _check_claims(header: tuple[Any, ...], path: Path) -> None:
 
 def is_10x(folder: Path) -> bool:
     """Whether a folder holds a matrix as 10x pipelines write it."""
-    return any((folder / name).exists() for name in MATRIX)
+    return _there(folder, MATRIX) is not None
 
 
 def listed(folder: Path) -> list[Path]:

@@ -21,7 +21,7 @@ from ritz.rows.large_integers import check_numbers
 from ritz.rows.passes import Cut
 
 NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
-GAPS = ("NAType", "NaTType")  # classes of what pandas puts where nothing is
+GAPS = ("NAType", "NaTType")  # classes of what pandas, which need not be there, puts where nothing is
 ROW_OF_EACH = "Reshape your data: X.reshape(len(X), -1) makes a row of every X[i]"
 
 
@@ -72,7 +72,7 @@ class ArrayRows(Rows):
         out = np.empty(X.shape)
         for j in range(X.shape[1]):
             # NumPy would read numbers from text and from dates; here neither is a number.
-            cells = [None if _is_gap(value) else value for value in X[:, j]]
+            cells = [None if type(value).__name__ in GAPS else value for value in X[:, j]]
             row = next((i for i, value in enumerate(cells) if isinstance(value, NOT_NUMBERS)), None)
             if row is not None:
                 place = f"column {self.name(j)} holds {X[row, j]!r} in row {row}"
@@ -84,11 +84,6 @@ class ArrayRows(Rows):
                 raise kind(f"column {self.name(j)} holds values that are not numbers: {error}") from error
             check_numbers(out[:, j], X[:, j].__getitem__, f"column {self.name(j)}")
         return out
-
-
-def _is_gap(value: Any) -> bool:
-    """Whether a cell says that there is no value: None, or NA and NaT of pandas, which need not be there."""
-    return value is None or type(value).__name__ in GAPS
 
 
 def is_mapped(X: NDArray[Any]) -> bool:

@@ -136,7 +136,7 @@ def drop_missing(rows: Rows, how: Literal["any", "all"]) -> Rows:
         kept = rows.complete()
     else:
         test = np.any if how == "all" else np.all
-        kept = np.flatnonzero(rows.map(lambda block: test(_present(block), axis=1)))
+        kept = np.flatnonzero(rows.map(lambda block: test(~np.isnan(block), axis=1)))
     if len(kept) == rows.shape[0]:
         return rows
     if isinstance(rows, Sparse) and len(kept):
@@ -148,7 +148,7 @@ def _filled(rows: Rows) -> Rows:
     """The rows with the mean of a column in its gaps."""
 
     def sums(blocks: Iterable[Block]) -> Any:
-        return sum(np.stack([np.nansum(part, axis=0, dtype=float), _present(part).sum(axis=0)]) for part in blocks)
+        return sum(np.stack([np.nansum(part, axis=0, dtype=float), (~np.isnan(part)).sum(axis=0)]) for part in blocks)
 
     total, count = rows.reduce(sums, np.add)
     if not count.all():
@@ -157,8 +157,3 @@ def _filled(rows: Rows) -> Rows:
     filled = Subset(rows, np.arange(rows.shape[1]), fill=total / count)
     filled.filled = int(rows.shape[0] * rows.shape[1] - count.sum())
     return filled
-
-
-def _present(block: Block) -> NDArray[np.bool_]:
-    """Which entries are there."""
-    return ~np.isnan(block)

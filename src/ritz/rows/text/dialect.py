@@ -155,7 +155,8 @@ def detect(
     lines, skipped = (lines[1:], skipped + 1) if counts else (lines, skipped)
     vectors = announced is None and header is not True and are_vectors(lines[:LINES], counts)
     try:
-        style = style_of_vectors(lines) if vectors else find_style(lines, announced or _usual_separator(where))
+        usual = "\t" if ".tsv" in _endings(where) else None
+        style = style_of_vectors(lines) if vectors else find_style(lines, announced or usual)
         table = style.table(lines)
     except csv.Error as error:
         raise DataError(f"{where} cannot be read as a table: {error}") from error
@@ -194,11 +195,6 @@ def _columns(
 
 def _endings(path: Path) -> list[str]:
     return [ending.lower() for ending in path.suffixes[-2:]]
-
-
-def _usual_separator(path: Path) -> str | None:
-    """What the name of a file says about its separator."""
-    return "\t" if ".tsv" in _endings(path) else None
 
 
 def _alone_in_quotes(lines: list[str], first: list[str]) -> bool:

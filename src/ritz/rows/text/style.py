@@ -70,16 +70,13 @@ def _without_mark(head: bytes, where: str) -> str:
             text = codecs.getincrementaldecoder(encoding)().decode(some)
         except UnicodeDecodeError:
             continue
-        if text and all(c.isprintable() or c in "\t\r\n" for c in text) and _ordinary(text) >= ORDINARY:
+        readable = all(c.isprintable() or c in "\t\r\n" for c in text)
+        if text and readable and sum(map(str.isascii, text)) >= ORDINARY * len(text):
             return encoding
     raise DataError(
         f"{where} is not readable text: it contains zero bytes, but is neither UTF-16 nor UTF-32; if it is a "
         "table, save it as UTF-8, as with: iconv -f ENCODING -t UTF-8 OLD > NEW.csv"
     )
-
-
-def _ordinary(text: str) -> float:
-    return sum(c.isascii() for c in text) / len(text)
 
 
 @dataclass(frozen=True, kw_only=True)
