@@ -14,17 +14,7 @@ from ritz.errors import DataError
 from ritz.rows.columns import unique_names
 from ritz.rows.text.cells import Column, Kind, is_number, is_truth
 from ritz.rows.text.header import judge_header
-from ritz.rows.text.style import (
-    LINES,
-    SEPARATORS,
-    WORD,
-    Style,
-    are_vectors,
-    counts_of,
-    decoded,
-    find_style,
-    style_of_vectors,
-)
+from ritz.rows.text.style import SEPARATORS, WORD, Style, are_vectors, counts_of, decoded, find_style, style_of_vectors
 from ritz.runtime.lazy import cached_property
 
 FEWEST, LETTERS = 6, 1 << 19  # lines that are looked at where they are long, and letters of all of them
@@ -153,7 +143,7 @@ def detect(
         raise DataError(f"{where} holds no rows")
     counts = counts_of(lines, ".vec" in _endings(where)) if announced is None else None
     lines, skipped = (lines[1:], skipped + 1) if counts else (lines, skipped)
-    vectors = announced is None and header is not True and are_vectors(lines[:LINES], counts)
+    vectors = announced is None and header is not True and are_vectors(lines, counts)
     try:
         usual = "\t" if ".tsv" in _endings(where) else None
         style = style_of_vectors(lines) if vectors else find_style(lines, announced or usual)

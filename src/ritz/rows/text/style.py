@@ -184,6 +184,7 @@ def counts_of(lines: list[str], certain: bool = False) -> tuple[int, int] | None
 
 def are_vectors(lines: list[str], counts: tuple[int, int] | None) -> bool:
     """Whether every line is a word and the numbers of its vector, so that quotes are words too."""
+    lines = lines[:LINES]
     table = [split(line) for line in lines if line.strip()]
     if not table or any(len(cells) != len(table[0]) or not all(map(is_number, cells[1:])) for cells in table):
         return False
