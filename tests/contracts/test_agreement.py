@@ -27,7 +27,7 @@ from helpers.counts import usually
 from helpers.matrices import broken_claims, sine, with_spectrum
 from ritz import PCA, merge
 from ritz.fitting.planning import choose, plan_for
-from ritz.rows import as_rows, partition
+from ritz.rows import as_rows, passes
 from ritz.rows.base import dense
 from ritz.rows.formats import chunked
 from ritz.runtime.threads import pinned
@@ -195,13 +195,13 @@ def agree(found, solver):
 @pytest.fixture
 def many_blocks(monkeypatch):
     """Blocks of 100 rows at most, in runs of their own, walked by threads although there is little to do."""
-    monkeypatch.setattr(partition, "BLOCK_BYTES", 8 * D * 100 // 2)
-    monkeypatch.setattr(partition, "THIN_BYTES", 8 * D * 50)
-    monkeypatch.setattr(partition, "BLOCK_ROWS", 1)
-    monkeypatch.setattr(partition, "THIN_ROWS", 1)
-    monkeypatch.setattr(partition, "RUN_ROWS", 64)
-    monkeypatch.setattr(partition, "RUN_WORK", 1)
-    monkeypatch.setattr(partition, "SERIAL", 0)
+    monkeypatch.setattr(passes, "BLOCK_BYTES", 8 * D * 100 // 2)
+    monkeypatch.setattr(passes, "THIN_BYTES", 8 * D * 50)
+    monkeypatch.setattr(passes, "BLOCK_ROWS", 1)
+    monkeypatch.setattr(passes, "THIN_ROWS", 1)
+    monkeypatch.setattr(passes, "RUN_ROWS", 64)
+    monkeypatch.setattr(passes, "RUN_WORK", 1)
+    monkeypatch.setattr(passes, "SERIAL", 0)
     monkeypatch.setattr(chunked, "PART_BYTES", 8 * D * 111)
 
 
@@ -244,7 +244,7 @@ def test_any_size_of_blocks(source, room, solver, given):
     least, most = planned(1).memory, planned(1 << 62).memory
     pca = PCA(K, svd_solver=solver, tol=TOL, memory_limit=int(least + room * (most - least))).fit(rows)
     # No block is held of a matrix that is there anyway.
-    assert pca.plan_.block_bytes < partition.MOST_BYTES or least == most
+    assert pca.plan_.block_bytes < passes.MOST_BYTES or least == most
     agree(pca, solver)
 
 

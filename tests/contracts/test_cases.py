@@ -336,16 +336,16 @@ def test_layouts_give_the_identical_result_and_leave_the_input_alone(shape, solv
 def test_threads_and_chunks_do_not_change_the_answer(solver, monkeypatch):
     from threadpoolctl import threadpool_limits
 
-    from ritz.rows import partition
+    from ritz.rows import passes
 
     data = RNG.standard_normal((9000, 20)) * np.linspace(3, 1, 20)
     expected = PCA(5, svd_solver=solver).fit(data)
     with threadpool_limits(1):
         single = PCA(5, svd_solver=solver).fit(data)
     np.testing.assert_allclose(single.components_, expected.components_, atol=1e-10)
-    monkeypatch.setattr(partition, "BLOCK_BYTES", 8 * 20 * 100)
-    monkeypatch.setattr(partition, "BLOCK_ROWS", 1)
-    monkeypatch.setattr(partition, "RUN_ROWS", 300)
+    monkeypatch.setattr(passes, "BLOCK_BYTES", 8 * 20 * 100)
+    monkeypatch.setattr(passes, "BLOCK_ROWS", 1)
+    monkeypatch.setattr(passes, "RUN_ROWS", 300)
     chunked = PCA(5, svd_solver=solver).fit(data)
     np.testing.assert_allclose(chunked.components_, expected.components_, atol=1e-10)
     np.testing.assert_allclose(chunked.explained_variance_, expected.explained_variance_, rtol=1e-12)

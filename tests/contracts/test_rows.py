@@ -11,7 +11,7 @@ import pytest
 
 from ritz import PCA, CompressedSensing, KernelPCA
 from ritz.errors import ColumnWarning, DataError
-from ritz.rows import as_rows, partition
+from ritz.rows import as_rows, passes
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((5000, 6))
@@ -45,10 +45,10 @@ SOURCES = {
 
 @pytest.fixture(params=SOURCES)
 def rows(request, monkeypatch):
-    monkeypatch.setattr(partition, "BLOCK_BYTES", 3 * 8 * 100)  # rows this short get twice as many
-    monkeypatch.setattr(partition, "BLOCK_ROWS", 1)
-    monkeypatch.setattr(partition, "RUN_ROWS", 700)
-    monkeypatch.setattr(partition, "SERIAL", 0)
+    monkeypatch.setattr(passes, "BLOCK_BYTES", 3 * 8 * 100)  # rows this short get twice as many
+    monkeypatch.setattr(passes, "BLOCK_ROWS", 1)
+    monkeypatch.setattr(passes, "RUN_ROWS", 700)
+    monkeypatch.setattr(passes, "SERIAL", 0)
     return as_rows(SOURCES[request.param])
 
 
@@ -88,7 +88,7 @@ def test_pairs_make_the_symmetric_matrix(rows):
 @pytest.mark.parametrize("n", [2, 3, 6, 7, 12, 13])
 def test_rows_so_long_that_each_is_a_block(n):
     rows = as_rows(np.ones((n, 1_100_000), np.float32))
-    for cut in partition.Cut:
+    for cut in passes.Cut:
         assert rows.reduce(lambda run: sum(map(len, run)), int.__add__, cut=cut) == n
 
 

@@ -22,7 +22,7 @@ import ritz
 from helpers.matrices import random_array, sine
 from ritz import PCA, AccuracyWarning, ColumnWarning, DataError, merge
 from ritz.estimators.anndata import plain
-from ritz.rows import as_rows, partition
+from ritz.rows import as_rows, passes
 
 CELLS, GENES, K = 700, 120, 6
 GENE_NAMES = [f"Gene {j}" for j in range(GENES)]
@@ -221,7 +221,7 @@ def test_backed_objects_give_what_those_in_memory_give(backed, kind, mode, solve
 
 
 def test_rows_of_a_backed_sparse_matrix(backed, monkeypatch):
-    monkeypatch.setattr(partition, "SERIAL", 0)
+    monkeypatch.setattr(passes, "SERIAL", 0)
     rows = as_rows(backed("CSR")).limited(8 * GENES * 40)
     assert rows.sparse
     assert rows.block_rows == 40

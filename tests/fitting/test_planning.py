@@ -16,7 +16,7 @@ from helpers.matrices import with_spectrum
 from ritz import PCA
 from ritz.fitting import rates as module
 from ritz.fitting.rates import Rates, cache_file, calibrate, rates
-from ritz.rows.partition import MOST_BYTES
+from ritz.rows.passes import MOST_BYTES
 from ritz.solvers.krylov import BLOCK
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the cache folder is set by XDG_CACHE_HOME")

@@ -20,7 +20,7 @@ from ritz import PCA, AccuracyWarning, DataError, merge
 from ritz.moments.sketch import Stream
 from ritz.pca.from_stream import sketching_memory, summing_memory
 from ritz.rows import as_rows
-from ritz.rows.memory.transposed import Transposed
+from ritz.rows.memory.computed import Transposed
 
 SILENT = pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")
 RNG = np.random.default_rng(0)

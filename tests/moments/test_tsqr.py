@@ -15,7 +15,7 @@ from ritz import PCA, AccuracyWarning, DataError, merge
 from ritz.moments import tsqr
 from ritz.moments.moments import moments
 from ritz.moments.tsqr import triangular_moments
-from ritz.rows import as_rows, partition
+from ritz.rows import as_rows, passes
 from ritz.rows.memory.array import ArrayRows
 
 SMALLEST = [1.0, 1e-3, 1e-8, 1e-12, 1e-14]
@@ -25,7 +25,7 @@ SMALLEST = [1.0, 1e-3, 1e-8, 1e-12, 1e-14]
 def small_leaves(monkeypatch):
     """Many leaves in many runs, by threads, whatever the size of the data."""
     for name, size in {"BLOCK_BYTES": 1000, "BLOCK_ROWS": 1, "RUN_ROWS": 40, "RUN_WORK": 1, "SERIAL": 0}.items():
-        monkeypatch.setattr(partition, name, size)
+        monkeypatch.setattr(passes, name, size)
     monkeypatch.setattr(tsqr, "LEAF_BYTES", 1000)
     monkeypatch.setattr(tsqr, "LEAF", 1)
 
@@ -118,7 +118,7 @@ def test_no_bound_is_violated_by_any_leaves_runs_and_batches(
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
         for name, size in {"BLOCK_BYTES": 8 * d * lane, "BLOCK_ROWS": 1, "RUN_ROWS": lane, "RUN_WORK": 1}.items():
-            patch.setattr(partition, name, size)
+            patch.setattr(passes, name, size)
         patch.setattr(tsqr, "LEAF_BYTES", 8 * (d + 1) * leaf)
         patch.setattr(tsqr, "LEAF", 1)
         try:

@@ -22,10 +22,9 @@ from ritz.pca.from_rows import held
 from ritz.rows import Rows
 from ritz.rows.base import dense
 from ritz.rows.formats.read import TEXTS, ending_of, suffix_of
-from ritz.rows.id_columns import EMPTY, IDENTIFIER, find_id_columns
 from ritz.rows.memory.subset import Subset, choose
 from ritz.rows.profile import Profile
-from ritz.rows.select import announce_doubts, announce_names, name_by_position
+from ritz.rows.select import EMPTY, IDENTIFIER, announce_doubts, announce_names, find_id_columns, name_by_position
 from ritz.rows.write.columns import numbers_from_text
 from ritz.runtime.atomic import temporary
 from ritz.runtime.escape import visible
@@ -116,7 +115,7 @@ def located(name: str) -> Iterator[Path]:
             raise FileNotFoundError(f"there is no file {name!r}")
         yield path
         return
-    from ritz.rows.formats.piped import spooled
+    from ritz.rows.formats.signatures import spooled
 
     with temporary(Path(tempfile.gettempdir())) as folder:
         path = spooled(sys.stdin.buffer, folder)

@@ -25,9 +25,8 @@ from ritz.estimators.saving import Kind, write_model
 from ritz.fitting.request import Request
 from ritz.fitting.result import Table, attributes
 from ritz.linalg.dense import Array
-from ritz.rows import Rows, as_rows
+from ritz.rows import Rows, as_rows, check_finite
 from ritz.rows.base import stack
-from ritz.rows.finite import check_finite
 from ritz.rows.scores import in_order
 from ritz.rows.write.tables import Out, Results, deliver
 from ritz.runtime.watch import Watch

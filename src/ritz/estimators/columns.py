@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.rows import Rows, as_rows
+from ritz.rows import Rows, as_rows, is_anndata
 from ritz.rows.columns import counts_up, keys_of, model_columns
 from ritz.rows.formats.read import read_for_model
-from ritz.rows.memory.anndata import is_anndata
 from ritz.rows.memory.subset import choose
 from ritz.rows.select import check_names_once
 
@@ -81,7 +80,7 @@ class Columns:
     def _columns_by_key(self, names: tuple[Any, ...] | None, reset: bool) -> None:
         """The same for names that are not text; numbers that only count the columns say nothing."""
         if reset:
-            self._column_keys = keys_of(names)
+            self._column_keys = None if names is None else keys_of(names)
             return
         if names is None or counts_up(names):
             return

@@ -20,9 +20,8 @@ from ritz.estimators.base import Certified, Learned, seed
 from ritz.estimators.saving import Kind
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered, mapped
-from ritz.rows import Rows, as_rows
+from ritz.rows import Rows, as_rows, check_finite
 from ritz.rows.base import Block, dense, stack
-from ritz.rows.finite import check_finite
 from ritz.rows.scores import in_order
 from ritz.runtime.progress import Progress
 from ritz.runtime.rules import (

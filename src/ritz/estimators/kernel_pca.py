@@ -24,9 +24,8 @@ from ritz.kernels.state import ATTRIBUTES, KernelState, state_of
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered
 from ritz.pca.model_file import Parameter
-from ritz.rows import Rows, as_rows
+from ritz.rows import Rows, as_rows, check_finite
 from ritz.rows.base import Block, dense, stack
-from ritz.rows.finite import check_finite
 from ritz.rows.scores import without_columns
 from ritz.rows.write.tables import Out
 from ritz.runtime.memory import parse_bytes, physical

@@ -12,7 +12,7 @@ from ritz.linalg.products import SKINNY
 from ritz.moments.accumulate import FILLED, PROBES, scatter_dtype
 from ritz.moments.tsqr import leaf_rows
 from ritz.rows import Rows
-from ritz.rows.partition import ENTRY_BYTES
+from ritz.rows.passes import ENTRY_BYTES
 from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
 
 GATHER = 1 / 8  # of the rate of products with few columns that sparse ones reach

@@ -17,8 +17,7 @@ import numpy as np
 from ritz.linalg.dense import eigh_descending
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
-from ritz.rows.memory.array import ArrayRows
-from ritz.rows.parallel import thin_product
+from ritz.rows.memory.array import ArrayRows, thin_product
 from ritz.runtime.atomic import replacing
 from ritz.runtime.threads import team
 

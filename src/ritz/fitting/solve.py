@@ -18,7 +18,7 @@ from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import FAINT, Preprocessing
 from ritz.operators import Operator
 from ritz.rows import Rows
-from ritz.rows.memory.scaled import Scaled
+from ritz.rows.memory.computed import Scaled
 from ritz.runtime.memory import format_bytes
 from ritz.solvers import SVD, Solver
 from ritz.spectrum.certify import Spectrum, certify

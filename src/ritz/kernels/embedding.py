@@ -17,10 +17,9 @@ from ritz.kernels.matrix import KernelMatrix
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered
 from ritz.operators import LowRank
-from ritz.rows import Rows
+from ritz.rows import Rows, check_finite
 from ritz.rows.base import Block
-from ritz.rows.finite import check_finite
-from ritz.rows.parallel import thin_inner
+from ritz.rows.memory.array import thin_inner
 from ritz.runtime.pinning import pinned
 from ritz.solvers.lowrank import SMALL
 from ritz.spectrum.certify import Spectrum

@@ -16,7 +16,7 @@ from ritz.linalg.products import cross, times
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.operators.base import Operator
 from ritz.operators.rayleigh_ritz import Pairs
-from ritz.rows.parallel import thin_product
+from ritz.rows.memory.array import thin_product
 from ritz.runtime.lazy import cached_property
 from ritz.runtime.threads import check, ordered, pinned
 from ritz.runtime.watch import UNWATCHED, Watch

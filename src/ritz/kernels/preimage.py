@@ -26,7 +26,7 @@ from ritz.moments.preprocessing import Preprocessing, mean_in_words
 from ritz.operators.pivoted_cholesky import randomly_pivoted
 from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
-from ritz.rows.parallel import symmetric_product, thin_inner
+from ritz.rows.memory.array import symmetric_product, thin_inner
 from ritz.runtime.memory import check_fits
 from ritz.runtime.pinning import pinned
 

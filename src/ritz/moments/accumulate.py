@@ -14,7 +14,7 @@ from ritz.linalg.products import add_squares, add_upper, cross, float32_pays, mi
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
-from ritz.rows.partition import Cut
+from ritz.rows.passes import Cut
 from ritz.runtime.threads import scratch
 
 FILLED = 0.05  # share of entries from which a sparse block is multiplied by itself as a dense one

@@ -17,8 +17,7 @@ from ritz.errors import DataError
 from ritz.linalg.dense import Array, column_squares, gamma, qr_terms, r_factor
 from ritz.moments.accumulate import Scatter, Sums, audited, diagonal_of, probe_vectors, scatter_dtype, sums_of
 from ritz.moments.preprocessing import check_differences, peaks, power_near, provisional_mean, two_words, units
-from ritz.rows import Rows
-from ritz.rows.finite import check_finite
+from ritz.rows import Rows, check_finite
 
 FAR = 1e30  # times a unit, beyond which a square is not summed in it
 # Sums of squares outside these limits are rescaled: eigenvalues, and squares of their errors, must stay in range.

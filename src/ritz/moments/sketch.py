@@ -24,12 +24,11 @@ from ritz.linalg.products import times
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import FAR, Moments, moments, steps
 from ritz.moments.preprocessing import Preprocessing
-from ritz.rows import Rows, as_rows
+from ritz.rows import Rows, as_rows, check_finite
 from ritz.rows.base import Block, dense
-from ritz.rows.finite import check_finite
-from ritz.rows.memory.transposed import Transposed
-from ritz.rows.parallel import squares
-from ritz.rows.partition import MOST_RUNS, Cut
+from ritz.rows.memory.array import squares
+from ritz.rows.memory.computed import Transposed
+from ritz.rows.passes import MOST_RUNS, Cut
 
 JOINING = 80  # roundings, of the means among others, behind the row between two means
 EIGEN = 8  # times the order, in units of rounding: the error of LAPACK's eigenpairs

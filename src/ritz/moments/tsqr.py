@@ -23,9 +23,8 @@ import numpy as np
 from ritz.linalg.dense import Array, column_squares, gamma, qr_terms, r_factor
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing, peaks, provisional_mean, units
-from ritz.rows import Rows
+from ritz.rows import Rows, check_finite
 from ritz.rows.base import Block
-from ritz.rows.finite import check_finite
 from ritz.runtime.threads import scratch
 
 LEAF_BYTES = 1 << 19  # of rows that are factored at once, so that they stay in cache

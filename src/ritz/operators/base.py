@@ -11,7 +11,7 @@ import numpy as np
 from ritz.errors import DataError
 from ritz.linalg.dense import UNIT, Array, column_norms, gamma
 from ritz.operators.rayleigh_ritz import Pairs, ritz_pairs, ritz_triplets, rotation
-from ritz.rows.parallel import thin_product
+from ritz.rows.memory.array import thin_product
 from ritz.runtime.lazy import cached_property
 from ritz.runtime.wording import at_most, plain
 

@@ -11,7 +11,7 @@ from ritz.moments.preprocessing import Preprocessing
 from ritz.operators.base import COMBINING, Dense, Factored, Operator
 from ritz.operators.data_matrix import DataMatrix, scale_error, unit_ratio
 from ritz.operators.rayleigh_ritz import Pairs, ritz_pairs, rotation
-from ritz.rows.parallel import thin_product
+from ritz.rows.memory.array import thin_product
 from ritz.runtime.lazy import cached_property
 
 

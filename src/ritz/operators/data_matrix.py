@@ -14,7 +14,7 @@ from ritz.moments.tsqr import triangular_moments
 from ritz.operators.base import Factored
 from ritz.rows import Rows
 from ritz.rows.base import Block
-from ritz.rows.partition import Cut
+from ritz.rows.passes import Cut
 from ritz.runtime.lazy import cached_property
 from ritz.runtime.threads import ordered, pinned, scratch
 

@@ -10,7 +10,7 @@ from ritz.linalg.dense import Array, column_norms, gamma, orthonormalise, outsid
 from ritz.operators.base import COMBINING, Operator
 from ritz.operators.data_matrix import DataMatrix
 from ritz.operators.rayleigh_ritz import Pairs, Rotation, ritz_pairs, rotation
-from ritz.rows.parallel import symmetric_product, thin_inner, thin_product
+from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
 from ritz.runtime.lazy import cached_property
 
 ORTHONORMAL = 1e-13  # the most that axes may have of each other

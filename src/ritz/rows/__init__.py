@@ -6,6 +6,7 @@ A new source is one file in `memory` or `formats` and one line in the table belo
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from os import PathLike
 from pkgutil import resolve_name
@@ -13,19 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from ritz.rows.base import Rows
+from ritz.errors import DataError
+from ritz.rows.base import Block, Rows, dense
 from ritz.rows.formats.read import read
+from ritz.rows.large_integers import is_wide
 
 # The first class whose `opens` accepts the object reads it; modules are imported only when reached.
 SOURCES: list[str | type[Rows]] = [
-    "ritz.rows.formats.flat:Mapped",
     "ritz.rows.memory.array:ArrayRows",
+    "ritz.rows.formats.flat:Mapped",
     "ritz.rows.memory.sparse:Sparse",
     "ritz.rows.memory.anndata:AnnDataRows",
-    "ritz.rows.memory.sparse_frame:SparseFrame",
+    "ritz.rows.memory.frame:SparseFrame",
     "ritz.rows.memory.frame:FrameRows",
-    "ritz.rows.memory.convert:Convertible",
+    "ritz.rows.memory.array:Convertible",
 ]
+ANNDATA = ("X", "var_names", "obs_names", "obsm", "varm", "uns", "is_view", "isbacked")  # what is used of it
 
 _imported = cache(resolve_name)
 
@@ -57,4 +61,36 @@ def check_exact(given: object) -> None:
         pass
 
 
-__all__ = ["SOURCES", "Rows", "as_rows", "check_exact", "read"]
+def check_finite(rows: Rows) -> None:
+    """Count NaN and infinities and name the first; nothing happens when there are none."""
+
+    def count(block: Block) -> Block:
+        block = dense(block)
+        nan, finite = np.isnan(block), np.isfinite(block)
+        return np.stack([nan.sum(axis=1), (~finite).sum(axis=1), np.argmax(~finite, axis=1)], axis=1)
+
+    if is_wide(rows.dtype):
+        check_exact(rows)
+    if rows.dtype.kind != "f":
+        return
+    table = rows.map(count)
+    nan, bad = int(table[:, 0].sum()), int(table[:, 1].sum())
+    if bad:
+        row = int(np.argmax(table[:, 1] > 0))
+        what = " and ".join(f"{c} {w}" for c, w in ((nan, "NaN"), (bad - nan, "infinity (inf)")) if c)
+        row_of_source = row if rows.kept is None else int(rows.kept[row])
+        place = f"first at row {row_of_source}, column {rows.name(int(table[row, 2]))}"
+        code = "missing" if nan == bad else "infinite"
+        raise DataError(f"Input X contains {what}, {place}", "drop or impute those rows first", code)
+
+
+def is_anndata(source: object) -> bool:
+    """Whether an object is an AnnData or of a class derived from it."""
+    if "anndata" not in sys.modules:  # no object of it can exist
+        return False
+    kind = type(source)
+    named = any(base.__name__ == "AnnData" and base.__module__.split(".")[0] == "anndata" for base in kind.__mro__)
+    return named and all(hasattr(kind, part) for part in ANNDATA)
+
+
+__all__ = ["SOURCES", "Rows", "as_rows", "check_exact", "check_finite", "is_anndata", "read"]

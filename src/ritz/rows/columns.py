@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.rows.file_changes import CheckedFiles, checks_files
+from ritz.rows.passes import CheckedFiles, checks_files
 
 Beside = Callable[[int | None], NDArray[Any]]  # reads the first so many values of a column, or all of them
 
@@ -192,8 +192,8 @@ class Columns(CheckedFiles):
             raise DataError(problem, "pass it as label=", "beside the matrix")
         if isinstance(key, int | np.integer) and not isinstance(key, bool) and -self.shape[1] <= key < self.shape[1]:
             return int(key) % self.shape[1]
-        known = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
-        raise DataError(f"there is no column {key!r}; there are {self.shape[1]}" + (f": {known}" if known else ""))
+        known = f": {shown(names, 8)}" if names else ""
+        raise DataError(f"there is no column {key!r}; there are {self.shape[1]}{known}")
 
     def labelled(self, source: Columns, key: Any) -> Self:
         """The same rows, with a column of the source they come from as labels, read when it is asked for."""

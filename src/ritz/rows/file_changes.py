@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from copy import copy
-from functools import partial, wraps
+from functools import partial
 from os import stat_result
 from pathlib import Path
-from typing import Any, TypeVar
 
 from ritz.errors import DataError
 
-Result = TypeVar("Result")
-
 TICK = 12_000_000  # nanoseconds: two writes that are closer may have the same time, so coarse are the clocks of disks
 SMALL = 1 << 20  # bytes that are compared rather than waited for
-# What reads rows, in one step. Whoever overrides one of them need not think of files that change.
-VERBS = (
-    "reduce", "normal", "combine", "project", "map", "pairs", "block", "take", "sample", "head", "column", "cells",
-    "raw_cells", "peek",
-)  # fmt: skip
 ADVICE = "fit or read again when nothing writes to it, or copy it first and use the copy"
 
 
@@ -119,54 +111,3 @@ def _change(path: Path, before: stat_result | None, now: stat_result | None) -> 
     else:
         what = "another file has taken its place"
     return f"{path} changed while it was in use: {what}. Its rows could be a mixture of old and new ones; {ADVICE}"
-
-
-def checks_files(verb: Callable[..., Result]) -> Callable[..., Result]:
-    """A way to read rows, whose result is given only if the files are what they were when they were opened."""
-
-    @wraps(verb)
-    def read(self: Any, *args: Any, **kwargs: Any) -> Result:
-        files = self.files
-        if files is None:
-            return verb(self, *args, **kwargs)
-        try:
-            found = verb(self, *args, **kwargs)
-        except Exception as error:  # a file that became shorter looks damaged
-            files.check(error)
-            raise
-        files.check()
-        return found
-
-    read.is_checked = True  # type: ignore[attr-defined]
-    return read
-
-
-def checked_results(files: Files | None, results: Iterable[Result], count: int) -> Iterator[Result]:
-    """So many results of a pass as they come; the last one is given only if the files are what they were."""
-    try:
-        for i, result in enumerate(results, 1):
-            if i == count and files is not None:
-                files.check()
-            yield result
-    except Exception as error:
-        if files is not None:
-            files.check(error)
-        raise
-
-
-class CheckedFiles:
-    """Classes derived from this check their files after every read, whichever verbs they override."""
-
-    files: Files | None = None  # that rows are read from
-
-    def check_unchanged(self) -> None:
-        """Raise if the files are not what they were when they were opened."""
-        if self.files is not None:
-            self.files.check()
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for name in VERBS:
-            verb = vars(cls).get(name)
-            if callable(verb) and not hasattr(verb, "is_checked"):
-                setattr(cls, name, checks_files(verb))

@@ -123,7 +123,8 @@ class Profile:
     @property
     def units(self) -> set[str]:
         """Different units of the columns, as far as their names tell; one of no name where one does not."""
-        return {next((UNITS[word] for word in reversed(_words(name)) if word in UNITS), "") for name in self.names}
+        words = ([word.lower() for word in reversed(WORDS.findall(name))] for name in self.names)
+        return {next((UNITS[word] for word in those if word in UNITS), "") for those in words}
 
     def needs_scale(self, apart: float) -> bool:
         """Whether columns should be given the same weight: units differ, or deviations by more than `apart` times."""
@@ -166,7 +167,3 @@ def _deviations(block: Array) -> Array:
     spread = np.square(np.where(there, values - mean, 0.0)).sum(axis=0) / np.maximum(count - 1, 1)
     deviations: Array = np.sqrt(spread) * unit
     return deviations
-
-
-def _words(name: str) -> list[str]:
-    return [word.lower() for word in WORDS.findall(name)]

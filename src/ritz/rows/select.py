@@ -1,18 +1,47 @@
-"""Which columns of a file are decomposed, and what the reader should know about the others."""
+"""Which columns of a file are decomposed, and what the reader should know about the others.
+
+Columns that hold numbers but measure nothing are found here: row numbers, identifiers, and columns without a value.
+"""
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Container, Iterable
 from copy import copy
-from typing import Any
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ritz.errors import ColumnWarning, DataError
-from ritz.rows.base import Rows
+from ritz.rows.base import Rows, dense
 from ritz.rows.columns import check_once, order_of
-from ritz.rows.id_columns import FEWEST, IdColumns, find_id_columns
+from ritz.rows.formats.streamed import Streamed
 from ritz.rows.memory.subset import choose
 
+COUNTED = 1024  # rows of a part that are looked at
+BYTES = 1 << 24  # of numbers of a part that are looked at
+PARTS = 8  # of a file that are looked at; what has no more is looked at whole, where a column needs it
+FEWEST = 8  # rows below which a column without a name may count upwards by chance
+EXACT = 2.0**53  # beyond, numbers that differ may be read as the same
+ROW_NUMBERS, IDENTIFIER, INDEXED, EMPTY = "row numbers", "identifies rows", "index of the table", "no value at all"
+# What programs call a column that nobody named: pandas, then its index in a file, and Ritz.
+NAMELESS = re.compile(r"(unnamed[:_ ]*\d*|level_\d+|__index_level_\d+__|)", re.IGNORECASE)
+INDEX = re.compile(r"__index_level_\d+__")  # an index that nobody named, which pandas writes behind all columns
+WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|#|[^\W\d_]+")
+# Any of these words in a name, or one of these names, says that numbers which are all different identify the rows.
+IDENTIFIERS = {"id", "ids", "idx", "uid", "uuid", "guid", "pid", "rowid", "recid", "seqn"}
+WHOLE_NAMES = {"index", "serial", "serial number", "serial no", "key", "pk", "row", "rowname", "rownames", "row names"}
+LETTERS = {"s", "n"}  # these say it only beside others, as in S.No.
+# A name made of these alone says that a column which counts the rows numbers them.
+NUMBERING = {
+    *LETTERS, "row", "rows", "rownum", "rownumber", "rowno", "rownr", "index", "no", "nr", "num", "number", "nummer",
+    "numero", "serial", "seq", "sequence", "sno", "sn", "sl", "sr", "lfd", "lfdnr", "#", "obs", "observation", "case",
+    "record", "sample", "subject", "patient", "participant", "respondent", "line", "entry", "item",
+}  # fmt: skip
 SHOWN = 5  # columns in a message
 
 
@@ -102,3 +131,133 @@ def _announce(rows: Rows, label: Any, found: IdColumns) -> None:
         text = f"columns left out: {shown}{more}; only numbers are decomposed{advice}"
         warnings.warn(text, ColumnWarning, stacklevel=5)
     announce_doubts(found)
+
+
+class Named(Enum):
+    """What the name of a column says about it."""
+
+    NO_HEADER = auto()
+    NOTHING = auto()  # there is a header, but no name in it
+    IDENTIFIER = auto()
+    NUMBERING = auto()
+    OTHERWISE = auto()
+
+
+@dataclass(frozen=True)
+class IdColumns:
+    """Columns that are not decomposed unless they are asked for, and why; and those that perhaps should not be."""
+
+    out: dict[Any, str] = field(default_factory=dict)
+    doubtful: dict[Any, str] = field(default_factory=dict)
+
+
+def find_id_columns(rows: Rows, spared: Container[Any] = (), fewest: int = FEWEST) -> IdColumns:
+    """The one rule for all files, by name and contents. Nothing is left out if nothing else would be left.
+
+    The index of a table that pandas wrote is left out. A column that numbers the rows is left out if it has no name, or
+    one that says so, such as index, row or no.; so is one of whole numbers, all different, whose name says that it
+    identifies them, such as id. A column with any other name that happens to count, such as the year or the time, is
+    decomposed.
+    """
+    found = IdColumns()
+    if not isinstance(rows, Streamed) or not rows.tabular or rows.vectors or rows.shape[0] < 2:
+        return found  # a matrix is all of one kind
+    keys = range(rows.shape[1]) if rows.names is None else rows.names
+    looked = [j for j, key in enumerate(keys) if key not in spared]  # the others may hold anything
+    if not looked:
+        return found
+    some = rows if len(looked) == len(keys) else cast(Streamed, rows.some(np.array(looked)))
+    blocks = _looked_at(cast(Streamed, some.with_gaps()))
+    indices = [i for i, j in enumerate(looked) if keys[j] in rows.index or INDEX.fullmatch(str(keys[j]))]
+    for i in sorted({*_striking(blocks), *indices}):
+        key = keys[looked[i]]
+        columns = [(block[:, i], at) for block, at in blocks]
+        if why := _why(rows, key, columns, fewest):
+            found.out[key] = why
+        elif doubt := _doubt(rows, key, columns):
+            found.doubtful[key] = doubt
+    return IdColumns() if len(found.out) == rows.shape[1] else found
+
+
+def _looked_at(rows: Streamed) -> list[tuple[NDArray[Any], int]]:
+    """Some rows from all over a file, in blocks, and where they begin."""
+    count = max(2, min(COUNTED, BYTES // (8 * rows.shape[1])))
+    parts = np.unique(np.linspace(0, len(rows.edges) - 2, PARTS).astype(int))
+    return [(dense(rows.head(int(part), count)), int(rows.edges[part])) for part in parts]
+
+
+def _striking(blocks: list[tuple[NDArray[Any], int]]) -> list[int]:
+    """Columns of nothing, or of whole numbers, that are worth a second look."""
+    with np.errstate(invalid="ignore"):
+        odd = [np.isnan(block) | (np.floor(block) == block) for block, _ in blocks]
+    return [int(j) for j in np.flatnonzero(np.all([part.all(axis=0) for part in odd], axis=0))]
+
+
+def _why(rows: Streamed, key: Any, columns: list[tuple[NDArray[Any], int]], fewest: int) -> str:
+    """Why a column is left out, if it is: by what was looked at, and then by all of it."""
+    why = _judged(rows, key, columns, fewest)
+    seen = sum(len(values) for values, _ in columns)
+    few = len(rows.edges) - 1 <= PARTS or why == EMPTY
+    if not why or seen >= rows.shape[0] or not few:
+        return why
+    return _judged(rows, key, [(np.asarray(rows.with_gaps().column(key), float), 0)], fewest)
+
+
+def _judged(rows: Streamed, key: Any, columns: list[tuple[NDArray[Any], int]], fewest: int) -> str:
+    values = np.concatenate([values for values, _ in columns])
+    there = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    if not len(there):
+        return EMPTY
+    if len(there) < 2:
+        return ""
+    named, counts, first = _kind_of_name(rows, key), _counts(columns), values[0]
+    if named is Named.NO_HEADER:
+        return ROW_NUMBERS if counts and first in (0, 1) and rows.shape[0] >= fewest else ""
+    if INDEX.fullmatch(str(key)):
+        return ROW_NUMBERS
+    if key in rows.index:
+        return INDEXED
+    if named is Named.NOTHING:
+        leading = rows.keys is None or key == rows.keys[0]
+        certain = rows.shape[0] >= fewest or (leading and first in (0, 1))
+        return ROW_NUMBERS if certain and (counts or (leading and _all_different(there))) else ""
+    if named is Named.NUMBERING:
+        return ROW_NUMBERS if counts and (rows.shape[0] >= fewest or first in (0, 1)) else ""
+    if named is Named.IDENTIFIER and counts:
+        return ROW_NUMBERS
+    return IDENTIFIER if named is Named.IDENTIFIER and _all_different(there) else ""
+
+
+def _doubt(rows: Streamed, key: Any, columns: list[tuple[NDArray[Any], int]]) -> str:
+    """What the reader should know of a column that is decomposed."""
+    values = np.concatenate([values for values, _ in columns])
+    if _kind_of_name(rows, key) is Named.IDENTIFIER and _whole(values):
+        return "has the name of an identifier, but its values repeat"
+    return "counts the rows" if rows.shape[0] >= FEWEST and _counts(columns) else ""
+
+
+def _kind_of_name(rows: Streamed, key: Any) -> Named:
+    if not isinstance(key, str):
+        return Named.NO_HEADER
+    if NAMELESS.fullmatch(key) or ("", key) in rows.renamed:
+        return Named.NOTHING
+    words = [word.lower() for word in WORD.findall(key)]
+    if any(word in IDENTIFIERS for word in words) or " ".join(words) in WHOLE_NAMES:
+        return Named.IDENTIFIER
+    return Named.NUMBERING if set(words) <= NUMBERING and set(words) - LETTERS else Named.OTHERWISE
+
+
+def _counts(columns: list[tuple[NDArray[Any], int]]) -> bool:
+    """Whether a column goes up by one from row to row."""
+    offsets = np.concatenate([values - np.arange(at, at + len(values)) for values, at in columns])
+    return bool((offsets == offsets[0]).all()) and float(offsets[0]).is_integer()
+
+
+def _whole(values: NDArray[Any]) -> bool:
+    there = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    return len(there) > 0 and bool((np.isfinite(there) & (np.floor(there) == there)).all())
+
+
+def _all_different(there: NDArray[Any]) -> bool:
+    """Whether whole numbers are all different, as far as they can be told apart."""
+    return _whole(there) and (len(np.unique(there)) == len(there) or float(np.abs(there).max()) >= EXACT)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ritz.linalg.dense import UNIT, Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
-from ritz.rows.parallel import thin_inner, thin_product
+from ritz.rows.memory.array import thin_inner, thin_product
 from ritz.solvers.base import Outside
 from ritz.solvers.probes import Probes
 

@@ -11,7 +11,7 @@ from ritz.errors import DataError
 from ritz.linalg.dense import Array, orthonormalise
 from ritz.operators import LowRank as Approximation
 from ritz.operators import Operator
-from ritz.rows.parallel import thin_product
+from ritz.rows.memory.array import thin_product
 from ritz.solvers.base import Basis, Outside
 
 SPARE = 16  # vectors beyond those asked for: gaps are known from their values

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ritz.linalg.dense import Array, column_norms
-from ritz.rows.parallel import thin_inner, thin_product
+from ritz.rows.memory.array import thin_inner, thin_product
 from ritz.solvers.base import Outside
 
 COUNT = 8

@@ -13,9 +13,8 @@ from ritz.errors import DataError
 from ritz.linalg.dense import Array, orthogonality_defect
 from ritz.linalg.exponents import Exponents, delivered, differences, outside_of, rows_outside, sums, times_power
 from ritz.moments.preprocessing import FAINT, Preprocessing, less
-from ritz.rows import Rows, as_rows
+from ritz.rows import Rows, as_rows, check_finite
 from ritz.rows.base import Block, dense, stack
-from ritz.rows.finite import check_finite
 from ritz.runtime.pinning import pinned
 
 CANCELS = 1e-4  # share of ‖z‖² below which ‖z‖² − ‖y‖² has lost too many digits

@@ -15,8 +15,8 @@ import pytest
 from pyarrow import ipc
 
 from ritz import DataError, read
-from ritz.rows.formats.piped import spooled
 from ritz.rows.formats.read import opened
+from ritz.rows.formats.signatures import spooled
 from ritz.rows.write.columns import as_column
 from ritz.rows.write.tables import STREAMS, Results, deliver, pour
 

@@ -6,7 +6,6 @@ import mmap
 import struct
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 from ritz.errors import DataError
 from ritz.rows.formats.flat import Handle
 from ritz.rows.formats.flatbuffers import batches_of, body_length, claim_of, field, header_of, reference, root
-from ritz.rows.formats.table import Table
+from ritz.rows.formats.table import Table, arrow_damage
 from ritz.rows.text.lines import pyarrow_file
 
 MAGIC, STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how a file and a stream begin
@@ -53,7 +52,7 @@ class Arrow(Table):
 
     def __init__(self, path: Path) -> None:
         self._path, self._file = path, _begun(path)
-        with self._damage(f"{path} is not a valid Arrow file (truncated or corrupt)"):
+        with arrow_damage(f"{path} is not a valid Arrow file (truncated or corrupt)"):
             self._filed = self._file.bytes(0, len(MAGIC)) == MAGIC
             self._schema, self._messages = self._in_file() if self._filed else self._in_stream()
             self._plain = _plain(self._schema)
@@ -75,7 +74,7 @@ class Arrow(Table):
         from pyarrow import ipc
 
         i, first, count = self._parts[part]
-        with self._damage(f"{self._where(part)} is damaged"):
+        with arrow_damage(f"{self._where(part)} is damaged"):
             message, buffer = self._read(self._messages[i], whole=self._packed[i])
             batch = ipc.read_record_batch(message, self._plain).select(list(self._picked))
             batch.validate()  # lengths, before anything is read that they tell of
@@ -119,7 +118,7 @@ class Arrow(Table):
         from pyarrow import ipc
 
         options = ipc.IpcReadOptions(included_fields=[self._schema.get_field_index(name) for name in names])
-        with self._damage(f"columns {', '.join(map(repr, names[:5]))} of {self._path} cannot be read"):
+        with arrow_damage(f"columns {', '.join(map(repr, names[:5]))} of {self._path} cannot be read"):
             reader = (ipc.open_file if self._filed else ipc.open_stream)(pyarrow_file(self._path), options=options)
             table = reader.read_all()
             table.validate(full=True)
@@ -208,16 +207,6 @@ class Arrow(Table):
         cuts = 1 if packed else max(1, min(rows, size // SLICE_BYTES))
         ends = [rows * cut // cuts for cut in range(cuts + 1)]
         return [_Slice(i, a, b - a) for a, b in pairwise(ends) if b > a]
-
-    @contextmanager
-    def _damage(self, what: str) -> Iterator[None]:
-        """What pyarrow says of bytes that make no sense, as an error in the data."""
-        from pyarrow import ArrowException
-
-        try:
-            yield
-        except (ArrowException, OSError, EOFError, struct.error, UnicodeDecodeError) as error:
-            raise DataError(f"{what}: {error}") from error
 
 
 def _begun(path: Path) -> Handle:

@@ -1,4 +1,5 @@
-"""Arrays that other libraries keep on disk in chunks, read part by part; and Zarr, which is nothing else."""
+"""Arrays and sparse matrices that other libraries keep on disk in chunks, read part by part; and Zarr, which is nothing
+else."""
 
 from __future__ import annotations
 
@@ -7,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
+from ritz.rows.formats.read import damage
 from ritz.rows.formats.streamed import Streamed
 from ritz.rows.memory.array import ROW_OF_EACH, check_shape, real_numbers
+from ritz.rows.memory.sparse import Entries, check_pointers, compressed
+from ritz.rows.passes import ENTRY_BYTES
 from ritz.runtime.memory import allowed, format_bytes
 
 PART_BYTES = 1 << 24  # read at a time, in whole chunks
@@ -54,10 +59,8 @@ class Chunked(Streamed):
         return self._rows(first, min(first + count, int(self.edges[part + 1])))
 
     def _rows(self, first: int, last: int) -> Block:
-        try:
+        with damage(f"rows {first} to {last} of {self._where} cannot be read"):  # every codec has errors of its own
             return np.asarray(self._array[first:last], self.dtype)
-        except Exception as error:  # every library and every codec has errors of its own for what it cannot decode
-            raise DataError(f"rows {first} to {last} of {self._where} cannot be read: {error}") from error
 
 
 def check_numbers(array: Any, where: str) -> None:
@@ -71,11 +74,9 @@ def open_zarr(path: Path) -> Chunked:
         import zarr
     except ImportError as error:
         raise ImportError('reading Zarr needs zarr: pip install "ritz[zarr]"') from error
-    try:
+    with damage(f"{path} is not a Zarr array or group"):  # every store has errors of its own
         root = zarr.open(str(path), mode="r")
         members = dict(root.members(max_depth=None)) if hasattr(root, "members") else {"": root}
-    except Exception as error:  # every store has errors of its own
-        raise DataError(f"{path} is not a Zarr array or group: {error}") from error
     return Chunked(only({name: item for name, item in members.items() if has_rows(item)}, path), str(path))
 
 
@@ -94,3 +95,47 @@ def only(arrays: dict[str, Any], path: Path) -> Any:
         shown = ", ".join(f"{name!r} {item.shape}" for name, item in list(matrices.items())[:8]) or "none"
         raise DataError(f"{path} holds {len(matrices)} matrices of numbers ({shown}); keep one of them in the file")
     return next(iter(matrices.values()))
+
+
+class ChunkedSparse(Entries):
+    """A sparse matrix kept by rows on disk, as a group of `data`, `indices` and `indptr`. Only blocks are in memory."""
+
+    def __init__(self, group: Any, shape: tuple[int, int], where: str, names: tuple[Any, ...] | None = None) -> None:
+        check_shape(shape)
+        check_numbers(group["data"], where)
+        self._group, self._where, self.shape, self.names = group, where, shape, names
+        self.dtype = np.dtype(group["data"].dtype)
+        lengths = {part: int(group[part].shape[0]) for part in ("data", "indices", "indptr")}
+        self._ends = self._read("indptr", 0, lengths["indptr"])
+        check_pointers(self._ends, shape[0], min(lengths["data"], lengths["indices"]))
+        self.stored = int(self._ends[-1])
+
+    def block(self, start: int, stop: int) -> Block:
+        from scipy.sparse import csr_array
+
+        ends = self._ends[start : stop + 1]
+        data, indices = (self._read(part, int(ends[0]), int(ends[-1])) for part in ("data", "indices"))
+        return compressed(csr_array((data, indices, ends - ends[0]), shape=(stop - start, self.shape[1])))[0]
+
+    def take(self, indices: NDArray[np.integer]) -> Block:
+        from scipy.sparse import vstack
+
+        return vstack([self.block(int(i), int(i) + 1) for i in indices], format="csr")
+
+    @property
+    def reading(self) -> int:
+        """A block as it comes from disk, whose indices may take twice the room."""
+        return int(2 * ENTRY_BYTES * self.density * max(self.block_rows, self.thin_rows) * self.shape[1])
+
+    @property
+    def outer_work(self) -> float:
+        return float(np.sum(np.square(np.diff(self._ends), dtype=np.float64)))
+
+    @property
+    def inner_work(self) -> float:
+        """As if the entries were spread evenly over the columns: how they are, only a pass could tell."""
+        return float(self.stored) ** 2 / self.shape[1]
+
+    def _read(self, part: str, first: int, last: int) -> NDArray[Any]:
+        with damage(f"entries {first} to {last} of {part} of {self._where} cannot be read"):
+            return np.asarray(self._group[part][first:last])

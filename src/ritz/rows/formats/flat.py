@@ -6,7 +6,6 @@ a copy, and no pages that would have to be given back.
 
 from __future__ import annotations
 
-import mmap
 import os
 import threading
 import weakref
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.rows.base import Block, Rows
 from ritz.rows.file_changes import Files
-from ritz.rows.memory.array import ArrayRows, check_shape, real_numbers
+from ritz.rows.memory.array import ArrayRows, check_shape, is_mapped, real_numbers
 
 LARGE = 1 << 27  # bytes of a file from which the next block is asked for while this one is worked on
 NEAR = 1 << 16  # bytes that are read at once where some rows are taken of them
@@ -153,7 +152,7 @@ class Mapped(Rows):
 
     @classmethod
     def opens(cls, source: object) -> bool:
-        return isinstance(source, np.ndarray) and _map_behind(source)
+        return isinstance(source, np.ndarray) and is_mapped(source)
 
 
 def array_of(X: NDArray[Any], names: tuple[Any, ...] | None = None) -> Rows:
@@ -171,7 +170,7 @@ def mapped(X: NDArray[Any]) -> Flat | None:
     A map that keeps what is written to it for itself is no file's, and a file that was put in the place of the one that
     is mapped is another one.
     """
-    if not _map_behind(X) or X.dtype.hasobject or isinstance(X, np.ma.MaskedArray) or not X.size:
+    if not is_mapped(X) or X.dtype.hasobject or isinstance(X, np.ma.MaskedArray) or not X.size:
         return None
     lowest = X.ctypes.data + sum(min(0, stride * (count - 1)) for stride, count in zip(X.strides, X.shape, strict=True))
     found = _mapping(lowest)
@@ -188,14 +187,6 @@ def mapped(X: NDArray[Any]) -> Flat | None:
     rows = Flat(file, X.dtype, X.shape, X.ctypes.data - start + offset, X.strides)
     rows.files = files
     return rows
-
-
-def _map_behind(X: NDArray[Any]) -> bool:
-    """Whether an array, or what it is a view of, stands in a map."""
-    base: Any = X
-    while isinstance(base, np.ndarray):
-        base = base.base
-    return isinstance(base.obj if isinstance(base, memoryview) else base, mmap.mmap)
 
 
 def _mapping(address: int) -> tuple[Path, int, int, int] | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
+from ritz.rows.formats.read import damage
 from ritz.runtime.memory import check_fits
 
 WORD_BYTES = 64  # of a short word in memory, and the reference to it
@@ -27,7 +26,7 @@ class Annotation:
     n: int  # rows of the matrix
 
     def __call__(self, count: int | None = None) -> NDArray[Any]:
-        with open_file(self.path) as file, damage(self.path, "is damaged"):
+        with open_file(self.path) as file, damage(f"{self.path} is damaged"):
             values = column_of(file["obs"], self.name, count)
         expected = self.n if count is None else min(self.n, count)
         if values.shape != (expected,):
@@ -40,19 +39,8 @@ def open_file(path: Path) -> Any:
     """An HDF5 file, to be read."""
     import h5py
 
-    with damage(path, "is not a valid HDF5 file (truncated or corrupt)"):
+    with damage(f"{path} is not a valid HDF5 file (truncated or corrupt)"):
         return h5py.File(path, "r")
-
-
-@contextmanager
-def damage(path: Path, what: str) -> Iterator[None]:
-    """Whatever the library says of bytes that make no sense, as an error in the data."""
-    try:
-        yield
-    except DataError:
-        raise
-    except Exception as error:  # h5py has errors of many kinds for them
-        raise DataError(f"{path} {what}: {error}") from error
 
 
 def index_of(table: Any) -> str | None:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.rows.base import Rows
 from ritz.rows.formats.chunked import Chunked, has_rows, only
-from ritz.rows.formats.h5ad import Annotation, as_text, column_of, columns_of, damage, index_of, open_file
+from ritz.rows.formats.h5ad import Annotation, as_text, column_of, columns_of, index_of, open_file
+from ritz.rows.formats.read import damage
 from ritz.rows.memory.sparse import Sparse, stored_values
 from ritz.runtime.memory import check_fits
 
@@ -26,7 +27,7 @@ def open_hdf5(path: Path) -> Any:
         raise ImportError('reading HDF5 needs h5py: pip install "ritz[hdf5]"') from error
     rows = None
     try:
-        with damage(path, "is damaged"):
+        with damage(f"{path} is damaged"):
             rows = _matrix(file, path)
             if isinstance(rows, Chunked):
                 rows.elsewhere = _elsewhere(rows._array)
@@ -91,10 +92,8 @@ def _sparse(group: Any, path: Path) -> Any:
         raise DataError(f"X of {path} is a group, but no sparse matrix with its format and its shape")
     n, d = (int(length) for length in shape)
     data, indices, indptr = _parts(group, n if kind == "csr" else d, path)
-    try:
+    with damage(f"the sparse matrix X of {path} is damaged", ValueError):
         return getattr(scipy.sparse, f"{kind}_array")((stored_values(data), indices, indptr), shape=(n, d))
-    except ValueError as error:
-        raise DataError(f"the sparse matrix X of {path} is damaged: {error}") from error
 
 
 def _parts(group: Any, steps: int, path: Path) -> list[NDArray[Any]]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Rows
+from ritz.rows.formats.read import damage
 from ritz.rows.large_integers import all_small, exact_number, is_rounded, refusal
 from ritz.rows.memory.array import ArrayRows
 from ritz.rows.memory.sparse import Sparse
@@ -36,7 +37,7 @@ def open_market(path: Path) -> Any:
     """The matrix in a Matrix Market file, sparse or dense."""
     import scipy.io
 
-    try:
+    with damage(f"{path} is not a valid Matrix Market file (truncated or corrupt)"):
         with _text(path) as text:
             header = scipy.io.mminfo(text)
             _check_claims(header, path)
@@ -46,10 +47,6 @@ def open_market(path: Path) -> Any:
         if header[4] == "real" and not all_small(values):
             _check_written(path)
         return matrix
-    except DataError:
-        raise
-    except Exception as error:  # SciPy, and gzip under it, have many ways to say so
-        raise DataError(f"{path} is not a valid Matrix Market file (truncated or corrupt): {error}") from error
 
 
 def _check_written(path: Path) -> None:
@@ -127,7 +124,7 @@ def _check_claims(header: tuple[Any, ...], path: Path) -> None:
 
 def is_10x(folder: Path) -> bool:
     """Whether a folder holds a matrix as 10x pipelines write it."""
-    return any((folder / name).exists() for name in MATRIX)
+    return _there(folder, MATRIX) is not None
 
 
 def listed(folder: Path) -> list[Path]:
@@ -178,10 +175,6 @@ def _names(path: Path) -> tuple[str, ...]:
 
 def _table(path: Path, what: str) -> list[list[str]]:
     """The cells of all lines."""
-    try:
-        with _text(path) as text, io.TextIOWrapper(io.BufferedReader(text), "utf-8", newline="") as file:
-            return [row for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row]
-    except DataError:
-        raise
-    except Exception as error:  # gzip, the encoding and the table have errors of their own
-        raise DataError(f"{path} is not a valid list of {what} (truncated or corrupt): {error}") from error
+    with damage(f"{path} is not a valid list of {what} (truncated or corrupt)"), _text(path) as text:
+        file = io.TextIOWrapper(io.BufferedReader(text), "utf-8", newline="")
+        return [row for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.formats.flat import Flat, Handle
+from ritz.rows.formats.read import damage
 from ritz.rows.memory.array import check_shape
 from ritz.rows.memory.sparse import stored_values
 from ritz.runtime.memory import check_fits
@@ -37,16 +38,12 @@ def open_npy(path: Path) -> Flat:
 
 def open_npz(path: Path) -> Any:
     """The only array in a .npz file, or the sparse matrix that SciPy saved there."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
-            _check_names(list(members), path)
-            check_fits(sum(member.file_size for member in members.values()), f"the contents of {path}, unpacked,")
-            parts = {name: _array(archive, member, f"{name!r} in {path}") for name, member in members.items()}
-    except DataError:
-        raise
-    except Exception as error:  # damaged bytes break the archive, its compression or its headers in many ways
-        raise DataError(f"{path} is not a valid .npz archive (truncated or corrupt): {error}") from error
+    # Damaged bytes break the archive, its compression or its headers in many ways.
+    with damage(f"{path} is not a valid .npz archive (truncated or corrupt)"), zipfile.ZipFile(path) as archive:
+        members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+        _check_names(list(members), path)
+        check_fits(sum(member.file_size for member in members.values()), f"the contents of {path}, unpacked,")
+        parts = {name: _array(archive, member, f"{name!r} in {path}") for name, member in members.items()}
     return _sparse(parts, path) if parts.keys() >= SPARSE else next(iter(parts.values()))
 
 
@@ -58,12 +55,10 @@ def _check_names(names: list[str], path: Path) -> None:
 
 
 def _header(file: Any, path: Path | str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    try:
+    with damage(f"{path} is not a valid .npy file (truncated or corrupt)"):  # a header is parsed as Python
         version = npy.read_magic(file)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(file)
-    except Exception as error:  # a damaged header is parsed as Python, with errors of its own
-        raise DataError(f"{path} is not a valid .npy file (truncated or corrupt): {error}") from error
     if min(shape, default=0) < 0:
         raise DataError(f"{path} is not a valid .npy file: it claims the shape {shape}")
     if dtype.hasobject:
@@ -82,10 +77,8 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> NDA
         if _bytes(shape, dtype) > member.file_size:
             raise DataError(f"{where} claims the shape {shape}, for which it is too short")
     with archive.open(member) as file:
-        try:
+        with damage(f"{where} is not an array of plain numbers", ValueError):
             array = npy.read_array(file, allow_pickle=False)
-        except ValueError as error:
-            raise DataError(f"{where} is not an array of plain numbers: {error}") from error
         while file.read(1 << 20):  # the checksum is compared where the member ends, not where the array does
             pass
     return array
@@ -104,10 +97,8 @@ def _sparse(parts: dict[str, NDArray[Any]], path: Path) -> Any:
         raise DataError(f"the sparse matrix in {path} is damaged: its shape and indices must be lists of integers")
     places = (first, second) if kind != "coo" else ((first, second),)
     values = stored_values(parts["data"])
-    try:
+    with damage(f"the sparse matrix in {path} is damaged", ValueError):
         return getattr(scipy.sparse, f"{kind}_array")((values, *places), shape=tuple(map(int, shape)))
-    except ValueError as error:
-        raise DataError(f"the sparse matrix in {path} is damaged: {error}") from error
 
 
 def _word(array: NDArray[Any]) -> str:

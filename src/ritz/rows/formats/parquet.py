@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.rows.formats.table import Table
+from ritz.rows.formats.table import Table, arrow_damage
 from ritz.rows.text.lines import pyarrow_file
 
 PAGE_BYTES = 3.0 * (1 << 20)  # of a column: a page as most writers cut them, packed and unpacked, and its dictionary
@@ -51,13 +51,11 @@ class Parquet(Table):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        try:
+        with arrow_damage(f"columns {', '.join(map(repr, names[:5]))} cannot be read"):
             # Names of folders are no columns; "a.b" may also stand for a field of a struct "a", hence `select`.
             files = map(pyarrow_file, self._metadata)
             tables = [pq.read_table(file, columns=names, partitioning=None).select(names) for file in files]
             return pa.concat_tables(tables)
-        except (pa.ArrowException, OSError) as error:
-            raise DataError(f"columns {', '.join(map(repr, names[:5]))} cannot be read: {error}") from error
 
     def peek(self, keys: Iterable[Any], count: int) -> dict[Any, NDArray[Any]]:
         import pyarrow as pa
@@ -74,14 +72,10 @@ class Parquet(Table):
         return self._found(keys, beginning)
 
     def _batches(self, part: int, rows: int) -> Iterator[Any]:
-        from pyarrow import ArrowException
-
         file, group = self._groups[part]
         reader = _opened(file, self._metadata[file])
-        try:
+        with arrow_damage(f"{self._where(part)} is damaged"):
             yield from reader.iter_batches(rows, [group], list(self._picked), use_threads=False)
-        except (ArrowException, OSError) as error:
-            raise DataError(f"{self._where(part)} is damaged: {error}") from error
 
     def _common_schema(self) -> Any:
         (first, metadata), *others = self._metadata.items()
@@ -118,12 +112,9 @@ def _metadata(file: Path) -> Any:
 
 def _opened(file: Path, metadata: Any = None) -> Any:
     import pyarrow.parquet as pq
-    from pyarrow import ArrowException
 
-    try:
+    with arrow_damage(f"{file} is not a valid Parquet file (truncated or corrupt)"):
         source = pyarrow_file(file)
         return pq.ParquetFile(
             source, metadata=metadata, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
         )
-    except (ArrowException, OSError, UnicodeDecodeError) as error:  # the last one from names of columns
-        raise DataError(f"{file} is not a valid Parquet file (truncated or corrupt): {error}") from error

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.rows.base import Rows
 from ritz.rows.file_changes import Files
-from ritz.rows.id_columns import EMPTY, find_id_columns
 from ritz.rows.memory.array import ArrayRows
 from ritz.rows.memory.sparse import Sparse
 from ritz.rows.memory.subset import choose
-from ritz.rows.select import announce_names, name_by_position, select, select_for_model
+from ritz.rows.select import EMPTY, announce_names, find_id_columns, name_by_position, select, select_for_model
 from ritz.runtime.memory import check_fits
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".vec")
@@ -204,7 +203,7 @@ def _opener(path: Path) -> str:
     """What opens a file or a folder."""
     from ritz.rows.formats.matrix_market import is_10x
     from ritz.rows.formats.parquet import listed
-    from ritz.rows.formats.unsupported import about_file, about_folder
+    from ritz.rows.formats.signatures import about_file, about_folder
 
     if not path.exists():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
@@ -222,6 +221,17 @@ def _opener(path: Path) -> str:
     if suffix not in FORMATS:
         raise DataError(about_file(path, list(FORMATS)))
     return FORMATS[suffix]
+
+
+@contextmanager
+def damage(what: str, kinds: type[Exception] | tuple[type[Exception], ...] = Exception) -> Iterator[None]:
+    """Whatever a library says of bytes that make no sense, in errors of many kinds or of these, as one in the data."""
+    try:
+        yield
+    except DataError:
+        raise
+    except kinds as error:
+        raise DataError(f"{what}: {error}") from error
 
 
 @contextmanager

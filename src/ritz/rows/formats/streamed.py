@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.rows.base import Block, Rows
-from ritz.rows.partition import MOST_RUNS, Run
+from ritz.rows.passes import MOST_RUNS, Run
 
 PARTS, SPREAD_BYTES = 16, 1 << 27  # that are read for rows from all over, and fewer where they are large
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import struct
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from copy import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,12 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
-from ritz.rows.formats.schema import Selection, common_dtype, index_columns, select_numbers
+from ritz.rows.formats.read import damage
 from ritz.rows.formats.streamed import Streamed
 from ritz.rows.large_integers import Where, check_integers, check_numbers
 from ritz.rows.memory.array import check_shape
 
+TEXT = "string"  # as Arrow calls it
 FEW = 64  # rows that are read to see how long vectors are
 
 
@@ -26,7 +29,7 @@ class Table(Streamed):
 
     tabular = True
     _schema: Any
-    _selection: Selection
+    _picked: tuple[str, ...]
 
     @abstractmethod
     def _batches(self, part: int, rows: int) -> Iterator[Any]:
@@ -43,15 +46,14 @@ class Table(Streamed):
     def _describe(self, counts: Iterable[int]) -> None:
         """Shape, names and type, from the schema and the rows of every part."""
         self.edges = np.concatenate([[0], np.cumsum(list(counts))]).astype(np.int64)
-        self._selection = select_numbers(self._schema)
-        self.vectors, self._picked = self._selection.vectors, self._selection.names
-        self.left_out, self.text_columns = self._selection.left_out, self._selection.text
-        self.keys, self.index = None if self.vectors else tuple(self._schema.names), index_columns(self._schema)
+        self._picked, self.vectors, self.left_out = _select_numbers(self._schema)
+        self.text_columns = tuple(name for name, kind in self.left_out.items() if kind == TEXT)
+        self.keys, self.index = None if self.vectors else tuple(self._schema.names), _index_columns(self._schema)
         self._width = self._vector_width() if self.vectors else len(self._picked)
         self.shape = (int(self.edges[-1]), self._width)
         check_shape(self.shape)
         self.names = tuple(f"{self._picked[0]}_{i}" for i in range(self._width)) if self.vectors else self._picked
-        self.dtype = common_dtype(self._schema, self._selection)
+        self.dtype = _common_dtype(self._schema, self._picked, self.vectors)
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         # As many rows at a time as memory allows, since every batch of a column costs a call.
@@ -75,10 +77,9 @@ class Table(Streamed):
             return None
         some = copy(self)
         some._picked = some.names = tuple(self._picked[j] for j in columns)
-        some._selection = replace(self._selection, names=some._picked)
         some._width, some.shape = len(columns), (self.shape[0], len(columns))
-        widened = self.dtype.kind == "f" and common_dtype(self._schema, self._selection).kind != "f"  # for gaps
-        some.dtype = np.dtype(np.float64) if widened else common_dtype(self._schema, some._selection)
+        widened = self.dtype.kind == "f" and _common_dtype(self._schema, self._picked, False).kind != "f"  # for gaps
+        some.dtype = np.dtype(np.float64) if widened else _common_dtype(self._schema, some._picked, False)
         return some
 
     def with_gaps(self) -> Table:
@@ -193,6 +194,13 @@ def as_array(column: Any) -> NDArray[Any]:
     return np.concatenate(parts)
 
 
+def arrow_damage(what: str) -> AbstractContextManager[None]:
+    """What pyarrow says of bytes that make no sense, as an error in the data."""
+    from pyarrow import ArrowException
+
+    return damage(what, (ArrowException, OSError, EOFError, struct.error, UnicodeDecodeError))
+
+
 def _check_exact(values: NDArray[Any], column: Any, where: Where) -> None:
     """Refuse integers and decimals that float64 cannot hold; those with gaps between them are floats already."""
     import pyarrow.types as types
@@ -211,3 +219,60 @@ def _values(column: Any) -> Any:
     if pa.types.is_string(column.type) or pa.types.is_boolean(column.type):
         column = column.cast(pa.float64())
     return column.to_numpy(zero_copy_only=False)
+
+
+def _select_numbers(schema: Any) -> tuple[tuple[str, ...], bool, dict[str, str]]:
+    """The columns of numbers, or of vectors, and whether of vectors; the others, and what they hold."""
+    names = schema.names
+    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if repeated:
+        raise DataError(f"column names appear more than once: {', '.join(map(repr, repeated[:5]))}; rename them")
+    vectors = [field.name for field in schema if _is_vector(field.type)]
+    if len(vectors) > 1:
+        raise DataError(f"several columns hold vectors ({', '.join(map(repr, vectors))}); keep one of them in the file")
+    picked = vectors or [field.name for field in schema if _is_number(field.type)]
+    if not picked:
+        raise DataError(f"no column holds numbers; there are {', '.join(map(repr, names[:8])) or 'no columns'}")
+    chosen = set(picked)
+    kinds = {field.name: _told(field.type) for field in schema if field.name not in chosen}
+    return tuple(picked), bool(vectors), dict.fromkeys(kinds, "beside vectors") if vectors else kinds
+
+
+def _common_dtype(schema: Any, names: tuple[str, ...], vectors: bool) -> np.dtype[Any]:
+    """float32 where no column holds more digits, integers where all are; else float64."""
+    kinds = [schema.field(name).type for name in names]
+    kinds = [kind.value_type for kind in kinds] if vectors else kinds
+    if all(str(kind).startswith(("int", "uint")) for kind in kinds) and not vectors:
+        return np.result_type(*(kind.to_pandas_dtype() for kind in kinds))
+    return np.dtype(np.float32 if all(str(kind) in ("float", "halffloat") for kind in kinds) else np.float64)
+
+
+def _index_columns(schema: Any) -> tuple[str, ...]:
+    """Columns that were the index of a table of pandas, which says so beside the schema."""
+    try:
+        told = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+        return tuple(name for name in told.get("index_columns", ()) if isinstance(name, str))
+    except (ValueError, AttributeError, TypeError):  # whoever wrote it meant something else
+        return ()
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    kinds = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(is_kind(kind) for is_kind in kinds)
+
+
+def _is_vector(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    return any(is_kind(kind) for is_kind in lists) and _is_number(kind.value_type)
+
+
+def _told(kind: Any) -> str:
+    """What a column without numbers holds; text is text, however it is stored."""
+    import pyarrow.types as types
+
+    value = kind.value_type if types.is_dictionary(kind) else kind
+    return TEXT if str(value) in (TEXT, "large_string", "string_view") else str(kind)

@@ -1,24 +1,20 @@
-"""AnnData objects: X in memory or on disk, named after the variables. The package itself is not needed to tell."""
+"""AnnData objects: X in memory or on disk, named after the variables."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.rows.base import Rows
+from ritz.rows import Rows, is_anndata
 from ritz.rows.file_changes import Files
-from ritz.rows.formats.chunked import Chunked
-from ritz.rows.formats.chunked_sparse import ChunkedSparse
+from ritz.rows.formats.chunked import Chunked, ChunkedSparse
 from ritz.rows.formats.flat import array_of
-from ritz.rows.memory.convert import Convertible
+from ritz.rows.memory.array import Convertible
 from ritz.rows.memory.frame import check_names
 from ritz.rows.memory.sparse import Sparse
-
-PARTS = ("X", "var_names", "obs_names", "obsm", "varm", "uns", "is_view", "isbacked")  # what is used of it
 
 
 class AnnDataRows(Rows):
@@ -44,28 +40,11 @@ class AnnDataRows(Rows):
         return is_anndata(source)
 
 
-def is_anndata(source: object) -> bool:
-    """Whether an object is an AnnData or of a class derived from it."""
-    if "anndata" not in sys.modules:  # no object of it can exist
-        return False
-    kind = type(source)
-    named = any(base.__name__ == "AnnData" and base.__module__.split(".")[0] == "anndata" for base in kind.__mro__)
-    return named and all(hasattr(kind, part) for part in PARTS)
-
-
-def _is_stored(X: Any) -> bool:
-    """Whether X is an array of HDF5 or Zarr, sliced from disk."""
-    return type(X).__module__.split(".")[0] in ("h5py", "zarr")
-
-
 def _stored(X: Any, where: str, names: tuple[str, ...]) -> Rows:
-    """X as what it is, wherever it is kept."""
-    if getattr(X, "format", None) in ("csr", "csc") and hasattr(X, "group"):
-        return _on_disk(X, where, names)
-    return Chunked(X, where, names) if _is_stored(X) else Convertible(X)
-
-
-def _on_disk(X: Any, where: str, names: tuple[str, ...]) -> ChunkedSparse:
+    """X as what it is, wherever it is kept; arrays of HDF5 and Zarr are sliced from disk."""
+    if getattr(X, "format", None) not in ("csr", "csc") or not hasattr(X, "group"):
+        stored = type(X).__module__.split(".")[0] in ("h5py", "zarr")
+        return Chunked(X, where, names) if stored else Convertible(X)
     if X.format == "csc":
         raise DataError(
             f"{where} is kept on disk by columns, where rows cannot be read; use adata.to_memory(), or write it as CSR"

@@ -1,20 +1,27 @@
-"""NumPy arrays and memory maps, in any dtype, layout, byte order and stride. Blocks are views."""
+"""NumPy arrays, in any dtype, layout, byte order and stride, and what NumPy makes arrays of. Blocks are views.
+
+Products of tall arrays with few columns are here too: block by block, with all cores.
+"""
 
 from __future__ import annotations
 
 import datetime
+import mmap
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
+from ritz.linalg.products import SKINNY, add_squares, cross, mirrored, times
 from ritz.rows.base import Block, Rows
 from ritz.rows.large_integers import check_numbers
+from ritz.rows.passes import Cut
 
 NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
-GAPS = ("NAType", "NaTType")  # classes of what pandas puts where nothing is
+GAPS = ("NAType", "NaTType")  # classes of what pandas, which need not be there, puts where nothing is
 ROW_OF_EACH = "Reshape your data: X.reshape(len(X), -1) makes a row of every X[i]"
 
 
@@ -35,7 +42,7 @@ class ArrayRows(Rows):
 
     @classmethod
     def opens(cls, source: object) -> bool:
-        return isinstance(source, np.ndarray)
+        return isinstance(source, np.ndarray) and not is_mapped(source)
 
     def block(self, start: int, stop: int) -> Block:
         return self._X[start:stop]
@@ -65,7 +72,7 @@ class ArrayRows(Rows):
         out = np.empty(X.shape)
         for j in range(X.shape[1]):
             # NumPy would read numbers from text and from dates; here neither is a number.
-            cells = [None if _is_gap(value) else value for value in X[:, j]]
+            cells = [None if type(value).__name__ in GAPS else value for value in X[:, j]]
             row = next((i for i, value in enumerate(cells) if isinstance(value, NOT_NUMBERS)), None)
             if row is not None:
                 place = f"column {self.name(j)} holds {X[row, j]!r} in row {row}"
@@ -79,9 +86,12 @@ class ArrayRows(Rows):
         return out
 
 
-def _is_gap(value: Any) -> bool:
-    """Whether a cell says that there is no value: None, or NA and NaT of pandas, which need not be there."""
-    return value is None or type(value).__name__ in GAPS
+def is_mapped(X: NDArray[Any]) -> bool:
+    """Whether an array, or what it is a view of, stands in a map of memory, and so perhaps in a file."""
+    base: Any = X
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base.obj if isinstance(base, memoryview) else base, mmap.mmap)
 
 
 def real_numbers(values: NDArray[Any]) -> NDArray[Any]:
@@ -113,3 +123,62 @@ def _check_mask(X: np.ma.MaskedArray[Any, Any]) -> None:
     if count:
         row, column = np.argwhere(np.ma.getmaskarray(X))[0]
         raise DataError(f"{count} masked entries, first at row {row}, column {column}; fill or drop them first")
+
+
+class Convertible(ArrayRows):
+    """An object that NumPy turns into an array, once, when it is opened."""
+
+    def __init__(self, source: Any) -> None:
+        try:
+            X = np.asarray(source)
+        except ValueError as error:
+            if not isinstance(source, list | tuple):
+                raise
+            raise DataError(f"rows must have equal lengths, and pictures equal sizes: {error}") from error
+        if X.dtype == object and not X.ndim:
+            raise TypeError(f"cannot read rows from a {type(source).__name__}; pass a 2-D array or a table")
+        if X.dtype.kind == "f" and X.ndim == 2 and not hasattr(source, "__array__"):
+            _check_given(source, X)
+        super().__init__(X)
+
+    @classmethod
+    def opens(cls, source: object) -> bool:
+        return True
+
+
+def _check_given(source: Any, X: NDArray[np.floating]) -> None:
+    """Beside floats, NumPy makes floats of the integers in lists."""
+    d = X.shape[1]
+    check_numbers(X.ravel(), lambda i: _item(_item(source, i // d), i % d), lambda i: f"column {i % d}")
+
+
+def _item(items: Any, i: int) -> Any:
+    return items[i] if isinstance(items, list | tuple) else np.asarray(items)[i]
+
+
+def thin_product(Q: NDArray[Any], S: NDArray[Any]) -> Block:  # (n, m), (m, b) -> (n, b)
+    """Q S for a tall Q and few columns."""
+    return ArrayRows(Q).map(lambda block: times(block, S))
+
+
+def thin_inner(Q: NDArray[Any], W: NDArray[Any]) -> Block:  # (n, m), (n, b) -> (m, b)
+    """Qᵀ W for a tall Q and few columns."""
+    return ArrayRows(Q).reduce(lambda pairs: sum(cross(*pair) for pair in pairs), np.add, beside=W, cut=Cut.THIN)
+
+
+def symmetric_product(U: NDArray[Any]) -> Block:  # (n, m) -> (m, m)
+    """Uᵀ U."""
+    return squares(ArrayRows(U))
+
+
+def squares(rows: Rows) -> Block:  # (n, m) -> (m, m)
+    """XᵀX of rows in floating point, in their own precision."""
+    m = rows.shape[1]
+
+    def run(blocks: Iterable[Block]) -> Block:
+        total = np.zeros((m, m), rows.dtype)
+        for block in blocks:
+            add_squares(block, total)
+        return total
+
+    return mirrored(rows.reduce(run, np.add, cut=Cut.THIN if m <= SKINNY else Cut.SQUARE))

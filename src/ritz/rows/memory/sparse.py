@@ -14,7 +14,7 @@ from ritz.linalg.sparse import product
 from ritz.rows.base import Block, Rows
 from ritz.rows.large_integers import LIMIT, is_wide, refusal
 from ritz.rows.memory.array import check_shape, real_numbers
-from ritz.rows.partition import ENTRY_BYTES, THIN_BYTES
+from ritz.rows.passes import ENTRY_BYTES, THIN_BYTES
 from ritz.runtime.lazy import cached_property
 from ritz.runtime.memory import check_fits
 
@@ -80,18 +80,13 @@ class Sparse(Entries):
         made.inherit(self, kept)
         return made
 
-    def without_gaps(self) -> NDArray[np.intp]:
-        """Which rows these are."""
+    def complete(self) -> NDArray[np.intp]:
+        """The rows in which nothing that is stored is missing."""
         gaps = np.flatnonzero(np.isnan(self._X.data))
         return np.delete(np.arange(self.shape[0]), np.unique(np.searchsorted(self._X.indptr, gaps, side="right") - 1))
 
-    def complete(self) -> Sparse:
-        """The rows in which nothing that is stored is missing."""
-        kept = self.without_gaps()
-        if not len(kept):
-            raise DataError(f"missing='drop' would drop all {self.shape[0]} rows: every one has a missing value")
-        if len(kept) == self.shape[0]:
-            return self
+    def keeping(self, kept: NDArray[np.intp]) -> Sparse:
+        """Some of the rows."""
         return self._of_these(self._X[kept], self.names, kept)
 
     def filled(self, fill: NDArray[np.floating] | None = None) -> Sparse:
@@ -118,7 +113,9 @@ class Sparse(Entries):
         return total / count
 
     def block(self, start: int, stop: int) -> Block:
-        return _rows_of(self._X, start, stop)
+        X, ends = self._X, self._X.indptr[start : stop + 1]
+        first, last = int(ends[0]), int(ends[-1])
+        return type(X)((X.data[first:last], X.indices[first:last], ends - ends[0]), shape=(stop - start, X.shape[1]))
 
     def take(self, indices: NDArray[np.integer]) -> Block:
         return self._X[indices]
@@ -151,13 +148,6 @@ class Sparse(Entries):
     @cached_property
     def inner_work(self) -> float:
         return float(np.sum(np.square(np.bincount(self._X.indices), dtype=np.float64)))
-
-
-def _rows_of(X: Any, start: int, stop: int) -> Any:
-    """Consecutive rows that share the memory of X."""
-    ends = X.indptr[start : stop + 1]
-    first, last = int(ends[0]), int(ends[-1])
-    return type(X)((X.data[first:last], X.indices[first:last], ends - ends[0]), shape=(stop - start, X.shape[1]))
 
 
 def compressed(X: Any) -> tuple[Any, Any | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from ritz.errors import DataError
 from ritz.rows.base import Block, Rows
 from ritz.rows.memory.computed import Computed
 from ritz.rows.memory.sparse import Sparse
-from ritz.rows.partition import Run
+from ritz.rows.passes import Run
 
 
 class Subset(Computed):
@@ -119,14 +119,9 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
         chosen = rows.some(places) or Subset(rows, places)
     if missing == "error" or rows.dtype.kind != "f":
         return chosen
-    if isinstance(chosen, Sparse):
-        return chosen.complete() if missing == "drop" else chosen.filled()
-    return _complete(chosen) if missing == "drop" else _filled(chosen)
-
-
-def _complete(rows: Rows) -> Rows:
-    """The rows in which nothing is missing."""
-    found = _rows_where(rows, np.all)
+    if missing == "mean":
+        return chosen.filled() if isinstance(chosen, Sparse) else _filled(chosen)
+    found = drop_missing(chosen, "any")
     if not found.shape[0]:
         raise DataError(f"missing='drop' would drop all {rows.shape[0]} rows: every one has a missing value")
     return found
@@ -135,26 +130,25 @@ def _complete(rows: Rows) -> Rows:
 def drop_missing(rows: Rows, how: Literal["any", "all"]) -> Rows:
     """The rows without those in which any value is missing, or all are; perhaps none is left."""
     rows = rows.with_gaps()
-    if rows.dtype.kind != "f":
+    if rows.dtype.kind != "f" or (isinstance(rows, Sparse) and how == "all"):
         return rows
-    if isinstance(rows, Sparse) and (how == "all" or len(rows.without_gaps())):
-        return rows if how == "all" else rows.complete()
     if isinstance(rows, Sparse):
-        return Subset(rows, np.arange(rows.shape[1]), np.empty(0, np.intp))
-    return _rows_where(rows, np.any if how == "all" else np.all)
-
-
-def _rows_where(rows: Rows, test: Callable[..., Any]) -> Rows:
-    """The rows of whose entries any, or all, are there."""
-    kept = np.flatnonzero(rows.map(lambda block: np.asarray(test(_present(block), axis=1))))
-    return rows if len(kept) == rows.shape[0] else Subset(rows, np.arange(rows.shape[1]), kept)
+        kept = rows.complete()
+    else:
+        test = np.any if how == "all" else np.all
+        kept = np.flatnonzero(rows.map(lambda block: test(~np.isnan(block), axis=1)))
+    if len(kept) == rows.shape[0]:
+        return rows
+    if isinstance(rows, Sparse) and len(kept):
+        return rows.keeping(kept)
+    return Subset(rows, np.arange(rows.shape[1]), kept)
 
 
 def _filled(rows: Rows) -> Rows:
     """The rows with the mean of a column in its gaps."""
 
     def sums(blocks: Iterable[Block]) -> Any:
-        return sum(np.stack([np.nansum(part, axis=0, dtype=float), _present(part).sum(axis=0)]) for part in blocks)
+        return sum(np.stack([np.nansum(part, axis=0, dtype=float), (~np.isnan(part)).sum(axis=0)]) for part in blocks)
 
     total, count = rows.reduce(sums, np.add)
     if not count.all():
@@ -163,8 +157,3 @@ def _filled(rows: Rows) -> Rows:
     filled = Subset(rows, np.arange(rows.shape[1]), fill=total / count)
     filled.filled = int(rows.shape[0] * rows.shape[1] - count.sum())
     return filled
-
-
-def _present(block: Block) -> NDArray[np.bool_]:
-    """Which entries are there."""
-    return ~np.isnan(block)

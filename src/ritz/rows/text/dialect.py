@@ -13,10 +13,8 @@ from typing import Any
 from ritz.errors import DataError
 from ritz.rows.columns import unique_names
 from ritz.rows.text.cells import Column, Kind, is_number, is_truth
-from ritz.rows.text.encodings import decoded
 from ritz.rows.text.header import judge_header
-from ritz.rows.text.separators import LINES, SEPARATORS, Style, find_style, style_of_vectors
-from ritz.rows.text.vectors import WORD, are_vectors, counts_of
+from ritz.rows.text.style import SEPARATORS, WORD, Style, are_vectors, counts_of, decoded, find_style, style_of_vectors
 from ritz.runtime.lazy import cached_property
 
 FEWEST, LETTERS = 6, 1 << 19  # lines that are looked at where they are long, and letters of all of them
@@ -145,9 +143,10 @@ def detect(
         raise DataError(f"{where} holds no rows")
     counts = counts_of(lines, ".vec" in _endings(where)) if announced is None else None
     lines, skipped = (lines[1:], skipped + 1) if counts else (lines, skipped)
-    vectors = announced is None and header is not True and are_vectors(lines[:LINES], counts)
+    vectors = announced is None and header is not True and are_vectors(lines, counts)
     try:
-        style = style_of_vectors(lines) if vectors else find_style(lines, announced or _usual_separator(where))
+        usual = "\t" if ".tsv" in _endings(where) else None
+        style = style_of_vectors(lines) if vectors else find_style(lines, announced or usual)
         table = style.table(lines)
     except csv.Error as error:
         raise DataError(f"{where} cannot be read as a table: {error}") from error
@@ -186,11 +185,6 @@ def _columns(
 
 def _endings(path: Path) -> list[str]:
     return [ending.lower() for ending in path.suffixes[-2:]]
-
-
-def _usual_separator(path: Path) -> str | None:
-    """What the name of a file says about its separator."""
-    return "\t" if ".tsv" in _endings(path) else None
 
 
 def _alone_in_quotes(lines: list[str], first: list[str]) -> bool:

@@ -17,7 +17,7 @@ from ritz.rows.base import Block
 from ritz.rows.text.cells import FALSE, MISSING, TRUE, Kind, is_missing
 from ritz.rows.text.dialect import Dialect
 from ritz.rows.text.lines import QUOTE
-from ritz.rows.text.separators import LINES
+from ritz.rows.text.style import LINES
 
 ZERO, NEWLINE = b"0"[0], b"\n"[0]
 BLANKS = re.compile(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)")

@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
+from ritz.rows.formats.signatures import check_is_text
 from ritz.rows.formats.streamed import PARTS, Streamed
-from ritz.rows.formats.unsupported import check_is_text
 from ritz.rows.text.cells import Kind
 from ritz.rows.text.dialect import Dialect, detect
 from ritz.rows.text.lines import PART_BYTES, Lines, Piece, first_lines
-from ritz.rows.text.malformed import SHOWN, find_malformed
-from ritz.rows.text.reader import Reader
-from ritz.rows.text.separators import LINES
-from ritz.rows.text.vectors import WORD
+from ritz.rows.text.reader import SHOWN, Reader, find_malformed
+from ritz.rows.text.style import LINES, WORD
 from ritz.runtime import threads
 from ritz.runtime.lazy import cached_property
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -74,13 +73,6 @@ def escape_formulas(column: Any) -> Any:
         return column
     risky = pc.and_not(pc.match_substring_regex(column, FORMULA), pc.match_substring_regex(column, NUMBER))
     return pc.if_else(risky, pc.binary_join_element_wise("'", column, ""), column)
-
-
-def escape_formula_names(names: Iterable[str]) -> list[str]:
-    """The same for names of columns."""
-    import pyarrow as pa
-
-    return escape_formulas(pa.array(names, pa.string())).to_pylist()
 
 
 def _as_text(values: NDArray[Any]) -> Any:

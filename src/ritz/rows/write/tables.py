@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.rows.base import Block
 from ritz.rows.columns import unique_names
-from ritz.rows.write.columns import as_column, escape_formula_names, escape_formulas
+from ritz.rows.write.columns import as_column, escape_formulas
 from ritz.runtime import threads
 from ritz.runtime.atomic import writing
 
@@ -140,39 +141,15 @@ def _write_npy(results: Results, path: Path) -> None:
             file.write(np.ascontiguousarray(block, results.dtype).data)
 
 
-def _write_parquet(results: Results, sink: Path | _Sink) -> None:
-    from pyarrow.parquet import ParquetWriter
-
-    with _native(sink) as stream:
-        _write_tables(results, lambda schema: ParquetWriter(stream, schema))
-
-
-def _write_arrow(results: Results, path: Path) -> None:
-    from pyarrow import ipc
-
-    with _native(path) as stream:
-        _write_tables(results, lambda schema: ipc.new_file(stream, schema))
-
-
-def _native(sink: Path | _Sink) -> Any:
-    """A file as pyarrow writes it, by its true name: as text it would have to be UTF-8."""
+def _write_tables(results: Results, sink: Path | _Sink, writer: str) -> None:
+    """All rows by a writer of pyarrow, into a file by its true name: as text it would have to be UTF-8."""
     import pyarrow as pa
 
-    return pa.OSFile(os.fsencode(sink), "wb") if isinstance(sink, Path) else nullcontext(sink)
-
-
-def _pour_arrow(results: Results, sink: _Sink) -> None:
-    from pyarrow import ipc
-
-    _write_tables(results, lambda schema: ipc.new_stream(sink, schema))
-
-
-def _write_tables(results: Results, opened: Callable[[Any], Any]) -> None:
-    """All rows by a writer of pyarrow."""
     schema, tables = _tables(results)
-    with opened(schema) as writer:
+    native = pa.OSFile(os.fsencode(sink), "wb") if isinstance(sink, Path) else nullcontext(sink)
+    with native as stream, resolve_name(writer)(stream, schema) as opened:
         for table in tables:
-            writer.write_table(table)
+            opened.write_table(table)
 
 
 def _write_csv(results: Results, sink: Path | _Sink, separator: str = ",") -> None:
@@ -222,8 +199,10 @@ def _tables(results: Results, spreadsheet: bool = False) -> tuple[Any, Iterator[
 
 def _names(results: Results, spreadsheet: bool) -> list[str]:
     """Names of all columns, told apart; those of the numbers stay, since someone may look for them."""
+    import pyarrow as pa
+
     names = [*results.names, *map(str, results.beside)]
-    told = unique_names(escape_formula_names(names) if spreadsheet else names)
+    told = unique_names(escape_formulas(pa.array(names, pa.string())).to_pylist() if spreadsheet else names)
     return [*told[len(results.names) :], *told[: len(results.names)]]
 
 
@@ -242,17 +221,20 @@ def _gathered(results: Results) -> Iterator[Block]:
         yield np.concatenate(waiting)
 
 
+_write_parquet = partial(_write_tables, writer="pyarrow.parquet:ParquetWriter")
+_write_arrow = partial(_write_tables, writer="pyarrow.ipc:new_file")
+_write_tsv = partial(_write_csv, separator="\t")
 FORMATS: dict[str, Callable[[Results, Path], None]] = {
     ".npy": _write_npy,
     ".parquet": _write_parquet,
     ".arrow": _write_arrow,
     ".feather": _write_arrow,
     ".csv": _write_csv,
-    ".tsv": partial(_write_csv, separator="\t"),
+    ".tsv": _write_tsv,
 }
 STREAMS: dict[str, Callable[[Results, _Sink], None]] = {
-    "arrow": _pour_arrow,
+    "arrow": partial(_write_tables, writer="pyarrow.ipc:new_stream"),
     "csv": _write_csv,
-    "tsv": partial(_write_csv, separator="\t"),
+    "tsv": _write_tsv,
     "parquet": _write_parquet,
 }

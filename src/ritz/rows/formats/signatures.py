@@ -1,15 +1,33 @@
-"""Files and folders of formats that are not read here: what they seem to be, and what to do with them."""
+"""What a file is by its name or its first bytes: of formats that are not read here, what to do with them; of what comes
+through a pipe, how a file of it is called."""
 
 from __future__ import annotations
 
 import re
+import shutil
+import zlib
 from collections import Counter
 from pathlib import Path
+from typing import BinaryIO
 
 from ritz.errors import DataError
-from ritz.rows.formats.piped import BEGINNINGS, MARKET
 from ritz.rows.formats.read import TEXTS, suffix_of
 
+CHUNK = 1 << 22
+MARKET = b"%%MatrixMarket"
+GZIP = b"\x1f\x8b"
+# How the bytes of a format begin, and the end of the name of such a file. Whatever begins otherwise is text.
+BEGINNINGS = {
+    b"PAR1": ".parquet",
+    b"ARROW1": ".arrow",
+    b"\xff\xff\xff\xff": ".arrow",
+    b"\x93NUMPY": ".npy",
+    b"PK\x03\x04": ".npz",
+    b"\x89HDF\r\n\x1a\n": ".h5",
+    b"\x28\xb5\x2f\xfd": ".csv.zst",
+    b"BZh": ".csv.bz2",
+    MARKET: ".mtx",
+}
 UNPACK = "unpack it first; only text is read while it is unpacked"
 REPACK = "unpack it first, or compress it as .gz, .zst or .bz2"
 PICTURES = (
@@ -68,7 +86,7 @@ MORE_BEGINNINGS = {
     b"%PDF": ".pdf",
     b"\x80\x04": ".pkl",
     b"\x80\x05": ".pkl",
-    b"\x1f\x8b": ".gz",
+    GZIP: ".gz",
     b"\xfd7zXZ\x00": ".xz",
     b"7z\xbc\xaf": ".7z",
     b"Rar!\x1a": ".rar",
@@ -159,3 +177,45 @@ def about_folder(path: Path, known: list[str]) -> str:
         return f"{missing}; it holds {shown}. Pass one file of it, such as {str(readable[0])!r}"
     kind, step = (foreign and _about(foreign, known)) or ("", f"known formats: {', '.join(known)}")
     return f"{missing}; it holds {shown}{f' ({foreign} is {kind})' if foreign else ''}; {step}"
+
+
+def spooled(stream: BinaryIO, folder: Path) -> Path:
+    """A file in `folder` with all bytes of a stream such as ``sys.stdin.buffer``, named after what they are.
+
+    Examples
+    --------
+    >>> import io, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     spooled(io.BytesIO(b"a;b\\n1,5;2\\n"), Path(folder)).name
+    'standard_input.csv'
+    """
+    head = _head(stream)
+    if not head:
+        raise DataError("standard input is empty; pipe a table into it, or give the name of a file")
+    path = Path(folder) / f"standard_input{_suffix(head)}"
+    with path.open("wb") as file:
+        file.write(head)
+        shutil.copyfileobj(stream, file, CHUNK)
+    return path
+
+
+def _head(stream: BinaryIO) -> bytes:
+    """The first bytes; a pipe may give fewer at a time than it is asked for."""
+    head = b""
+    while len(head) < HEAD and (more := stream.read(HEAD - len(head))):
+        head += more
+    return head
+
+
+def _suffix(head: bytes) -> str:
+    if head.startswith(GZIP):
+        return ".mtx.gz" if _unpacked(head).startswith(MARKET) else ".csv.gz"
+    return next((suffix for beginning, suffix in BEGINNINGS.items() if head.startswith(beginning)), ".csv")
+
+
+def _unpacked(head: bytes) -> bytes:
+    """The beginning of what was compressed with gzip, as far as it can be unpacked."""
+    try:
+        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, len(MARKET))
+    except zlib.error:
+        return b""

@@ -6,7 +6,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from ritz.linalg.products import add_squares, add_upper, add_upper_squares, cross, mirrored, times
-from ritz.rows.parallel import symmetric_product, thin_inner, thin_product
+from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
 
 LAYOUTS = {
     "C": lambda A: A,

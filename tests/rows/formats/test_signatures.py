@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from helpers.commands import run
 from helpers.files import X, table
 from ritz import DataError, read
-from ritz.rows.formats.unsupported import ENDINGS
+from ritz.rows.formats.signatures import ENDINGS
 
 RECIPES = {
     "a.PNG": "is a picture; put pictures .*np.stack",

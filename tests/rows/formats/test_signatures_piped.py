@@ -19,7 +19,7 @@ from helpers.commands import run
 from helpers.files import X, table
 from ritz import DataError, read
 from ritz.rows.base import dense
-from ritz.rows.formats.piped import spooled
+from ritz.rows.formats.signatures import spooled
 
 TEXT = ("\t".join("abcdefg") + "\n" + "\n".join("\t".join(map(repr, row)) for row in X.tolist())).encode()
 

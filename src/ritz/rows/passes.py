@@ -1,16 +1,19 @@
-"""How rows are cut: into blocks that stay in cache, and runs of blocks that threads work on side by side."""
+"""A pass over rows: cut into blocks that stay in cache, and runs of blocks that threads work on side by side, of files
+that stay what they are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from copy import copy
 from enum import Enum, auto
+from functools import wraps
 from itertools import pairwise
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from ritz.linalg.products import SKINNY
+from ritz.rows.file_changes import Files
 from ritz.runtime import threads
 
 Result = TypeVar("Result")
@@ -26,6 +29,11 @@ RUN_ROWS = 4096  # merging two partial results costs about as much as 100 rows
 RUN_WORK = 1 << 28  # products, and reading an entry counts for 32, that are worth a thread's start
 MOST_RUNS = 64
 SERIAL = 1 << 16  # entries below which starting threads costs more than it saves
+# What reads rows, in one step. Whoever overrides one of them need not think of files that change.
+VERBS = (
+    "reduce", "normal", "combine", "project", "map", "pairs", "block", "take", "sample", "head", "column", "cells",
+    "raw_cells", "peek",
+)  # fmt: skip
 
 
 class Cut(Enum):
@@ -100,3 +108,54 @@ class Partition:
         else:
             with threads.pinned():
                 yield from map(f, items)
+
+
+def checks_files(verb: Callable[..., Result]) -> Callable[..., Result]:
+    """A way to read rows, whose result is given only if the files are what they were when they were opened."""
+
+    @wraps(verb)
+    def read(self: Any, *args: Any, **kwargs: Any) -> Result:
+        files = self.files
+        if files is None:
+            return verb(self, *args, **kwargs)
+        try:
+            found = verb(self, *args, **kwargs)
+        except Exception as error:  # a file that became shorter looks damaged
+            files.check(error)
+            raise
+        files.check()
+        return found
+
+    read.is_checked = True  # type: ignore[attr-defined]
+    return read
+
+
+def checked_results(files: Files | None, results: Iterable[Result], count: int) -> Iterator[Result]:
+    """So many results of a pass as they come; the last one is given only if the files are what they were."""
+    try:
+        for i, result in enumerate(results, 1):
+            if i == count and files is not None:
+                files.check()
+            yield result
+    except Exception as error:
+        if files is not None:
+            files.check(error)
+        raise
+
+
+class CheckedFiles:
+    """Classes derived from this check their files after every read, whichever verbs they override."""
+
+    files: Files | None = None  # that rows are read from
+
+    def check_unchanged(self) -> None:
+        """Raise if the files are not what they were when they were opened."""
+        if self.files is not None:
+            self.files.check()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in VERBS:
+            verb = vars(cls).get(name)
+            if callable(verb) and not hasattr(verb, "is_checked"):
+                setattr(cls, name, checks_files(verb))
