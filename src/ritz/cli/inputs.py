@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.cli.paths import PIPE, bytes_of, title
+from ritz.cli.paths import bytes_of, title
 from ritz.cli.screen import Screen
 from ritz.errors import ColumnWarning, DataError
 from ritz.linalg.dense import Array
@@ -27,7 +24,6 @@ from ritz.rows.memory.subset import Subset, choose
 from ritz.rows.profile import Profile
 from ritz.rows.select import announce_doubts, announce_names, name_by_position
 from ritz.rows.write.columns import numbers_from_text
-from ritz.runtime.atomic import temporary
 from ritz.runtime.escape import visible
 from ritz.runtime.memory import format_bytes, physical
 
@@ -105,32 +101,6 @@ class Input:
         return found if kept is None else {key: values[kept] for key, values in found.items()}
 
 
-@contextmanager
-def located(name: str) -> Iterator[Path]:
-    """The file of that name; for - whatever comes through the pipe, until it is no longer needed."""
-    if name == PIPE and sys.stdin.isatty():
-        raise FileNotFoundError("nothing is piped into standard input; give the name of a file")
-    if name != PIPE:
-        path = Path(name)
-        if not path.exists():
-            raise FileNotFoundError(f"there is no file {name!r}")
-        yield path
-        return
-    from ritz.rows.formats.piped import spooled
-
-    with temporary(Path(tempfile.gettempdir())) as folder:
-        path = spooled(sys.stdin.buffer, folder)
-        try:
-            yield path
-        except DataError as error:  # nobody knows that file but we
-            raise error.about(error.problem.replace(str(path), "standard input")) from error
-
-
-def is_text(path: Path) -> bool:
-    """Whether scores should be text because the input is."""
-    return suffix_of(path) in TEXTS
-
-
 def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     """The columns of a file that are decomposed, those that are carried along, and those that are left out."""
     raw = name_by_position(raw)
@@ -162,7 +132,7 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
         label=None if label is None else str(label),
         left_out={**raw.left_out, **roles},
         facts=(("read as", raw.about),) if raw.about else (),
-        text=is_text(path),
+        text=suffix_of(path) in TEXTS,
         size=format_bytes(bytes_of(path)),
         ending=ending_of(path),
     )
@@ -266,16 +236,6 @@ def default_count(asked: int | float | str | None, rows: Rows) -> int | float | 
     """How many components: as asked, or a number that a person can take in."""
     n, d = rows.shape
     return max(1, min(DEFAULT, n - 1, d)) if asked is None else asked
-
-
-def scale_advice(profile: Profile) -> str:
-    """A warning where a few columns decide about everything."""
-    if profile.spread <= APART:
-        return ""
-    return (
-        f"column {profile.widest} varies {profile.times} as much as {profile.narrowest}, so it decides about the first "
-        "components; --scale gives every column the same weight"
-    )
 
 
 def _identifier(peeked: Mapping[Any, NDArray[Any]], numbered: list[Any], label: Any) -> Any:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from errno import ENOENT
 from pathlib import Path
 
 from ritz.cli.errors import FAILED, USAGE, Failure
+from ritz.errors import DataError
 from ritz.runtime.atomic import temporary
 
 PIPE = "-"
@@ -27,6 +30,27 @@ def bytes_of(path: Path) -> int:
     """The size of a file, or of all in a folder."""
     files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
     return sum(file.stat().st_size for file in files)
+
+
+@contextmanager
+def located(name: str) -> Iterator[Path]:
+    """The file of that name; for - whatever comes through the pipe, until it is no longer needed."""
+    if name == PIPE and sys.stdin.isatty():
+        raise FileNotFoundError("nothing is piped into standard input; give the name of a file")
+    if name != PIPE:
+        if not Path(name).exists():
+            raise FileNotFoundError(f"there is no file {name!r}")
+        yield Path(name)
+        return
+    from ritz.rows.formats.piped import spooled
+
+    with temporary(Path(tempfile.gettempdir())) as folder:
+        path = spooled(sys.stdin.buffer, folder)
+        try:
+            yield path
+        except DataError as error:  # nobody knows that file but we
+            told = (text.replace(str(path), "standard input") for text in (error.problem, error.plain))
+            raise error.about(*told) from error
 
 
 def may_write(path: Path, sources: Iterable[Path], force: bool) -> None:

@@ -19,7 +19,7 @@ from ritz.fitting.request import Request
 from ritz.fitting.result import Decomposition
 from ritz.moments.moments import Moments
 from ritz.rows import Rows
-from ritz.runtime.memory import format_bytes
+from ritz.runtime.memory import format_bytes, too_small
 
 PATIENCE = 3.0  # seconds, by the planner's table, that a further attempt may take when accuracy is not at stake
 UNSETTLED = "the iteration did not reach tol, or could not exclude that a larger component was missed"
@@ -64,10 +64,7 @@ class Attempts:
         """The attempts at a request whose number of components is checked."""
         first = _first(rows, request)
         if first.memory > request.limit:
-            needed, allowed = format_bytes(first.memory), format_bytes(request.limit)
-            raise ValueError(
-                f"memory_limit of {allowed} is too small: {first.solver} needs {needed} of working memory; raise it"
-            )
+            raise too_small(request.limit, f"{first.solver} needs {format_bytes(first.memory)} of working memory")
         return cls(rows, request, first)
 
     def next(self, further: Further, result: Decomposition, found: Moments) -> Plan | None:

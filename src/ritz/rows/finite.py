@@ -30,4 +30,17 @@ def check_finite(rows: Rows) -> None:
         row_of_source = row if rows.kept is None else int(rows.kept[row])
         place = f"first at row {row_of_source}, column {rows.name(int(table[row, 2]))}"
         code = "missing" if nan == bad else "infinite"
-        raise DataError(f"Input X contains {what}, {place}", "drop or impute those rows first", code)
+        found, advice = f"contains {what}, {place}", "drop or impute those rows first"
+        raise DataError(f"Input X {found}", advice, code, f"the data {found}")
+
+
+def nothing_left(n: int) -> DataError:
+    """What to say where missing="drop" drops every row."""
+    problem, plain = f"missing='drop' would drop all {n} rows: every one has", f"no row is left: each of {n} has"
+    return DataError(f"{problem} a missing value", code="nothing left", plain=f"{plain} a missing value")
+
+
+def no_mean(column: str) -> DataError:
+    """What to say where missing="mean" finds no value to take the mean of."""
+    problem = f"column {column} has no value at all"
+    return DataError(f"missing='mean', but {problem}", "leave it out", "no value", problem)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.fft
 
-from ritz.errors import DataError
+from ritz.errors import DataError, MissingPackageError
 from ritz.linalg.dense import Array
 from ritz.runtime import threads
 from ritz.sensing.maps import Map
@@ -112,5 +112,5 @@ def pywavelets(what: str) -> ModuleType:
     try:
         import pywt
     except ImportError:
-        raise ImportError(f"{what} needs PyWavelets: pip install 'ritz[sensing]'") from None
+        raise MissingPackageError(f"{what} needs PyWavelets: pip install 'ritz[sensing]'") from None
     return pywt

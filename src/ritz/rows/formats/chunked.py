@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ritz.errors import DataError
+from ritz.errors import DataError, MissingPackageError
 from ritz.rows.base import Block
 from ritz.rows.formats.streamed import Streamed
 from ritz.rows.memory.array import ROW_OF_EACH, check_shape, real_numbers
@@ -70,7 +70,7 @@ def open_zarr(path: Path) -> Chunked:
     try:
         import zarr
     except ImportError as error:
-        raise ImportError('reading Zarr needs zarr: pip install "ritz[zarr]"') from error
+        raise MissingPackageError('reading Zarr needs zarr: pip install "ritz[zarr]"') from error
     try:
         root = zarr.open(str(path), mode="r")
         members = dict(root.members(max_depth=None)) if hasattr(root, "members") else {"": root}

@@ -12,6 +12,7 @@ from ritz.errors import DataError
 from ritz.linalg.dense import r_factor
 from ritz.linalg.sparse import product
 from ritz.rows.base import Block, Rows
+from ritz.rows.finite import no_mean, nothing_left
 from ritz.rows.large_integers import LIMIT, is_wide, refusal
 from ritz.rows.memory.array import check_shape, real_numbers
 from ritz.rows.partition import ENTRY_BYTES, THIN_BYTES
@@ -89,7 +90,7 @@ class Sparse(Entries):
         """The rows in which nothing that is stored is missing."""
         kept = self.without_gaps()
         if not len(kept):
-            raise DataError(f"missing='drop' would drop all {self.shape[0]} rows: every one has a missing value")
+            raise nothing_left(self.shape[0])
         if len(kept) == self.shape[0]:
             return self
         return self._of_these(self._X[kept], self.names, kept)
@@ -113,8 +114,7 @@ class Sparse(Entries):
         total = np.bincount(places, np.where(gaps, 0.0, self._X.data), d)
         count = self.shape[0] - np.bincount(places[gaps], minlength=d)
         if not count.all():
-            empty = int(np.argmin(count))
-            raise DataError(f"missing='mean', but column {self.name(empty)} has no value at all; leave it out")
+            raise no_mean(self.name(int(np.argmin(count))))
         return total / count
 
     def block(self, start: int, stop: int) -> Block:
