@@ -71,16 +71,15 @@ def analyse(
     describe(pca, found, asked, screen, seconds)
     if told:
         screen.warn(told)
-    conclude(pca, found, files, screen)
-    return OK if pca.certificate_.satisfied else INACCURATE
+    return conclude(pca, found, files, screen)
 
 
 def _scale_advice(profile: Profile) -> str:
-    """A warning where a few columns decide about everything."""
+    """A warning where a few columns dominate."""
     if profile.spread <= APART:
         return ""
     return (
-        f"column {profile.widest} varies {profile.times} as much as {profile.narrowest}, so it decides about the first "
+        f"column {profile.widest} varies {profile.times} as much as {profile.narrowest}, so it dominates the first "
         "components; --scale gives every column the same weight"
     )
 
@@ -166,10 +165,9 @@ def show_components(pca: PCA, screen: Screen, named: bool = True) -> None:
     screen.table(HEAD if named else HEAD[:-1], rows if named else [row[:-1] for row in rows], left=(len(HEAD) - 1,))
 
 
-def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) -> None:
-    """The certificate, the files, what to type next; or all of it for machines."""
-    certificate = pca.certificate_
-    screen.say(one_line(certificate), "good" if certificate.satisfied else "bad")
+def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) -> int:
+    """The certificate, the files, what to type next; or all of it for machines. Returns the exit code."""
+    code = say_certificate(pca.certificate_, screen)
     screen.say("\nwritten:")
     for what, path in files.items():
         screen.say(f"  {what:<7} {visible(path)}", typed=True)
@@ -187,11 +185,12 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) 
         components=components(pca),
         plan={"solver": pca.plan_.solver, "why": pca.plan_.why},
         choice=choice(pca),
-        certificate=certificate_parts(certificate),
+        certificate=certificate_parts(pca.certificate_),
         files={what: str(path) for what, path in files.items()},
         warnings=screen.warned,
-        exit_code=OK if certificate.satisfied else INACCURATE,
+        exit_code=code,
     )
+    return code
 
 
 def _scores_ending(ending: str, text: bool) -> str:
@@ -199,9 +198,10 @@ def _scores_ending(ending: str, text: bool) -> str:
     return ending if ending in FORMATS else ".npy" if ending == ".npz" else ".csv" if text else ".parquet"
 
 
-def one_line(certificate: Certificate) -> str:
-    """The certificate in one line."""
-    return f"certificate: {certificate.verdict}; {certificate.missed}"
+def say_certificate(certificate: Certificate, screen: Screen) -> int:
+    """The certificate in one line; returns the exit code."""
+    screen.say(f"certificate: {certificate.verdict}; {certificate.missed}", "good" if certificate.satisfied else "bad")
+    return OK if certificate.satisfied else INACCURATE
 
 
 def components(pca: PCA) -> list[dict[str, float]]:

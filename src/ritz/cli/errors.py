@@ -33,7 +33,7 @@ ADVICE = {
     "missing": "--missing drop leaves such rows out, --missing mean fills the gaps",
     "infinite": "replace or remove such cells",
     "nothing left": "--missing mean fills the gaps",
-    "beside the matrix": "--label keeps it beside the scores",
+    "beside the matrix": "--label copies it to the scores",
     "header": "give --header if it names the columns, --no-header if it is a row",
     "memory": "raise --memory",
     "memory of flips": "raise --memory, or ask for a number of components with -k",

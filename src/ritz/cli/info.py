@@ -81,7 +81,7 @@ def _remedy(profile: Profile, reading: Reading) -> str:
 
 def _show_contents(screen: Screen, found: Input, profile: Profile, missing: str) -> None:
     n, d = found.rows.shape
-    seen = "" if profile.whole else f" (by {profile.looked_at} rows from all over it)"
+    seen = "" if profile.whole else f" (estimated from {profile.looked_at} rows spread over the file)"
     counts = f"{n} row{'s' * (n != 1)}, {d} column{'s' * (d != 1)}"
     screen.say(f"{visible(found)}: {counts} of {found.rows.dtype}", "bold")
     say_what_it_is(found, screen)
@@ -95,7 +95,7 @@ def _show_contents(screen: Screen, found: Input, profile: Profile, missing: str)
         screen.say(f"  infinite cells: {count}, in {visible(shown)}{seen}; replace or remove them")
     if profile.constant and varies:
         shown = ", ".join(profile.constant[:5]) + (", …" if len(profile.constant) > 5 else "")
-        where = "" if profile.whole else f" in the {profile.looked_at} rows looked at"
+        where = "" if profile.whole else f" in a sample of {profile.looked_at} rows"
         advice = "--drop-constant leaves out what is constant everywhere"
         screen.say(f"  constant columns{where}: {visible(shown)}; {advice}")
 

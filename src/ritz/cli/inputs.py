@@ -32,10 +32,10 @@ PEEKED = 10_000  # cells of a column that tell what it is
 CLASSES = 20  # kinds of labels that tell rows apart at a glance
 LONGEST = 80  # letters of an identifier or a label; longer ones are texts
 DEFAULT = 10  # components, unless there are fewer
-APART = 10.0  # times that deviations of columns may differ before one decides about the first component
+APART = 10.0  # times that deviations of columns may differ before one dominates the first component
 SHOWN = 10  # columns that are left out, on the screen
 LEFT_OUT = "rows left out"  # of which a fact may tell
-KEEP = "; --keep takes it in"
+KEEP = "; --keep includes it"
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class Input:
     ----------
     name, size : of the file, for people
     rows : the numbers
-    source : the file as it was opened, None where the data came along with the program
+    source : the file as it was opened, None for a bundled data set
     identifier : the column that names the rows
     carried : columns of the source that stand beside the scores
-    given : the same, where they came along
+    given : the same, of a bundled data set
     label : which of them tells the rows apart in the report
     left_out : columns that are not decomposed, and why
     facts : what was found out about the file, a term and a description each
@@ -171,7 +171,7 @@ def without_gaps(found: Input, rows: Rows) -> Input:
     """The input with the rows that are left, and a word about those that are not."""
     gone, facts = found.rows.shape[0] - rows.shape[0], found.facts
     if gone:
-        facts = (*facts, (LEFT_OUT, f"{gone} of {found.rows.shape[0]}, for want of a value"))
+        facts = (*facts, (LEFT_OUT, f"{gone} of {found.rows.shape[0]}, because of missing values"))
     if isinstance(rows, Subset) and rows.filled:
         facts = (*facts, ("cells filled", f"{rows.filled}, with the mean of their column"))
     return replace(found, rows=rows.watched(found.rows.watch), facts=facts)

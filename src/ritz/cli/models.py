@@ -8,8 +8,8 @@ from typing import Any
 import click
 import numpy as np
 
-from ritz.cli.analysis import one_line, show_components
-from ritz.cli.errors import INACCURATE, OK, USAGE, Failure
+from ritz.cli.analysis import say_certificate, show_components
+from ritz.cli.errors import OK, USAGE, Failure
 from ritz.cli.fit import show
 from ritz.cli.inputs import LEFT_OUT
 from ritz.cli.notes import notes_of, together
@@ -50,7 +50,7 @@ def write_report(
         with screen.hearing(), Progress(screen.quiet) as progress, located(file) as source:
             found = for_model(pca, source, file, **reading)
             if not found.rows.shape[0]:
-                raise DataError(f"every row of {found.name} lacks a value; --missing mean fills the gaps")
+                raise DataError(f"every row of {found.name} has a missing value; --missing mean fills the gaps")
             if reading["missing"] is None and (left := dict(found.facts).get(LEFT_OUT)):
                 screen.warn(f"{LEFT_OUT}: {left}; --missing mean fills the gaps")
             first = exhausted(First(), pca.codes(found.rows.watched(Watch(progress))))
@@ -96,19 +96,12 @@ def merge_models(screen: Screen, parts: tuple[str, ...], out: str, force: bool) 
     with screen.hearing():
         whole = merge(models)
         whole.save(path, notes=together(models).kept())
-    certificate = whole.certificate_
     screen.say(f"{len(parts)} models of {whole.n_samples_seen_} rows in all", "bold")
     show_components(whole, screen)
-    screen.say(one_line(certificate), "good" if certificate.satisfied else "bad")
+    code = say_certificate(whole.certificate_, screen)
     screen.say(f"model written to {visible(path)}")
-    code = OK if certificate.satisfied else INACCURATE
-    screen.emit(
-        file=str(path),
-        rows=whole.n_samples_seen_,
-        variances=whole.explained_variance_,
-        warnings=screen.warned,
-        exit_code=code,
-    )
+    facts = {"file": str(path), "rows": whole.n_samples_seen_, "variances": whole.explained_variance_}
+    screen.emit(**facts, warnings=screen.warned, exit_code=code)
     return code
 
 

@@ -61,7 +61,7 @@ def may_write(path: Path, sources: Iterable[Path], force: bool) -> None:
     if there == "a folder":
         raise Failure(f"{str(path)!r} is a folder; give the name of a file", USAGE)
     if there not in (None, "a file"):
-        raise Failure(f"{str(path)!r} is {there}, no file that could be replaced; give another name", USAGE)
+        raise Failure(f"{str(path)!r} is {there}, not a file; give another name", USAGE)
     _check_parent(_led_to(path), "to write into")
     if force:
         return
@@ -115,7 +115,7 @@ def _check_parent(path: Path, purpose: str) -> None:
     parent = path.parent
     found = next((above for above in (parent, *parent.parents) if os.path.lexists(above)), parent)
     if not found.is_dir():
-        raise Failure(f"{str(found)!r} is {_kind(found) or 'a link to nothing'}, no folder {purpose}; name one", USAGE)
+        raise Failure(f"{str(found)!r} is {_kind(found) or 'a broken link'}, not a folder {purpose}; name one", USAGE)
     if not parent.is_dir():
         raise Failure(f"there is no folder {str(parent)!r} {purpose}; make it first, or name another one", USAGE)
     _check_writable(parent)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.cli.errors import INACCURATE, OK, USAGE, Failure
+from ritz.cli.errors import ADVICE, INACCURATE, OK, USAGE, Failure
 from ritz.cli.inputs import LEFT_OUT, Input, Reading, chosen, without_gaps, worth_holding
 from ritz.cli.notes import Notes, notes_of
 from ritz.cli.paths import PIPE, located, may_write, title
@@ -48,7 +48,7 @@ def encode(screen: Screen, model: str, file: str, out: str | None, to: str | Non
         results = _aligned(pca.codes, rows, n, names)
         where = _send(replace(results, beside=beside), out, to)
     if found.carried and not beside:
-        screen.warn(f"{', '.join(map(str, found.carried))} not written: .npy holds nothing but numbers")
+        screen.warn(f"{', '.join(map(str, found.carried))} not written: .npy holds only numbers")
     lacking = n - found.rows.shape[0]
     _say_gaps(screen, found, lacking, n)
     facts = {term: text for term, text in found.facts if not (lacking and term == LEFT_OUT)}
@@ -81,12 +81,9 @@ def _spread_out(results: Results, kept: NDArray[np.intp], n: int) -> Generator[A
 
 
 def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
-    """What became of rows that lack a value."""
+    """What became of rows with a missing value."""
     if lacking:
-        screen.warn(
-            f"{lacking} of {n} rows lack a value, and their scores are empty; --missing drop leaves such rows out, "
-            "--missing mean fills the gaps"
-        )
+        screen.warn(f"{lacking} of {n} rows have a missing value, and their scores are empty; {ADVICE['missing']}")
     for term, text in found.facts:
         if term == LEFT_OUT and not lacking:
             screen.tell(f"{term}: {text}")
