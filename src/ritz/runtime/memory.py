@@ -43,11 +43,11 @@ def format_bytes(count: float) -> str:
     return f"{count:.1f} {unit}"
 
 
-def too_small(limit: int, why: str, advice: str = "raise it", code: str = "memory") -> DataError:
-    """What to say where the memory that is allowed is not enough."""
+def too_small(limit: int, why: str, advice: str = "raise it", code: str = "memory", purpose: str = "") -> DataError:
+    """What to say where the memory that is allowed is not enough, for a `purpose` in words of Python."""
     allowed = format_bytes(limit)
-    problem, plain = f"memory_limit of {allowed} is too small: {why}", f"{allowed} of memory is not enough: {why}"
-    return DataError(problem, advice, code, plain)
+    problem = f"memory_limit of {allowed} is too small{purpose}: {why}"
+    return DataError(problem, advice, code, plain=f"{allowed} of memory is not enough: {why}")
 
 
 def physical() -> int:
