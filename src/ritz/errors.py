@@ -7,31 +7,41 @@ import warnings
 from typing import Any
 
 
-class DataError(ValueError):
-    """The data cannot be decomposed; the message names the place and the next step.
+class Told(Exception):
+    """A message in parts, so that a program can word the next step, or all of it, in its own way.
 
     Attributes
     ----------
     problem : the message without its next step
     advice : the next step, in the words of the Python interface
-    code : which rule was broken, for programs that word the next step in their own way; "" where none need to
+    code : what the next step depends on, for programs with words of their own; "" where none need to
+    plain : the problem without names of Python, such as those of parameters
     """
 
     advice: str = ""
     code: str = ""
+    _plain: str = ""
 
-    def __init__(self, problem: str = "", advice: str = "", code: str = "") -> None:
+    def __init__(self, problem: str = "", advice: str = "", code: str = "", plain: str = "") -> None:
         super().__init__(f"{problem}; {advice}" if advice else problem)
-        self.advice, self.code = advice, code
+        self.advice, self.code, self._plain = advice, code, plain
 
     @property
     def problem(self) -> str:
         return str(self).removesuffix(f"; {self.advice}")
 
-    def about(self, problem: str) -> DataError:
+    @property
+    def plain(self) -> str:
+        return self._plain or self.problem
+
+
+class DataError(Told, ValueError):
+    """The data cannot be decomposed; the message names the place and the next step."""
+
+    def about(self, problem: str, plain: str = "") -> DataError:
         """The same error, whose problem is told in other words, such as another name of the file."""
         error = type(self)(f"{problem}; {self.advice}" if self.advice else problem)
-        vars(error).update(vars(self))
+        vars(error).update(vars(self), _plain=plain)
         return error
 
 
@@ -42,17 +52,18 @@ class ParameterError(ValueError):
     ----------
     name, value : of the parameter
     rule : what it must be, in words that follow its name and value
+    plain : the same without names of Python
     """
 
-    def __init__(self, name: str, value: Any, rule: str) -> None:
-        super().__init__(name, value, rule)
-        self.name, self.value, self.rule = name, value, rule
+    def __init__(self, name: str, value: Any, rule: str, plain: str = "") -> None:
+        super().__init__(name, value, rule, plain)
+        self.name, self.value, self.rule, self.plain = name, value, rule, plain or rule
 
     def __str__(self) -> str:
         return f"{self.name}={self.value!r} {self.rule}"
 
 
-class AccuracyWarning(UserWarning):
+class AccuracyWarning(Told, UserWarning):
     """The answer holds, but not in the way that was asked for; the certificate says how far.
 
     `diagnostic` is the fact behind it, with a code for programs, where there is one.
@@ -61,8 +72,12 @@ class AccuracyWarning(UserWarning):
     diagnostic: Any = None
 
 
-class ColumnWarning(UserWarning):
-    """Column names that need the reader's attention."""
+class ColumnWarning(Told, UserWarning):
+    """Columns that need the reader's attention."""
+
+
+class MissingPackageError(ImportError):
+    """A package that an extra of Ritz brings is not installed; the message says how to."""
 
 
 class NotYetError(AttributeError, DataError):

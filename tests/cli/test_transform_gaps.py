@@ -57,7 +57,7 @@ def test_rows_without_scores_keep_their_place_and_are_counted(tmp_path, model, e
     told = answer("transform", model, tmp_path / "x.csv", "-o", out)
     assert (told["rows"], told["without_scores"]) == (N, 2)
     assert "rows left out" not in told["facts"]
-    assert any("2 of 12 rows lack a value" in word and "--missing drop" in word for word in told["warnings"])
+    assert any("2 of 12 rows have a missing value" in word and "--missing drop" in word for word in told["warnings"])
     names, scores = scores_in(out)
     assert names in (None, [f"w{i}" for i in range(N)])
     assert np.flatnonzero(np.isnan(scores).all(axis=1)).tolist() == list(GAPS)
@@ -68,7 +68,7 @@ def test_rows_without_scores_keep_their_place_and_are_counted(tmp_path, model, e
 @pytest.mark.parametrize("kind", ["csv", "arrow"])
 def test_through_pipes(tmp_path, model, kind):
     sent = run("transform", model, "-", "--to", kind, input=(tmp_path / "x.csv").read_bytes())
-    assert "2 of 12 rows lack a value" in sent.stderr
+    assert "2 of 12 rows have a missing value" in sent.stderr
     back = run("inverse", model, "-", "--to", "csv", input=sent.stdout_bytes)
     assert "2 of 12 rows have no scores" in back.stderr
     lines = back.stdout.splitlines()

@@ -60,7 +60,7 @@ class Program(click.Group):
         except click.exceptions.Exit:
             raise
         except Exception as error:
-            found = failure(error)
+            found = failure(error, ctx.invoked_subcommand or "")
             if found is None:
                 raise
             stopped = found

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from ritz.cli.errors import INACCURATE, OK
-from ritz.cli.inputs import Input, Reading, completed, default_count, say_what_it_is, scale_advice
+from ritz.cli.inputs import APART, Input, Reading, completed, default_count, say_what_it_is
 from ritz.cli.notes import Notes
-from ritz.cli.outputs import file_names, scores_ending, scores_of
-from ritz.cli.paths import FILES
+from ritz.cli.paths import FILES, MODEL, REPORT, SCORES
 from ritz.cli.screen import Screen, typed
 from ritz.errors import DataError
 from ritz.estimators.anndata import plain as certificate_parts
@@ -22,7 +21,8 @@ from ritz.estimators.pca import PCA
 from ritz.rows import Rows
 from ritz.rows.memory.subset import Subset
 from ritz.rows.profile import Profile
-from ritz.rows.write.tables import deliver
+from ritz.rows.scores import score_names
+from ritz.rows.write.tables import FORMATS, Results, deliver
 from ritz.runtime.atomic import replacing, staged
 from ritz.runtime.escape import visible
 from ritz.runtime.progress import Progress
@@ -64,15 +64,24 @@ def analyse(
             n, d = found.rows.shape
             asked = replace(asked, memory=asked.memory - found.rows.dtype.itemsize * n * d)
         _check_picture(asked.image, found.rows.shape[1])
-        told = "" if asked.scale or asked.image else scale_advice(Profile.of(found.rows))
+        told = "" if asked.scale or asked.image else _scale_advice(Profile.of(found.rows))
         pca = fitted(found, asked)
         seconds = time.perf_counter() - begun
         files = written(pca, found, asked, folder, told, notes, force)
     describe(pca, found, asked, screen, seconds)
     if told:
         screen.warn(told)
-    conclude(pca, found, files, screen)
-    return OK if pca.certificate_.satisfied else INACCURATE
+    return conclude(pca, found, files, screen)
+
+
+def _scale_advice(profile: Profile) -> str:
+    """A warning where a few columns dominate."""
+    if profile.spread <= APART:
+        return ""
+    return (
+        f"column {profile.widest} varies {profile.times} as much as {profile.narrowest}, so it dominates the first "
+        "components; --scale gives every column the same weight"
+    )
 
 
 def fitted(found: Input, asked: Asked) -> PCA:
@@ -93,10 +102,10 @@ def written(
     pca: PCA, found: Input, asked: Asked, folder: Path, told: str, notes: Notes, force: bool
 ) -> dict[str, Path]:
     """Model, scores and report, which come into the folder together."""
-    model, scores, report = names = file_names(found.text)
+    model, scores, report = names = MODEL, SCORES[found.text], REPORT
     with staged(folder, force, instead_of=FILES if force else ()) as stage:
         first, beside = First(), found.beside()
-        results = scores_of(pca, found.rows, beside)
+        results = Results(pca.codes(found.rows), found.rows.shape[0], score_names(pca), found.rows.result_dtype, beside)
         deliver(replace(results, blocks=first.seen(results.blocks)), stage / scores)
         labels = None if found.label is None else beside[found.label]
         page = render(
@@ -156,16 +165,15 @@ def show_components(pca: PCA, screen: Screen, named: bool = True) -> None:
     screen.table(HEAD if named else HEAD[:-1], rows if named else [row[:-1] for row in rows], left=(len(HEAD) - 1,))
 
 
-def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) -> None:
-    """The certificate, the files, what to type next; or all of it for machines."""
-    certificate = pca.certificate_
-    screen.say(one_line(certificate), "good" if certificate.satisfied else "bad")
+def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) -> int:
+    """The certificate, the files, what to type next; or all of it for machines. Returns the exit code."""
+    code = say_certificate(pca.certificate_, screen)
     screen.say("\nwritten:")
     for what, path in files.items():
         screen.say(f"  {what:<7} {visible(path)}", typed=True)
     model, ending = typed(files["model"]), found.ending
     screen.say(f"\nnext: open {visible(files['report'])} in a browser", typed=True)
-    new = f"NEW{ending} -o NEW-scores{scores_ending(ending, found.text)}"
+    new = f"NEW{ending} -o NEW-scores{_scores_ending(ending, found.text)}"
     screen.say(f"      ritz transform {model} {new}", typed=True)
     screen.emit(
         input=found.name,
@@ -177,16 +185,23 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) 
         components=components(pca),
         plan={"solver": pca.plan_.solver, "why": pca.plan_.why},
         choice=choice(pca),
-        certificate=certificate_parts(certificate),
+        certificate=certificate_parts(pca.certificate_),
         files={what: str(path) for what, path in files.items()},
         warnings=screen.warned,
-        exit_code=OK if certificate.satisfied else INACCURATE,
+        exit_code=code,
     )
+    return code
 
 
-def one_line(certificate: Certificate) -> str:
-    """The certificate in one line."""
-    return f"certificate: {certificate.verdict}; {certificate.missed}"
+def _scores_ending(ending: str, text: bool) -> str:
+    """The end of the name of scores beside an input of that ending: the same format where it can be written."""
+    return ending if ending in FORMATS else ".npy" if ending == ".npz" else ".csv" if text else ".parquet"
+
+
+def say_certificate(certificate: Certificate, screen: Screen) -> int:
+    """The certificate in one line; returns the exit code."""
+    screen.say(f"certificate: {certificate.verdict}; {certificate.missed}", "good" if certificate.satisfied else "bad")
+    return OK if certificate.satisfied else INACCURATE
 
 
 def components(pca: PCA) -> list[dict[str, float]]:

@@ -10,29 +10,22 @@ from ritz.cli import options
 from ritz.cli.screen import Screen
 
 
-def speaking(screen: Screen, as_json: bool = False, quiet: bool = False) -> Screen:
-    """The screen of the program, told how to speak."""
-    screen.as_json, screen.quiet = as_json, quiet
-    return screen
-
-
-@click.command(short_help="A whole result folder from data that comes along.")
+@click.command(short_help="The full analysis of a bundled data set.")
 @click.argument("which", type=click.Choice(["digits", "wine", "rotation"]), default="digits")
 @options.components
 @click.option("-o", "--out", metavar="DIR", help="Folder for the results.  [default: WHICH-ritz]")
 @click.option("--open", "opens", is_flag=True, help="Open the report in a browser.")
 @options.force
 @options.speaking
-@click.pass_context
-def demo(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
-    """Show the whole on data that comes along: a result folder from nothing.
+def demo(screen: Screen, **given: Any) -> int:
+    """Run the full analysis on a bundled data set.
 
     \b
       digits     1,797 handwritten digits of 8×8 pixels (scikit-learn's)
       wine       178 wines, 13 chemical measurements in different units (scikit-learn's)
-      rotation   a toy that turns once, seen from 360 sides: 4,096 pixels, one degree of freedom
+      rotation   360 pictures of a turning toy, 64×64 pixels: one degree of freedom
 
-    Nothing is downloaded. What an earlier demo wrote is replaced.
+    Nothing is downloaded. The results of an earlier demo are replaced.
 
     \b
     Examples:
@@ -41,23 +34,23 @@ def demo(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
     """
     from ritz.cli.demo import demonstrate
 
-    return demonstrate(speaking(ctx.obj, as_json, quiet), **given)
+    return demonstrate(screen, **given)
 
 
-@click.command(short_help="What is in a file, and what a fit would take.")
+@click.command(short_help="Describe a file, and plan a fit of it.")
 @click.argument("file", type=options.FILE)
 @options.components
 @options.scale
 @options.reading
 @options.memory
 @options.json
-@click.pass_context
-def info(ctx: click.Context, as_json: bool, **given: Any) -> int:
-    """Say what is in FILE and what a fit of it would take, without fitting.
+@click.pass_obj
+def info(screen: Screen, **given: Any) -> int:
+    """Describe FILE, and plan a fit of it, without fitting.
 
-    Only as much is read as that needs: the layout of the file, and a few thousand rows for missing cells and
-    the scales of columns. The plan says which solver `ritz fit` would use, how often it walks over the data,
-    the memory it takes and the time to expect. FILE may also be a model that Ritz wrote.
+    Only what this needs is read: the layout of the file, and a few thousand rows for missing cells and the
+    scales of columns. The plan gives the solver that `ritz fit` would use, its passes over the data, its
+    working memory and the expected time. FILE may also be a model that Ritz wrote.
 
     \b
     Examples:
@@ -67,7 +60,7 @@ def info(ctx: click.Context, as_json: bool, **given: Any) -> int:
     """
     from ritz.cli.info import look
 
-    return look(speaking(ctx.obj, as_json), **given)
+    return look(screen, **given)
 
 
 @click.command(short_help="Components, scores, a report and a model of a file.")
@@ -80,40 +73,39 @@ def info(ctx: click.Context, as_json: bool, **given: Any) -> int:
     type=click.Choice(options.SOLVERS),
     default="auto",
     show_default=True,
-    help="How to compute; auto takes the quickest that is as accurate as asked.",
+    help="Algorithm; auto takes the fastest one that reaches the tolerance.",
 )
 @click.option(
     "--tol",
-    type=options.Tolerance(),
+    type=options.TOLERANCE,
     default=1e-6,
     show_default=True,
-    help="Relative accuracy of every component; 0 for the best the arithmetic allows.",
+    help="Relative accuracy of every component; 0 for the best that the arithmetic allows.",
 )
 @options.reading
-@click.option("--drop-constant", is_flag=True, help="Leave out columns whose values are all the same.")
+@click.option("--drop-constant", is_flag=True, help="Leave out constant columns.")
 @options.image
 @click.option("-o", "--out", metavar="DIR", help="Folder for the results.  [default: NAME-ritz next to FILE]")
 @click.option("--open", "opens", is_flag=True, help="Open the report in a browser.")
 @options.memory
 @click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), help="Of the random starts and sign flips.  [default: a fixed one]"
+    "--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of random starts and sign flips.  [default: a fixed one]"
 )
-@click.option("--checkpoint", metavar="FILE", help="Keep progress there; the same command goes on after an interrupt.")
+@click.option("--checkpoint", metavar="FILE", help="Save progress there; the same command resumes after an interrupt.")
 @options.force
 @options.speaking
-@click.pass_context
-def fit(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
+def fit(screen: Screen, **given: Any) -> int:
     """Find the principal components of FILE; write a model, scores and a report.
 
-    Nothing has to be configured: separator, decimal sign and header of a text are found, columns of text
-    are left out (one that identifies rows, and one that labels them, are carried along), and all of that is
-    said. ritz --help lists the formats of FILE; HDF5 and h5ad need pip install "ritz[hdf5]", Zarr "ritz[zarr]".
-    The folder NAME-ritz gets
+    Nothing has to be configured: separator, decimal sign and header of a text file are detected, columns of
+    text are left out (a column of identifiers and a column of labels are copied to the scores), and all of this
+    is reported. ritz --help lists the formats of FILE; HDF5 and h5ad need pip install "ritz[hdf5]", Zarr
+    "ritz[zarr]". The folder NAME-ritz gets
 
     \b
       model.safetensors   the model, for ritz transform and for ritz.load in Python
-      scores.csv          the rows in the new coordinates PC1, PC2, … (.parquet if FILE is no text)
-      report.html         what was found, in words and pictures
+      scores.csv          the rows in the new coordinates PC1, PC2, … (.parquet if FILE is not text)
+      report.html         the results, in words and figures
 
     \b
     Examples:
@@ -124,7 +116,7 @@ def fit(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
     """
     from ritz.cli.fit import fit_file
 
-    return fit_file(speaking(ctx.obj, as_json, quiet), **given)
+    return fit_file(screen, **given)
 
 
 @click.command(short_help="Scores of new rows.")
@@ -138,16 +130,15 @@ def fit(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
 @options.transpose_as_fitted
 @options.force
 @options.speaking
-@click.pass_context
-def transform(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
+def transform(screen: Screen, **given: Any) -> int:
     """Write the scores of the rows of FILE on the components of MODEL.
 
-    Columns are found by the names that the model knows: their order does not matter, others are ignored, and
-    missing ones are an error that lists them. Numbers are streamed, so FILE may be larger than memory;
-    identifiers and labels are held there. Without -o the scores go to standard output: as Arrow into a pipe,
-    as CSV on a terminal. A CompressedSensing model measures: y1, y2, … stand in the place of scores.
-    Every row of FILE has its row of scores; one that lacks a value has empty ones, and how many do is said,
-    unless --missing asks for something else, or the model was fitted with --missing mean.
+    Columns are matched by name: their order does not matter, others are ignored, and missing ones are an
+    error that lists them. Numbers are streamed, so FILE may be larger than memory; identifiers and labels are
+    held in memory. Without -o the scores go to standard output: as Arrow into a pipe, as CSV on a terminal. A
+    CompressedSensing model gives measurements y1, y2, … instead of scores. Every row of FILE has a row of
+    scores; a row with a missing value has empty scores, and a warning says how many there are, unless --missing
+    asks for something else, or the model was fitted with --missing mean.
 
     \b
     Examples:
@@ -156,10 +147,10 @@ def transform(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> i
     """
     from ritz.cli.transform import encode
 
-    return encode(speaking(ctx.obj, as_json, quiet), **given)
+    return encode(screen, **given)
 
 
-@click.command(short_help="From scores back to rows.")
+@click.command(short_help="Rows from scores.")
 @click.argument("model", type=options.MODEL)
 @click.argument("scores", type=options.FILE)
 @click.option("-o", "--out", type=options.OUT, help="File for the rows: .csv, .tsv, .parquet, .arrow or .npy.")
@@ -167,14 +158,13 @@ def transform(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> i
 @options.header
 @options.force
 @options.speaking
-@click.pass_context
-def inverse(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
-    """Go back from SCORES to rows in the columns that MODEL was learned from.
+def inverse(screen: Screen, **given: Any) -> int:
+    """Reconstruct rows, in the columns that MODEL was fitted to, from SCORES.
 
-    SCORES is what `ritz fit` or `ritz transform` wrote: the columns PC1, PC2, … are used, whatever stands
-    beside them is carried along. The rows are the nearest ones in the subspace, in the units of the data.
-    A CompressedSensing model recovers sparse signals from measurements y1, y2, …; exit code 4 says that some
-    were not recovered as asked.
+    SCORES is a file that `ritz fit` or `ritz transform` wrote: the columns PC1, PC2, … are used, all others are
+    copied to the output. The rows are the nearest ones in the subspace, in the units of the data. A
+    CompressedSensing model recovers sparse signals from measurements y1, y2, …; exit code 4 means that some
+    were not recovered as accurately as asked.
 
     \b
     Examples:
@@ -183,13 +173,13 @@ def inverse(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int
     """
     from ritz.cli.transform import decode
 
-    return decode(speaking(ctx.obj, as_json, quiet), **given)
+    return decode(screen, **given)
 
 
-@click.command(short_help="A page about a model.")
+@click.command(short_help="A report about a model.")
 @click.argument("model", type=options.MODEL)
 @click.argument("file", type=options.FILE, required=False)
-@click.option("-o", "--out", type=options.OUT, help="The page to write.  [default: report.html next to MODEL]")
+@click.option("-o", "--out", type=options.OUT, help="The report to write.  [default: report.html next to MODEL]")
 @options.label
 @options.missing_as_fitted
 @options.header
@@ -198,11 +188,10 @@ def inverse(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
 @options.force
 @options.speaking
-@click.pass_context
-def report(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
-    """Write a page about MODEL: components, certificate, and with FILE the scores of its rows.
+def report(screen: Screen, **given: Any) -> int:
+    """Write a report about MODEL: components, certificate, and with FILE the scores of its rows.
 
-    The page is one file without scripts and without anything from elsewhere.
+    The report is one HTML file without scripts or external resources.
 
     \b
     Examples:
@@ -211,7 +200,7 @@ def report(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
     """
     from ritz.cli.models import write_report
 
-    return write_report(speaking(ctx.obj, as_json, quiet), **given)
+    return write_report(screen, **given)
 
 
 @click.command(short_help="One model from models of parts.")
@@ -219,12 +208,11 @@ def report(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
 @click.option("-o", "--out", type=options.OUT, required=True, help="The model of all rows.")
 @options.force
 @options.speaking
-@click.pass_context
-def merge(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
-    """Make one model of several that were fitted on parts of the rows: equal to one fit on all of them.
+def merge(screen: Screen, **given: Any) -> int:
+    """Combine models that were fitted to parts of the rows into one: equal to one fit to all rows.
 
-    The models must know the same columns, in any order, and have been fitted with the same options; they
-    carry the moments of their rows, which is all that is needed.
+    The models must have the same columns, in any order, and have been fitted with the same options. They
+    contain the moments of their rows, which are all that is needed.
 
     \b
     Example:
@@ -232,18 +220,18 @@ def merge(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
     """
     from ritz.cli.models import merge_models
 
-    return merge_models(speaking(ctx.obj, as_json, quiet), **given)
+    return merge_models(screen, **given)
 
 
 @click.command(short_help="Angles between two models.")
 @click.argument("a", type=options.MODEL)
 @click.argument("b", type=options.MODEL)
 @options.json
-@click.pass_context
-def compare(ctx: click.Context, as_json: bool, **given: Any) -> int:
+@click.pass_obj
+def compare(screen: Screen, **given: Any) -> int:
     """Print the principal angles between the subspaces of two models.
 
-    0° everywhere: the same subspace. 90°: a direction of one that the other does not have at all. Columns are
+    All 0°: the same subspace. 90°: a direction of one subspace that is orthogonal to the other. Columns are
     matched by name.
 
     \b
@@ -252,7 +240,7 @@ def compare(ctx: click.Context, as_json: bool, **given: Any) -> int:
     """
     from ritz.cli.models import compare_models
 
-    return compare_models(speaking(ctx.obj, as_json), **given)
+    return compare_models(screen, **given)
 
 
 @click.command(short_help="A model as ONNX.")
@@ -260,9 +248,8 @@ def compare(ctx: click.Context, as_json: bool, **given: Any) -> int:
 @click.argument("out", type=options.OUT, metavar="OUT.onnx")
 @options.force
 @options.speaking
-@click.pass_context
-def export(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
-    """Write MODEL as ONNX, for programs that know nothing of Ritz; onnxruntime computes the same scores.
+def export(screen: Screen, **given: Any) -> int:
+    """Write MODEL as ONNX, for programs without Ritz; onnxruntime computes the same scores.
 
     Needs the extra: pip install 'ritz[onnx]'.
 
@@ -272,13 +259,13 @@ def export(ctx: click.Context, as_json: bool, quiet: bool, **given: Any) -> int:
     """
     from ritz.cli.models import export_model
 
-    return export_model(speaking(ctx.obj, as_json, quiet), **given)
+    return export_model(screen, **given)
 
 
 @click.command(short_help="Completion for your shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what makes SHELL complete commands, options and file names.
+    """Print the script with which SHELL completes commands, options and file names.
 
     \b
     Examples:

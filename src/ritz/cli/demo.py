@@ -20,7 +20,7 @@ from ritz.rows.memory.array import ArrayRows
 def demonstrate(
     screen: Screen, which: str, components: int | float | str | None, out: str | None, opens: bool, force: bool
 ) -> int:
-    """The same with data that comes along."""
+    """The same for a bundled data set."""
     folder = Path(out or f"{which}-ritz")
     force = force or _is_demo(folder / MODEL)
     folder = folder_for(str(folder), which, FILES, force)
@@ -63,7 +63,7 @@ def _rotation() -> tuple[Input, dict[str, Any]]:
     views, size = 360, 64
     pictures = rotating_object(views, size)
     names = tuple(f"row {i} column {j}" for i in range(size) for j in range(size))
-    return _input("a toy that turns", pictures, names, "degrees", np.arange(views)), {"image": (size, size)}
+    return _input("a turning toy", pictures, names, "degrees", np.arange(views)), {"image": (size, size)}
 
 
 def _input(name: str, X: Any, names: tuple[str, ...], label: str, labels: Any) -> Input:

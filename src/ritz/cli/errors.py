@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import IO, Any
 
 import click
 
-from ritz.errors import DataError
+from ritz.errors import MissingPackageError, ParameterError, Told
 from ritz.runtime.escape import visible
 
 OK, FAILED, USAGE, BAD_DATA, INACCURATE, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -16,51 +15,51 @@ CODES: list[tuple[type[Exception], int]] = [
     (FileNotFoundError, USAGE),
     (IsADirectoryError, USAGE),
     (OSError, FAILED),
-    (ImportError, FAILED),
+    (MissingPackageError, FAILED),
     (MemoryError, FAILED),
     (ValueError, BAD_DATA),
 ]
-# The next step after an error in the data, by its code, as options of a command.
+# The option for a parameter of the library.
+OPTIONS = {
+    "n_components": "-k",
+    "svd_solver": "--solver",
+    "tol": "--tol",
+    "memory_limit": "--memory",
+    "random_state": "--seed",
+    "missing": "--missing",
+}
+# The next step after an error or a warning, by its code, as options of a command; "" where there is none.
 ADVICE = {
     "missing": "--missing drop leaves such rows out, --missing mean fills the gaps",
     "infinite": "replace or remove such cells",
-    "beside the matrix": "--label keeps it beside the scores",
+    "nothing left": "--missing mean fills the gaps",
+    "beside the matrix": "--label copies it to the scores",
+    "header": "give --header if it names the columns, --no-header if it is a row",
+    "memory": "raise --memory",
+    "memory of flips": "raise --memory, or ask for a number of components with -k",
+    "not_converged": "",
+    "may_have_missed": "--solver covariance (or gram for few rows) lets the certificate exclude it",
+    "nothing_above_noise": "ask for a number with -k to keep the largest variances all the same",
+    "nothing_above_noise_unscaled": "ask for a number with -k to keep the largest variances all the same, or use "
+    "--scale if large columns hide what others share",
 }
 # The same where columns can be left out.
 DROP_ADVICE = {
     "not a number": "leave it out with --drop, or mark missing values as NA",
     "large integer": "subtract an offset first, for instance the first value, take a coarser unit, or leave the column "
     "out with --drop",
+    "no value": "leave it out with --drop",
+    "doubtful column": "if it is not a measurement, leave it out with --drop",
+    "constant columns": "leave them out with --drop-constant, or do without --scale",
 }
 # And where they cannot, because a model needs every one.
 NA = "correct the cell, or mark it as NA, so that its row"
+CELLS = ("needed cell", "not a number")
 MODEL_ADVICE = {
-    "transform": {"needed cell": f"{NA} has empty scores"},
-    "report": {"needed cell": f"{NA} is left out"},
+    "transform": dict.fromkeys(CELLS, f"{NA} has empty scores"),
+    "report": dict.fromkeys(CELLS, f"{NA} is left out"),
     "inverse": {"missing": "correct such rows, or leave all of their scores empty, and they have empty cells"},
 }
-# What the library says otherwise, as options of a command.
-WORDING = [
-    (r"pass columns= without it", "leave it out with --drop"),
-    (r"pass header=True if", "give --header if"),
-    (r"header=False if", "--no-header if"),
-    (r"; drop them or use scale=False", "; leave them out with --drop-constant, or do without --scale"),
-    (r"\bscale=True\b", "--scale"),
-    (r"missing='(\w+)'", r"--missing \1"),
-    (r"n_components='?(\w+|0\.\d+)'?", r"-k \1"),
-    (r"svd_solver='(\w+)'", r"--solver \1"),
-    (r"memory_limit=", "--memory "),
-    (r"memory_limit", "--memory"),
-    (r"\btol=(?=[\d.])", "--tol "),
-    (r"; fit with fit_inverse_transform=True", ": its model was fitted without them"),
-    (r" \(n_samples=\d+\)", ""),
-    (r"min\(n_samples, n_features\)=", "the smaller of rows and columns, "),
-    (r"^Input X contains", "the data contains"),
-    (r"; see certificate_", ""),
-    (r"; see rank_choice_", ""),
-    (r", or pass pandas.read_excel\(path\)", ""),
-]
-DROP = re.compile(r"--drop\b(?!-)")
 
 
 class Failure(click.ClickException):
@@ -74,44 +73,32 @@ class Failure(click.ClickException):
         click.echo(f"ritz: {self.message}", file=file, err=file is None)
 
 
-def failure(error: Exception) -> Failure | None:
-    """An error as a failure with its code; None for one that nobody foresaw."""
+def failure(error: Exception, command: str) -> Failure | None:
+    """An error as a failure of a command, with its code; None for one that nobody foresaw."""
     code = next((code for kind, code in CODES if isinstance(error, kind)), None)
-    if code is None or (isinstance(error, ImportError) and "pip install" not in str(error)):
+    if code is None:
         return None
-    text = str(error) or "there is not enough memory" * isinstance(error, MemoryError)
+    text = in_options(error, command) or "there is not enough memory"  # of which Python says nothing
     if isinstance(error, FileNotFoundError) and error.filename is not None:
         text = f"there is no file {str(error.filename)!r}"
-    if isinstance(error, DataError):
-        text = f"{error.problem}; {advice}" if (advice := _advice(error.code)) else text
-    return Failure(in_options(text) if code == BAD_DATA else text, code)
+    return Failure(text, code)
 
 
-def _advice(code: str) -> str:
-    """The next step in the words of the command that runs; nothing where the library's own will do."""
-    beside_model = MODEL_ADVICE.get(_command())
-    return (ADVICE | (DROP_ADVICE if beside_model is None else beside_model)).get(code, "")
-
-
-def in_options(text: str) -> str:
-    """A message of the library in the words of the command line.
+def in_options(told: Exception | str, command: str = "") -> str:
+    """An error or a warning of the library in the words of a command.
 
     Examples
     --------
-    >>> in_options("n_components=9 must be between 1 and min(n_samples, n_features)=4")
-    '-k 9 must be between 1 and the smaller of rows and columns, 4'
+    >>> in_options(ParameterError("n_components", 9, "must be at most 4"))
+    '-k 9 must be at most 4'
     """
-    with_model = _command() in MODEL_ADVICE
-    for pattern, words in WORDING:
-        if not (with_model and DROP.search(words)):
-            text = re.sub(pattern, words, text)
-    return text
-
-
-def _command() -> str:
-    """The name of the command that runs, if any does."""
-    context = click.get_current_context(silent=True)
-    return "" if context is None else str(context.invoked_subcommand or context.info_name)
+    if isinstance(told, ParameterError) and told.name in OPTIONS:
+        return f"{OPTIONS[told.name]} {told.value} {told.plain}"
+    if isinstance(told, Told):
+        steps = ADVICE | MODEL_ADVICE.get(command, DROP_ADVICE)
+        advice = steps.get(told.code, told.advice)
+        return f"{told.plain}; {advice}" if advice else told.plain
+    return str(told)
 
 
 def in_one_line(text: str) -> str:

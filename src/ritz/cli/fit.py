@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ritz.cli.errors import USAGE, Failure
-from ritz.cli.paths import FILES, PIPE, REPORT, bytes_of, folder_for, same, title
+from ritz.cli.paths import FILES, PIPE, REPORT, bytes_of, folder_for, located, same, title
 from ritz.cli.screen import Screen
 from ritz.runtime.escape import visible
 from ritz.runtime.memory import format_bytes
@@ -22,7 +22,7 @@ def fit_file(screen: Screen, file: str, out: str | None, opens: bool, force: boo
     if file != PIPE and Path(file).exists():
         screen.tell(f"reading {visible(title(file, Path(file)))} ({format_bytes(bytes_of(Path(file)))}) …")
     from ritz.cli.analysis import Asked, analyse
-    from ritz.cli.inputs import Reading, chosen, located
+    from ritz.cli.inputs import Reading, chosen
     from ritz.cli.notes import Notes
     from ritz.rows.formats.read import opened
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -10,19 +9,8 @@ from typing import Any
 import numpy as np
 
 from ritz.cli.errors import in_options
-from ritz.cli.inputs import (
-    APART,
-    PIPE,
-    Input,
-    Reading,
-    bytes_of,
-    chosen,
-    default_count,
-    located,
-    name_of,
-    say_what_it_is,
-)
-from ritz.cli.paths import free_folder
+from ritz.cli.inputs import APART, Input, Reading, chosen, default_count, name_of, say_what_it_is
+from ritz.cli.paths import PIPE, bytes_of, free_folder, located
 from ritz.cli.screen import Screen, typed
 from ritz.fitting.planning import Plan, plan
 from ritz.fitting.request import too_few
@@ -50,10 +38,11 @@ def look(screen: Screen, file: str, components: Any, scale: bool, memory: int | 
         seconds = bytes_of(path) / (PARSED if found.text else UNPACKED) + planned.seconds
     _show_contents(screen, found, profile, _remedy(profile, reading))
     _show_plan(screen, planned, asked, seconds)
-    if few := too_few(found.rows.shape[0]):
+    if (few := too_few(found.rows.shape[0])) is not None:
         screen.warn(in_options(few))
     elif profile.whole and not profile.varies(_remedy(profile, reading)):
-        screen.warn(f"{_all_constant(profile)}: no row differs from another, and there is nothing to decompose")
+        which = "all columns are constant" if len(profile.constant) == len(profile.names) else "no column varies"
+        screen.warn(f"{which}: no row differs from another, and there is nothing to decompose")
     else:
         options = _options(components, scale, reading, profile, found, file)
         again = file if file == PIPE else typed(file)
@@ -90,16 +79,11 @@ def _remedy(profile: Profile, reading: Reading) -> str:
     return profile.remedy if reading.missing == "error" else reading.missing
 
 
-def _all_constant(profile: Profile) -> str:
-    """That no column varies, where gaps and columns without use may stand beside."""
-    return "all columns are constant" if len(profile.constant) == len(profile.names) else "no column varies"
-
-
 def _show_contents(screen: Screen, found: Input, profile: Profile, missing: str) -> None:
     n, d = found.rows.shape
-    seen = "" if profile.whole else f" (by {profile.looked_at} rows from all over it)"
-    rows, columns = f"{n} row{'s' * (n != 1)}", f"{d} column{'s' * (d != 1)}"
-    screen.say(f"{visible(found)}: {rows}, {columns} of {found.rows.dtype}", "bold")
+    seen = "" if profile.whole else f" (estimated from {profile.looked_at} rows spread over the file)"
+    counts = f"{n} row{'s' * (n != 1)}, {d} column{'s' * (d != 1)}"
+    screen.say(f"{visible(found)}: {counts} of {found.rows.dtype}", "bold")
     say_what_it_is(found, screen)
     screen.say(f"  missing cells: {_gaps(profile)}{seen}")
     varies = profile.varies(missing)
@@ -107,15 +91,13 @@ def _show_contents(screen: Screen, found: Input, profile: Profile, missing: str)
         screen.say(f"  column scales: {_scales(profile) if varies else 'no column varies'}{seen}")
     if profile.infinite.any():
         shown = ", ".join(profile.names[j] for j in np.flatnonzero(profile.infinite)[:5])
-        screen.say(
-            f"  infinite cells: {int(profile.infinite.sum())}, in {visible(shown)}{seen}; replace or remove them"
-        )
+        count = int(profile.infinite.sum())
+        screen.say(f"  infinite cells: {count}, in {visible(shown)}{seen}; replace or remove them")
     if profile.constant and varies:
         shown = ", ".join(profile.constant[:5]) + (", …" if len(profile.constant) > 5 else "")
-        where = "" if profile.whole else f" in the {profile.looked_at} rows looked at"
-        screen.say(
-            f"  constant columns{where}: {visible(shown)}; --drop-constant leaves out what is constant everywhere"
-        )
+        where = "" if profile.whole else f" in a sample of {profile.looked_at} rows"
+        advice = "--drop-constant leaves out what is constant everywhere"
+        screen.say(f"  constant columns{where}: {visible(shown)}; {advice}")
 
 
 def _show_plan(screen: Screen, planned: Plan, asked: Any, seconds: float) -> None:
@@ -181,8 +163,7 @@ def _look_at_model(path: Path, screen: Screen) -> int:
     model: Any = load(path)
     names = getattr(model, "feature_names_in_", None)
     screen.say(f"{visible(path.name)}: a model of {model.n_features_in_} columns", "bold")
-    shown = re.sub(r"\s+", " ", repr(model))
-    screen.say(f"  {visible(shown)}")
+    screen.say(f"  {visible(' '.join(repr(model).split()))}")
     for line in str(getattr(model, "plan_", "")).splitlines():
         screen.say(f"  {visible(line)}")
     screen.say(f"\n{model.certificate_}")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.cli.paths import PIPE, bytes_of, title
+from ritz.cli.paths import bytes_of, title
 from ritz.cli.screen import Screen
 from ritz.errors import ColumnWarning, DataError
 from ritz.linalg.dense import Array
@@ -26,7 +23,6 @@ from ritz.rows.memory.subset import Subset, choose
 from ritz.rows.profile import Profile
 from ritz.rows.select import EMPTY, IDENTIFIER, announce_doubts, announce_names, find_id_columns, name_by_position
 from ritz.rows.write.columns import numbers_from_text
-from ritz.runtime.atomic import temporary
 from ritz.runtime.escape import visible
 from ritz.runtime.memory import format_bytes, physical
 
@@ -35,10 +31,10 @@ PEEKED = 10_000  # cells of a column that tell what it is
 CLASSES = 20  # kinds of labels that tell rows apart at a glance
 LONGEST = 80  # letters of an identifier or a label; longer ones are texts
 DEFAULT = 10  # components, unless there are fewer
-APART = 10.0  # times that deviations of columns may differ before one decides about the first component
+APART = 10.0  # times that deviations of columns may differ before one dominates the first component
 SHOWN = 10  # columns that are left out, on the screen
 LEFT_OUT = "rows left out"  # of which a fact may tell
-KEEP = "; --keep takes it in"
+KEEP = "; --keep includes it"
 
 
 @dataclass(frozen=True)
@@ -64,10 +60,10 @@ class Input:
     ----------
     name, size : of the file, for people
     rows : the numbers
-    source : the file as it was opened, None where the data came along with the program
+    source : the file as it was opened, None for a bundled data set
     identifier : the column that names the rows
     carried : columns of the source that stand beside the scores
-    given : the same, where they came along
+    given : the same, of a bundled data set
     label : which of them tells the rows apart in the report
     left_out : columns that are not decomposed, and why
     facts : what was found out about the file, a term and a description each
@@ -104,32 +100,6 @@ class Input:
         return found if kept is None else {key: values[kept] for key, values in found.items()}
 
 
-@contextmanager
-def located(name: str) -> Iterator[Path]:
-    """The file of that name; for - whatever comes through the pipe, until it is no longer needed."""
-    if name == PIPE and sys.stdin.isatty():
-        raise FileNotFoundError("nothing is piped into standard input; give the name of a file")
-    if name != PIPE:
-        path = Path(name)
-        if not path.exists():
-            raise FileNotFoundError(f"there is no file {name!r}")
-        yield path
-        return
-    from ritz.rows.formats.signatures import spooled
-
-    with temporary(Path(tempfile.gettempdir())) as folder:
-        path = spooled(sys.stdin.buffer, folder)
-        try:
-            yield path
-        except DataError as error:  # nobody knows that file but we
-            raise error.about(error.problem.replace(str(path), "standard input")) from error
-
-
-def is_text(path: Path) -> bool:
-    """Whether scores should be text because the input is."""
-    return suffix_of(path) in TEXTS
-
-
 def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     """The columns of a file that are decomposed, those that are carried along, and those that are left out."""
     raw = name_by_position(raw)
@@ -161,7 +131,7 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
         label=None if label is None else str(label),
         left_out={**raw.left_out, **roles},
         facts=(("read as", raw.about),) if raw.about else (),
-        text=is_text(path),
+        text=suffix_of(path) in TEXTS,
         size=format_bytes(bytes_of(path)),
         ending=ending_of(path),
     )
@@ -200,7 +170,7 @@ def without_gaps(found: Input, rows: Rows) -> Input:
     """The input with the rows that are left, and a word about those that are not."""
     gone, facts = found.rows.shape[0] - rows.shape[0], found.facts
     if gone:
-        facts = (*facts, (LEFT_OUT, f"{gone} of {found.rows.shape[0]}, for want of a value"))
+        facts = (*facts, (LEFT_OUT, f"{gone} of {found.rows.shape[0]}, because of missing values"))
     if isinstance(rows, Subset) and rows.filled:
         facts = (*facts, ("cells filled", f"{rows.filled}, with the mean of their column"))
     return replace(found, rows=rows.watched(found.rows.watch), facts=facts)
@@ -265,16 +235,6 @@ def default_count(asked: int | float | str | None, rows: Rows) -> int | float | 
     """How many components: as asked, or a number that a person can take in."""
     n, d = rows.shape
     return max(1, min(DEFAULT, n - 1, d)) if asked is None else asked
-
-
-def scale_advice(profile: Profile) -> str:
-    """A warning where a few columns decide about everything."""
-    if profile.spread <= APART:
-        return ""
-    return (
-        f"column {profile.widest} varies {profile.times} as much as {profile.narrowest}, so it decides about the first "
-        "components; --scale gives every column the same weight"
-    )
 
 
 def _identifier(peeked: Mapping[Any, NDArray[Any]], numbered: list[Any], label: Any) -> Any:

@@ -8,12 +8,12 @@ from typing import Any
 import click
 import numpy as np
 
-from ritz.cli.analysis import one_line, show_components
-from ritz.cli.errors import INACCURATE, OK, USAGE, Failure
+from ritz.cli.analysis import say_certificate, show_components
+from ritz.cli.errors import OK, USAGE, Failure
 from ritz.cli.fit import show
-from ritz.cli.inputs import LEFT_OUT, located
+from ritz.cli.inputs import LEFT_OUT
 from ritz.cli.notes import notes_of, together
-from ritz.cli.paths import PIPE, may_write
+from ritz.cli.paths import PIPE, located, may_write
 from ritz.cli.screen import Screen
 from ritz.cli.transform import for_model
 from ritz.errors import DataError
@@ -35,19 +35,9 @@ ROUNDING, NEAR = 1e-8, 5.0  # degrees below which subspaces are the same but for
 
 
 def write_report(
-    screen: Screen,
-    model: str,
-    file: str | None,
-    out: str | None,
-    label: str | None,
-    missing: str | None,
-    header: bool | None,
-    transpose: bool | None,
-    image: tuple[int, int] | None,
-    opens: bool,
-    force: bool,
+    screen: Screen, model: str, file: str | None, out: str | None, image: Any, opens: bool, force: bool, **reading: Any
 ) -> int:
-    """A page about a model, and about the rows of a file if there is one."""
+    """A page about a model, and about the rows of a file, which is read as `for_model` is told, if there is one."""
     path = Path(out) if out is not None else Path(model).parent / "report.html"
     if out != PIPE:
         may_write(path, [Path(model), *([] if file in (None, PIPE) else [Path(str(file))])], force)
@@ -58,10 +48,10 @@ def write_report(
     given: dict[str, Any] = {}
     if file is not None:
         with screen.hearing(), Progress(screen.quiet) as progress, located(file) as source:
-            found = for_model(pca, source, file, label, missing, transpose, header)
+            found = for_model(pca, source, file, **reading)
             if not found.rows.shape[0]:
-                raise DataError(f"every row of {found.name} lacks a value; --missing mean fills the gaps")
-            if missing is None and (left := dict(found.facts).get(LEFT_OUT)):
+                raise DataError(f"every row of {found.name} has a missing value; --missing mean fills the gaps")
+            if reading["missing"] is None and (left := dict(found.facts).get(LEFT_OUT)):
                 screen.warn(f"{LEFT_OUT}: {left}; --missing mean fills the gaps")
             first = exhausted(First(), pca.codes(found.rows.watched(Watch(progress))))
             labels = None if found.label is None else first.of(found.beside()[found.label])
@@ -106,19 +96,12 @@ def merge_models(screen: Screen, parts: tuple[str, ...], out: str, force: bool) 
     with screen.hearing():
         whole = merge(models)
         whole.save(path, notes=together(models).kept())
-    certificate = whole.certificate_
     screen.say(f"{len(parts)} models of {whole.n_samples_seen_} rows in all", "bold")
     show_components(whole, screen)
-    screen.say(one_line(certificate), "good" if certificate.satisfied else "bad")
+    code = say_certificate(whole.certificate_, screen)
     screen.say(f"model written to {visible(path)}")
-    code = OK if certificate.satisfied else INACCURATE
-    screen.emit(
-        file=str(path),
-        rows=whole.n_samples_seen_,
-        variances=whole.explained_variance_,
-        warnings=screen.warned,
-        exit_code=code,
-    )
+    facts = {"file": str(path), "rows": whole.n_samples_seen_, "variances": whole.explained_variance_}
+    screen.emit(**facts, warnings=screen.warned, exit_code=code)
     return code
 
 

@@ -38,12 +38,12 @@ def notes_of(model: Any) -> Notes:
     image = found.get("image")
     fits = (
         all(isinstance(found.get(name, ""), str) for name in ("label", "identifier", "demo"))
-        and _are_places(found.get("columns", []))
+        and _is_list(found.get("columns", []), int)
         and isinstance(found.get("transpose", False), bool)
         and isinstance(found.get("header", False), bool)
         and found.get("missing", "error") in WAYS
-        and (image is None or _is_size(image))
-        and _is_fill(found.get("fill", [0.0] * model.n_features_in_), model.n_features_in_)
+        and (image is None or (_is_list(image, int, 2) and 0 not in image))
+        and _is_list(found.get("fill", [0.0] * model.n_features_in_), float, model.n_features_in_)
     )
     if not fits:
         raise DataError(f"the notes in the model are not those of a fit: {str(found)[:200]}")
@@ -65,13 +65,7 @@ def together(models: Sequence[Any]) -> Notes:
     return Notes(**same, fill=whole)
 
 
-def _are_places(columns: Any) -> bool:
-    return isinstance(columns, list) and all(type(part) is int and part >= 0 for part in columns)
-
-
-def _is_fill(fill: Any, d: int) -> bool:
-    return isinstance(fill, list) and len(fill) == d and all(isinstance(part, float) for part in fill)
-
-
-def _is_size(image: Any) -> bool:
-    return isinstance(image, list) and len(image) == 2 and all(type(part) is int and part > 0 for part in image)
+def _is_list(given: Any, kind: type, length: int | None = None) -> bool:
+    """Whether it is a list of so many numbers of a kind, integers from 0 on."""
+    fits = isinstance(given, list) and (length is None or len(given) == length)
+    return fits and all(type(part) is kind for part in given) and (kind is float or min(given, default=0) >= 0)

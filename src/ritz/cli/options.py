@@ -12,67 +12,74 @@ import click
 SOLVERS = ("auto", "covariance", "gram", "svd", "krylov", "orthogonal", "power")
 
 
-class Components(click.ParamType):
-    """How many: a number, a share of the variance, or a rule."""
+class Parsed(click.ParamType):
+    """What a function makes of a text, and the words for a text of which it makes nothing."""
 
-    name = "K|SHARE|auto"
+    def __init__(self, name: str, parse: Callable[[str], Any], rule: str, complete: tuple[str, ...] = ()) -> None:
+        self.name, self.parse, self.rule, self.complete = name, parse, rule, complete
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | float | str:
-        if value in ("auto", "mle") or isinstance(value, int):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
             return value
         try:
-            number = float(value[:-1]) / 100 if value.endswith("%") else float(value) if "." in value else int(value)
-        except ValueError:
-            number = 0
-        if not (number >= 1 if isinstance(number, int) else 0 < number < 1):
-            self.fail(f"{value!r} is neither a number of components (1, 2, …), a share (0.95), nor auto", param, ctx)
-        return number
+            return self.parse(value)
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is {self.rule}", param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        return [click.shell_completion.CompletionItem(word) for word in ("auto", "0.95") if word.startswith(incomplete)]
+        return [click.shell_completion.CompletionItem(word) for word in self.complete if word.startswith(incomplete)]
 
 
-class Picture(click.ParamType):
-    """Height and width of pictures whose pixels are the columns."""
-
-    name = "HxW"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        if isinstance(value, tuple):
-            return value
-        match = re.fullmatch(r"(\d{1,6})[x×](\d{1,6})", value)
-        if not match or 0 in (size := tuple(map(int, match.groups()))):
-            self.fail(f"{value!r} is no height and width of a picture, such as 28x28", param, ctx)
-        return size[0], size[1]
+def _components(text: str) -> int | float | str:
+    """A number, a share of the variance, or a rule."""
+    if text in ("auto", "mle"):
+        return text
+    number = float(text[:-1]) / 100 if text.endswith("%") else float(text) if "." in text else int(text)
+    return _valid(number, number >= 1 if isinstance(number, int) else 0 < number < 1)
 
 
-class Size(click.ParamType):
+def _pixels(text: str) -> tuple[int, int]:
+    """Height and width of pictures."""
+    match = re.fullmatch(r"(\d{1,6})[x×](\d{1,6})", text)
+    height, width = map(int, match.groups()) if match else (0, 0)
+    return _valid((height, width), height * width > 0)
+
+
+def _bytes(text: str) -> int:
     """Bytes, such as 2GB."""
+    from ritz.runtime.memory import parse_bytes
 
-    name = "SIZE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        from ritz.runtime.memory import parse_bytes
-
-        try:
-            return parse_bytes(value)
-        except (ValueError, OverflowError):
-            self.fail(f"{value!r} is no amount of memory, such as 512MB or 2GiB", param, ctx)
+    return parse_bytes(text)
 
 
-class Tolerance(click.ParamType):
-    """A relative accuracy."""
+def _valid(value: Any, holds: bool) -> Any:
+    if not holds:
+        raise ValueError
+    return value
 
-    name = "TOL"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            number = float(value)
-        except ValueError:
-            number = -1.0
-        if not 0 <= number < 1:
-            self.fail(f"{value!r} is no relative accuracy: a number from 0 to below 1, such as 1e-6", param, ctx)
-        return number
+COMPONENTS = Parsed(
+    "K|SHARE|auto",
+    _components,
+    "neither a number of components (1, 2, …), a share (0.95), nor auto",
+    complete=("auto", "0.95"),
+)
+PIXELS = Parsed("HxW", _pixels, "not a height and width in pixels, such as 28x28")
+BYTES = Parsed("SIZE", _bytes, "not an amount of memory, such as 512MB or 2GiB")
+TOLERANCE = Parsed(
+    "TOL",
+    lambda text: _valid(float(text), 0 <= float(text) < 1),
+    "not a relative accuracy: a number from 0 to below 1, such as 1e-6",
+)
+
+
+def _to_screen(*names: str, **about: Any) -> Callable[[Any], Any]:
+    """An option that tells the screen how to speak."""
+
+    def told(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        setattr(ctx.obj, str(param.name), value)
+
+    return click.option(*names, expose_value=False, callback=told, **about)
 
 
 FILE = click.Path(allow_dash=True)
@@ -82,65 +89,57 @@ MODEL = click.Path()
 components = click.option(
     "-k",
     "--components",
-    type=Components(),
+    type=COMPONENTS,
     default=None,
-    help="How many components: a number, a share of the variance such as 0.95 or 95%, auto, which keeps those that "
-    "stand above noise, or mle (Minka's choice).  [default: 10, or as many as there are]",
+    help="How many components: a number, a share of the variance such as 0.95 or 95%, auto, which keeps those above "
+    "noise, or mle (Minka's choice).  [default: 10, or as many as there are]",
 )
 scale = click.option(
-    "--scale", is_flag=True, help="Divide every column by its standard deviation, as columns in different units need."
+    "--scale", is_flag=True, help="Divide every column by its standard deviation; for columns in different units."
 )
 label = click.option(
-    "--label",
-    metavar="COL",
-    help="A column that is kept beside the scores; it is not decomposed, and colours a report.",
+    "--label", metavar="COL", help="A column that is copied to the scores and colours the report; it is not decomposed."
 )
-drop = click.option("--drop", multiple=True, metavar="COL", help="Leave this column out. May be given several times.")
+drop = click.option("--drop", multiple=True, metavar="COL", help="Leave this column out. May be repeated.")
 keep = click.option(
     "--keep",
     multiple=True,
     metavar="COL",
-    help="Take this column in although it looks like row numbers or identifiers. May be given several times.",
+    help="Include this column although it looks like row numbers or identifiers. May be repeated.",
 )
 transpose = click.option("--transpose", is_flag=True, help="Samples are the columns of the file, as in gene tables.")
 header = click.option(
     "--header/--no-header",
     default=None,
-    help="Whether the first line of a text names the columns.  [default: found out, and said where it may be a row]",
+    help="Whether the first line of a text names the columns.  [default: detected, with a warning in case of doubt]",
 )
 missing = click.option(
     "--missing",
     type=click.Choice(["error", "drop", "mean"]),
     default="error",
     show_default=True,
-    help="Cells without a value: refuse them, drop their rows, or put the mean of the column there.",
+    help="Missing values: refuse them, drop their rows, or fill in the mean of the column.",
 )
 missing_as_fitted = click.option(
     "--missing",
     type=click.Choice(["error", "drop", "mean"]),
-    help="Rows that lack a value: refuse them, drop them, or put means there, of the model where it has them, else of "
-    "FILE.  [default: mean if the model was fitted so; else such rows have no scores, and how many do is said]",
+    help="Missing values: refuse them, drop their rows, or fill in the means of the model, or of FILE if it has none.  "
+    "[default: mean if the model was fitted so; else such rows have no scores, and a warning counts them]",
 )
 transpose_as_fitted = click.option(
     "--transpose/--no-transpose",
     default=None,
     help="Whether samples are the columns of the file.  [default: as the model was fitted]",
 )
-memory = click.option("--memory", type=Size(), help="The most memory to use, such as 2GB.")
-seed = click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    metavar="N",
-    help="Of the random starts and sign flips.  [default: a fixed one]",
-)
-image = click.option("--image", type=Picture(), help="Columns are the pixels of pictures: show components as pictures.")
-force = click.option("--force", is_flag=True, help="Replace files that exist.")
-json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
-quiet = click.option("-q", "--quiet", is_flag=True, help="Print warnings and errors alone.")
+memory = click.option("--memory", type=BYTES, help="Most memory to use, such as 2GB.")
+image = click.option("--image", type=PIXELS, help="Columns are pixels: show components as images.")
+force = click.option("--force", is_flag=True, help="Replace existing files.")
+json = _to_screen("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
+quiet = _to_screen("-q", "--quiet", is_flag=True, help="Print only warnings and errors.")
 to = click.option(
     "--to",
     type=click.Choice(["csv", "tsv", "arrow", "parquet"]),
-    help="Format of what goes to standard output.  [default: arrow into a pipe, csv on a terminal]",
+    help="Format on standard output.  [default: arrow into a pipe, csv on a terminal]",
 )
 
 
@@ -150,4 +149,4 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 reading = together(label, drop, keep, header, transpose, missing)
-speaking = together(json, quiet)
+speaking = together(json, quiet, click.pass_obj)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from errno import ENOENT
 from pathlib import Path
 
 from ritz.cli.errors import FAILED, USAGE, Failure
+from ritz.errors import DataError
 from ritz.runtime.atomic import temporary
 
 PIPE = "-"
@@ -29,6 +32,27 @@ def bytes_of(path: Path) -> int:
     return sum(file.stat().st_size for file in files)
 
 
+@contextmanager
+def located(name: str) -> Iterator[Path]:
+    """The file of that name; for - whatever comes through the pipe, until it is no longer needed."""
+    if name == PIPE and sys.stdin.isatty():
+        raise FileNotFoundError("nothing is piped into standard input; give the name of a file")
+    if name != PIPE:
+        if not Path(name).exists():
+            raise FileNotFoundError(f"there is no file {name!r}")
+        yield Path(name)
+        return
+    from ritz.rows.formats.signatures import spooled
+
+    with temporary(Path(tempfile.gettempdir())) as folder:
+        path = spooled(sys.stdin.buffer, folder)
+        try:
+            yield path
+        except DataError as error:  # nobody knows that file but we
+            told = (text.replace(str(path), "standard input") for text in (error.problem, error.plain))
+            raise error.about(*told) from error
+
+
 def may_write(path: Path, sources: Iterable[Path], force: bool) -> None:
     """Refuse what would replace a file, or write elsewhere than it seems to, unless that is asked for."""
     if str(path) == PIPE:
@@ -37,7 +61,7 @@ def may_write(path: Path, sources: Iterable[Path], force: bool) -> None:
     if there == "a folder":
         raise Failure(f"{str(path)!r} is a folder; give the name of a file", USAGE)
     if there not in (None, "a file"):
-        raise Failure(f"{str(path)!r} is {there}, no file that could be replaced; give another name", USAGE)
+        raise Failure(f"{str(path)!r} is {there}, not a file; give another name", USAGE)
     _check_parent(_led_to(path), "to write into")
     if force:
         return
@@ -91,7 +115,7 @@ def _check_parent(path: Path, purpose: str) -> None:
     parent = path.parent
     found = next((above for above in (parent, *parent.parents) if os.path.lexists(above)), parent)
     if not found.is_dir():
-        raise Failure(f"{str(found)!r} is {_kind(found) or 'a link to nothing'}, no folder {purpose}; name one", USAGE)
+        raise Failure(f"{str(found)!r} is {_kind(found) or 'a broken link'}, not a folder {purpose}; name one", USAGE)
     if not parent.is_dir():
         raise Failure(f"there is no folder {str(parent)!r} {purpose}; make it first, or name another one", USAGE)
     _check_writable(parent)

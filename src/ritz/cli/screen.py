@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import click
@@ -22,6 +23,7 @@ from ritz.runtime.escape import visible
 WIDE = 200  # letters of a line where nobody looks
 FEWEST = 8  # letters that are worth a column
 NARROWEST = 20  # letters of a line that is worth folding
+wrapped = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)  # words are copied as they are
 
 
 @dataclass
@@ -87,7 +89,7 @@ class Screen:
                 yield
         finally:
             for warning in heard:
-                self.warn(in_options(str(warning.message)))
+                self.warn(in_options(warning.message))
 
 
 def as_json(value: Any) -> Any:
@@ -111,18 +113,7 @@ def folded(text: str, stream: Any) -> str:
     for line in text.split("\n"):
         indent = " " * (len(line) - len(line.lstrip()) + 2)
         fits = len(line) <= width or width < 2 * NARROWEST
-        lines += (
-            [line]
-            if fits
-            else textwrap.wrap(
-                line,
-                width,
-                subsequent_indent=indent,
-                break_long_words=False,
-                break_on_hyphens=False,
-                drop_whitespace=True,
-            )
-        )
+        lines += [line] if fits else wrapped(line, width, subsequent_indent=indent)
     return "\n".join(lines)
 
 

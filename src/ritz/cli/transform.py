@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ritz.cli.errors import INACCURATE, OK, USAGE, Failure
-from ritz.cli.inputs import LEFT_OUT, Input, Reading, chosen, located, without_gaps, worth_holding
+from ritz.cli.errors import ADVICE, INACCURATE, OK, USAGE, Failure
+from ritz.cli.inputs import LEFT_OUT, Input, Reading, chosen, without_gaps, worth_holding
 from ritz.cli.notes import Notes, notes_of
-from ritz.cli.outputs import check_destination, send, spread_out
-from ritz.cli.paths import PIPE, title
+from ritz.cli.paths import PIPE, located, may_write, title
 from ritz.cli.screen import Screen, in_terminal
 from ritz.errors import DataError
 from ritz.estimators.loading import load
+from ritz.linalg.dense import Array
 from ritz.pca.from_rows import held
 from ritz.rows import Rows
 from ritz.rows.columns import model_columns, order_of
@@ -26,38 +29,26 @@ from ritz.rows.memory.subset import Subset, choose, drop_missing
 from ritz.rows.scores import in_order, is_sensing, matching_score_names, score_names
 from ritz.rows.select import announce_names, check_names_once, name_by_position, select_for_model
 from ritz.rows.write.columns import numbers_from_text
-from ritz.rows.write.tables import Results
+from ritz.rows.write.tables import FORMATS, Results, deliver, pour
 from ritz.runtime.escape import visible
 from ritz.runtime.progress import Progress
 from ritz.runtime.watch import Watch
 
 
-def encode(
-    screen: Screen,
-    model: str,
-    file: str,
-    out: str | None,
-    to: str | None,
-    label: str | None,
-    missing: str | None,
-    header: bool | None,
-    transpose: bool | None,
-    force: bool,
-) -> int:
-    """Scores of the rows of a file."""
-    _check_speech(screen, out)
+def encode(screen: Screen, model: str, file: str, out: str | None, to: str | None, force: bool, **reading: Any) -> int:
+    """Scores of the rows of a file, which is read as `for_model` is told."""
+    _check_destination(screen, out, to, [file, model], force)
     pca = load(model)
     with screen.hearing(), Progress(screen.quiet or _seen(out)) as progress, located(file) as path:
-        check_destination(out, to, [path, Path(model)], force)
-        found = for_model(pca, path, file, label, missing, transpose, header)
-        every = missing is None and found.source is not None  # nobody asked for rows to be dropped
+        found = for_model(pca, path, file, **reading)
+        every = reading["missing"] is None and found.source is not None  # nobody asked for rows to be dropped
         n = found.source.shape[0] if every and found.source is not None else found.rows.shape[0]
         beside = {} if out is not None and out.endswith(".npy") else found.beside(every)
         rows, names = found.rows.watched(Watch(progress)), score_names(pca)
         results = _aligned(pca.codes, rows, n, names)
-        where = send(replace(results, beside=beside), out, to)
+        where = _send(replace(results, beside=beside), out, to)
     if found.carried and not beside:
-        screen.warn(f"{', '.join(map(str, found.carried))} not written: .npy holds nothing but numbers")
+        screen.warn(f"{', '.join(map(str, found.carried))} not written: .npy holds only numbers")
     lacking = n - found.rows.shape[0]
     _say_gaps(screen, found, lacking, n)
     facts = {term: text for term, text in found.facts if not (lacking and term == LEFT_OUT)}
@@ -71,16 +62,28 @@ def _aligned(compute: Callable[[Rows], Any], rows: Rows, n: int, names: tuple[st
     results = Results(blocks, rows.shape[0], names, rows.result_dtype)
     if rows.kept is None or rows.shape[0] == n:
         return results
-    return replace(results, blocks=spread_out(results, rows.kept, n), n=n)
+    return replace(results, blocks=_spread_out(results, rows.kept, n), n=n)
+
+
+def _spread_out(results: Results, kept: NDArray[np.intp], n: int) -> Generator[Array, None, None]:
+    """Blocks of n rows in all, where those at `kept` are the results, and nothing stands in the others."""
+    at = done = 0
+    with closing(results.blocks):
+        for block in results.blocks:
+            places = kept[done : done + len(block)]
+            stop = int(places[-1]) + 1
+            whole = np.full((stop - at, *block.shape[1:]), np.nan, results.dtype)
+            whole[places - at] = block
+            yield whole
+            at, done = stop, done + len(block)
+    if at < n:
+        yield np.full((n - at, len(results.names)), np.nan, results.dtype)
 
 
 def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
-    """What became of rows that lack a value."""
+    """What became of rows with a missing value."""
     if lacking:
-        screen.warn(
-            f"{lacking} of {n} rows lack a value, and their scores are empty; --missing drop leaves such rows out, "
-            "--missing mean fills the gaps"
-        )
+        screen.warn(f"{lacking} of {n} rows have a missing value, and their scores are empty; {ADVICE['missing']}")
     for term, text in found.facts:
         if term == LEFT_OUT and not lacking:
             screen.tell(f"{term}: {text}")
@@ -90,13 +93,7 @@ def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
 
 
 def for_model(
-    pca: Any,
-    path: Path,
-    name: str,
-    label: str | None,
-    missing: str | None,
-    transpose: bool | None,
-    header: bool | None = None,
+    pca: Any, path: Path, name: str, label: str | None, missing: str | None, header: bool | None, transpose: bool | None
 ) -> Input:
     """A file with the columns that a model knows, in its order, read as the one of the fit was, or as told."""
     notes = notes_of(pca)
@@ -136,12 +133,13 @@ def decode(
     screen: Screen, model: str, scores: str, out: str | None, to: str | None, header: bool | None, force: bool
 ) -> int:
     """Rows from scores."""
-    _check_speech(screen, out)
+    _check_destination(screen, out, to, [scores, model], force)
     pca: Any = load(model)
+    if getattr(pca, "fit_inverse_transform", True) is False:
+        raise DataError(f"there are no pre-images to be had: {model!r} was fitted without them")
     known = getattr(pca, "feature_names_in_", None)
     names = tuple(map(str, known)) if known is not None else tuple(f"x{j}" for j in range(pca.n_features_in_))
     with screen.hearing(), Progress(screen.quiet or _seen(out)) as progress, located(scores) as path:
-        check_destination(out, to, [path, Path(model)], force)
         known_as = score_names(pca)
         needed = {*known_as, *map(str, pca.get_feature_names_out()), *range(len(known_as))}
         raw = opened(path, header=header, expected=known_as, needed=needed)
@@ -151,7 +149,7 @@ def decode(
         beside = {str(key): numbers_from_text(values) for key, values in raw.raw_cells(others).items()}
         scored = drop_missing(rows, how="all")
         results = _aligned(pca.rebuilt, scored.watched(Watch(progress)), rows.shape[0], names)
-        where = send(replace(results, beside=beside), out, to)
+        where = _send(replace(results, beside=beside), out, to)
     lacking = rows.shape[0] - scored.shape[0]
     if lacking:
         screen.warn(f"{lacking} of {rows.shape[0]} rows have no scores, and their cells are empty")
@@ -184,9 +182,42 @@ def _seen(out: str | None) -> bool:
     return out in (None, PIPE) and in_terminal()
 
 
-def _check_speech(screen: Screen, out: str | None) -> None:
-    if screen.as_json and out in (None, PIPE):
-        raise Failure("--json needs -o: standard output holds either the data or what is said about it", USAGE)
+def _check_destination(screen: Screen, out: str | None, to: str | None, sources: list[str], force: bool) -> None:
+    """Whether results may go there: asked before anything is read."""
+    if out in (None, PIPE):
+        if screen.as_json:
+            raise Failure("--json needs -o: standard output holds either the data or what is said about it", USAGE)
+        if to in ("parquet", "arrow") and in_terminal():
+            raise Failure(f"a terminal cannot show {to}; write it to a file with -o, or use --to csv", USAGE)
+        return
+    if to is not None:
+        raise Failure("--to is the format of standard output; the end of the name given with -o tells its own", USAGE)
+    if Path(str(out)).suffix.lower() not in FORMATS:
+        raise Failure(f"cannot write {Path(str(out)).name!r}: its name must end in {', '.join(FORMATS)}", USAGE)
+    may_write(Path(str(out)), [Path(source) for source in sources if source != PIPE], force)
+
+
+def _send(results: Results, out: str | None, to: str | None) -> str:
+    """Results into a file by the end of its name, or to standard output; returns where they went, in words."""
+    if out is not None and out != PIPE:
+        deliver(results, out)
+        return out
+    kind = to or ("csv" if in_terminal() else "arrow")
+    sys.stdout.flush()
+    pour(_shown(results) if in_terminal() else results, sys.stdout.buffer, kind)
+    return f"standard output, as {kind}"
+
+
+def _shown(results: Results) -> Results:
+    """The same with nothing in it that a terminal would obey."""
+    beside = {visible(name): _harmless(values) for name, values in results.beside.items()}
+    return replace(results, names=tuple(map(visible, results.names)), beside=beside)
+
+
+def _harmless(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind != "O":
+        return values
+    return np.array([None if value is None else visible(value) for value in values], object)
 
 
 def _say(

@@ -30,14 +30,13 @@ from ritz.rows.base import stack
 from ritz.rows.scores import in_order
 from ritz.rows.write.tables import Out, Results, deliver
 from ritz.runtime.watch import Watch
-from ritz.spectrum.certificate import Diagnostic
 
 
 class Learned(NamedTuple):
     """What a fit comes to: the state, what to warn of, in words and as facts, and what to print when verbose."""
 
     state: Any
-    warnings: Sequence[tuple[Diagnostic, str]] = ()
+    warnings: Sequence[AccuracyWarning] = ()
     shown: Sequence[object] = ()
 
 
@@ -132,10 +131,8 @@ class Certified(Columns, ABC):
         kept = {name: value for name, value in self.__dict__.items() if name not in self._table}
         self.__dict__ = kept | {"_state": state} | found
 
-    def _warn(self, found: Sequence[tuple[Diagnostic, str]]) -> None:
-        for diagnostic, words in found:
-            warning = AccuracyWarning(words)
-            warning.diagnostic = diagnostic
+    def _warn(self, found: Sequence[AccuracyWarning]) -> None:
+        for warning in found:
             warn(warning)
 
     # From rows to scores and back.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ritz.errors import AccuracyWarning
 from ritz.fitting.rank import INDEPENDENT
 from ritz.runtime.wording import at_most
 from ritz.spectrum.certificate import Diagnostic
@@ -18,22 +20,32 @@ if TYPE_CHECKING:  # a fit of PCA should not import kernels and compressed sensi
 FLAT = 2.0  # times the mean eigenvalue that the largest one must exceed to stand for anything
 NEARLY = 1e-3  # relative residuals that speak for the basis
 
-Warned = list[tuple[Diagnostic, str]]
+Words = str | tuple[str, ...]  # the problem; or with it the advice, and the problem in plain words
 
 
-def of_pca(fitted: Decomposition, asked: Any) -> Warned:
+def _warning(diagnostic: Diagnostic, words: Words) -> AccuracyWarning:
+    """A diagnostic as a warning."""
+    problem, advice, plain = (*((words,) if isinstance(words, str) else words), "", "")[:3]
+    warning = AccuracyWarning(problem, advice, diagnostic.code, plain)
+    warning.diagnostic = diagnostic
+    return warning
+
+
+def of_pca(fitted: Decomposition, asked: Any) -> list[AccuracyWarning]:
     """What the user of PCA should know and can act on; `asked` is n_components."""
     certificate, subspace = fitted.certificate, fitted.subspace
     d, k = subspace.axes.shape
-    found: Warned = []
+    found: list[AccuracyWarning] = []
     if fitted.choice is not None and not fitted.choice.above:
-        found.append((Diagnostic("nothing_above_noise"), _nothing_above_noise(d, scaled=subspace.scale is not None)))
+        found.append(_nothing_above_noise(d, scaled=subspace.scale is not None))
     # All components of wide data end in one without variance, because of the mean: no news to whoever asked for all.
     expected = asked is None and subspace.n_rows is not None and subspace.n_rows <= d and certificate.rank == k - 1
-    words = {
+    words: dict[str, Words] = {
         "not_converged": _not_converged(certificate, fitted.spectrum.note),
-        "may_have_missed": "a component with larger variance may have been missed; svd_solver='covariance' (or 'gram' "
-        "for few rows) lets the certificate exclude it",
+        "may_have_missed": (
+            "a component with larger variance may have been missed",
+            "svd_solver='covariance' (or 'gram' for few rows) lets the certificate exclude it",
+        ),
         "unresolved": f"the sketch resolves {certificate.rank} of {k} components: variances beyond are at most "
         f"{at_most(certificate.missing)}, and their directions arbitrary",
         "rank_deficient": f"{k} components were asked for, but the data has rank {certificate.rank} to the resolution "
@@ -41,16 +53,16 @@ def of_pca(fitted: Decomposition, asked: Any) -> Warned:
         "tie": _tie(certificate, "subspace"),
     }
     said = _worth_saying(certificate, leave_out="rank_deficient" if expected else "")
-    return found + [(diagnostic, words[diagnostic.code]) for diagnostic in said]
+    return found + [_warning(diagnostic, words[diagnostic.code]) for diagnostic in said]
 
 
-def of_kernel_pca(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, landmarks: Any) -> Warned:
+def of_kernel_pca(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, landmarks: Any) -> list[AccuracyWarning]:
     """The same for KernelPCA."""
     certificate, k = fitted.certificate, len(fitted.spectrum.values)
     if not certificate.rank and not certificate.may_have_missed:
         alike = "the rows are all alike to the kernel: no component has a variance above rounding"
-        return [] if asked is None else [(Diagnostic("all_alike"), alike)]
-    words = {
+        return [] if asked is None else [_warning(Diagnostic("all_alike"), alike)]
+    words: dict[str, Words] = {
         "not_converged": _kernel_not_converged(fitted),
         "may_have_missed": "a component with larger variance may have been missed; eigen_solver='dense' would exclude "
         "it",
@@ -61,8 +73,8 @@ def of_kernel_pca(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, lan
     words["unresolved"] = words["rank_deficient"]
     unsure = "unresolved" if certificate.may_have_missed else ""
     said = _worth_saying(certificate, leave_out="rank_deficient unresolved tie" if asked is None else unsure)
-    about_values = [(diagnostic, words[diagnostic.code]) for diagnostic in said]
-    accuracy = [one for one in about_values if one[0].code in ("not_converged", "may_have_missed")]
+    about_values = [_warning(diagnostic, words[diagnostic.code]) for diagnostic in said]
+    accuracy = [one for one in about_values if one.code in ("not_converged", "may_have_missed")]
     return [*accuracy, *_about_kernel(fitted, kernel, gamma, landmarks), *about_values[len(accuracy) :]]
 
 
@@ -75,12 +87,13 @@ def _worth_saying(certificate: Certificate, leave_out: str) -> list[Diagnostic]:
     return [one for code, one in found.items() if code not in leave_out.split()]
 
 
-def _not_converged(certificate: Certificate, note: str) -> str:
-    why = f"; {note}" if note else ""
-    return f"did not converge to tol={certificate.tol:g}: {certificate.accuracy()}{why}; see certificate_"
+def _not_converged(certificate: Certificate, note: str) -> Words:
+    tol, reached = f"{certificate.tol:g}", certificate.accuracy() + (f"; {note}" if note else "")
+    plain = f"did not converge to a tolerance of {tol}: {reached}"
+    return f"did not converge to tol={tol}: {reached}", "see certificate_", plain
 
 
-def _kernel_not_converged(fitted: KernelFit) -> str:
+def _kernel_not_converged(fitted: KernelFit) -> Words:
     why = fitted.spectrum.note
     if fitted.trace_error:
         why = (
@@ -97,30 +110,33 @@ def _tie(certificate: Certificate, what: str) -> str:
     return f"{certificate.tie}, so the {what} of {k} component{'s' * (k > 1)} is not unique; {certificate.beside_tie}"
 
 
-def _nothing_above_noise(d: int, scaled: bool) -> str:
+def _nothing_above_noise(d: int, scaled: bool) -> AccuracyWarning:
     scale = "" if scaled else ", or use scale=True if large columns hide what others share"
-    return (
+    problem = (
         f"no component stands above noise: {INDEPENDENT}, and here the rows have no more variance in one direction "
-        "than with random signs; n_components='auto' keeps 1, whose direction may mean nothing; ask for a number, "
-        f"such as n_components={min(2, d)}, to keep the largest variances all the same{scale}; see rank_choice_"
+        "than with random signs; 1 is kept, whose direction may mean nothing"
     )
+    number = f"ask for a number, such as n_components={min(2, d)}, to keep the largest variances all the same"
+    warning = _warning(Diagnostic("nothing_above_noise"), (problem, f"{number}{scale}; see rank_choice_"))
+    warning.code = "nothing_above_noise" if scaled else "nothing_above_noise_unscaled"
+    return warning
 
 
-def _about_kernel(fitted: KernelFit, kernel: Kernel, gamma: Any, landmarks: Any) -> Warned:
+def _about_kernel(fitted: KernelFit, kernel: Kernel, gamma: Any, landmarks: Any) -> list[AccuracyWarning]:
     """What is no matter of accuracy: too few landmarks, an indefinite kernel, a bandwidth that tells no rows apart."""
-    found: Warned = []
+    found: list[AccuracyWarning] = []
     if isinstance(landmarks, float) and fitted.trace_error > landmarks:
         words = (
             f"n_landmarks={landmarks:g} was not reached: as many landmarks as memory_limit allows lack "
             f"{at_most(fitted.trace_error)} of the trace"
         )
-        found.append((Diagnostic("too_few_landmarks", {"trace_error": fitted.trace_error}), words))
+        found.append(_warning(Diagnostic("too_few_landmarks", {"trace_error": fitted.trace_error}), words))
     if fitted.indefinite:
         words = (
             f"the kernel matrix has eigenvalues below 0, the lowest {fitted.indefinite:.2g} times the largest in size: "
             "it is not an inner product, and the components kept are those of its positive part"
         )
-        found.append((Diagnostic("indefinite", {"lowest": fitted.indefinite}), words))
+        found.append(_warning(Diagnostic("indefinite", {"lowest": fitted.indefinite}), words))
     if _flat(fitted):
         k, total = len(fitted.spectrum.values), sum(fitted.total) / 2
         share = float(fitted.spectrum.values.sum() / total)
@@ -130,7 +146,7 @@ def _about_kernel(fitted: KernelFit, kernel: Kernel, gamma: Any, landmarks: Any)
             f"kernel={kernel!r} puts nearly all rows equally far from each other; a smaller gamma makes neighbours of "
             f"them{start}"
         )
-        found.append((Diagnostic("flat", {"share": share}), words))
+        found.append(_warning(Diagnostic("flat", {"share": share}), words))
     return found
 
 
@@ -140,9 +156,9 @@ def _flat(fitted: KernelFit) -> bool:
     return fitted.embedding.kernel.local and n > 10 and 0 < float(values[0]) < FLAT * sum(fitted.total) / 2 / (n - 1)
 
 
-def of_recovery(certificate: RecoveryCertificate, max_iter: int | None) -> Warned:
+def of_recovery(certificate: RecoveryCertificate, max_iter: int | None) -> list[AccuracyWarning]:
     """The same for signals that were recovered from measurements."""
-    words = {
+    words: dict[str, Callable[[RecoveryCertificate], Words]] = {
         "hopeless": _hopeless,
         "not_converged": lambda known: _short(known, max_iter),
         "silent": _silent,
@@ -150,7 +166,7 @@ def of_recovery(certificate: RecoveryCertificate, max_iter: int | None) -> Warne
         "doubtful": _doubtful,
         "alike": _alike,
     }
-    return [(one, words[one.code](certificate)) for one in certificate.diagnostics()]
+    return [_warning(one, words[one.code](certificate)) for one in certificate.diagnostics()]
 
 
 def _silent(known: RecoveryCertificate) -> str:
@@ -209,7 +225,7 @@ def _doubtful(known: RecoveryCertificate) -> str:
     return text + (", or ".join(part for part in (more, other) if part) or "measure more")
 
 
-def _short(known: RecoveryCertificate, max_iter: int | None) -> str:
+def _short(known: RecoveryCertificate, max_iter: int | None) -> Words:
     """What was not reached, and what may help."""
     from ritz.sensing.phase_transition import LEAST_GAP
 
@@ -224,6 +240,6 @@ def _short(known: RecoveryCertificate, max_iter: int | None) -> str:
     if known.solver == "omp" and (2 * known.support_size[short] >= known.n_measurements - 1).any():
         return text + "matching pursuit takes no more coefficients than half of the measurements; solver='fista' may"
     if (gap > max(known.tol, LEAST_GAP) and known.solver != "omp") or residual < NEARLY:
-        return text + "raise max_iter or tol; see certificate_"
+        return text + "raise max_iter or tol", "see certificate_"
     noise = "" if known.noise else "say how much noise there is, or "
     return text + f"the basis cannot give these measurements; {noise}choose another one"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz import __version__
-from ritz.errors import DataError
+from ritz.errors import DataError, MissingPackageError
 from ritz.estimators.kernel_pca import KernelPCA
 from ritz.estimators.pca import PCA
 from ritz.kernels import Linear, Precomputed, Rbf
@@ -74,7 +74,7 @@ def _onnx() -> Any:
     try:
         import onnx
     except ImportError:
-        raise ImportError("ONNX export needs the package onnx: pip install 'ritz[onnx]'") from None
+        raise MissingPackageError("ONNX export needs the package onnx: pip install 'ritz[onnx]'") from None
     return onnx
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ritz.errors import DataError
+from ritz.errors import DataError, ParameterError
 from ritz.solvers import ALIASES, Solver, by_name
 from ritz.solvers.base import check_tol
 
@@ -64,25 +64,28 @@ def checked_components(asked: object, n: int, d: int) -> int | float | str | Non
     >>> checked_components(7, 100, 5)
     Traceback (most recent call last):
     ...
-    ValueError: n_components=7 must be between 1 and min(n_samples, n_features)=5
+    ritz.errors.ParameterError: n_components=7 must be between 1 and min(n_samples, n_features)=5
     """
     rule = f"must be between 1 and min(n_samples, n_features)={min(n, d)}"
+    plain = f"must be between 1 and the smaller of rows and columns, {min(n, d)}"
     if asked is None:
         return None
     if is_auto(asked):
         return "auto"
     if isinstance(asked, str) and asked == "mle":
         if n < d:
-            raise ValueError(f"n_components='mle' is only supported if n_samples >= n_features, got {n} < {d}")
+            rule = f"is only supported if n_samples >= n_features, got {n} < {d}"
+            raise ParameterError("n_components", asked, rule, f"needs as many rows as columns, and has {n} < {d}")
         return asked
     if isinstance(asked, bool | np.bool_) or not isinstance(asked, Real):
-        raise ValueError(f"n_components={asked!r} {rule}, a fraction between 0 and 1, 'mle', 'auto' or None")
+        raise ParameterError("n_components", asked, f"{rule}, a fraction between 0 and 1, 'mle', 'auto' or None")
     if isinstance(asked, Integral):
         if not 1 <= int(asked) <= min(n, d):
-            raise ValueError(f"n_components={asked} {rule}")
+            raise ParameterError("n_components", int(asked), rule, plain)
         return int(asked)
     if not 0 < float(asked) < 1:
-        raise ValueError(f"n_components={asked} {rule}, or a fraction strictly between 0 and 1")
+        more = ", or a fraction strictly between 0 and 1"
+        raise ParameterError("n_components", float(asked), rule + more, plain + more)
     return float(asked)
 
 
@@ -94,31 +97,33 @@ def is_auto(asked: object) -> bool:
 def check_at_hand(asked: object, what: str) -> None:
     """Signs can only be flipped in rows that are there: "auto" is an error where they are not."""
     if is_auto(asked):
-        raise ValueError(
-            f"n_components='auto' compares rows with copies of them whose signs are flipped, but {what}; ask for a "
-            "number of components or a share of the variance instead"
+        raise ParameterError(
+            "n_components",
+            asked,
+            f"compares rows with copies of them whose signs are flipped, but {what}; ask for a number of components or "
+            "a share of the variance instead",
         )
 
 
 def check_count(n: int, request: Request) -> None:
     """A variance needs two rows, and more than ddof."""
-    if words := too_few(n, request.ddof):
-        raise DataError(words)
+    if (error := too_few(n, request.ddof)) is not None:
+        raise error
 
 
-def too_few(n: int, ddof: int = 1) -> str:
-    """Why so many rows have no variance, and how many have; nothing where they do.
+def too_few(n: int, ddof: int = 1) -> DataError | None:
+    """Why so many rows have no variance, and how many have; None where they do.
 
     Examples
     --------
-    >>> too_few(1)
-    'one row has no variance (n_samples=1); give at least 2 rows'
-    >>> too_few(2)
-    ''
+    >>> print(too_few(1))
+    one row has no variance (n_samples=1); give at least 2 rows
+    >>> print(too_few(2))
+    None
     """
     least = max(2, ddof + 1)
     if n >= least:
-        return ""
-    if n == 1:
-        return f"one row has no variance (n_samples=1); give at least {least} rows"
-    return f"{n} rows have no variance with ddof={ddof} (n_samples={n}); give at least {least} rows, or a smaller ddof"
+        return None
+    problem = "one row has no variance" if n == 1 else f"{n} rows have no variance with ddof={ddof}"
+    advice = f"give at least {least} rows" + (n > 1) * ", or a smaller ddof"
+    return DataError(f"{problem} (n_samples={n})", advice, plain=problem)

@@ -15,7 +15,7 @@ from ritz.linalg.dense import LARGE
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.memory.array import ArrayRows
-from ritz.runtime.memory import format_bytes
+from ritz.runtime.memory import format_bytes, too_small
 from ritz.solvers.krylov import block_width, expected_steps
 
 FLIPS = 19  # copies: what exceeds all of them is a test at 5 %
@@ -53,11 +53,10 @@ def route(rows: Rows, limit: int) -> Route:
         found.append(_gram(rows, limit))
     fitting = [one for one in found if one.cost.memory <= limit]
     if not fitting:
-        needed, allowed = format_bytes(min(one.cost.memory for one in found)), format_bytes(limit)
-        raise ValueError(
-            f"memory_limit of {allowed} is too small for n_components='auto': copies of the rows with flipped signs "
-            f"need {needed} of working memory; raise it or ask for a number of components"
-        )
+        needed = format_bytes(min(one.cost.memory for one in found))
+        why = f"copies of the rows with flipped signs need {needed} of working memory"
+        advice = "raise it or ask for a number of components"
+        raise too_small(limit, why, advice, "memory of flips", purpose=" for n_components='auto'")
     return min(fitting, key=lambda one: one.cost.seconds)
 
 

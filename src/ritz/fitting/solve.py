@@ -8,7 +8,7 @@ from enum import Enum
 
 import numpy as np
 
-from ritz.errors import DataError
+from ritz.errors import DataError, ParameterError
 from ritz.fitting import planning, rank
 from ritz.fitting.planning import Plan
 from ritz.fitting.request import Request
@@ -19,7 +19,7 @@ from ritz.moments.preprocessing import FAINT, Preprocessing
 from ritz.operators import Operator
 from ritz.rows import Rows
 from ritz.rows.memory.computed import Scaled
-from ritz.runtime.memory import format_bytes
+from ritz.runtime.memory import format_bytes, too_small
 from ritz.solvers import SVD, Solver
 from ritz.spectrum.certify import Spectrum, certify
 
@@ -33,9 +33,9 @@ def solve(A: Operator, solver: Solver, request: Request, bound: int, n_rows: int
     asked, rng = request.n_components, np.random.default_rng(request.seed)
     if asked == "mle" and not solver.direct:
         given = request.solver if isinstance(request.solver, str) else request.name
-        raise ValueError(
-            f"n_components='mle' cannot be a string with svd_solver={given!r}: it weighs the whole spectrum; use 'auto'"
-        )
+        rule = f"cannot be a string with svd_solver={given!r}: it weighs the whole spectrum; use 'auto'"
+        plain = f"weighs the whole spectrum, which the solver {given} does not compute; leave the solver to auto"
+        raise ParameterError("n_components", asked, rule, plain)
     k = asked if isinstance(asked, int) else bound
     if isinstance(asked, float) and not solver.direct:
         k = min(FIRST_GUESS, bound)
@@ -75,23 +75,22 @@ def _deviations(found: Moments, request: Request, name: Callable[[int], str]) ->
         scale = found.unit * np.sqrt(found.diagonal / (found.count - request.ddof))
     if not np.isfinite(scale).all():
         column = name(int(np.argmin(np.isfinite(scale))))
-        raise DataError(
-            f"scale=True, but the standard deviation of column {column} exceeds the range of float64; divide the column"
-        )
+        problem = f"the standard deviation of column {column} exceeds the range of float64"
+        raise DataError(f"scale=True, but {problem}", "divide the column", plain=problem)
     varies = found.diagonal > found.rounding * found.sizes
     tiny = np.flatnonzero((scale < np.finfo(float).tiny) & varies)
     if len(tiny):
         column, size = name(int(tiny[0])), scale[tiny[0]]
-        raise DataError(
-            f"scale=True, but the standard deviation of column {column} is {size:.0e}, below the range of float64; "
-            "multiply the column"
-        )
+        problem = f"the standard deviation of column {column} is {size:.0e}, below the range of float64"
+        raise DataError(f"scale=True, but {problem}", "multiply the column", plain=problem)
     flat = (scale <= 2 * np.finfo(float).eps * np.abs(found.mean)) | ~varies
     constant = np.flatnonzero(flat if request.center else scale <= 0)
     if len(constant):
         names = ", ".join(name(int(j)) for j in constant[:5]) + (", …" if len(constant) > 5 else "")
         what = "constant (to rounding)" if request.center else "zero"
-        raise DataError(f"scale=True, but {len(constant)} column(s) are {what}: {names}; drop them or use scale=False")
+        problem = f"{len(constant)} column(s) are {what}: {names}"
+        advice = "drop them or use scale=False"
+        raise DataError(f"scale=True, but {problem}", advice, "constant columns", f"cannot scale: {problem}")
     return scale
 
 
@@ -152,10 +151,7 @@ class Attempts:
         """The attempts at a request whose number of components is checked."""
         first = _first(rows, request)
         if first.memory > request.limit:
-            needed, allowed = format_bytes(first.memory), format_bytes(request.limit)
-            raise ValueError(
-                f"memory_limit of {allowed} is too small: {first.solver} needs {needed} of working memory; raise it"
-            )
+            raise too_small(request.limit, f"{first.solver} needs {format_bytes(first.memory)} of working memory")
         return cls(rows, request, first)
 
     def next(self, further: Further, result: Decomposition, found: Moments) -> Plan | None:

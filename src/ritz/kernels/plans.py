@@ -10,7 +10,7 @@ from ritz.fitting.planning import Plan
 from ritz.fitting.rates import rates
 from ritz.linalg.products import SKINNY
 from ritz.operators.pivoted_cholesky import ROOM
-from ritz.runtime.memory import format_bytes
+from ritz.runtime.memory import format_bytes, too_small
 from ritz.runtime.threads import pinned
 from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
 
@@ -61,10 +61,8 @@ def plans_for(task: Task, solver: str = "auto", n_landmarks: int | None = None) 
         tiles = _tiles(task.n, chosen.precision, chosen.dense)
         chosen = replace(chosen, solver=solver, why=f"{solver} was asked for; the kernel matrix is {tiles}")
     if chosen.memory > task.limit:
-        raise ValueError(
-            f"memory_limit of {format_bytes(task.limit)} is too small: {chosen.solver} needs "
-            f"{format_bytes(chosen.memory)} of working memory; raise it, or ask for fewer components or for n_landmarks"
-        )
+        needed = f"{chosen.solver} needs {format_bytes(chosen.memory)} of working memory"
+        raise too_small(task.limit, needed, "raise it, or ask for fewer components or for n_landmarks")
     if chosen.precision == "float64" or chosen.solver == "lowrank":
         return [chosen]
     wide = krylov(task, "float64", chosen.dense and 2 * chosen.memory <= task.limit)

@@ -17,7 +17,7 @@ from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.tsqr import triangular_moments
 from ritz.operators import Operator, Summed, factored, scale_error
 from ritz.rows import Rows
-from ritz.runtime.memory import format_bytes
+from ritz.runtime.memory import format_bytes, too_small
 from ritz.runtime.threads import pinned, team
 
 
@@ -26,11 +26,8 @@ def summed(rows: Rows, request: Request) -> Moments:
     d, by_r_factor = rows.shape[1], request.name == "svd"
     memory = costs.r_factor_memory(rows) if by_r_factor else summing_memory(d)
     if memory > request.limit:
-        needed, allowed = format_bytes(memory), format_bytes(request.limit)
-        raise ValueError(
-            f"memory_limit of {allowed} is too small: moments of {d} columns take {needed}; raise it, or start a new "
-            "model with partial_fit, which will sketch the rows"
-        )
+        advice = "raise it, or start a new model with partial_fit, which will sketch the rows"
+        raise too_small(request.limit, f"moments of {d} columns take {format_bytes(memory)}", advice)
     with team():
         if by_r_factor:
             return triangular_moments(rows, center=request.center)

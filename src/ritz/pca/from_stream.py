@@ -21,7 +21,7 @@ from ritz.moments.sketch import BLOCK_BYTES, Stream
 from ritz.operators import Sketched
 from ritz.pca.from_moments import from_moments, summed, summing_memory
 from ritz.rows import Rows
-from ritz.runtime.memory import format_bytes
+from ritz.runtime.memory import format_bytes, too_small
 from ritz.runtime.threads import pinned, team
 from ritz.solvers import Gram, Krylov, Orthogonal, Power
 from ritz.solvers.base import checked_start
@@ -134,11 +134,9 @@ def _room(request: Request, d: int) -> int:
     least, most = min(d, wanted), min(d, max(ROOM, wanted))
     fitting = bisect_right(range(least, most + 1), request.limit, key=lambda room: sketching_memory(room, asked, d))
     if not fitting:
-        needed, allowed = format_bytes(sketching_memory(least, asked, d)), format_bytes(request.limit)
-        raise ValueError(
-            f"memory_limit of {allowed} is too small: moments of {d} columns take {format_bytes(summing_memory(d))}, "
-            f"and a sketch of {least} directions {needed}"
-        )
+        whole, needed = format_bytes(summing_memory(d)), format_bytes(sketching_memory(least, asked, d))
+        why = f"moments of {d} columns take {whole}, and a sketch of {least} directions {needed}"
+        raise too_small(request.limit, why, advice="")
     return least + fitting - 1
 
 

@@ -81,7 +81,8 @@ def check_finite(rows: Rows) -> None:
         row_of_source = row if rows.kept is None else int(rows.kept[row])
         place = f"first at row {row_of_source}, column {rows.name(int(table[row, 2]))}"
         code = "missing" if nan == bad else "infinite"
-        raise DataError(f"Input X contains {what}, {place}", "drop or impute those rows first", code)
+        found, advice = f"contains {what}, {place}", "drop or impute those rows first"
+        raise DataError(f"Input X {found}", advice, code, f"the data {found}")
 
 
 def is_anndata(source: object) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
+from ritz.errors import ColumnWarning, DataError
 from ritz.rows.passes import CheckedFiles, checks_files
 
 Beside = Callable[[int | None], NDArray[Any]]  # reads the first so many values of a column, or all of them
@@ -114,7 +114,7 @@ class Columns(CheckedFiles):
     mixed: Mapping[Any, str] = MappingProxyType({})  # text columns with at least as many numbers, and advice
     others: Mapping[Any, Beside] = MappingProxyType({})  # columns that the source keeps outside of its matrix
     aside: Mapping[Any, str] = MappingProxyType({})  # columns of numbers that were left out, and why
-    remarks: tuple[str, ...] = ()  # what was decided about the source that may have to be undone
+    remarks: tuple[ColumnWarning, ...] = ()  # what was decided about the source that may have to be undone
     named_by: Any = None  # the one of them that holds the names of the rows
 
     def some(self, columns: NDArray[np.intp]) -> Self | None:
@@ -219,3 +219,15 @@ class Columns(CheckedFiles):
     def name(self, column: int) -> str:
         """How messages call a column: its name where it has one, its position otherwise."""
         return str(column) if self.names is None else repr(self.names[column])
+
+
+def nothing_left(n: int) -> DataError:
+    """What to say where missing="drop" drops every row."""
+    problem, plain = f"missing='drop' would drop all {n} rows: every one has", f"no row is left: each of {n} has"
+    return DataError(f"{problem} a missing value", code="nothing left", plain=f"{plain} a missing value")
+
+
+def no_mean(column: str) -> DataError:
+    """What to say where missing="mean" finds no value to take the mean of."""
+    problem = f"column {column} has no value at all"
+    return DataError(f"missing='mean', but {problem}", "leave it out", "no value", problem)

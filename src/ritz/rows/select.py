@@ -98,7 +98,7 @@ def announce_names(rows: Rows, apart: Container[Any] = ()) -> None:
     Those that nobody decomposes do not matter.
     """
     for remark in rows.remarks:
-        warnings.warn(remark, ColumnWarning, stacklevel=5)
+        warnings.warn(remark, stacklevel=5)
     renamed = [pair for pair in rows.renamed if pair[1] not in rows.left_out and pair[1] not in apart]
     told = [f"{found!r} is now {name!r}" for found, name in renamed]
     if told:
@@ -108,11 +108,8 @@ def announce_names(rows: Rows, apart: Container[Any] = ()) -> None:
 def announce_doubts(found: IdColumns) -> None:
     """Warn of columns that are decomposed and should perhaps not be."""
     for key, why in list(found.doubtful.items())[:SHOWN]:
-        warnings.warn(
-            f"column {key!r} {why}; it is decomposed: if it is not a measurement, pass columns= without it",
-            ColumnWarning,
-            stacklevel=5,
-        )
+        advice = "if it is not a measurement, pass columns= without it"
+        warnings.warn(ColumnWarning(f"column {key!r} {why}; it is decomposed", advice, "doubtful column"), stacklevel=5)
 
 
 def _alias(rows: Rows, label: Any) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ import re
 from numbers import Real
 from typing import Any
 
-from ritz.errors import DataError
+from ritz.errors import DataError, ParameterError
 
 SHARE = 0.8  # of the memory, for what is read from one file at once: the rest is for the work on it
 
@@ -25,12 +25,12 @@ def parse_bytes(limit: Any) -> int:
     if isinstance(limit, str):
         match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", limit.lower())
         if not match:
-            raise ValueError(f"memory_limit={limit!r} is not a size; write for instance '512MB' or '2GiB'")
+            raise ParameterError("memory_limit", limit, "is not a size; write for instance '512MB' or '2GiB'")
         number, prefix, binary = match.groups()
         limit = float(number) * (1024 if binary else 1000) ** " kmgt".index(prefix or " ")
     count = float(limit) if isinstance(limit, Real) and not isinstance(limit, bool) else 0.0
     if not count > 0:
-        raise ValueError(f"memory_limit={limit!r} must be a positive number of bytes")
+        raise ParameterError("memory_limit", limit, "must be a positive number of bytes")
     return int(count)
 
 
@@ -41,6 +41,13 @@ def format_bytes(count: float) -> str:
         if count < 100 or unit == "GB":
             break
     return f"{count:.1f} {unit}"
+
+
+def too_small(limit: int, why: str, advice: str = "raise it", code: str = "memory", purpose: str = "") -> DataError:
+    """What to say where the memory that is allowed is not enough, for a `purpose` in words of Python."""
+    allowed = format_bytes(limit)
+    problem = f"memory_limit of {allowed} is too small{purpose}: {why}"
+    return DataError(problem, advice, code, plain=f"{allowed} of memory is not enough: {why}")
 
 
 def physical() -> int:

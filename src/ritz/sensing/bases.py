@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.fft
 
-from ritz.errors import DataError
+from ritz.errors import DataError, MissingPackageError
 from ritz.linalg.dense import Array
 from ritz.runtime import threads
 from ritz.sensing.maps import Map, as_map
@@ -35,7 +35,7 @@ def chosen_basis(asked: Any, signal_shape: tuple[int, ...]) -> Map:
         import pywt
     except ImportError:
         needs = "any other name needs PyWavelets: pip install 'ritz[sensing]'"
-        raise ImportError(f"basis={asked!r} is not 'dct', and {needs}") from None
+        raise MissingPackageError(f"basis={asked!r} is not 'dct', and {needs}") from None
     known = pywt.wavelist(kind="discrete")
     if asked not in known:
         near = get_close_matches(asked.lower(), ["dct", *known], 1)

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from ritz.errors import DataError
+from ritz.errors import DataError, ParameterError
 from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
 from ritz.runtime.wording import component
@@ -77,7 +77,7 @@ def leading_vectors(A: Operator, k: int) -> Basis:
 def check_tol(tol: object) -> None:
     """0 ≤ tol < 1."""
     if not isinstance(tol, Real) or isinstance(tol, bool) or not 0 <= float(tol) < 1:
-        raise ValueError(f"tol={tol!r} must be a number with 0 <= tol < 1")
+        raise ParameterError("tol", tol, "must be a number with 0 <= tol < 1")
 
 
 def check_options(max_iter: int, change: float, oversample: int = 0) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
+from ritz.errors import DataError, MissingPackageError
 from ritz.rows.base import Block
 from ritz.rows.formats.read import damage
 from ritz.rows.formats.streamed import Streamed
@@ -73,7 +73,7 @@ def open_zarr(path: Path) -> Chunked:
     try:
         import zarr
     except ImportError as error:
-        raise ImportError('reading Zarr needs zarr: pip install "ritz[zarr]"') from error
+        raise MissingPackageError('reading Zarr needs zarr: pip install "ritz[zarr]"') from error
     with damage(f"{path} is not a Zarr array or group"):  # every store has errors of its own
         root = zarr.open(str(path), mode="r")
         members = dict(root.members(max_depth=None)) if hasattr(root, "members") else {"": root}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
+from ritz.errors import DataError, MissingPackageError
 from ritz.rows.base import Rows
 from ritz.rows.formats.chunked import Chunked, has_rows, only
 from ritz.rows.formats.h5ad import Annotation, as_text, column_of, columns_of, index_of, open_file
@@ -24,7 +24,7 @@ def open_hdf5(path: Path) -> Any:
     try:
         file = open_file(path)
     except ImportError as error:
-        raise ImportError('reading HDF5 needs h5py: pip install "ritz[hdf5]"') from error
+        raise MissingPackageError('reading HDF5 needs h5py: pip install "ritz[hdf5]"') from error
     rows = None
     try:
         with damage(f"{path} is damaged"):

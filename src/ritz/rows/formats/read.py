@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
+from ritz.errors import ColumnWarning, DataError
 from ritz.rows.base import Rows
 from ritz.rows.file_changes import Files
 from ritz.rows.memory.array import ArrayRows
@@ -154,8 +154,8 @@ def _turned(source: Any) -> Any:
     kept = choose(name_by_position(source), None, list(apart), "error") if apart else source
     turned = as_rows(kept.T if hasattr(kept, "T") else _whole(kept).T)
     turned.names, turned.about, turned.aside = _names_of_rows(source, apart), source.about, apart
-    told = (f"column {key!r} ({why}) is not a sample, and was left out" for key, why in apart.items())
-    turned.remarks = (*source.remarks, *told)
+    left_out = (f"column {key!r} ({why}) is not a sample, and was left out" for key, why in apart.items())
+    turned.remarks = (*source.remarks, *map(ColumnWarning, left_out))
     turned.renamed = tuple(pair for pair in source.renamed if pair[1] not in {*source.left_out, *apart})
     names = kept.names or ()
     if names and all(isinstance(name, str) for name in names):  # numbers are positions, which name nothing
@@ -243,4 +243,4 @@ def _naming(path: Path, files: Files) -> Iterator[None]:
         files.check(error)
         if isinstance(error, OSError) or path.name in str(error):
             raise
-        raise error.about(f"{path}: {error.problem}") from error
+        raise error.about(f"{path}: {error.problem}", f"{path}: {error.plain}") from error

@@ -46,7 +46,7 @@ KINDS: list[tuple[str, str, str]] = [
     (".bed .bim .fam", "a part of a PLINK data set of genotypes", GENOTYPES),
     (".pgen .psam .pvar", "a part of a PLINK 2 data set of genotypes", GENOTYPES.replace("--bfile", "--pfile")),
     (".vcf .bcf .bgen", "a file of genotypes", "write counts as text with plink2 --export A, rename .raw to .txt"),
-    (".xlsx .xls .ods", "a spreadsheet", "save the sheet as CSV, or pass pandas.read_excel(path)"),
+    (".xlsx .xls .ods", "a spreadsheet", "save the sheet as CSV, or pass pandas.read_excel(path) in Python"),
     (".sav .zsav .por", "a file of SPSS", "pass pandas.read_spss(path), or export it as CSV"),
     (".dta", "a file of Stata", "pass pandas.read_stata(path), or export it as CSV"),
     (".sas7bdat .xpt", "a file of SAS", "pass pandas.read_sas(path), or export it as CSV"),

@@ -140,12 +140,10 @@ class Table(Streamed):
         if broken:
             gaps = np.column_stack([column.is_null().to_numpy(zero_copy_only=False) for column in broken.values()])
             row, j = np.argwhere(gaps)[0]
-            raise DataError(
-                f"Input X contains missing values, {gaps.sum()} here and maybe more, first at row {first + row}, "
-                f"column {list(broken)[j]!r}",
-                "read it with missing='drop' or missing='mean'",
-                "missing",
-            )
+            place = f"first at row {first + row}, column {list(broken)[j]!r}"
+            found = f"contains missing values, {gaps.sum()} here and maybe more, {place}"
+            advice = "read it with missing='drop' or missing='mean'"
+            raise DataError(f"Input X {found}", advice, "missing", f"the data {found}")
 
     def _vectors(self, column: Any, first: int, exact: bool) -> Block:
         """Vectors as rows; one that is missing is a row of NaN."""

@@ -12,6 +12,7 @@ from ritz.errors import DataError
 from ritz.linalg.dense import r_factor
 from ritz.linalg.sparse import product
 from ritz.rows.base import Block, Rows
+from ritz.rows.columns import no_mean
 from ritz.rows.large_integers import LIMIT, is_wide, refusal
 from ritz.rows.memory.array import check_shape, real_numbers
 from ritz.rows.passes import ENTRY_BYTES, THIN_BYTES
@@ -108,8 +109,7 @@ class Sparse(Entries):
         total = np.bincount(places, np.where(gaps, 0.0, self._X.data), d)
         count = self.shape[0] - np.bincount(places[gaps], minlength=d)
         if not count.all():
-            empty = int(np.argmin(count))
-            raise DataError(f"missing='mean', but column {self.name(empty)} has no value at all; leave it out")
+            raise no_mean(self.name(int(np.argmin(count))))
         return total / count
 
     def block(self, start: int, stop: int) -> Block:

@@ -9,8 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
+from ritz.errors import DataError, ParameterError
 from ritz.rows.base import Block, Rows
+from ritz.rows.columns import no_mean, nothing_left
 from ritz.rows.memory.computed import Computed
 from ritz.rows.memory.sparse import Sparse
 from ritz.rows.passes import Run
@@ -107,7 +108,7 @@ class Subset(Computed):
 def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], missing: str) -> Rows:
     """The columns asked for but those left out, with missing values dealt with."""
     if missing not in ("error", "drop", "mean"):
-        raise ValueError(f"missing={missing!r} must be 'error', 'drop' or 'mean'")
+        raise ParameterError("missing", missing, "must be 'error', 'drop' or 'mean'")
     rows = rows if missing == "error" else rows.with_gaps()
     picked = list(range(rows.shape[1])) if columns is None else rows.positions(columns)
     left_out = set(rows.positions(without))
@@ -123,7 +124,7 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
         return chosen.filled() if isinstance(chosen, Sparse) else _filled(chosen)
     found = drop_missing(chosen, "any")
     if not found.shape[0]:
-        raise DataError(f"missing='drop' would drop all {rows.shape[0]} rows: every one has a missing value")
+        raise nothing_left(rows.shape[0])
     return found
 
 
@@ -152,8 +153,7 @@ def _filled(rows: Rows) -> Rows:
 
     total, count = rows.reduce(sums, np.add)
     if not count.all():
-        empty = int(np.argmin(count))
-        raise DataError(f"missing='mean', but column {rows.name(empty)} has no value at all; leave it out")
+        raise no_mean(rows.name(int(np.argmin(count))))
     filled = Subset(rows, np.arange(rows.shape[1]), fill=total / count)
     filled.filled = int(rows.shape[0] * rows.shape[1] - count.sum())
     return filled

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
+from ritz.errors import ColumnWarning, DataError
 from ritz.rows.base import Block
 from ritz.rows.formats.signatures import check_is_text
 from ritz.rows.formats.streamed import PARTS, Streamed
@@ -68,17 +68,17 @@ class Text(Streamed):
         """Counting them takes a pass, so it is done only once it is known that there are numbers."""
         return Lines(self._path, self.dialect)
 
-    def _remarks(self) -> Iterator[str]:
+    def _remarks(self) -> Iterator[ColumnWarning]:
         """What was done that the reader may have to undo."""
         dialect = self.dialect
         if dialect.doubt:
             right = "pass header=True if it names the columns, header=False if it is a row"
-            yield f"{self._path.name}: {dialect.doubt}; {right}"
+            yield ColumnWarning(f"{self._path.name}: {dialect.doubt}", right, "header")
         if dialect.counts:
             words, size = dialect.counts
-            yield f"{self._path.name}: the first line ({words} {size}), which counts words and numbers, was skipped" + (
-                "" if words == self.shape[0] else f"; it says {words} words, but there are {self.shape[0]}"
-            )
+            more = "" if words == self.shape[0] else f"; it says {words} words, but there are {self.shape[0]}"
+            skipped = f"the first line ({words} {size}), which counts words and numbers, was skipped{more}"
+            yield ColumnWarning(f"{self._path.name}: {skipped}")
 
     def _choose_columns(self) -> None:
         """Numbers are picked; text, and columns of nothing that nobody named, are left out."""

@@ -100,11 +100,11 @@ def test_the_program_speaks_ascii_of_such_names(here):
     ("place", "code", "words"),
     [
         ("/dev/full", 2, "'/dev/full' is a device; -o names the folder"),
-        ("/dev/null/x", 2, "'/dev/null' is a device, no folder to make 'x' in"),
+        ("/dev/null/x", 2, "'/dev/null' is a device, not a folder to make 'x' in"),
         ("/proc/x", 1, "'/proc' cannot be written to: its file system takes no new files; give another place"),
         ("file", 2, "'file' is a file; -o names the folder"),
-        ("file/x", 2, "'file' is a file, no folder to make 'x' in"),
-        ("file/x/y", 2, "'file' is a file, no folder to make 'y' in"),
+        ("file/x", 2, "'file' is a file, not a folder to make 'x' in"),
+        ("file/x/y", 2, "'file' is a file, not a folder to make 'y' in"),
         ("n" * 300, 2, "File name too long; give another name"),
         ("link", 2, "there is no folder '/nowhere' to make 'there' in; make it first"),
         ("round", 2, "Too many levels of symbolic links"),
@@ -130,11 +130,11 @@ def test_files_where_nothing_can_be_written(here):
     PCA(1).fit(np.arange(40.0).reshape(20, 2) ** 1.5).save("m")
     for out, code, words in (
         ("/proc/s.csv", 1, "'/proc' cannot be written to: its file system takes no new files"),
-        ("/dev/null/s.csv", 2, "'/dev/null' is a device, no folder to write into"),
-        ("file/s.csv", 2, "'file' is a file, no folder to write into"),
+        ("/dev/null/s.csv", 2, "'/dev/null' is a device, not a folder to write into"),
+        ("file/s.csv", 2, "'file' is a file, not a folder to write into"),
         (f"{'n' * 300}.csv", 2, "File name too long"),
     ):
         assert words in run("transform", "m", "x.csv", "-o", out, code=code).stderr
-    assert "is a device, no file" in run("report", "m", "-o", "/dev/full", code=2).stderr
+    assert "is a device, not a file" in run("report", "m", "-o", "/dev/full", code=2).stderr
     with pytest.raises(FileNotFoundError, match=r"'/proc/m' cannot be made .*takes no new files"):
         PCA(1).fit(X).save("/proc/m")
