@@ -24,9 +24,8 @@ from ritz.rows.memory.subset import Subset
 from ritz.rows.profile import Profile
 from ritz.rows.write.tables import deliver
 from ritz.runtime.atomic import replacing, staged
-from ritz.runtime.escape import visible
-from ritz.runtime.progress import Progress
-from ritz.runtime.watch import Watch
+from ritz.runtime.watch import Progress, Watch
+from ritz.runtime.wording import visible
 from ritz.spectrum.certificate import Certificate
 from ritz.views.components import HEAD, component_rows
 from ritz.views.findings import share_asked

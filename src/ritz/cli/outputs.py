@@ -18,7 +18,7 @@ from ritz.cli.screen import in_terminal
 from ritz.linalg.dense import Array
 from ritz.rows.scores import score_names
 from ritz.rows.write.tables import FORMATS, Results, deliver, pour
-from ritz.runtime.escape import visible
+from ritz.runtime.wording import visible
 
 
 def file_names(text: bool) -> tuple[str, str, str]:

@@ -18,8 +18,7 @@ from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.operators.base import Operator
 from ritz.operators.rayleigh_ritz import Pairs
 from ritz.rows.parallel import thin_product
-from ritz.runtime.lazy import cached_property
-from ritz.runtime.threads import check, ordered, pinned
+from ritz.runtime.threads import cached_property, check, ordered, pinned
 from ritz.runtime.watch import UNWATCHED, Watch
 
 STRIP = 512  # rows of the matrix that are handled at a time

@@ -13,7 +13,7 @@ from ritz.linalg.dense import Array, column_norms
 from ritz.linalg.rounding import UNIT, gamma
 from ritz.operators.rayleigh_ritz import Pairs, ritz_pairs, ritz_triplets, rotation
 from ritz.rows.parallel import thin_product
-from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import cached_property
 from ritz.runtime.wording import at_most, plain
 
 COMBINING = 80  # additions beyond the blocks' own: merging runs, scaling, dividing

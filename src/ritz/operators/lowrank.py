@@ -9,7 +9,7 @@ from ritz.linalg.rounding import gamma
 from ritz.operators.base import Operator
 from ritz.operators.pivoted_cholesky import Factor
 from ritz.rows.parallel import symmetric_product, thin_inner, thin_product
-from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import cached_property
 
 
 class LowRank(Operator):

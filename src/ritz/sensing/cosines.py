@@ -8,7 +8,7 @@ import numpy as np
 import scipy.fft
 
 from ritz.linalg.dense import Array
-from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import cached_property
 from ritz.sensing.maps import Map, Places
 
 

@@ -17,7 +17,7 @@ from ritz.rows.text.encodings import decoded
 from ritz.rows.text.header import judge_header
 from ritz.rows.text.separators import LINES, SEPARATORS, Style, find_style, style_of_vectors
 from ritz.rows.text.vectors import WORD, are_vectors, counts_of
-from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import cached_property
 
 FEWEST, LETTERS = 6, 1 << 19  # lines that are looked at where they are long, and letters of all of them
 COMMENTS = ("#", "%")

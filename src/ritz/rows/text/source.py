@@ -22,7 +22,7 @@ from ritz.rows.text.reader import Reader
 from ritz.rows.text.separators import LINES
 from ritz.rows.text.vectors import WORD
 from ritz.runtime import threads
-from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import cached_property
 
 
 class Text(Streamed):
