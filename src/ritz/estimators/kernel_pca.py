@@ -17,7 +17,7 @@ from ritz.estimators.checkpointing import watching
 from ritz.estimators.saving import Kind
 from ritz.estimators.seeds import seed
 from ritz.fitting.request import Request, check_at_hand
-from ritz.kernels import Kernel, bandwidth, kernel_named
+from ritz.kernels import Kernel, distances, kernel_named
 from ritz.kernels.decompose import Alike, decompose_kernel
 from ritz.kernels.embedding import Embedding
 from ritz.kernels.model_file import FORMS
@@ -230,7 +230,7 @@ class KernelPCA(Certified):
         request = self._request(rows.shape[0])
         check_finite(rows)
         matrix = gathered(rows, copy=bool(self.copy_X))
-        gamma = bandwidth.resolved(self.gamma, matrix, self.kernel)
+        gamma = distances.resolved(self.gamma, matrix, self.kernel)
         kernel, landmarks = self._kernel(gamma), _count_or_share(self.n_landmarks)
         with watching(rows, request, bool(self.verbose)) as watch:
             fitted = decompose_kernel(matrix, kernel, request, landmarks, watch)

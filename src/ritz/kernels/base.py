@@ -69,7 +69,7 @@ class Frame:
 
 
 class Kernel(ABC):
-    """k(x, y) = φ(x)·φ(y). Its parameters are those of the formula."""
+    """k(x, y) = φ(x)·φ(y). Its parameters are those of the formula; unless a kernel says more, points are features."""
 
     positive: ClassVar[bool] = True  # whether it is positive semidefinite whatever the rows are
     local: ClassVar[bool] = False  # whether gamma is a bandwidth, beyond which values are nearly 0
@@ -81,18 +81,19 @@ class Kernel(ABC):
     def frame(self, X: Block) -> Frame:
         """How the rows of a fit become points."""
 
-    @abstractmethod
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:  # (m, ·), (p, ·) -> (m, p)
         """Inner products of the features, divided by unit². The caller may write to it."""
+        return inner(a.Z, b.Z)
 
-    @abstractmethod
     def lengths(self, points: Points, frame: Frame) -> Array:  # (n,)
         """Upper bounds of ‖φ(x)‖², divided by unit²; for positive semidefinite kernels, the diagonal."""
+        return points.sizes
 
     def points(self, X: Block, frame: Frame) -> Points:
-        """Rows as this kernel wants them."""
-        Z = shifted(X, frame.origin, frame.weight)
-        return Points(Z, squares(Z))
+        """Rows as this kernel wants them; infinite where they lie too far out for float64."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = shifted(X, frame.origin, frame.weight)
+            return Points(Z, squares(Z))
 
     def kept(self, points: Points) -> Points:
         """What a model needs of the points to compare new ones with them."""
