@@ -12,7 +12,7 @@ from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.linalg.rounding import UNIT
 from ritz.moments.preprocessing import Preprocessing
-from ritz.rows.base import Block
+from ritz.rows.base import Block, dense
 
 LARGEST = 2.0**1000  # values beyond it are refused: their sums could overflow
 LEAST = 2.0**-1021  # the least power of two that numbers are divided by: its inverse is finite
@@ -36,10 +36,6 @@ class Points:
 
     def __getitem__(self, key: Any) -> Points:
         return Points(self.Z[key], self.sizes[key])
-
-    def astype(self, dtype: Any) -> Points:
-        """The same in another precision."""
-        return Points(self.Z.astype(dtype), self.sizes.astype(dtype))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +102,9 @@ class Kernel(ABC):
 
 def shifted(X: Block, origin: Array | None, weight: float) -> Block:
     """(x − origin)·weight in float64; rows stay sparse where there is no origin, as after a fit of sparse ones."""
-    if not isinstance(X, np.ndarray) and origin is not None:
-        X = X.toarray()
-    if not isinstance(X, np.ndarray):
+    if not isinstance(X, np.ndarray) and origin is None:
         return X.astype(np.float64) * weight
-    Z = Preprocessing(origin)(X)
+    Z = Preprocessing(origin)(dense(X))
     Z *= weight
     return Z
 
@@ -124,8 +118,7 @@ def squares(Z: Block) -> Array:
 
 def inner(a: Block, b: Block) -> Array:
     """z·w of all pairs of rows."""
-    product = a @ b.T
-    return product if isinstance(product, np.ndarray) else product.toarray()
+    return dense(a @ b.T)
 
 
 def row_nnz(X: Block) -> int:

@@ -82,11 +82,8 @@ class Custom(Kernel):
         return np.abs(self.diagonal(points, frame))
 
     def diagonal(self, points: Points, frame: Frame) -> Array:
-        if frame.exact:
-            return np.array([self._number(x, x) for x in points.Z])
-        return np.array(
-            [float(self.tile(points[i : i + 1], points[i : i + 1], frame)[0, 0]) for i in range(len(points))]
-        )
+        single = (points[i : i + 1] for i in range(len(points)))
+        return np.array([float(self.tile(point, point, frame)[0, 0]) for point in single])
 
     def __repr__(self) -> str:
         return getattr(self.function, "__name__", repr(self.function))

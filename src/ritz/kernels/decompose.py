@@ -15,7 +15,7 @@ from ritz.kernels.base import Frame, rounding
 from ritz.kernels.embedding import Embedding, of_all_points, of_landmarks
 from ritz.kernels.matrix import KernelMatrix
 from ritz.kernels.plans import Task
-from ritz.kernels.psd import definiteness, positive_part, symmetric_values
+from ritz.kernels.psd import positive_part, symmetric_values, with_definiteness
 from ritz.linalg.dense import Array
 from ritz.operators import LowRank
 from ritz.operators.pivoted_cholesky import Factor, randomly_pivoted
@@ -170,7 +170,7 @@ def _checked_matrix(problem: Problem, plan: Plan) -> KernelMatrix:
     to_check = not problem.kernel.positive and A.dim <= DENSE and 16 * A.dim**2 <= problem.request.limit
     if plan.solver == "dense" or to_check:
         A.dense()
-    return A.known_to_be(definiteness(A, problem.request.n_components))
+    return with_definiteness(A, problem.request.n_components)
 
 
 def _most_components(problem: Problem, plan: Plan) -> int:
@@ -229,16 +229,9 @@ def _by_landmarks(problem: Problem, plan: Plan) -> KernelFit:
 def _pivoted(problem: Problem, A: KernelMatrix, rng: np.random.Generator) -> Factor:
     """A factor of the kernel matrix from its columns at landmarks."""
     most, share = _landmarks(problem)
-    factor = randomly_pivoted(
-        A.diagonal,
-        A.entries,
-        most,
-        rng,
-        enough=share * float(np.sum(A.diagonal)),
-        least=2 * problem.request.n_components + SPARE,
-        error=rounding(problem.frame),
-        watch=problem.watch,
-    )
+    enough, least = share * float(np.sum(A.diagonal)), 2 * problem.request.n_components + SPARE
+    error = rounding(problem.frame)
+    factor = randomly_pivoted(A.diagonal, A.entries, most, rng, enough, least, error, problem.watch)
     if not len(factor.pivots):
         raise Alike("the rows are all alike to the kernel, so none can serve as a landmark; try eigen_solver='dense'")
     return factor
