@@ -9,8 +9,7 @@ from sklearn.decomposition import KernelPCA as Peer
 from helpers.matrices import random_array
 from ritz import PCA, AccuracyWarning, DataError, KernelPCA, load
 from ritz.kernels import preimage as module
-from ritz.kernels.fixed_point import fixed_point
-from ritz.kernels.preimage import HOLDS
+from ritz.kernels.preimage import HOLDS, fixed_point
 
 KERNELS = ["linear", "poly", "rbf", "laplacian", "cosine"]
 

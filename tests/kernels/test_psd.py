@@ -7,8 +7,8 @@ from helpers.kernels import centred
 from helpers.matrices import random_orthonormal
 from ritz.errors import DataError
 from ritz.kernels import Precomputed, kernel_named
-from ritz.kernels.matrix import Definiteness, KernelMatrix
-from ritz.kernels.psd import definiteness, symmetric_values
+from ritz.kernels.matrix import KernelMatrix
+from ritz.kernels.psd import symmetric_values, with_definiteness
 
 
 def precomputed(values) -> KernelMatrix:
@@ -24,9 +24,8 @@ def precomputed(values) -> KernelMatrix:
 
 def test_what_is_found_makes_another_operator_of_the_same_matrix():
     A = precomputed(np.r_[10.0, 8.0, np.ones(5), -np.ones(10)])
-    found, truth = definiteness(A, 2), np.linalg.eigvalsh(centred(A.points.Z))
+    B, truth = with_definiteness(A, 2), np.linalg.eigvalsh(centred(A.points.Z))
     assert (A.negativity, A.tolerance, A.indefinite, A.rank_bound) == (np.inf, 1e-8, 0.0, 16)
-    B = A.known_to_be(found)
     assert B.dense() is A.dense()
     assert B.negativity == pytest.approx(-truth[0])
     assert B.indefinite == pytest.approx(-truth[0] / truth[-1])
@@ -37,7 +36,8 @@ def test_kernels_that_are_positive_by_formula_are_not_looked_at():
     X, kernel = np.random.default_rng(1).standard_normal((30, 3)), kernel_named("rbf", gamma=0.5)
     frame = kernel.frame(X)
     A = KernelMatrix(kernel, frame, kernel.points(X, frame))
-    assert definiteness(A, 2) == Definiteness()
+    assert with_definiteness(A, 2) is A
+    assert (A.negativity, A.tolerance, A.indefinite, A.rank_bound) == (0.0, 1e-8, 0.0, 29)
     assert A.passes == 0
 
 
@@ -45,6 +45,6 @@ def test_components_below_0_are_refused():
     A = precomputed(np.r_[10.0, 8.0, np.ones(5), -np.ones(10)])
     for asked in (8, None, 0.9):
         with pytest.raises(DataError, match="significant negative eigenvalues"):
-            definiteness(A, asked)
+            with_definiteness(A, asked)
     with pytest.raises(DataError, match="pass a positive semidefinite matrix"):
-        definiteness(precomputed(np.r_[10.0, 8.0, -6.0 * np.ones(10)]), 1)
+        with_definiteness(precomputed(np.r_[10.0, 8.0, -6.0 * np.ones(10)]), 1)

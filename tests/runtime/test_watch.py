@@ -19,7 +19,7 @@ from helpers.counts import usually
 from helpers.matrices import random_array
 from ritz import PCA, read
 from ritz.errors import DataError
-from ritz.runtime import checkpoint, progress
+from ritz.runtime import checkpoint, watch
 
 
 class Stop(BaseException):
@@ -189,8 +189,8 @@ def test_a_full_disk_costs_the_checkpoint_but_not_the_fit(tmp_path, monkeypatch,
 
 
 def test_progress_is_shown_when_asked_for(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "FIRST", 0.0)
-    monkeypatch.setattr(progress, "NEXT", 0.0)
+    monkeypatch.setattr(watch, "FIRST", 0.0)
+    monkeypatch.setattr(watch, "NEXT", 0.0)
     X = data(30_000, 40)
     PCA(2).fit(X)
     assert capsys.readouterr() == ("", "")
@@ -207,12 +207,12 @@ class Clock:
 
     def __init__(self, monkeypatch):
         self.now = 0.0
-        monkeypatch.setattr(progress.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(watch.time, "monotonic", lambda: self.now)
 
 
 def test_nothing_is_said_of_short_work_however_late_it_begins(capsys, monkeypatch):
     clock = Clock(monkeypatch)
-    with progress.Progress() as shown:
+    with watch.Progress() as shown:
         clock.now += 60  # reading, importing, …
         for _ in range(3):
             shown.begin(420)
@@ -225,7 +225,7 @@ def test_nothing_is_said_of_short_work_however_late_it_begins(capsys, monkeypatc
 
 def test_what_is_said_of_long_work_ends_with_all_of_it(capsys, monkeypatch):
     clock = Clock(monkeypatch)
-    with progress.Progress() as shown:
+    with watch.Progress() as shown:
         for _ in range(2):
             shown.begin(1000)
             for _ in range(100):
@@ -242,7 +242,7 @@ def test_what_is_said_of_long_work_ends_with_all_of_it(capsys, monkeypatch):
 
 def test_many_short_passes_are_told_of_when_they_are_done(capsys, monkeypatch):
     clock = Clock(monkeypatch)
-    with progress.Progress() as shown:
+    with watch.Progress() as shown:
         for _ in range(60):
             shown.begin(100)
             for _ in range(2):
@@ -255,7 +255,7 @@ def test_many_short_passes_are_told_of_when_they_are_done(capsys, monkeypatch):
 
 def test_a_pass_that_needs_no_more_is_done(capsys, monkeypatch):
     clock = Clock(monkeypatch)
-    with progress.Progress() as shown:
+    with watch.Progress() as shown:
         for _ in range(2):
             shown.begin(1000, what="landmarks")
             for _ in range(4):
@@ -271,7 +271,7 @@ def test_a_pass_that_fails_is_not_done(capsys, monkeypatch):
     clock = Clock(monkeypatch)
 
     def failing():
-        with progress.Progress() as shown:
+        with watch.Progress() as shown:
             shown.begin(1000)
             clock.now += 2.0
             shown.advance(10)

@@ -194,13 +194,13 @@ def test_two_fits_by_the_gram_route_are_under_way_at_the_same_time():
     from ritz.operators.gram import Gram
 
     barrier, met = threading.Barrier(2, timeout=LONG), []
-    real = Gram._dense.compute
+    real = Gram._dense.func
 
     def meets(operator):
         met.append(barrier.wait())
         return real(operator)
 
-    Gram._dense.compute = meets
+    Gram._dense.func = meets
     try:
         threads = [threading.Thread(target=FITS["gram"]) for _ in range(2)]
         for thread in threads:
@@ -208,7 +208,7 @@ def test_two_fits_by_the_gram_route_are_under_way_at_the_same_time():
         for thread in threads:
             thread.join(LONG)
     finally:
-        Gram._dense.compute = real
+        Gram._dense.func = real
     assert sorted(met) == [0, 1]
 
 

@@ -19,7 +19,7 @@ from ritz import __version__
 from ritz.cli import commands
 from ritz.cli.errors import INTERRUPTED, OK, Failure, failure
 from ritz.cli.screen import Screen
-from ritz.runtime.escape import visible
+from ritz.runtime.wording import visible
 
 
 class Program(click.Group):

@@ -24,9 +24,8 @@ from ritz.rows.profile import Profile
 from ritz.rows.scores import score_names
 from ritz.rows.write.tables import FORMATS, Results, deliver
 from ritz.runtime.atomic import replacing, staged
-from ritz.runtime.escape import visible
-from ritz.runtime.progress import Progress
-from ritz.runtime.watch import Watch
+from ritz.runtime.watch import Progress, Watch
+from ritz.runtime.wording import visible
 from ritz.spectrum.certificate import Certificate
 from ritz.views.findings import share_asked
 from ritz.views.format import asked_share, counted, percent

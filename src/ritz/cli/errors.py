@@ -7,7 +7,7 @@ from typing import IO, Any
 import click
 
 from ritz.errors import MissingPackageError, ParameterError, Told
-from ritz.runtime.escape import visible
+from ritz.runtime.wording import visible
 
 OK, FAILED, USAGE, BAD_DATA, INACCURATE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 # The first that fits; whatever else is raised is a mistake of ours and keeps its traceback.

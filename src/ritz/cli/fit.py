@@ -9,8 +9,8 @@ from typing import Any
 from ritz.cli.errors import USAGE, Failure
 from ritz.cli.paths import FILES, PIPE, REPORT, bytes_of, folder_for, located, same, title
 from ritz.cli.screen import Screen
-from ritz.runtime.escape import visible
 from ritz.runtime.memory import format_bytes
+from ritz.runtime.wording import visible
 
 
 def fit_file(screen: Screen, file: str, out: str | None, opens: bool, force: bool, **given: Any) -> int:

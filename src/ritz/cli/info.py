@@ -17,8 +17,8 @@ from ritz.fitting.request import too_few
 from ritz.rows.formats.read import opened
 from ritz.rows.profile import Profile
 from ritz.rows.scores import is_sensing
-from ritz.runtime.escape import visible
 from ritz.runtime.memory import format_bytes
+from ritz.runtime.wording import visible
 
 # Bytes per second that two ordinary cores read: text must be parsed, the others unpacked or only copied.
 PARSED, UNPACKED = 1.5e8, 5e8

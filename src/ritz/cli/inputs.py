@@ -23,8 +23,8 @@ from ritz.rows.memory.subset import Subset, choose
 from ritz.rows.profile import Profile
 from ritz.rows.select import EMPTY, IDENTIFIER, announce_doubts, announce_names, find_id_columns, name_by_position
 from ritz.rows.write.columns import numbers_from_text
-from ritz.runtime.escape import visible
 from ritz.runtime.memory import format_bytes, physical
+from ritz.runtime.wording import visible
 
 HELD = 0.25  # of the memory, that numbers from a file may take to be parsed only once
 PEEKED = 10_000  # cells of a column that tell what it is

@@ -24,10 +24,8 @@ from ritz.estimators.partial_fit import merge
 from ritz.estimators.pca import PCA
 from ritz.pca.angles import compare
 from ritz.runtime.atomic import writing
-from ritz.runtime.escape import visible
-from ritz.runtime.progress import Progress
-from ritz.runtime.watch import Watch
-from ritz.runtime.wording import at_most, plain
+from ritz.runtime.watch import Progress, Watch
+from ritz.runtime.wording import at_most, plain, visible
 from ritz.views.report import render
 from ritz.views.scatter import First, exhausted
 

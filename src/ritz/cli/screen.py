@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-from ritz.runtime.escape import visible
+from ritz.runtime.wording import visible
 
 WIDE = 200  # letters of a line where nobody looks
 FEWEST = 8  # letters that are worth a column

@@ -30,9 +30,8 @@ from ritz.rows.scores import in_order, is_sensing, matching_score_names, score_n
 from ritz.rows.select import announce_names, check_names_once, name_by_position, select_for_model
 from ritz.rows.write.columns import numbers_from_text
 from ritz.rows.write.tables import FORMATS, Results, deliver, pour
-from ritz.runtime.escape import visible
-from ritz.runtime.progress import Progress
-from ritz.runtime.watch import Watch
+from ritz.runtime.watch import Progress, Watch
+from ritz.runtime.wording import visible
 
 
 def encode(screen: Screen, model: str, file: str, out: str | None, to: str | None, force: bool, **reading: Any) -> int:

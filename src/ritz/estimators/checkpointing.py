@@ -17,9 +17,8 @@ from ritz.fitting.request import Request
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.runtime.checkpoint import Checkpoint
-from ritz.runtime.progress import Progress
 from ritz.runtime.threads import pinned
-from ritz.runtime.watch import Watch
+from ritz.runtime.watch import Progress, Watch
 
 
 @contextmanager

@@ -23,7 +23,6 @@ from ritz.linalg.exponents import delivered, mapped
 from ritz.rows import Rows, as_rows, check_finite
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.scores import in_order
-from ritz.runtime.progress import Progress
 from ritz.runtime.rules import (
     COUNT_OR_NONE,
     FLAG,
@@ -36,6 +35,7 @@ from ritz.runtime.rules import (
     is_share,
     or_else,
 )
+from ritz.runtime.watch import Progress
 from ritz.sensing import SOLVERS
 from ritz.sensing.base import Goal
 from ritz.sensing.bases import chosen_basis

@@ -15,7 +15,7 @@ from ritz.estimators import diagnostics
 from ritz.estimators.base import Certified, Learned, seed
 from ritz.estimators.saving import Kind
 from ritz.fitting.request import Request, check_at_hand
-from ritz.kernels import Kernel, bandwidth, kernel_named
+from ritz.kernels import Kernel, distances, kernel_named
 from ritz.kernels.decompose import Alike, decompose_kernel
 from ritz.kernels.embedding import Embedding
 from ritz.kernels.model_file import FORMS
@@ -201,7 +201,7 @@ class KernelPCA(Certified):
         request = self._request(rows.shape[0])
         check_finite(rows)
         matrix = gathered(rows, copy=bool(self.copy_X))
-        gamma = bandwidth.resolved(self.gamma, matrix, self.kernel)
+        gamma = distances.resolved(self.gamma, matrix, self.kernel)
         kernel, landmarks = self._kernel(gamma), _count_or_share(self.n_landmarks)
         with self._watching(rows, request) as watch:
             fitted = decompose_kernel(matrix, kernel, request, landmarks, watch)

@@ -11,7 +11,7 @@ import numpy as np
 from ritz.errors import DataError
 from ritz.linalg.dense import UNIT, Array
 from ritz.moments.preprocessing import Preprocessing
-from ritz.rows.base import Block
+from ritz.rows.base import Block, dense
 
 LARGEST = 2.0**1000  # values beyond it are refused: their sums could overflow
 LEAST = 2.0**-1021  # the least power of two that numbers are divided by: its inverse is finite
@@ -35,10 +35,6 @@ class Points:
 
     def __getitem__(self, key: Any) -> Points:
         return Points(self.Z[key], self.sizes[key])
-
-    def astype(self, dtype: Any) -> Points:
-        """The same in another precision."""
-        return Points(self.Z.astype(dtype), self.sizes.astype(dtype))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +64,7 @@ class Frame:
 
 
 class Kernel(ABC):
-    """k(x, y) = φ(x)·φ(y). Its parameters are those of the formula."""
+    """k(x, y) = φ(x)·φ(y). Its parameters are those of the formula; unless a kernel says more, points are features."""
 
     positive: ClassVar[bool] = True  # whether it is positive semidefinite whatever the rows are
     local: ClassVar[bool] = False  # whether gamma is a bandwidth, beyond which values are nearly 0
@@ -80,18 +76,19 @@ class Kernel(ABC):
     def frame(self, X: Block) -> Frame:
         """How the rows of a fit become points."""
 
-    @abstractmethod
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:  # (m, ·), (p, ·) -> (m, p)
         """Inner products of the features, divided by unit². The caller may write to it."""
+        return inner(a.Z, b.Z)
 
-    @abstractmethod
     def lengths(self, points: Points, frame: Frame) -> Array:  # (n,)
         """Upper bounds of ‖φ(x)‖², divided by unit²; for positive semidefinite kernels, the diagonal."""
+        return points.sizes
 
     def points(self, X: Block, frame: Frame) -> Points:
-        """Rows as this kernel wants them."""
-        Z = shifted(X, frame.origin, frame.weight)
-        return Points(Z, squares(Z))
+        """Rows as this kernel wants them; infinite where they lie too far out for float64."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = shifted(X, frame.origin, frame.weight)
+            return Points(Z, squares(Z))
 
     def kept(self, points: Points) -> Points:
         """What a model needs of the points to compare new ones with them."""
@@ -104,11 +101,9 @@ class Kernel(ABC):
 
 def shifted(X: Block, origin: Array | None, weight: float) -> Block:
     """(x − origin)·weight in float64; rows stay sparse where there is no origin, as after a fit of sparse ones."""
-    if not isinstance(X, np.ndarray) and origin is not None:
-        X = X.toarray()
-    if not isinstance(X, np.ndarray):
+    if not isinstance(X, np.ndarray) and origin is None:
         return X.astype(np.float64) * weight
-    Z = Preprocessing(origin)(X)
+    Z = Preprocessing(origin)(dense(X))
     Z *= weight
     return Z
 
@@ -122,8 +117,7 @@ def squares(Z: Block) -> Array:
 
 def inner(a: Block, b: Block) -> Array:
     """z·w of all pairs of rows."""
-    product = a @ b.T
-    return product if isinstance(product, np.ndarray) else product.toarray()
+    return dense(a @ b.T)
 
 
 def row_nnz(X: Block) -> int:

@@ -66,7 +66,7 @@ class Custom(Kernel):
         for x in some:
             value = self._number(x, some[0])
             if not abs(value) < LARGEST:
-                raise DataError(f"kernel={self._name} returned {value:g} for two rows; its values must be finite")
+                raise DataError(f"kernel={self!r} returned {value:g} for two rows; its values must be finite")
         return Frame(terms=8, exact=True)
 
     def points(self, X: Block, frame: Frame) -> Points:
@@ -82,25 +82,16 @@ class Custom(Kernel):
         return np.abs(self.diagonal(points, frame))
 
     def diagonal(self, points: Points, frame: Frame) -> Array:
-        if frame.exact:
-            return np.array([self._number(x, x) for x in points.Z])
-        return np.array(
-            [float(self.tile(points[i : i + 1], points[i : i + 1], frame)[0, 0]) for i in range(len(points))]
-        )
+        single = (points[i : i + 1] for i in range(len(points)))
+        return np.array([float(self.tile(point, point, frame)[0, 0]) for point in single])
 
     def __repr__(self) -> str:
-        return self._name
-
-    @property
-    def _name(self) -> str:
         return getattr(self.function, "__name__", repr(self.function))
 
     def _number(self, x: Array, y: Array) -> float:
         value = np.asarray(self.function(x, y, **self.params))
         if value.size != 1 or value.dtype.kind not in "biuf":
-            raise DataError(
-                f"kernel={self._name} returned {value.dtype} of shape {value.shape} for two rows, not a number"
-            )
+            raise DataError(f"kernel={self!r} returned {value.dtype} of shape {value.shape} for two rows, not a number")
         return float(value.reshape(()))
 
     def _takes_blocks(self, some: Array) -> bool:
@@ -126,7 +117,7 @@ class Custom(Kernel):
         block = np.asarray(self.function(a, b, **self.params))
         if block.shape != (len(a), len(b)) or block.dtype.kind not in "biuf":
             raise DataError(
-                f"kernel={self._name} returned {block.dtype} of shape {block.shape} for blocks of {len(a)} and "
+                f"kernel={self!r} returned {block.dtype} of shape {block.shape} for blocks of {len(a)} and "
                 f"{len(b)} rows, not a number for every pair"
             )
         return block

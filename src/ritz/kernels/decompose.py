@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.fitting.planning import DENSE, Plan
+from ritz.fitting.planning import DENSE, NARROW_TOL, Plan
 from ritz.fitting.request import Request
 from ritz.fitting.solve import solve
-from ritz.kernels import Kernel, plans
-from ritz.kernels.base import rounding
+from ritz.kernels import Kernel, Points, Precomputed, plans
+from ritz.kernels.base import Frame, rounding
 from ritz.kernels.embedding import Embedding, of_all_points, of_landmarks
 from ritz.kernels.matrix import KernelMatrix
 from ritz.kernels.plans import Task
-from ritz.kernels.problem import Problem
-from ritz.kernels.psd import definiteness, positive_part
+from ritz.kernels.psd import positive_part, symmetric_values, with_definiteness
+from ritz.linalg.dense import Array
 from ritz.operators import LowRank
 from ritz.operators.pivoted_cholesky import Factor, randomly_pivoted
 from ritz.rows.base import Block
@@ -32,6 +32,7 @@ from ritz.spectrum.certify import Spectrum, certify
 OPEN = 0.1  # share of the last value that landmarks may lack before the components are compared with the matrix itself
 LONGEST = 120.0  # seconds by the planner's table that this may take
 CHEAP = 20_000  # rows up to which that costs so little that it is always done
+NARROW_UNIT, ROUGH = 2.0**-24, 1e-4  # rounding of float32, and the error of a value up to which it is of use
 
 
 class Alike(DataError):
@@ -44,22 +45,89 @@ class KernelFit:
 
     Attributes
     ----------
-    spectrum : of the centred kernel matrix, in units of unit²
-    certificate : the same in the units of the kernel
+    spectrum : of the centred kernel matrix, in units of the square of the frame's unit
     embedding : the model for new rows
-    total : (2,) what the trace of the centred kernel matrix lies between, in units of unit²
+    total : (2,) what the trace of the centred kernel matrix lies between, in the same units
     trace_error : share of the trace of the kernel matrix that landmarks lack, 0 where all of it was used
     indefinite : size of the lowest eigenvalue relative to the largest, where it is below 0 and that is tolerated
     """
 
     spectrum: Spectrum
-    certificate: Certificate
     embedding: Embedding
     plan: Plan
     total: tuple[float, float]
-    unit: float
     trace_error: float = 0.0
     indefinite: float = 0.0
+
+    @property
+    def certificate(self) -> Certificate:
+        """That of the spectrum, in the units of the kernel."""
+        return replace(self.spectrum.certificate, quantity="eigenvalue").in_units(self.embedding.frame.unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a fit starts from: the kernel, the rows as its points, and what is asked.
+
+    Attributes
+    ----------
+    means : of the columns of a matrix that was given, None where they follow from the points
+    landmarks : how many, or the share of the trace that they may lack, None for what the solver says
+    """
+
+    kernel: Kernel
+    frame: Frame
+    points: Points
+    means: Array | None
+    request: Request
+    landmarks: int | float | None
+    watch: Watch
+
+    @classmethod
+    def of(cls, X: Block, kernel: Kernel, request: Request, landmarks: int | float | None, watch: Watch) -> Problem:
+        frame = kernel.frame(X)
+        points, means = kernel.points(X, frame), None
+        if isinstance(kernel, Precomputed):
+            points, means = symmetric_values(points, frame), points.Z.mean(axis=0)
+        return cls(kernel, frame, points, means, request, landmarks, watch)
+
+    @property
+    def by_share(self) -> bool:
+        """Whether a share of the variance is asked for, and not a number of components."""
+        return isinstance(self.request.n_components, float)
+
+    @property
+    def task(self) -> Task:
+        """What the cost of the fit depends on; columns are the entries of a row that are stored."""
+        n, Z, asked = len(self.points), self.points.Z, self.request.n_components
+        return Task(
+            n=n,
+            d=Z.shape[1] if isinstance(Z, np.ndarray) else max(1, -(-Z.nnz // n)),
+            k=asked if isinstance(asked, int) else n if asked is None else min(n, plans.GUESS),
+            limit=self.request.limit,
+            positive=self.kernel.positive,
+            narrow=self._narrow and self.request.tol >= NARROW_TOL,
+            share=self.by_share,
+        )
+
+    @property
+    def _narrow(self) -> bool:
+        """Whether values in float32 can find the components."""
+        sure = self.kernel.narrow and self.kernel.positive and not self.frame.exact
+        return sure and self.frame.terms * NARROW_UNIT <= ROUGH
+
+    def plans(self) -> list[Plan]:
+        """Plans to try in order. Both solvers that hand the matrix to LAPACK, gram and covariance, are "dense" here."""
+        task, solver = self.task, "dense" if self.request.name in ("gram", "covariance") else self.request.name
+        if self.landmarks is None:
+            return plans.plans_for(task, solver)
+        count = 2 * task.k + SPARE if isinstance(self.landmarks, float) else self.landmarks
+        return plans.plans_for(task, "lowrank", count)
+
+    def matrix(self, stored: bool, narrow: bool = False) -> KernelMatrix:
+        """The kernel matrix; one that was given is stored already."""
+        stored = stored and not isinstance(self.kernel, Precomputed)
+        return KernelMatrix(self.kernel, self.frame, self.points, stored=stored, narrow=narrow, watch=self.watch)
 
 
 def decompose_kernel(
@@ -93,7 +161,7 @@ def _exact(problem: Problem, plan: Plan) -> KernelFit:
     if A.indefinite and A.is_dense:
         total, slack = positive_part(A), A.dim * A.rounding
     embedding = of_all_points(A, found, A.means if problem.means is None else problem.means)
-    return replace(_fit(found, embedding, plan, _between(total, slack, slack)), indefinite=A.indefinite)
+    return KernelFit(found, embedding, plan, _between(total, slack, slack), indefinite=A.indefinite)
 
 
 def _checked_matrix(problem: Problem, plan: Plan) -> KernelMatrix:
@@ -102,7 +170,7 @@ def _checked_matrix(problem: Problem, plan: Plan) -> KernelMatrix:
     to_check = not problem.kernel.positive and A.dim <= DENSE and 16 * A.dim**2 <= problem.request.limit
     if plan.solver == "dense" or to_check:
         A.dense()
-    return A.known_to_be(definiteness(A, problem.request.n_components))
+    return with_definiteness(A, problem.request.n_components)
 
 
 def _most_components(problem: Problem, plan: Plan) -> int:
@@ -132,14 +200,6 @@ def _plan_of_share(problem: Problem, plan: Plan, found: Spectrum, total: float, 
     return replace(plan, memory=max(plan.memory, grown))
 
 
-def _fit(
-    found: Spectrum, embedding: Embedding, plan: Plan, total: tuple[float, float], trace_error: float = 0.0
-) -> KernelFit:
-    unit = embedding.frame.unit
-    certificate = replace(found.certificate, quantity="eigenvalue").in_units(unit)
-    return KernelFit(found, certificate, embedding, plan, total, unit, trace_error)
-
-
 def _between(total: float | None, below: float, above: float) -> tuple[float, float]:
     """What a total lies between that may be off by so much; it is not below 0."""
     return max(float(total or 0.0) - below, 0.0), float(total or 0.0) + above
@@ -163,22 +223,15 @@ def _by_landmarks(problem: Problem, plan: Plan) -> KernelFit:
     else:
         found = certify(few, pairs, basis, k, tol=request.tol)
         total = _between(few.trace, factor.error + few.rounding, few.rounding)
-    return _fit(found, of_landmarks(A, factor.pivots, few, found), plan, total, lacking)
+    return KernelFit(found, of_landmarks(A, factor.pivots, few, found), plan, total, lacking)
 
 
 def _pivoted(problem: Problem, A: KernelMatrix, rng: np.random.Generator) -> Factor:
     """A factor of the kernel matrix from its columns at landmarks."""
     most, share = _landmarks(problem)
-    factor = randomly_pivoted(
-        A.diagonal,
-        A.entries,
-        most,
-        rng,
-        enough=share * float(np.sum(A.diagonal)),
-        least=2 * problem.request.n_components + SPARE,
-        error=rounding(problem.frame),
-        watch=problem.watch,
-    )
+    enough, least = share * float(np.sum(A.diagonal)), 2 * problem.request.n_components + SPARE
+    error = rounding(problem.frame)
+    factor = randomly_pivoted(A.diagonal, A.entries, most, rng, enough, least, error, problem.watch)
     if not len(factor.pivots):
         raise Alike("the rows are all alike to the kernel, so none can serve as a landmark; try eigen_solver='dense'")
     return factor

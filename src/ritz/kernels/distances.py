@@ -1,17 +1,21 @@
-"""Kernels that are functions of the distance between two rows."""
+"""Kernels that are functions of the distance between two rows, and gamma, the scale of that distance, as a number."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.spatial.distance import cdist, pdist
 
+from ritz.errors import DataError
 from ritz.kernels.base import Frame, Kernel, Points, center, inner, magnitude, power_of_two, row_nnz, shifted, squares
 from ritz.linalg.dense import UNIT, Array
 from ritz.rows.base import Block, dense
 
 FINEST, FINE = 1e-11, 1e-9  # error of a kernel value that may come from taking distances from inner products
+SAMPLE = 1000  # rows whose distances are compared for gamma
 QUICK = 1e9  # differences that cost so little that the smaller one counts
 
 
@@ -53,10 +57,6 @@ class Rbf(Kernel):
             t[far] = -np.inf
         return np.exp(t, out=t)
 
-    def points(self, X: Block, frame: Frame) -> Points:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return super().points(X, frame)
-
     def lengths(self, points: Points, frame: Frame) -> Array:
         return np.ones(len(points))
 
@@ -76,7 +76,7 @@ class Laplacian(Kernel):
     def points(self, X: Block, frame: Frame) -> Points:
         with np.errstate(over="ignore", invalid="ignore"):
             Z = shifted(X, frame.origin, frame.weight)
-            return Points(Z, _sums(Z))
+            return Points(Z, np.asarray(abs(Z).sum(axis=1)).ravel())
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         return decayed(a, b, "cityblock", frame)
@@ -87,14 +87,66 @@ class Laplacian(Kernel):
 
 def decayed(a: Points, b: Points, metric: str, frame: Frame) -> Array:
     """exp(−factor·distance) from differences."""
-    from scipy.spatial.distance import cdist  # not needed, nor its import worth while, where products will do
-
     t: Array = cdist(dense(a.Z), dense(b.Z), metric)
     with np.errstate(over="ignore"):
         t *= -frame.factor
     return np.exp(t, out=t)
 
 
-def _sums(Z: Block) -> Array:
-    """Σ|z| of every row."""
-    return np.asarray(abs(Z).sum(axis=1)).ravel()
+def resolved(gamma: Any, X: Block, kernel: Any) -> float:
+    """gamma as a number: the one given, 1/d for None, or one of the two rules.
+
+    "median" is 1 over the median squared distance between rows (over the median sum of absolute differences for the
+    laplacian kernel); "scale" is 1/(d·variance of all entries), as support vector machines have it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> resolved("median", np.array([[0.0], [1.0], [3.0]]), "rbf")
+    0.25
+    """
+    if gamma is None:
+        return 1 / X.shape[1]
+    if isinstance(gamma, str) and gamma in RULES:
+        found = RULES[gamma](X, kernel)
+        if not np.finfo(float).tiny <= found < np.inf:
+            raise DataError(
+                f"gamma={gamma!r} is {found:g} for these rows, outside the range of float64; scale the columns"
+            )
+        return found
+    if isinstance(gamma, bool) or not isinstance(gamma, Real) or not 0 <= float(gamma) < np.inf:
+        raise ValueError(f"gamma={gamma!r} must be a number >= 0, 'median', 'scale' or None for 1/n_features")
+    return float(gamma)
+
+
+def median(X: Block, kernel: Any) -> float:
+    """1 over the median distance of a sample of rows; equal rows are not counted."""
+    n = X.shape[0]
+    some = np.random.default_rng(0).permutation(n)[:SAMPLE]
+    rows = dense(X[np.sort(some)]).astype(np.float64)
+    size = power_of_two(float(np.abs(rows).max(initial=0.0)))
+    distances = pdist(rows / size, "cityblock" if kernel == "laplacian" else "sqeuclidean")
+    apart = distances[distances > 0]
+    if not len(apart):
+        return 1 / X.shape[1]
+    with np.errstate(over="ignore", under="ignore"):
+        return float(1 / np.median(apart) / size / (1.0 if kernel == "laplacian" else size))
+
+
+def scale(X: Block, kernel: Any) -> float:
+    """1/(d·variance of all entries)."""
+    stored = np.asarray(X if isinstance(X, np.ndarray) else X.data).astype(np.float64)
+    size = power_of_two(float(np.abs(stored).max(initial=0.0)))
+    stored /= size
+    if isinstance(X, np.ndarray):
+        variance = float(np.var(stored))
+    else:
+        entries = X.shape[0] * X.shape[1]
+        mean = float(stored.sum()) / entries
+        variance = (float(np.square(stored - mean).sum()) + (entries - len(stored)) * mean**2) / entries
+    if not variance > 0:
+        return 1 / X.shape[1]
+    return 1 / (X.shape[1] * variance) / size / size
+
+
+RULES = {"median": median, "scale": scale}

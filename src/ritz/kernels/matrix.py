@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,7 @@ from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.operators.base import Operator
 from ritz.operators.rayleigh_ritz import Pairs
 from ritz.rows.memory.array import thin_product
-from ritz.runtime.lazy import cached_property
-from ritz.runtime.threads import check, ordered, pinned
+from ritz.runtime.threads import cached_property, check, ordered, pinned
 from ritz.runtime.watch import UNWATCHED, Watch
 
 STRIP = 512  # rows of the matrix that are handled at a time
@@ -26,23 +24,6 @@ TILE = 1 << 17  # entries of a tile: it stays in cache while it is computed and 
 ALIKE = 1e-8  # share of the largest value by which a symmetric matrix may differ from its transpose
 PIECE = 2048  # columns of a strip that are multiplied at a time
 CENTRING = 32  # roundings beyond the sums of a product: means taken off on both sides
-
-
-@dataclass(frozen=True)
-class Definiteness:
-    """How far below 0 the eigenvalues of a kernel matrix may lie.
-
-    Attributes
-    ----------
-    negativity, tolerance : as operators have them
-    rank : eigenvalues above rounding, None where they were not counted
-    indefinite : size of the lowest eigenvalue relative to the largest, where it is below 0 and that is tolerated
-    """
-
-    negativity: float = 0.0
-    tolerance: float = Operator.tolerance
-    rank: int | None = None
-    indefinite: float = 0.0
 
 
 class KernelMatrix(Operator):
@@ -75,11 +56,17 @@ class KernelMatrix(Operator):
         self._roughness = 0.0
         self._heights: dict[int, float] = {}
 
-    def known_to_be(self, found: Definiteness) -> KernelMatrix:
-        """The same matrix, and all that was computed of it, with what was found of its eigenvalues below 0."""
+    def known_to_be(
+        self, negativity: float, tolerance: float, rank: int | None = None, indefinite: float = 0.0
+    ) -> KernelMatrix:
+        """The same matrix, and all that was computed of it, with what was found of its eigenvalues below 0.
+
+        `rank` counts those above rounding; `indefinite` is the size of the lowest one relative to the largest, where it
+        is below 0 and that is tolerated.
+        """
         A = copy(self)
-        A.negativity, A.tolerance, A.indefinite = found.negativity, found.tolerance, found.indefinite
-        A.rank_bound = self.rank_bound if found.rank is None else found.rank
+        A.negativity, A.tolerance, A.indefinite = negativity, tolerance, indefinite
+        A.rank_bound = self.rank_bound if rank is None else rank
         return A
 
     @cached_property
@@ -178,7 +165,7 @@ class KernelMatrix(Operator):
 
     @cached_property
     def _narrowed(self) -> Points:
-        return self.points.astype(np.float32)
+        return Points(self.points.Z.astype(np.float32), self.points.sizes.astype(np.float32))
 
     @cached_property
     def _kept(self) -> list[Array]:
@@ -206,11 +193,12 @@ class KernelMatrix(Operator):
 
     def _check(self, start: int, column: int, tile: Array) -> None:
         """What no formula guarantees is checked: values are finite and symmetric. Their size is noted."""
-        height = float(np.abs(tile).max())
+        function, height = self.function, float(np.abs(tile).max())
         if not np.isfinite(height):
-            raise DataError(_not_finite(self.function))
-        if column == start:
-            _check_symmetric(tile, self.function)
+            what = f"; change {function.parameters}, or scale the columns" if function.parameters else ""
+            raise DataError(f"kernel={function!r} gives values that are not finite{what}")
+        if column == start and (error := float(np.abs(tile - tile.T).max())) > ALIKE * height:
+            raise DataError(f"kernel={function!r} is not symmetric: |k(x, y) - k(y, x)| reaches {error:.2g}")
         self._heights[start] = max(height, self._heights.get(start, 0.0))  # one thread has all of a strip
 
     def _multiply(self, V: Array, points: Points, keep: bool) -> Array:  # (n, b) -> (n, b)
@@ -251,15 +239,3 @@ def _cut(start: int, strip: Array) -> Iterator[tuple[int, Array]]:
     yield start, strip[:, :m]
     for left in range(m, strip.shape[1], PIECE):
         yield start + left, strip[:, left : left + PIECE]
-
-
-def _check_symmetric(tile: Array, function: Kernel) -> None:
-    """k(x, y) = k(y, x) in a tile on the diagonal of the matrix."""
-    error = float(np.abs(tile - tile.T).max())
-    if error > ALIKE * float(np.abs(tile).max()):
-        raise DataError(f"kernel={function!r} is not symmetric: |k(x, y) - k(y, x)| reaches {error:.2g}")
-
-
-def _not_finite(function: Kernel) -> str:
-    what = f"; change {function.parameters}, or scale the columns" if function.parameters else ""
-    return f"kernel={function!r} gives values that are not finite{what}"

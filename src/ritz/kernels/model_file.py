@@ -13,7 +13,7 @@ from ritz.kernels.embedding import Embedding
 from ritz.kernels.preimage import PreImage
 from ritz.kernels.products import Cosine, Polynomial, Sigmoid
 from ritz.kernels.state import KernelState
-from ritz.linalg.dense import Array, orthogonality_defect
+from ritz.linalg.dense import orthogonality_defect
 from ritz.pca import model_file
 from ritz.pca.model_file import RESULTS, require
 from ritz.runtime.files.container import DTYPES
@@ -26,12 +26,8 @@ def _check_kernel_pca(state: KernelState) -> None:
     model_file.check_results(state.dtype, state.output, state.n_features, state.columns)
     n, k = state.eigenvectors.shape
     require(state.rows.shape == (n, state.n_features), f"rows of shape {(n, state.n_features)}")
-    require(
-        {part.dtype.name for part in (state.eigenvectors, state.ratios)} == {state.dtype}
-        and state.eigenvalues.dtype.name in (state.dtype, "float64"),
-        "dtype",
-    )
-    values = state.eigenvalues
+    values, narrow = state.eigenvalues, {state.eigenvectors.dtype.name, state.ratios.dtype.name}
+    require(narrow == {state.dtype} and values.dtype.name in (state.dtype, "float64"), "dtype")
     require((values >= 0).all() and (values[1:] <= values[:-1]).all(), "eigenvalues >= 0 and descending")
     defect = orthogonality_defect(state.eigenvectors.astype(np.float64))
     require(defect <= ORTHOGONAL * max(1, k), "orthonormal eigenvectors")
@@ -40,16 +36,16 @@ def _check_kernel_pca(state: KernelState) -> None:
     _check_ratios(state)
     require(state.gamma >= 0 and state.trace_error >= 0, "gamma and trace_error >= 0")
     require(len(state.certificate.values) == k, f"a certificate for {k} components")
-    require(model_file.agree(_as(state.certificate.values, values), values), "a certificate of these eigenvalues")
+    with np.errstate(over="ignore", under="ignore"):  # the dtype of results may have a smaller range
+        certified = state.certificate.values.astype(values.dtype)
+    require(model_file.agree(certified, values), "a certificate of these eigenvalues")
     embedding = state.embedding
     require(embedding.n_components == k, f"an embedding with {k} components")
     points = embedding.points
     if isinstance(embedding.kernel, Precomputed):
         places = points.sizes
         require(points.Z.shape[1] == 0, "no values beside the numbers of the points")
-        require(
-            len(places) and ((places >= 0) & (places < n) & (places % 1 == 0)).all(), f"numbers of points below {n}"
-        )
+        require(len(places) and np.isin(places, np.arange(n)).all(), f"numbers of points below {n}")
     else:
         require(points.Z.shape[1] == state.n_features, f"points of {state.n_features} columns")
     if state.preimage is not None:
@@ -61,12 +57,6 @@ def _check_ratios(state: KernelState) -> None:
     model_file.check_shares(state.ratios, 2)
     low, high = state.ratio_bounds.T
     require((low <= high).all() and (high <= 1).all(), "bounds on ratios in order, and of 1 at most")
-
-
-def _as(values: Array, like: Array) -> Array:
-    """In the dtype of results, whose range may be smaller."""
-    with np.errstate(over="ignore", under="ignore"):
-        return values.astype(like.dtype)
 
 
 def _check_way_back(preimage: PreImage, embedding: Embedding, d: int) -> None:
@@ -109,7 +99,6 @@ def _check_kernel(kernel: Any) -> None:
     require(kernel.gamma >= 0 and getattr(kernel, "degree", 0) >= 0, "gamma and degree >= 0")
 
 
-KERNEL = Form(check=_check_kernel)
 FORMS: dict[type[Any], Form] = {
     **model_file.FORMS,
     KernelState: Form(
@@ -129,5 +118,5 @@ FORMS: dict[type[Any], Form] = {
         {"dual": "p d", "mean": "d", "remainder": "d"}, infinite="error", unknown="error", check=_check_preimage
     ),
     **dict.fromkeys((Linear, Cosine, Precomputed), Form()),
-    **dict.fromkeys((Polynomial, Sigmoid, Rbf, Laplacian), KERNEL),
+    **dict.fromkeys((Polynomial, Sigmoid, Rbf, Laplacian), Form(check=_check_kernel)),
 }

@@ -22,12 +22,6 @@ class Linear(Kernel):
         unit = magnitude(X, origin) * X.shape[1] ** 0.5
         return Frame(origin, 1 / unit, unit, row_nnz(X) + 10)
 
-    def tile(self, a: Points, b: Points, frame: Frame) -> Array:
-        return inner(a.Z, b.Z)
-
-    def lengths(self, points: Points, frame: Frame) -> Array:
-        return points.sizes
-
 
 @dataclass(frozen=True)
 class Cosine(Kernel):
@@ -42,12 +36,6 @@ class Cosine(Kernel):
         Z = _divided(Z, abs(Z).max(axis=1))
         lengths = np.sqrt(squares(Z))
         return Points(_divided(Z, lengths), (lengths > 0).astype(np.float64))
-
-    def tile(self, a: Points, b: Points, frame: Frame) -> Array:
-        return inner(a.Z, b.Z)
-
-    def lengths(self, points: Points, frame: Frame) -> Array:
-        return points.sizes
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import scipy.linalg
 from ritz.errors import DataError
 from ritz.kernels import Points, Precomputed
 from ritz.kernels.base import Frame
-from ritz.kernels.matrix import ALIKE, Definiteness, KernelMatrix
+from ritz.kernels.matrix import ALIKE, KernelMatrix
 from ritz.linalg.dense import THREADED, Array, eigh_descending, gamma, positive_definite
 from ritz.operators import Function
 from ritz.runtime.pinning import pinned
@@ -43,24 +43,24 @@ def symmetric_values(points: Points, frame: Frame) -> Points:
     return Points((K + K.T) / 2 if largest else K, points.sizes)
 
 
-def definiteness(A: KernelMatrix, asked: Any) -> Definiteness:
-    """How far below 0 eigenvalues may lie; an error where rounding cannot explain those that do.
+def with_definiteness(A: KernelMatrix, asked: Any) -> KernelMatrix:
+    """The matrix with how far below 0 its eigenvalues may lie; an error where rounding cannot explain those that do.
 
     A matrix that was given may have some, up to half of its largest eigenvalue in size, as long as none of the
     components asked for is among them: distances along a graph give such matrices. The fit says so.
     """
     if A.function.positive:
-        return Definiteness()
+        return A
     tolerance = max(A.tolerance, GRAINS * A.frame.grain)
     lowest, largest, above = _extremes(A)
     negativity = max(0.0, -lowest) if A.is_dense else np.inf
     if lowest >= -(tolerance * largest + 10 * A.rounding):
-        return Definiteness(max(negativity, 10 * A.rounding), tolerance)
+        return A.known_to_be(max(negativity, 10 * A.rounding), tolerance)
     ratio = -lowest / largest if largest > 0 else np.inf
     enough = above is None or (isinstance(asked, int) and asked <= above)
     if not isinstance(A.function, Precomputed) or ratio >= MOST or not enough:
         raise DataError(_refusal(A, lowest, largest, ratio))
-    return Definiteness(negativity, tolerance, above, ratio)
+    return A.known_to_be(negativity, tolerance, rank=above, indefinite=ratio)
 
 
 def positive_part(A: KernelMatrix) -> float:

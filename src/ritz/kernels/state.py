@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ritz.fitting.planning import Plan
-from ritz.fitting.result import ABSENT, Table, as_result, optional
+from ritz.fitting.result import ABSENT, Table, as_result
 from ritz.kernels.decompose import KernelFit
 from ritz.kernels.embedding import Embedding
 from ritz.kernels.preimage import PreImage
@@ -64,16 +64,11 @@ class KernelState:
         """Of the rows of the fit."""
         return self.eigenvectors * self.deviations
 
-    @property
-    def learned_scores(self) -> Array | None:
-        """The same where pre-images were learned from them."""
-        return None if self.preimage is None else self.scores
-
 
 def state_of(fitted: KernelFit, rows: Block, gamma: float, dtype: np.dtype[Any], drop: bool) -> KernelState:
     """What is kept of a finished fit; without the components that have no variance, if so asked."""
-    found, unit = fitted.spectrum, fitted.unit
-    bounds, shares = _ratio_bounds(fitted), ratios(found.values, sum(fitted.total) / 2)
+    found, unit, total = fitted.spectrum, fitted.embedding.frame.unit, sum(fitted.total) / 2
+    bounds, shares = _ratio_bounds(fitted), found.values / total if total > 0 else np.zeros(len(found.values))
     k = int(np.count_nonzero(found.values > 0)) if drop else len(found.values)
     return KernelState(
         dtype=dtype.name,
@@ -91,11 +86,6 @@ def state_of(fitted: KernelFit, rows: Block, gamma: float, dtype: np.dtype[Any],
         plan=fitted.plan,
         history=found.history_in_units(unit),
     )
-
-
-def ratios(values: Array, total: float) -> Array:
-    """Shares of the total, 0 where there is nothing to share."""
-    return values / total if total > 0 else np.zeros(len(values))
 
 
 def _ratio_bounds(fitted: KernelFit) -> Array:  # (k, 2)
@@ -122,6 +112,6 @@ ATTRIBUTES: Table = {
     "plan_": attrgetter("plan"),
     "history_": attrgetter("history"),
     "dual_coef_": lambda state: ABSENT if state.preimage is None else state.preimage.dual,
-    "X_transformed_fit_": optional("learned_scores"),
+    "X_transformed_fit_": lambda state: ABSENT if state.preimage is None else state.scores,
     "preimage_error_": lambda state: ABSENT if state.preimage is None else state.preimage.error,
 }

@@ -12,7 +12,7 @@ from ritz.errors import DataError
 from ritz.linalg.dense import UNIT, Array, column_norms, gamma
 from ritz.operators.rayleigh_ritz import Pairs, ritz_pairs, ritz_triplets, rotation
 from ritz.rows.memory.array import thin_product
-from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import cached_property
 from ritz.runtime.wording import at_most, plain
 
 COMBINING = 80  # additions beyond the blocks' own: merging runs, scaling, dividing

@@ -12,7 +12,7 @@ from ritz.operators.base import COMBINING, Dense, Factored, Operator
 from ritz.operators.data_matrix import DataMatrix, scale_error, unit_ratio
 from ritz.operators.rayleigh_ritz import Pairs, ritz_pairs, rotation
 from ritz.rows.memory.array import thin_product
-from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import cached_property
 
 
 class Covariance(Operator):

@@ -15,8 +15,7 @@ from ritz.operators.base import Factored
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.passes import Cut
-from ritz.runtime.lazy import cached_property
-from ritz.runtime.threads import ordered, pinned, scratch
+from ritz.runtime.threads import cached_property, ordered, pinned, scratch
 
 CHUNK = 1 << 18  # entries of a tile's column chunk: two of them stay in cache
 

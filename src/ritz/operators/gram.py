@@ -11,7 +11,7 @@ from ritz.operators.base import COMBINING, Operator
 from ritz.operators.data_matrix import DataMatrix
 from ritz.operators.rayleigh_ritz import Pairs, Rotation, ritz_pairs, rotation
 from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
-from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import cached_property
 
 ORTHONORMAL = 1e-13  # the most that axes may have of each other
 MAGNIFIED = 4.0  # times the rounding of K that inner products may add to values; beyond that the rows are read again

@@ -16,7 +16,7 @@ from ritz.operators.gram import Gram
 from ritz.operators.pivoted_cholesky import Factor
 from ritz.rows import as_rows
 from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
-from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import cached_property
 
 
 class LowRank(Operator):

@@ -8,7 +8,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from errno import ENOENT
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -52,11 +52,9 @@ def _new_file(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
 
 
-@contextmanager
-def temporary(beside: Path) -> Iterator[Path]:
+def temporary(beside: Path) -> AbstractContextManager[Path]:
     """A new folder in another one, gone in the end; if the process is killed before, the next one there removes it."""
-    with _unfinished(beside, lambda new: os.mkdir(new, 0o700)) as new:
-        yield new
+    return _unfinished(beside, lambda new: os.mkdir(new, 0o700))
 
 
 @contextmanager
@@ -142,21 +140,23 @@ def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise IsADirectoryError(f"{str(path)!r} is a folder; give the name of a file")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(target.parent)!r} to write into")
+    with _naming(path), replacing(target) as new:
+        yield new
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Errors of the system with the path that the user gave; those of ours, which have no number, as they are."""
     try:
-        with replacing(target) as new:
-            yield new
+        yield
     except OSError as error:
-        if error.errno is None:
+        if error.errno is None or isinstance(error, FileExistsError):
             raise
-        raise _naming(error, path, target.parent) from error
-
-
-def _naming(error: OSError, path: str | os.PathLike[str], folder: Path) -> OSError:
-    """The error with the path that the user gave. What is said not to be there is what could not be made."""
-    words = error.strerror or str(error)
-    if error.errno == ENOENT and folder.is_dir():
-        return FileNotFoundError(f"{str(path)!r} cannot be made ({words}): {str(folder)!r} takes no new files")
-    return OSError(error.errno, words, str(path))
+        words, folder = error.strerror or str(error), Path(path).parent
+        if error.errno == ENOENT and folder.is_dir():  # what is said not to be there is what could not be made
+            told = f"{str(path)!r} cannot be made ({words}): {str(folder)!r} takes no new files"
+            raise FileNotFoundError(told) from error
+        raise OSError(error.errno, words, str(path)) from error
 
 
 @contextmanager
@@ -175,16 +175,12 @@ def staged(folder: str | os.PathLike[str], force: bool = False, instead_of: Iter
     ...     Path(f"{place}/result/x.txt").read_text()
     'whole'
     """
-    try:
+    with _naming(folder):
         with _stage(Path(os.path.realpath(folder)), force) as stage:
             yield stage
             new = {file.name for file in stage.iterdir()}
         for name in set(instead_of) - new:
             (Path(folder) / name).unlink(missing_ok=True)
-    except OSError as error:
-        if error.errno is None or isinstance(error, FileExistsError):
-            raise
-        raise _naming(error, folder, Path(folder).parent) from error
 
 
 @contextmanager

@@ -83,12 +83,12 @@ class Checkpoint:
     def finish(self, result: Any) -> None:
         """A pass is done. Its result belongs to the caller, who may change it: it is copied, or written at once."""
         self._under_way = None
-        arrays = _flat(result)[1]
+        shape, arrays = _flat(result)
         if time.monotonic() >= self._next or sum(array.nbytes for array in arrays) > HELD:
             self._waiting.append(result)
             self.write_or_warn()
         else:
-            self._waiting.append(_built(_flat(result)[0], (array.copy() for array in arrays)))
+            self._waiting.append(_built(shape, (array.copy() for array in arrays)))
 
     def write_or_warn(self) -> None:
         """A full disk costs the checkpoint, not the fit. What the fit goes on with is not what was to be written."""

@@ -1,7 +1,9 @@
-"""Threads over blocks, with BLAS pinned to one thread each so that one fit never oversubscribes the cores."""
+"""Threads over blocks, with BLAS pinned to one thread each so that one fit never oversubscribes the cores, and
+properties that are computed once without a lock."""
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from collections import deque
@@ -9,14 +11,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ritz.runtime.pinning import pinned
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-
 _local = threading.local()
 
 
@@ -94,3 +94,22 @@ def ordered(f: Callable[[Item], Result], items: Iterable[Item], workers: int) ->
             for future in pending:
                 future.cancel()
             wait(pending)
+
+
+if TYPE_CHECKING:
+    cached_property = functools.cached_property
+else:
+
+    class cached_property(functools.cached_property):
+        """As in functools, without a lock.
+
+        Python 3.11 has one for all objects of a class: fits in two threads would take turns, and the child of a fork
+        during a fit would wait for a thread that it does not have. Threads that ask at the same time may both compute;
+        all are given the value that was there first.
+        """
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any:
+            if instance is None:
+                return self
+            known, name = instance.__dict__, self.attrname
+            return known[name] if name in known else known.setdefault(name, self.func(instance))

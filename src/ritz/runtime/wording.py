@@ -1,9 +1,12 @@
-"""What all texts share: bounds that stay bounds when they are written, and the names of components."""
+"""What all texts share: bounds that stay bounds when they are written, names of components, data made harmless."""
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+JOINERS = "\u200c\u200d"  # invisible, but letters of some scripts are wrong without them
 
 
 def at_most(x: float, digits: int = 2) -> str:
@@ -99,3 +102,25 @@ def _directed(x: float, digits: int, rounding: str) -> str:
     exact = Context(prec=digits, rounding=rounding).create_decimal(Decimal(x))
     mantissa, power = f"{exact:.{digits - 1}e}".split("e")
     return f"{mantissa}e{int(power):+03d}"
+
+
+def visible(text: object) -> str:
+    """Text from the data with whatever would be invisible, or turn it around, or be obeyed, spelled out.
+
+    Terminals obey control characters, and readers are deceived by invisible ones.
+
+    Examples
+    --------
+    >>> visible("\\x1b[31mred\\n")
+    '⟨U+001B⟩[31mred⟨U+000A⟩'
+    >>> visible("a\\u202eb")
+    'a⟨U+202E⟩b'
+    """
+    return "".join(map(_visible, str(text)))
+
+
+def _visible(character: str) -> str:
+    kind = unicodedata.category(character)
+    if character in JOINERS or not (kind.startswith("C") or kind in ("Zl", "Zp")):
+        return character
+    return f"⟨U+{ord(character):04X}⟩"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
-from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import cached_property
 from ritz.sensing.maps import BLOCK, Map, Matrix, Places
 
 HELD = 1 << 26  # entries up to which A is held as a matrix, where the measurements are a matrix of that size anyway

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ritz.errors import AccuracyWarning, DataError
 from ritz.linalg.dense import Array
 from ritz.rows import check_exact
-from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import cached_property
 from ritz.solvers import Power
 from ritz.spectrum.eigen_pairs import eigen
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
-from ritz.runtime.lazy import cached_property
 from ritz.runtime.memory import allowed, format_bytes
+from ritz.runtime.threads import cached_property
 from ritz.sensing.bases import Cosines
 from ritz.sensing.maps import Map, Matrix, Places, as_map
 

@@ -9,8 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from ritz.runtime.escape import visible
-from ritz.runtime.wording import at_least, at_most, degrees_above
+from ritz.runtime.wording import at_least, at_most, degrees_above, visible
 
 LONGEST = 60  # characters of a name or a label
 NOWHERE = 1e6  # share below 0 that a bound may be at and still say something

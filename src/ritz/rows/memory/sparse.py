@@ -16,8 +16,8 @@ from ritz.rows.columns import no_mean
 from ritz.rows.large_integers import LIMIT, is_wide, refusal
 from ritz.rows.memory.array import check_shape, real_numbers
 from ritz.rows.passes import ENTRY_BYTES, THIN_BYTES
-from ritz.runtime.lazy import cached_property
 from ritz.runtime.memory import check_fits
+from ritz.runtime.threads import cached_property
 
 BITS = 26  # low bits of an integer, which are added up on their own
 

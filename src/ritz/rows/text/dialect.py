@@ -15,7 +15,7 @@ from ritz.rows.columns import unique_names
 from ritz.rows.text.cells import Column, Kind, is_number, is_truth
 from ritz.rows.text.header import judge_header
 from ritz.rows.text.style import SEPARATORS, WORD, Style, are_vectors, counts_of, decoded, find_style, style_of_vectors
-from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import cached_property
 
 FEWEST, LETTERS = 6, 1 << 19  # lines that are looked at where they are long, and letters of all of them
 COMMENTS = ("#", "%")

@@ -20,7 +20,7 @@ from ritz.rows.text.lines import PART_BYTES, Lines, Piece, first_lines
 from ritz.rows.text.reader import SHOWN, Reader, find_malformed
 from ritz.rows.text.style import LINES, WORD
 from ritz.runtime import threads
-from ritz.runtime.lazy import cached_property
+from ritz.runtime.threads import cached_property
 
 
 class Text(Streamed):

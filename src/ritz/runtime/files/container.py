@@ -51,20 +51,20 @@ class Stored(NamedTuple):
 
 def write(path: str | os.PathLike[str], stored: Stored, library: str) -> None:
     """A file with these tensors, whole or not at all; the same bytes for the same content."""
-    tensors = {name: _little_endian(array) for name, array in stored.tensors.items()}
     # Those with the widest numbers first, so that all of them lie at multiples of their width.
-    order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
+    order = sorted(stored.tensors, key=lambda name: (-stored.tensors[name].dtype.itemsize, name))
+    tensors = {name: _little_endian(stored.tensors[name]) for name in order}
     model = json.dumps(stored.tree, allow_nan=False)
     known = {"format": FORMAT, "format_version": str(VERSION), "ritz_version": library, "kind": stored.kind}
-    head = _head({"sha256": UNSIGNED, **known, "model": model}, {name: tensors[name] for name in order})
+    head = _head({"sha256": UNSIGNED, **known, "model": model}, tensors)
     digest = hashlib.sha256(head)
-    for name in order:
-        digest.update(_bytes(tensors[name]))
+    for array in tensors.values():
+        digest.update(_bytes(array))
     head = head.replace(UNSIGNED.encode(), digest.hexdigest().encode(), 1)
     with writing(path) as new, new.open("wb") as file:
         file.write(head)
-        for name in order:
-            file.write(_bytes(tensors[name]))
+        for array in tensors.values():
+            file.write(_bytes(array))
 
 
 def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
@@ -115,7 +115,8 @@ def read(path: str | os.PathLike[str]) -> Stored:
         raise DataError(f"expected {size} bytes, found {len(data)}: it was changed while it was read")
     start = 8 + struct.unpack("<Q", data[:8])[0]
     _check_sum(data, start, metadata["sha256"])
-    return Stored(metadata["kind"], _tree(metadata["model"]), _tensors(data), int(metadata["format_version"]))
+    tree = parsed(metadata["model"], "the metadata model")
+    return Stored(metadata["kind"], tree, _tensors(data), int(metadata["format_version"]))
 
 
 def _header(file: BinaryIO, size: int) -> dict[str, Any]:
@@ -199,10 +200,6 @@ def _check_sum(data: bytes, start: int, signed: str) -> None:
         raise DataError(
             f"expected the checksum {brief(signed[:12])}…, found {digest.hexdigest()[:12]}…: it was damaged or changed"
         )
-
-
-def _tree(text: str) -> Any:
-    return parsed(text, "the metadata model")
 
 
 def _tensors(data: bytes) -> Tensors:

@@ -19,10 +19,7 @@ from ritz.runtime.memory import check_fits
 
 INFINITIES = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 SPARSE = ("csr_array", "csr_matrix")
-
-
-def _nothing(made: Any) -> None:
-    """No rule."""
+_hints = cache(get_type_hints)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +43,7 @@ class Form:
     unknown: str = ""
     sparse: str = ""
     signed: str = ""
-    check: Callable[[Any], None] = _nothing
+    check: Callable[[Any], None] = lambda made: None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,13 +164,9 @@ class Decoder:
     def _sparse(self, node: dict[str, Any], place: Place) -> Any:
         import scipy.sparse
 
-        shape, name = node.get("shape"), node["sparse"]
-        if (
-            name not in SPARSE
-            or not isinstance(shape, list)
-            or [type(n) for n in shape] != [int, int]
-            or min(shape) < 0
-        ):
+        shape, name = node.get("shape", []), node["sparse"]
+        pair = isinstance(shape, list) and [type(n) for n in shape] == [int, int] and min(shape) >= 0
+        if name not in SPARSE or not pair:
             raise place.wrong(node)
         check_fits(8 * sum(shape), f"{place.path}, a sparse matrix of shape {tuple(shape)},")
         indices = dataclasses.replace(place, dtypes=("int32", "int64"))
@@ -210,11 +203,6 @@ class Decoder:
         if len(hints) != len(node):
             raise place.wrong(node)
         return tuple(self._value(part, place.beyond(h, i)) for i, (part, h) in enumerate(zip(node, hints, strict=True)))
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
 
 
 def _members(hint: Any) -> tuple[Any, ...]:
