@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
 from ritz.errors import DataError, ParameterError
+from ritz.runtime.rules import is_integer, is_number, is_share
 from ritz.solvers import ALIASES, Solver, by_name
-from ritz.solvers.base import check_tol
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +26,6 @@ class Request:
     passes: int | None = None
 
     def __post_init__(self) -> None:
-        check_tol(self.tol)
-        if not isinstance(self.ddof, Integral) or isinstance(self.ddof, bool) or self.ddof < 0:
-            raise ValueError(f"ddof={self.ddof!r} must be an integer >= 0; 1 divides by n - 1, 0 by n")
         if isinstance(self.solver, type):
             raise ValueError(
                 f"svd_solver is the class {self.solver.__name__}; pass an object: {self.solver.__name__}()"
@@ -77,16 +71,17 @@ def checked_components(asked: object, n: int, d: int) -> int | float | str | Non
             rule = f"is only supported if n_samples >= n_features, got {n} < {d}"
             raise ParameterError("n_components", asked, rule, f"needs as many rows as columns, and has {n} < {d}")
         return asked
-    if isinstance(asked, bool | np.bool_) or not isinstance(asked, Real):
-        raise ParameterError("n_components", asked, f"{rule}, a fraction between 0 and 1, 'mle', 'auto' or None")
-    if isinstance(asked, Integral):
-        if not 1 <= int(asked) <= min(n, d):
-            raise ParameterError("n_components", int(asked), rule, plain)
-        return int(asked)
-    if not 0 < float(asked) < 1:
+    number: Any = asked
+    if is_share(asked):
+        return float(number)
+    if is_integer(asked):
+        if 1 <= int(number) <= min(n, d):
+            return int(number)
+        raise ParameterError("n_components", int(number), rule, plain)
+    if is_number(asked):
         more = ", or a fraction strictly between 0 and 1"
-        raise ParameterError("n_components", float(asked), rule + more, plain + more)
-    return float(asked)
+        raise ParameterError("n_components", float(number), rule + more, plain + more)
+    raise ParameterError("n_components", asked, f"{rule}, a fraction between 0 and 1, 'mle', 'auto' or None")
 
 
 def is_auto(asked: object) -> bool:

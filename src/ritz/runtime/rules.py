@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any
@@ -56,7 +56,8 @@ def is_share(value: Any) -> bool:
 
 FLAG = Rule(is_flag, "must be True or False")
 FINITE = Rule(is_number, "must be a finite number")
-TOL = Rule(lambda value: is_number(value) and 0 <= float(value) < 1, "must be a number with 0 <= tol < 1")
+FRACTION = Rule(lambda value: is_number(value) and 0 <= float(value) < 1, "must be a number from 0 to below 1")
+TOL = replace(FRACTION, words="must be a number with 0 <= tol < 1")
 
 
 def integer(least: int, more: str = "") -> Rule:

@@ -22,13 +22,13 @@ from ritz.pca.model_file import Twister, require
 from ritz.rows.base import Block
 from ritz.runtime.files.container import DTYPES
 from ritz.runtime.files.decoding import Form
+from ritz.runtime.rules import TOL
 from ritz.sensing import SOLVERS
 from ritz.sensing.bases import Cosines, Wavelets, chosen_basis
 from ritz.sensing.certificate import PER_SIGNAL, RecoveryCertificate
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.maps import Map, Matrix, Operator, as_map
 from ritz.sensing.measurements import SubsampledCosines
-from ritz.solvers.base import check_tol
 
 SLACK = 1 + 1e-6  # on a bound that rounding may pass
 
@@ -219,7 +219,7 @@ def _check_cosines(state: CosinesState) -> None:
 
 def _check_certificate(certificate: RecoveryCertificate) -> None:
     known = certificate
-    check_tol(known.tol)
+    TOL.check("tol", known.tol)
     require(known.solver in SOLVERS, f"a solver that is one of {', '.join(SOLVERS)}")
     require(known.noise >= 0, "noise >= 0")
     require(known.n_measurements >= 1 and known.n_coefficients >= 1, "measurements and coefficients, one at least")

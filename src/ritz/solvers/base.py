@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from ritz.errors import DataError, ParameterError
+from ritz.errors import DataError
 from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
+from ritz.runtime.rules import FRACTION, integer
 from ritz.runtime.wording import component
 
 ENOUGH = 3  # steps of one component, from which the fall of its residual can be told
@@ -74,20 +74,11 @@ def leading_vectors(A: Operator, k: int) -> Basis:
     return Basis(eigh_descending(matrix, k if A.rank_bound <= k else k + 1)[1])
 
 
-def check_tol(tol: object) -> None:
-    """0 ≤ tol < 1."""
-    if not isinstance(tol, Real) or isinstance(tol, bool) or not 0 <= float(tol) < 1:
-        raise ParameterError("tol", tol, "must be a number with 0 <= tol < 1")
-
-
 def check_options(max_iter: int, change: float, oversample: int = 0) -> None:
     """The options that iterative solvers share."""
-    if isinstance(max_iter, bool) or not isinstance(max_iter, Integral) or max_iter < 1:
-        raise ValueError(f"max_iter={max_iter!r} must be an integer >= 1")
-    if not 0 <= change < 1:
-        raise ValueError(f"change={change!r} must be a number with 0 <= change < 1")
-    if isinstance(oversample, bool) or not isinstance(oversample, Integral) or oversample < 0:
-        raise ValueError(f"oversample={oversample!r} must be an integer >= 0")
+    integer(1).check("max_iter", max_iter)
+    FRACTION.check("change", change)
+    integer(0).check("oversample", oversample)
 
 
 def starting_block(start: Array | None, dim: int, width: int, rng: np.random.Generator) -> Array:

@@ -12,8 +12,8 @@ from ritz.errors import AccuracyWarning, DataError
 from ritz.linalg.dense import LARGE, Array, gamma, positive_definite
 from ritz.operators import Dense, Function, Operator
 from ritz.rows import check_exact
+from ritz.runtime.rules import TOL
 from ritz.solvers import Solver, by_name
-from ritz.solvers.base import check_tol
 from ritz.spectrum.certify import Spectrum, certify
 
 FEW = 20  # one in so many components of a large matrix takes less by iteration than by LAPACK
@@ -53,7 +53,7 @@ def eigen(
     >>> found.certificate.completeness
     'proved'
     """
-    check_tol(tol)
+    TOL.check("tol", tol)
     operator, unit = _operator(A, dim)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= operator.dim:
         raise ValueError(f"k={k!r} must be an integer between 1 and {operator.dim}, the order of the matrix")

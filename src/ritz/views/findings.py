@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ritz.estimators.pca import PCA
 from ritz.fitting.planning import Plan
 from ritz.linalg.dense import Array
 from ritz.moments.moments import Moments
+from ritz.runtime.rules import is_share
 from ritz.spectrum.certificate import Certificate
 from ritz.views.format import number, shown
 
@@ -108,7 +108,7 @@ def findings(model: Any) -> Findings:
 def share_asked(model: Any) -> float | None:
     """The share of the variance that decided how many components there are, if one did."""
     asked = model.n_components
-    return float(asked) if isinstance(asked, Real) and not isinstance(asked, Integral) else None
+    return float(asked) if is_share(asked) else None
 
 
 def _straight(pca: PCA) -> dict[str, Any]:

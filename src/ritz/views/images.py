@@ -6,7 +6,6 @@ import struct
 import zlib
 from base64 import b64encode
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
+from ritz.runtime.rules import integer
 
 LARGEST = 256  # pixels along a side: a page needs no more
 GREYS = np.repeat(np.arange(256, dtype=np.uint8), 3).reshape(256, 3)
@@ -34,7 +34,7 @@ class Picture:
 def checked(image: Any, d: int) -> tuple[int, int]:
     """(height, width) of pictures with d pixels."""
     sides = tuple(image) if isinstance(image, tuple | list) else ()
-    if len(sides) != 2 or not all(isinstance(side, Integral) and int(side) > 0 for side in sides):
+    if len(sides) != 2 or not all(map(integer(1).holds, sides)):
         raise ValueError(f"image={image!r} must be (height, width), two numbers of pixels")
     height, width = int(sides[0]), int(sides[1])
     if height * width != d:
