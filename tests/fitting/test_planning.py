@@ -14,8 +14,9 @@ from threadpoolctl import threadpool_limits
 import ritz
 from helpers.matrices import with_spectrum
 from ritz import PCA
-from ritz.fitting import rates as module
-from ritz.fitting.rates import Rates, cache_file, calibrate, rates
+from ritz.fitting import calibration, costs
+from ritz.fitting.calibration import calibrate
+from ritz.fitting.costs import Rates, cache_file, rates
 from ritz.rows.passes import MOST_BYTES
 from ritz.solvers.krylov import BLOCK
 
@@ -32,13 +33,13 @@ def cache(tmp_path, monkeypatch):
     """An empty cache folder, and a process that has read none."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
-    monkeypatch.setattr(module, "_known", {})
+    monkeypatch.setattr(costs, "known_rates", {})
     return tmp_path / "ritz" / "rates.json"
 
 
 def forget(monkeypatch):
     """Like a new process."""
-    monkeypatch.setattr(module, "_known", {})
+    monkeypatch.setattr(costs, "known_rates", {})
 
 
 @pytest.mark.parametrize(
@@ -248,7 +249,7 @@ def test_unknown_entries_of_a_later_version_are_ignored(cache):
 
 @LINUX
 def test_a_folder_in_the_place_of_the_file(cache, monkeypatch):
-    monkeypatch.setattr(module, "_measured", lambda: Rates(thin=1e8))
+    monkeypatch.setattr(calibration, "_measured", lambda: Rates(thin=1e8))
     cache.mkdir(parents=True)
     assert rates() == Rates()
     found = calibrate()
@@ -262,7 +263,7 @@ def test_a_cache_that_cannot_be_written_holds_for_this_process(tmp_path, monkeyp
     (tmp_path / "file").write_text("a regular file")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file" / "below"))
     assert rates() == Rates()
-    monkeypatch.setattr(module, "_measured", lambda: Rates(thin=1e8))
+    monkeypatch.setattr(calibration, "_measured", lambda: Rates(thin=1e8))
     assert calibrate() == rates() == Rates(thin=1e8)
     assert calibrate(reset=True) == rates() == Rates()
     assert (tmp_path / "file").read_text() == "a regular file"

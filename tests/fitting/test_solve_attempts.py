@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ritz.fitting.rates import Rates
+from ritz.fitting.costs import Rates
 from ritz.fitting.request import Request
 from ritz.fitting.solve import Attempts, Further, Lack, lacking
 from ritz.rows import as_rows

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 
 import numpy as np
 
-from ritz.fitting.rates import rates
 from ritz.linalg.products import SKINNY
 from ritz.moments.accumulate import FILLED, PROBES, scatter_dtype
 from ritz.moments.tsqr import leaf_rows
@@ -21,6 +25,53 @@ LONG = 2.5  # how much slower products are where blocks hold only a few long row
 SVD_SHARE = 1 / 11  # of the rate of products that LAPACK's svd and QR reach
 FEWEST = 16  # rows of a block, however little memory there is
 HELD = 1 << 28  # bytes of a file that may be read into memory to be read again
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Operations and bytes per second, and the seconds that starting a walk takes.
+
+    The defaults are those of two cores of a server processor; only their ratios decide a plan.
+    """
+
+    product: float = 1.0e11  # float64 products of large matrices
+    narrow: float = 2.0e11  # the same in float32
+    thin: float = 0.9e11  # products with few columns
+    reduction: float = 2.0e10  # LAPACK's eigenvalues
+    walk: float = 1.8e10  # bytes read and centred
+    start: float = 2e-4  # seconds
+
+
+known_rates: dict[str, Rates] = {}  # by the file they come from
+
+
+def rates() -> Rates:
+    """The rates measured on this machine if the user asked for that once, else the fixed table."""
+    path = cache_file()
+    if str(path) not in known_rates:
+        known_rates[str(path)] = _stored(path)
+    return known_rates[str(path)]
+
+
+def cache_file() -> Path:
+    """Where measured rates are kept."""
+    if sys.platform == "win32":
+        home = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        home = "~/Library/Caches"
+    else:
+        home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(os.path.expanduser(home)) / "ritz" / "rates.json"  # Path.expanduser fails where there is no home
+
+
+def _stored(path: Path) -> Rates:
+    """What the file says; the fixed table where there is none or it does not make sense."""
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        found = Rates(**{field.name: float(stored[field.name]) for field in fields(Rates)})
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        return Rates()
+    return found if all(math.isfinite(rate) and rate > 0 for rate in asdict(found).values()) else Rates()
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ritz.fitting import costs
-from ritz.fitting.costs import Cost
-from ritz.fitting.rates import rates
+from ritz.fitting.costs import Cost, rates
 from ritz.fitting.signflips import STRIP, Flipped, flipping_dtype
 from ritz.linalg.dense import LARGE
 from ritz.moments.preprocessing import Preprocessing

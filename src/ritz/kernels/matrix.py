@@ -13,8 +13,7 @@ from ritz.kernels.base import Frame, Kernel, Points, rounding
 from ritz.linalg.dense import Array, column_norms, gamma
 from ritz.linalg.products import cross, times
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
-from ritz.operators.base import Operator
-from ritz.operators.rayleigh_ritz import Pairs
+from ritz.operators.base import Operator, Pairs
 from ritz.rows.memory.array import thin_product
 from ritz.runtime.threads import cached_property, check, ordered, pinned
 from ritz.runtime.watch import UNWATCHED, Watch

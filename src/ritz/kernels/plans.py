@@ -5,9 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 
-from ritz.fitting.costs import lapack
+from ritz.fitting.costs import lapack, rates
 from ritz.fitting.planning import Plan
-from ritz.fitting.rates import rates
 from ritz.linalg.products import SKINNY
 from ritz.operators.pivoted_cholesky import ROOM
 from ritz.runtime.memory import format_bytes, too_small

@@ -145,3 +145,8 @@ def squared(values: Any, unit: float) -> Any:
     """values·unit², infinite or zero where that leaves the range of float64."""
     with np.errstate(over="ignore", under="ignore"):
         return values * np.float64(unit) * np.float64(unit)
+
+
+def diagonal_of(scatter: Array) -> Array:
+    """The diagonal of a scatter, which may be all of it that was kept."""
+    return scatter if scatter.ndim == 1 else np.diagonal(scatter)

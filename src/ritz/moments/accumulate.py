@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ritz.linalg.dense import Array, column_norms
+from ritz.linalg.dense import Array, column_norms, diagonal_of
 from ritz.linalg.products import add_squares, add_upper, cross, float32_pays, mirrored, times
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
@@ -80,11 +80,6 @@ class Sums:
     @property
     def diagonal(self) -> Array:
         return diagonal_of(self.scatter)
-
-
-def diagonal_of(scatter: Array) -> Array:
-    """The diagonal of a scatter, which may be all of it that was kept."""
-    return scatter if scatter.ndim == 1 else np.diagonal(scatter)
 
 
 def scatter_dtype(rows: Rows) -> np.dtype[Any]:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.dense import Array, column_squares, gamma, qr_terms, r_factor
-from ritz.moments.accumulate import Scatter, Sums, audited, diagonal_of, probe_vectors, scatter_dtype, sums_of
+from ritz.linalg.dense import Array, column_squares, diagonal_of, gamma, qr_terms, r_factor
+from ritz.moments.accumulate import Scatter, Sums, audited, probe_vectors, scatter_dtype, sums_of
 from ritz.moments.preprocessing import check_differences, peaks, power_near, provisional_mean, two_words, units
 from ritz.rows import Rows, check_finite
 

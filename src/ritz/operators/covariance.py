@@ -8,9 +8,8 @@ from ritz.linalg.dense import Array, column_norms, gamma
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
-from ritz.operators.base import COMBINING, Dense, Factored, Operator
+from ritz.operators.base import COMBINING, Dense, Factored, Operator, Pairs, ritz_pairs, rotation
 from ritz.operators.data_matrix import DataMatrix, scale_error, unit_ratio
-from ritz.operators.rayleigh_ritz import Pairs, ritz_pairs, rotation
 from ritz.rows.memory.array import thin_product
 from ritz.runtime.threads import cached_property
 

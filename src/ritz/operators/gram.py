@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from ritz.linalg.dense import Array, column_norms, gamma, orthonormalise, outside, r_factor
-from ritz.operators.base import COMBINING, Operator
+from ritz.operators.base import COMBINING, Operator, Pairs, Rotation, ritz_pairs, rotation
 from ritz.operators.data_matrix import DataMatrix
-from ritz.operators.rayleigh_ritz import Pairs, Rotation, ritz_pairs, rotation
 from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
 from ritz.runtime.threads import cached_property
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ritz.linalg.dense import LARGE, Array
 from ritz.operators import Operator
-from ritz.operators.rayleigh_ritz import trusted
+from ritz.operators.base import trusted
 from ritz.runtime.threads import team
 from ritz.solvers.base import Basis, Outside, Step, check_options, slow, starting_block, target
 from ritz.solvers.lanczos import KrylovSpace

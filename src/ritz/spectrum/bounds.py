@@ -23,7 +23,7 @@ import numpy as np
 
 from ritz.linalg.dense import LARGE, Array, eigh_descending, gamma, norm_estimate, positive_definite
 from ritz.operators import Operator
-from ritz.operators.rayleigh_ritz import Pairs
+from ritz.operators.base import Pairs
 from ritz.solvers import Outside
 from ritz.solvers.probes import FAILURE
 

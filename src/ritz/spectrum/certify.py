@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ritz.linalg.dense import UNIT, Array, orthogonality_defect, squared
 from ritz.operators import Operator
-from ritz.operators.rayleigh_ritz import Pairs
+from ritz.operators.base import Pairs
 from ritz.solvers import Basis, Outside, Step
 from ritz.spectrum.bounds import Bounds, Evidence, Question, bounds, completeness, widened
 from ritz.spectrum.certificate import Certificate

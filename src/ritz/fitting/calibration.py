@@ -1,51 +1,24 @@
-"""Rates: what a machine does per second. The planner's table is fixed; measuring this machine is opt-in."""
+"""Calibration: measuring what this machine does per second. The planner's table is fixed unless a user asks for it."""
 
 from __future__ import annotations
 
 import json
-import math
-import os
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
+from ritz.fitting import costs
+from ritz.fitting.costs import Rates, cache_file
 from ritz.linalg.dense import eigh_descending
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
 from ritz.rows.memory.array import ArrayRows, thin_product
 from ritz.runtime.atomic import replacing
 from ritz.runtime.threads import team
-
-
-@dataclass(frozen=True)
-class Rates:
-    """Operations and bytes per second, and the seconds that starting a walk takes.
-
-    The defaults are those of two cores of a server processor; only their ratios decide a plan.
-    """
-
-    product: float = 1.0e11  # float64 products of large matrices
-    narrow: float = 2.0e11  # the same in float32
-    thin: float = 0.9e11  # products with few columns
-    reduction: float = 2.0e10  # LAPACK's eigenvalues
-    walk: float = 1.8e10  # bytes read and centred
-    start: float = 2e-4  # seconds
-
-
-_known: dict[str, Rates] = {}  # by the file they come from
-
-
-def rates() -> Rates:
-    """The rates measured on this machine if the user asked for that once, else the fixed table."""
-    path = cache_file()
-    if str(path) not in _known:
-        _known[str(path)] = _stored(path)
-    return _known[str(path)]
 
 
 def calibrate(reset: bool = False) -> Rates:
@@ -61,29 +34,8 @@ def calibrate(reset: bool = False) -> Rates:
             path.unlink(missing_ok=True)
         else:
             _write(path, json.dumps(asdict(found), indent=1))
-    _known[str(path)] = found
+    costs.known_rates[str(path)] = found
     return found
-
-
-def cache_file() -> Path:
-    """Where measured rates are kept."""
-    if sys.platform == "win32":
-        home = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
-    elif sys.platform == "darwin":
-        home = "~/Library/Caches"
-    else:
-        home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(os.path.expanduser(home)) / "ritz" / "rates.json"  # Path.expanduser fails where there is no home
-
-
-def _stored(path: Path) -> Rates:
-    """What the file says; the fixed table where there is none or it does not make sense."""
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        found = Rates(**{field.name: float(stored[field.name]) for field in fields(Rates)})
-    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
-        return Rates()
-    return found if all(math.isfinite(rate) and rate > 0 for rate in asdict(found).values()) else Rates()
 
 
 def _write(path: Path, text: str) -> None:
