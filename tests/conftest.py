@@ -96,3 +96,12 @@ def own_numbers(request):
         import numpy as np
 
         request.module.RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def one_thread():
+    """BLAS in one thread, for many small problems: threads that spin for cores other workers use are very slow."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield

@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 
-class Told(Exception):
+class Advised(Exception):
     """A message in parts, so that a program can word the next step, or all of it, in its own way.
 
     Attributes
@@ -35,7 +35,7 @@ class Told(Exception):
         return self._plain or self.problem
 
 
-class DataError(Told, ValueError):
+class DataError(Advised, ValueError):
     """The data cannot be decomposed; the message names the place and the next step."""
 
     def about(self, problem: str, plain: str = "") -> DataError:
@@ -63,7 +63,7 @@ class ParameterError(ValueError):
         return f"{self.name}={self.value!r} {self.rule}"
 
 
-class AccuracyWarning(Told, UserWarning):
+class AccuracyWarning(Advised, UserWarning):
     """The answer holds, but not in the way that was asked for; the certificate says how far.
 
     `diagnostic` is the fact behind it, with a code for programs, where there is one.
@@ -72,7 +72,7 @@ class AccuracyWarning(Told, UserWarning):
     diagnostic: Any = None
 
 
-class ColumnWarning(Told, UserWarning):
+class ColumnWarning(Advised, UserWarning):
     """Columns that need the reader's attention."""
 
 

@@ -13,7 +13,6 @@ from helpers.counts import usually
 from helpers.kernels import centred, eigen_descending, kernel_value
 from helpers.matrices import (
     broken_claims,
-    one_thread,  # noqa: F401
     sine,
 )
 from ritz import AccuracyWarning, KernelPCA, solvers

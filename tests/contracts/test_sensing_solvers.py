@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso, orthogonal_mp
 
-from helpers.matrices import one_thread, random_orthonormal  # noqa: F401
+from helpers.matrices import random_orthonormal
 from helpers.signals import gaussian, goal, lasso_objective, least_l1, recovered_by, seen_by, sparse_codes
 from ritz import CompressedSensing
 from ritz.errors import DataError

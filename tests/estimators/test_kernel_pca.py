@@ -273,3 +273,22 @@ def test_a_flat_spectrum_is_said_plainly():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         KernelPCA(2, kernel="rbf", gamma=0.05).fit(rows())
+
+
+def test_results_go_to_a_file_even_where_there_is_no_component(tmp_path):
+    X = np.full((12, 3), 2.0)
+    model = KernelPCA(kernel="rbf", fit_inverse_transform=True).fit(X)
+    assert model.transform(X).shape == (12, 0)
+    assert model.inverse_transform(np.empty((12, 0)), out=tmp_path / "rows.npy") is None
+    np.testing.assert_array_equal(np.load(tmp_path / "rows.npy"), X)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    model = KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(X)
+    for call, given in (
+        (model.transform, X),
+        (model.inverse_transform, model.transform(X)),
+        (model.reconstruction_error, X),
+    ):
+        blocks = []
+        assert call(given, out=blocks.append) is None
+        np.testing.assert_array_equal(np.concatenate(blocks), call(given))

@@ -15,13 +15,11 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from helpers.counts import usually
-from helpers.matrices import one_thread
 from helpers.models import model_differences, opened, signed, with_tensor, with_tree
 from ritz import PCA, CompressedSensing, KernelPCA, compare, load, merge, report, solvers
 from ritz.errors import DataError
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")]
-assert one_thread  # a fixture
 RNG = np.random.default_rng(0)
 X = 3 + RNG.standard_normal((20, 4)) * [4.0, 3.0, 2.0, 1.0]
 WIDE = RNG.standard_normal((300, 400)) * np.geomspace(10, 0.01, 400)

@@ -13,13 +13,11 @@ import pytest
 import scipy.sparse as sp
 
 import ritz
-from helpers.matrices import one_thread
 from ritz import PCA, KernelPCA
 from ritz.errors import DataError
 from ritz.estimators.onnx import export_onnx
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")]
-assert one_thread  # a fixture
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 6)) * np.geomspace(10, 0.1, 6)
 NEW = RNG.standard_normal((17, 6)) * np.geomspace(10, 0.1, 6)

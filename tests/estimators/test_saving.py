@@ -22,14 +22,13 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import ritz
-from helpers.matrices import one_thread, random_array, with_spectrum
+from helpers.matrices import random_array, with_spectrum
 from helpers.models import differences, model_differences, opened
 from ritz import PCA, CompressedSensing, KernelPCA, load, merge, solvers
 from ritz.errors import AccuracyWarning, DataError
 from ritz.runtime.files.decoding import _members
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")]
-assert one_thread  # a fixture
 RNG = np.random.default_rng(0)
 TALL = 3 + RNG.standard_normal((60, 6)) * np.geomspace(10, 0.1, 6)
 WIDE = RNG.standard_normal((7, 30)) + 5

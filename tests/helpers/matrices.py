@@ -7,9 +7,8 @@ import inspect
 from functools import lru_cache
 
 import numpy as np
-import pytest
 import scipy.sparse
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_info
 
 from ritz.fitting.request import Request
 from ritz.fitting.solve import preprocessing
@@ -72,13 +71,6 @@ def covariance_of(X, center=True, scale=False, ddof=1, full=False) -> tuple[Cova
     found = moments(rows, center=center, scale=scale, scatter=Scatter.AUDITED if full else Scatter.DIAGONAL)
     prepare, units = preprocessing(found, Request(center=center, scale=scale, ddof=ddof))
     return Covariance(DataMatrix(rows, prepare, found, ddof, min(X.shape))), units.unit
-
-
-@pytest.fixture(scope="module")
-def one_thread():
-    """BLAS in one thread, for many small problems: threads that spin for cores other workers use are very slow."""
-    with threadpool_limits(1, user_api="blas"):
-        yield
 
 
 def blas_limits() -> list[int]:

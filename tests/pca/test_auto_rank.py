@@ -16,7 +16,6 @@ from threadpoolctl import threadpool_limits
 
 from helpers.counts import usually
 from helpers.files import write_h5ad
-from helpers.matrices import one_thread  # noqa: F401
 from ritz import PCA, AccuracyWarning, KernelPCA, merge, plan
 from ritz.errors import DataError
 from ritz.fitting import signflip_plans

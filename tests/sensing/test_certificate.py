@@ -13,7 +13,7 @@ from scipy.stats import norm as normal
 from sklearn.linear_model import Lasso
 
 from helpers.counts import usually
-from helpers.matrices import one_thread, random_orthonormal  # noqa: F401
+from helpers.matrices import random_orthonormal
 from helpers.signals import gaussian, goal, lasso_objective, least_l1, recovered_by, seen_by, sparse_codes
 from ritz import AccuracyWarning, CompressedSensing
 from ritz.sensing import SOLVERS, dictionary, omp

@@ -7,7 +7,7 @@ import pytest
 from scipy.fft import dct, idct
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from helpers.matrices import one_thread, random_array  # noqa: F401
+from helpers.matrices import random_array
 from helpers.signals import gaussian, goal, seen_by, sparse_codes
 from ritz import CompressedSensing, compare
 from ritz.datasets import rotating_object

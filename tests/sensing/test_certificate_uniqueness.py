@@ -10,7 +10,6 @@ from scipy.linalg import hadamard
 
 import ritz
 from helpers.commands import run
-from helpers.matrices import one_thread  # noqa: F401
 from helpers.models import with_tree
 from helpers.signals import sparse_codes
 from ritz import AccuracyWarning, CompressedSensing

@@ -15,13 +15,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from helpers.commands import answer, run
-from helpers.matrices import one_thread
 from helpers.models import differences, model_differences, opened, with_tensor, with_tree
 from ritz import PCA, CompressedSensing, KernelPCA, load
 from ritz.errors import DataError
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")]
-assert one_thread  # a fixture
 RNG = np.random.default_rng(0)
 N, M = 64, 24
 CODES = np.zeros((6, N))

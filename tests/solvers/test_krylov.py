@@ -11,7 +11,6 @@ from helpers.matrices import (
     SPECTRA,
     broken_claims,
     covariance_of,
-    one_thread,  # noqa: F401
     preprocess,
     random_orthonormal,
     sine,

@@ -12,7 +12,6 @@ from helpers.matrices import (
     SPECTRA,
     broken_claims,
     covariance_of,
-    one_thread,  # noqa: F401
     random_orthonormal,
     with_eigenvalues,
     with_spectrum,

@@ -14,7 +14,6 @@ from click.testing import CliRunner
 
 import ritz
 from helpers.counts import usually
-from helpers.matrices import one_thread  # noqa: F401
 from ritz.cli import main
 
 ROOT = Path(__file__).parents[2]

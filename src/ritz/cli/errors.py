@@ -6,7 +6,7 @@ from typing import IO, Any
 
 import click
 
-from ritz.errors import MissingPackageError, ParameterError, Told
+from ritz.errors import Advised, MissingPackageError, ParameterError
 from ritz.runtime.wording import visible
 
 OK, FAILED, USAGE, BAD_DATA, INACCURATE, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -94,7 +94,7 @@ def in_options(told: Exception | str, command: str = "") -> str:
     """
     if isinstance(told, ParameterError) and told.name in OPTIONS:
         return f"{OPTIONS[told.name]} {told.value} {told.plain}"
-    if isinstance(told, Told):
+    if isinstance(told, Advised):
         steps = ADVICE | MODEL_ADVICE.get(command, DROP_ADVICE)
         advice = steps.get(told.code, told.advice)
         return f"{told.plain}; {advice}" if advice else told.plain

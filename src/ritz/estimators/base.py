@@ -33,7 +33,7 @@ from ritz.runtime.watch import Watch
 
 
 class Learned(NamedTuple):
-    """What a fit comes to: the state, what to warn of, in words and as facts, and what to print when verbose."""
+    """What a fit comes to: the state, what to warn of, and what to print when verbose."""
 
     state: Any
     warnings: Sequence[AccuracyWarning] = ()
@@ -138,7 +138,8 @@ class Certified(Columns, ABC):
     # From rows to scores and back.
 
     def transform(self, X: Any, *, out: Out | None = None) -> Any:
-        """What the model keeps of every row: scores on its components, or measurements of a signal.
+        """What the model keeps of every row: y = Uᵀ((x − mean)/scale) of PCA, divided by standard deviations when
+        whitening; coordinates along the components of KernelPCA; the measurements y = Φx of CompressedSensing.
 
         With `out`, the path of a .npy, .parquet, .arrow, .csv or .tsv file, or a function that is given one block
         after another, nothing is returned and memory stays bounded however many rows there are. PCA leaves the scores
@@ -154,22 +155,26 @@ class Certified(Columns, ABC):
     def _scores_into(self, X: Any, out: Out) -> None:
         rows = self._known(X)
         names = tuple(map(str, self.get_feature_names_out()))
-        deliver(Results(self.codes(rows), rows.shape[0], names, rows.result_dtype), out, files_of(X, rows))
+        given(Results(self.codes(rows), rows.shape[0], names, rows.result_dtype), out, files_of(X, rows))
 
     def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
-        """Rows from scores; `out` as in `transform`.
+        """Rows from scores: x̂ = scale ⊙ (U y) + mean of PCA; signals of CompressedSensing, of which `certificate_`
+        then speaks. `out` as in `transform`.
 
         Scores in a table are told apart by the names of its columns, as `get_feature_names_out` has them, or PC1, PC2,
         …, in any order.
         """
         self._check_fitted()
         scores = in_order(as_rows(X), self)
-        return _given(self.rebuilt(scores), scores, self._column_names(), scores.result_dtype, out, X)
+        rows = Results(self.rebuilt(scores), scores.shape[0], self._column_names(), scores.result_dtype)
+        return given(rows, out, files_of(X, scores))
 
     def reconstruction_error(self, X: Any, *, out: Out | None = None) -> Any:
-        """Squared distance of every row to what comes back of its scores; `out` as in `transform`."""
+        """Squared distance of every row to what comes back of its scores, for PCA in preprocessed units; `out` as in
+        `transform`."""
         rows = self._known(X)
-        return _given(self.errors(rows), rows, ("error",), np.dtype(np.float64), out, X)
+        found = Results(self.errors(rows), rows.shape[0], ("error",), np.dtype(np.float64))
+        return given(found, out, files_of(X, rows))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the scores: that of the class in lower case, and a number from 0."""
@@ -252,18 +257,11 @@ def _names(kind: type[Certified]) -> tuple[str, ...]:
     return tuple(sorted(inspect.signature(kind).parameters))
 
 
-def _given(
-    blocks: Generator[Array, None, None],
-    rows: Rows,
-    names: tuple[str, ...],
-    dtype: np.dtype[Any],
-    out: Out | None,
-    source: Any,
-) -> Array | None:
-    """Results stacked, or one after another to where they should go."""
+def given(results: Results, out: Out | None, sources: Sequence[str] = ()) -> Array | None:
+    """Results stacked, or one after another to where they should go; none of the files they come from is replaced."""
     if out is None:
-        return stack(blocks, rows.shape[0])
-    deliver(Results(blocks, rows.shape[0], names, dtype), out, files_of(source, rows))
+        return stack(results.blocks, results.n)
+    deliver(results, out, sources)
     return None
 
 

@@ -12,7 +12,7 @@ import scipy.sparse
 
 from ritz.errors import DataError
 from ritz.estimators import diagnostics
-from ritz.estimators.base import Certified, Learned, seed
+from ritz.estimators.base import Certified, Learned, given, seed
 from ritz.estimators.saving import Kind
 from ritz.fitting.request import Request, check_at_hand
 from ritz.kernels import Kernel, distances, kernel_named
@@ -27,7 +27,7 @@ from ritz.pca.model_file import Parameter
 from ritz.rows import Rows, as_rows, check_finite
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.scores import without_columns
-from ritz.rows.write.tables import Out
+from ritz.rows.write.tables import Out, Results
 from ritz.runtime.memory import parse_bytes, physical
 from ritz.runtime.rules import (
     COUNT_OR_AUTO,
@@ -208,12 +208,12 @@ class KernelPCA(Certified):
         drop = self.n_components is None or bool(self.remove_zero_eig)
         state = state_of(fitted, matrix, gamma, rows.result_dtype, drop)
         if self.fit_inverse_transform:
-            state = replace(state, preimage=self._learned(state, request, landmarks))
+            state = replace(state, preimage=self._preimage(state, request, landmarks))
         found = diagnostics.of_kernel_pca(fitted, self.n_components, kernel, self.gamma, landmarks)
         return Learned(state, found, [state.plan, state.certificate])
 
-    def _learned(self, state: KernelState, request: Request, landmarks: int | float | None) -> PreImage:
-        """The way back."""
+    def _preimage(self, state: KernelState, request: Request, landmarks: int | float | None) -> PreImage:
+        """The way back from scores to rows, learned from those of the fit."""
         embedding = state.embedding
 
         def refit(others: Block) -> Embedding:
@@ -244,9 +244,10 @@ class KernelPCA(Certified):
         `transform`.
         """
         self._check_fitted()
-        if not self._n_features_out and (no_scores := without_columns(X)) is not None:
-            return self._way_back().means(no_scores)
-        return super().inverse_transform(X, out=out)
+        if self._n_features_out or (no_scores := without_columns(X)) is None:
+            return super().inverse_transform(X, out=out)
+        means = self._way_back().means(no_scores)
+        return given(Results((block for block in [means]), len(means), self._column_names(), means.dtype), out)
 
     def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
         """Pre-images of scores, block by block."""
@@ -287,7 +288,7 @@ class KernelPCA(Certified):
         check_at_hand(self.n_components, "KernelPCA knows inner products of features, whose signs cannot be flipped")
         check_all(self, rules(n))
         self._check_together()
-        most = [int(count) for count in (self.max_iter, self.iterated_power) if is_integer(count)]  # type: ignore[arg-type]
+        most = [int(count) for count in (self.max_iter, self.iterated_power) if is_integer(count)]
         return Request(
             n_components=_count_or_share(self.n_components),
             solver=self._solver(),

@@ -47,6 +47,7 @@ def _unless_streamed(wrapped: Callable[..., Any]) -> Callable[..., Any]:
 
 Estimator.transform = _unless_streamed(Estimator.transform)  # type: ignore[method-assign]
 Estimator.transform.__doc__ = Certified.transform.__doc__
+Estimator.fit_transform.__doc__ = Certified.fit_transform.__doc__
 
 
 class PCA(Estimator, pca.PCA):

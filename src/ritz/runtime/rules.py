@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeGuard
+
+import numpy as np
 
 from ritz.errors import ParameterError
-
-BOOLS = ("bool", "bool_")  # of Python and of NumPy, which need not be imported for that
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ def check_all(model: Any, table: Table) -> None:
 
 def is_flag(value: Any) -> bool:
     """Whether it is True or False, of Python or of NumPy."""
-    return type(value).__name__ in BOOLS
+    return isinstance(value, bool | np.bool_)
 
 
-def is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> TypeGuard[int]:
     """Whether it is an integer, and not True or False."""
     return isinstance(value, Integral) and not is_flag(value)
 
