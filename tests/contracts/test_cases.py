@@ -378,9 +378,9 @@ def test_fork_while_another_thread_holds_the_pin_does_not_hang():
     """The child has none of the parent's threads: it must neither wait for them nor keep BLAS pinned for them."""
     program = (
         "import numpy as np, os, threading, ritz\n"
-        "from ritz.runtime import pinning\n"
+        "from ritz.runtime import threads\n"
         "from ritz.runtime.threads import pinned\n"
-        "pinning.PATIENCE = 0.5\n"
+        "threads.PATIENCE = 0.5\n"
         "from threadpoolctl import threadpool_info\n"
         "limits = lambda: [l['num_threads'] for l in threadpool_info() if l['user_api'] == 'blas']\n"
         "X = np.random.default_rng(0).standard_normal((20000, 50))\n"

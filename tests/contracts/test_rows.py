@@ -113,7 +113,7 @@ def test_walking_in_a_fixed_order_gives_identical_bits_for_any_number_of_threads
     data = RNG.standard_normal((30_000, 40))
     results = []
     for workers in (1, 2, 3, 7):
-        monkeypatch.setattr("ritz.runtime.pinning.Pin._allowed", lambda pin, workers=workers: workers)
+        monkeypatch.setattr("ritz.runtime.threads.Pin._allowed", lambda pin, workers=workers: workers)
         results.append(as_rows(data).reduce(lambda run: sum(b.sum(axis=0) for b in run), np.add))
     for result in results[1:]:
         np.testing.assert_array_equal(result, results[0])
@@ -121,7 +121,7 @@ def test_walking_in_a_fixed_order_gives_identical_bits_for_any_number_of_threads
 
 @pytest.mark.parametrize("workers", [2, 8])
 def test_an_error_in_a_worker_reaches_the_caller_and_stops_the_walk(workers, monkeypatch):
-    monkeypatch.setattr("ritz.runtime.pinning.Pin._allowed", lambda pin: workers)
+    monkeypatch.setattr("ritz.runtime.threads.Pin._allowed", lambda pin: workers)
     seen = []
 
     def fail(block):

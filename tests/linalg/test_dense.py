@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from ritz.linalg.dense import eigh_descending, orthogonality_defect, orthonormalise, r_factor
-from ritz.linalg.products import times
+from ritz.linalg.dense import eigh_descending, orthogonality_defect, orthonormalise, r_factor, times
 
 
 def hard_blocks():

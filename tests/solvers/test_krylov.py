@@ -18,12 +18,12 @@ from helpers.matrices import (
     with_spectrum,
 )
 from ritz import PCA, AccuracyWarning, eigen
-from ritz.solvers import Krylov, krylov, probes
+from ritz.solvers import Krylov, base, krylov, probes
+from ritz.solvers.base import BLOCK, block_width, capacity
 from ritz.spectrum.certify import certify
 
 EPS = np.finfo(float).eps
 pytestmark = pytest.mark.usefixtures("one_thread")
-BLOCK = krylov.BLOCK
 
 
 class Product:
@@ -156,7 +156,7 @@ def test_slow_decay_with_many_components():
 def test_restarts_lose_nothing(spectrum, steps, k, monkeypatch):
     A, _ = with_eigenvalues(np.sort(SPECTRA[spectrum](150))[::-1], np.random.default_rng(3))
     plain = quiet(eigen, lambda V: A @ V, k, dim=150, solver="krylov", tol=1e-9)
-    monkeypatch.setattr(krylov, "STEPS", steps)
+    monkeypatch.setattr(base, "STEPS", steps)
     small = quiet(eigen, lambda V: A @ V, k, dim=150, solver="krylov", tol=1e-9)
     check(small, A, 1e-9)
     np.testing.assert_allclose(small.values, plain.values, rtol=0, atol=1e-9)
@@ -164,11 +164,11 @@ def test_restarts_lose_nothing(spectrum, steps, k, monkeypatch):
 
 
 def test_a_basis_that_is_restarted_often_stays_small(monkeypatch):
-    monkeypatch.setattr(krylov, "STEPS", 2)
+    monkeypatch.setattr(base, "STEPS", 2)
     A, _ = with_eigenvalues(1 + np.linspace(1, 0, 300) ** 2, np.random.default_rng(3))
     found = eigen(lambda V: A @ V, 2, dim=300, solver="krylov")
     check(found, A)
-    assert BLOCK * found.history[-1].iteration > 3 * krylov.capacity(300, 2, BLOCK)  # three times full, or more
+    assert BLOCK * found.history[-1].iteration > 3 * capacity(300, 2, BLOCK)  # three times full, or more
 
 
 @cache
@@ -183,7 +183,7 @@ def test_max_iter_bounds_the_products_and_is_named(k, max_iter):
     product = Product(A)
     with pytest.warns(AccuracyWarning, match=r"did not converge to tol=.*: .* stopped at max_iter, after"):
         found = eigen(product, k, dim=600, solver="krylov", max_iter=max_iter, tol=1e-9)
-    least = -(-(k + 1) // krylov.block_width(k))  # so many are needed for k Ritz vectors and the next
+    least = -(-(k + 1) // block_width(k))  # so many are needed for k Ritz vectors and the next
     assert not found.certificate.satisfied
     assert f"max_iter, after {max(max_iter, least)} iteration" in found.note
     assert found.history[-1].iteration == max(max_iter, least)

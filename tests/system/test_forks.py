@@ -15,8 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from helpers.matrices import blas_limits
 from ritz import PCA, CompressedSensing, KernelPCA, load
-from ritz.runtime.pinning import pinned
-from ritz.runtime.threads import ordered, team
+from ritz.runtime.threads import ordered, pinned, team
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here"),
@@ -144,7 +143,7 @@ def test_a_fork_before_the_first_fit_while_another_thread_looks_for_libraries():
         import os, signal, threading
         import numpy, scipy.linalg
         from threadpoolctl import ThreadpoolController
-        from ritz.runtime.pinning import pinned
+        from ritz.runtime.threads import pinned
 
         def look():
             while True:

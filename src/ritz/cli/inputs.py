@@ -23,7 +23,7 @@ from ritz.rows.memory.subset import Subset, choose
 from ritz.rows.profile import Profile
 from ritz.rows.select import EMPTY, IDENTIFIER, announce_doubts, announce_names, find_id_columns, name_by_position
 from ritz.rows.write.columns import numbers_from_text
-from ritz.runtime.memory import format_bytes, physical
+from ritz.runtime.memory import PHYSICAL, format_bytes
 from ritz.runtime.wording import visible
 
 HELD = 0.25  # of the memory, that numbers from a file may take to be parsed only once
@@ -178,7 +178,7 @@ def without_gaps(found: Input, rows: Rows) -> Input:
 
 def worth_holding(rows: Rows, limit: int | None = None) -> bool:
     """Whether rows should be read into memory: to parse them again costs more than all else."""
-    most = HELD * physical() if limit is None else limit / 2
+    most = HELD * PHYSICAL if limit is None else limit / 2
     return not rows.in_memory and rows.dtype.itemsize * rows.shape[0] * rows.shape[1] <= most
 
 

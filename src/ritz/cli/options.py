@@ -47,7 +47,7 @@ def _pixels(text: str) -> tuple[int, int]:
 
 def _bytes(text: str) -> int:
     """Bytes, such as 2GB."""
-    from ritz.runtime.memory import parse_bytes
+    from ritz.runtime.rules import parse_bytes
 
     return parse_bytes(text)
 

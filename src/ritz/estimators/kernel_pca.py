@@ -28,7 +28,7 @@ from ritz.rows import Rows, as_rows, check_finite
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.scores import without_columns
 from ritz.rows.write.tables import Out, Results
-from ritz.runtime.memory import parse_bytes, physical
+from ritz.runtime.memory import PHYSICAL
 from ritz.runtime.rules import (
     COUNT_OR_AUTO,
     COUNT_OR_NONE,
@@ -42,6 +42,7 @@ from ritz.runtime.rules import (
     is_number,
     is_share,
     or_else,
+    parse_bytes,
 )
 from ritz.solvers import LowRank, Solver
 
@@ -293,7 +294,7 @@ class KernelPCA(Certified):
             n_components=_count_or_share(self.n_components),
             solver=self._solver(),
             tol=self.tol,
-            limit=physical() // 2 if self.memory_limit is None else parse_bytes(self.memory_limit),
+            limit=PHYSICAL // 2 if self.memory_limit is None else parse_bytes(self.memory_limit),
             seed=seed(self.random_state),
             passes=min(most, default=None),
         )

@@ -26,8 +26,7 @@ from ritz.rows import Rows, as_rows, check_exact
 from ritz.rows.base import Block, dense
 from ritz.rows.columns import keys_of
 from ritz.rows.memory.anndata import is_anndata
-from ritz.runtime.memory import parse_bytes
-from ritz.runtime.rules import COUNT_OR_AUTO, FLAG, TOL, check_all, integer, is_integer
+from ritz.runtime.rules import COUNT_OR_AUTO, FLAG, TOL, check_all, integer, is_integer, parse_bytes
 from ritz.spectrum.eigen_pairs import symmetric
 
 # What the parameters may be; n_components, svd_solver and memory_limit have rules where they are used.

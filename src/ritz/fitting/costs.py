@@ -12,12 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ritz.linalg.products import SKINNY
+from ritz.linalg.dense import SKINNY
 from ritz.moments.accumulate import FILLED, PROBES, scatter_dtype
 from ritz.moments.tsqr import leaf_rows
 from ritz.rows import Rows
 from ritz.rows.passes import ENTRY_BYTES
-from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
+from ritz.solvers.base import block_width, capacity, expected_steps
+from ritz.solvers.krylov import SPARE
 
 GATHER = 1 / 8  # of the rate of products with few columns that sparse ones reach
 SCATTER = 1 / 400  # the same for products of a sparse matrix with itself

@@ -11,12 +11,13 @@ from ritz.fitting import costs, signflip_plans
 from ritz.fitting.costs import Cost
 from ritz.fitting.request import checked_components
 from ritz.fitting.signflip_plans import Route
-from ritz.linalg.products import float32_pays
+from ritz.linalg.dense import float32_pays
 from ritz.moments.accumulate import scatter_dtype
 from ritz.rows import Rows, as_rows
-from ritz.runtime.memory import format_bytes, parse_bytes
+from ritz.runtime.memory import format_bytes
+from ritz.runtime.rules import parse_bytes
 from ritz.solvers import SVD, Krylov, Solver
-from ritz.solvers.krylov import block_width
+from ritz.solvers.base import block_width
 
 SMALL = 500  # rows and columns up to which svd, the most accurate solver, costs no noticeable time
 QUICK = 0.5  # seconds that full accuracy in small variances may cost where it matters

@@ -7,7 +7,8 @@ from typing import Any
 
 from ritz.errors import DataError, ParameterError
 from ritz.runtime.rules import is_integer, is_number, is_share
-from ritz.solvers import ALIASES, Solver, by_name
+from ritz.solvers import ALIASES, SOLVERS, Solver, by_name
+from ritz.solvers.base import with_options
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +33,8 @@ class Request:
             )
         if not isinstance(self.solver, str) and not hasattr(self.solver, "basis"):
             raise ValueError(f"svd_solver={self.solver!r} is neither a name nor a solver object with a basis method")
-        if self.name != "auto":
-            self.chosen()
+        if isinstance(self.solver, str) and self.name != "auto":
+            by_name(self.name)
 
     @property
     def name(self) -> str:
@@ -47,7 +48,8 @@ class Request:
         if not isinstance(self.solver, str):
             return self.solver
         name = name or self.name
-        return by_name(name, oversample=self.oversample, max_iter=self.passes if name != "power" else None)
+        passes = self.passes if name != "power" else None
+        return with_options(SOLVERS[name], oversample=self.oversample, max_iter=passes)
 
 
 def checked_components(asked: object, n: int, d: int) -> int | float | str | None:

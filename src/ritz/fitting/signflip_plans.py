@@ -15,7 +15,7 @@ from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.memory.array import ArrayRows
 from ritz.runtime.memory import format_bytes, too_small
-from ritz.solvers.krylov import block_width, expected_steps
+from ritz.solvers.base import block_width, expected_steps
 
 FLIPS = 19  # copies: what exceeds all of them is a test at 5 %
 SPECTRA = FLIPS + 1  # those of the copies, and that of the rows themselves

@@ -22,8 +22,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import LARGE, THREADED, Array
-from ritz.linalg.products import add_squares, add_upper, float32_pays, mirrored
+from ritz.linalg.dense import LARGE, THREADED, Array, add_squares, add_upper, float32_pays, mirrored
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.operators import Covariance, DataMatrix, Dense, Operator

@@ -20,7 +20,7 @@ from ritz.operators import LowRank
 from ritz.rows import Rows, check_finite
 from ritz.rows.base import Block
 from ritz.rows.memory.array import thin_inner
-from ritz.runtime.pinning import pinned
+from ritz.runtime.threads import pinned
 from ritz.solvers.lowrank import SMALL
 from ritz.spectrum.certify import Spectrum
 

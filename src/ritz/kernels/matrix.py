@@ -10,8 +10,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.kernels.base import Frame, Kernel, Points, rounding
-from ritz.linalg.dense import Array, column_norms, gamma
-from ritz.linalg.products import cross, times
+from ritz.linalg.dense import Array, column_norms, cross, gamma, times
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.operators.base import Operator, Pairs
 from ritz.rows.memory.array import thin_product

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from ritz.fitting.costs import lapack, rates
 from ritz.fitting.planning import Plan
-from ritz.linalg.products import SKINNY
+from ritz.linalg.dense import SKINNY
 from ritz.operators.pivoted_cholesky import ROOM
 from ritz.runtime.memory import format_bytes, too_small
 from ritz.runtime.threads import pinned
-from ritz.solvers.krylov import SPARE, block_width, capacity, expected_steps
+from ritz.solvers.base import block_width, capacity, expected_steps
+from ritz.solvers.krylov import SPARE
 
 SMALL = 500  # rows up to which the whole spectrum costs no noticeable time
 NARROW_ROWS = 1500  # from where on float32 pays

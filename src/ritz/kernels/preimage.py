@@ -30,7 +30,7 @@ from ritz.rows import Rows, as_rows
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.memory.array import symmetric_product, thin_inner
 from ritz.runtime.memory import check_fits
-from ritz.runtime.pinning import pinned
+from ritz.runtime.threads import pinned
 
 HOLDS = (None, 1.0, 0.3, 0.1, 0.03)  # weights of the ridge's answer in the iteration; None: it is not refined
 WHOLE = 4000  # rows up to which the ridge regression uses all of them; landmarks stand for more

@@ -13,7 +13,7 @@ from ritz.kernels.base import Frame
 from ritz.kernels.matrix import ALIKE, KernelMatrix
 from ritz.linalg.dense import THREADED, Array, eigh_descending, gamma, positive_definite
 from ritz.operators import Function
-from ritz.runtime.pinning import pinned
+from ritz.runtime.threads import pinned
 from ritz.solvers import Krylov
 
 GRAINS = 16  # times the precision of given values: what they may be asymmetric, or have eigenvalues below 0, by

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.dense import UNIT, Array, eigh_descending, gamma
-from ritz.linalg.products import times
+from ritz.linalg.dense import UNIT, Array, eigh_descending, gamma, times
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import FAR, Moments, moments, steps
 from ritz.moments.preprocessing import Preprocessing

@@ -6,8 +6,7 @@ matter of this package but of `solvers`.
 """
 
 from ritz.operators.base import Dense, Factored, Function, Operator
-from ritz.operators.covariance import Covariance, Summed
-from ritz.operators.data_matrix import DataMatrix, factored, scale_error
+from ritz.operators.covariance import Covariance, DataMatrix, Summed, factored, scale_error
 from ritz.operators.gram import Gram
 from ritz.operators.lowrank import LowRank, Sketched
 

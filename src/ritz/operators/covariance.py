@@ -1,17 +1,138 @@
-"""The covariance of rows, d×d."""
+"""The data matrix Z, the preprocessed rows known by their products, and its covariance, d×d."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from ritz.linalg.dense import Array, column_norms, gamma
+from ritz.linalg.dense import SKINNY, UNIT, Array, column_norms, gamma
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
+from ritz.moments.tsqr import triangular_moments
 from ritz.operators.base import COMBINING, Dense, Factored, Operator, Pairs, ritz_pairs, rotation
-from ritz.operators.data_matrix import DataMatrix, scale_error, unit_ratio
+from ritz.rows import Rows
+from ritz.rows.base import Block
 from ritz.rows.memory.array import thin_product
-from ritz.runtime.threads import cached_property
+from ritz.rows.passes import Cut
+from ritz.runtime.threads import cached_property, ordered, pinned, scratch
+
+CHUNK = 1 << 18  # entries of a tile's column chunk: two of them stay in cache
+
+
+class DataMatrix:
+    """Z, n×d: rows that were centred and scaled. Nothing is copied for that: every product is a pass over the rows.
+
+    Attributes
+    ----------
+    rows, prepare, moments : what it is made from, and how
+    divisor : n − ddof
+    rank_bound : the most non-zero singular values it can have
+    passes : over the rows so far; the moments took one
+    ratio : (d,) what brings the units of moments to those of Z
+    trace : ‖Z‖_F²/(n − ddof), the sum of all variances
+    sizes : the same of rows that were only shifted: what rounding errors scale with
+    """
+
+    def __init__(
+        self, rows: Rows, prepare: Preprocessing, moments: Moments, ddof: int, rank_bound: int, passes: int = 1
+    ) -> None:
+        self.rows, self.prepare, self.moments = rows, prepare, moments
+        self.divisor, self.rank_bound, self.passes = moments.count - ddof, rank_bound, passes
+        self.ratio = unit_ratio(moments, prepare)
+        self.trace = float(np.sum(moments.diagonal * self.ratio**2)) / self.divisor
+        self.sizes = float(np.sum(moments.sizes * self.ratio**2)) / self.divisor
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows.shape
+
+    @cached_property
+    def scaling(self) -> float:
+        """Relative error of the variances that the columns were divided by; they are rounded like all the rest."""
+        if not self.moments.scaled or not (self.moments.diagonal > 0).all():
+            return 0.0
+        return scale_error(self.moments) + self.audit
+
+    @property
+    def audit(self) -> float:
+        """The audited error of float32 products: in units of the deviations when scaled, else of the covariance."""
+        return self.moments.audit * _offset(self.moments) if self.moments.scaled else self.moments.audit / self.divisor
+
+    def normal(self, V: Array, factor: bool = False) -> tuple[Array, ...]:  # (d, b) -> (d, b), (b, b)
+        """ZᵀZ V/(n − ddof) and, with `factor`, the R factor of Z V.
+
+        Rows are only shifted: the small remainder of the mean and the weights belong to the thin side.
+        """
+        self.passes += 1
+        W = self.prepare.weighted(V)
+        AW, total, *R = self.rows.normal(W, self._shifted, self.prepare.remainder(W), factor=factor)
+        if self.prepare.delta is not None:
+            AW = AW - np.outer(self.prepare.delta, total)
+        return self.prepare.weighted(AW) / self.divisor, *R
+
+    def project(self, W: Array) -> Array:  # (d, b) -> (n, b)
+        """Z W."""
+        self.passes += 1
+        W = self.prepare.weighted(W)
+        ZW = self.rows.project(W, self._shifted)
+        ZW -= self.prepare.remainder(W)
+        return ZW
+
+    def combine(self, V: Array) -> Array:  # (n, b) -> (d, b)
+        """Zᵀ V: combinations of the rows."""
+        self.passes += 1
+        if V.shape[1] > SKINNY and not self.rows.sparse:
+            # The result is large anyway; blocks of its size save it from being added to again and again.
+            rows = self.rows.limited(max(self.rows.most_bytes, 8 * V.shape[1] * self.shape[1]))
+            return rows.reduce(lambda blocks: self._combine_wide(blocks, V.shape[1]), np.add, V, Cut.WHOLE)
+        ZV = self.rows.combine(V, self._shifted)
+        if self.prepare.delta is not None:
+            ZV -= np.outer(self.prepare.delta, V.sum(axis=0))
+        return self.prepare.weighted(ZV)
+
+    def _combine_wide(self, blocks: Iterable[tuple[Block, Array]], b: int) -> Array:
+        """z v, for many columns: the result is large, so the cores share it, each with columns of its own."""
+        d = self.shape[1]
+        total = np.zeros((b, d))
+        for block, V in blocks:
+            step = max(64, CHUNK // max(len(block), b))
+
+            def add(left: int, block: Block = block, V: Array = V, step: int = step) -> None:
+                chunk = slice(left, min(left + step, d))
+                part = block[:, chunk]
+                total[:, chunk] += V.T @ self.prepare.columns(chunk)(part, scratch("block", *part.shape))
+
+            for _ in ordered(add, range(0, d, step), pinned.budget()):
+                pass
+        return total.T
+
+    def _shifted(self, block: Block) -> Block:
+        """x − shift of a block, in memory that the next block will use again."""
+        return self.prepare.shifted(block, scratch("block", max(len(block), self.rows.thin_rows), self.shape[1]))
+
+    def dense(self) -> Array:  # (n, d)
+        """Z itself."""
+        self.passes += 1
+        return self.rows.map(self.prepare)
+
+    def gram(self) -> Array:  # (n, n)
+        """Z Zᵀ/(n − ddof), tile by tile."""
+        self.passes += 1
+        return self.rows.pairs(lambda a, b: _inner(a, b, self.prepare) / self.divisor)
+
+    def factored(self) -> Factored:
+        """ZᵀZ/(n − ddof) by the R factor of Z when Z is tall, which the moments may hold already, or by Z itself."""
+        n, d = self.shape
+        if n <= d:
+            error = 4 * UNIT * float(np.sqrt(self.sizes)) + self.scaling * float(np.sqrt(self.trace))
+            return Factored(self.dense() / np.sqrt(self.divisor), error)
+        found = self.moments
+        if found.triangle is None:
+            self.passes += 1
+            found = triangular_moments(self.rows, center=found.centred)
+        return factored(found, self.prepare, self.divisor, self.scaling)
 
 
 class Covariance(Operator):
@@ -117,3 +238,55 @@ class Summed(Dense):
         self.rank_bound = rank_bound
         self.audited = moments.audit > 0
         self.passes = 1
+
+
+def factored(
+    moments: Moments, prepare: Preprocessing, divisor: int, scaling: float, rank_bound: int | None = None
+) -> Factored:
+    """C = FᵀF from the R factor of rows, with at least as many rows as C can have eigenvalues.
+
+    Weights belong to the columns, whose errors are those of the rows behind them, one by one: Z W = Q (R W).
+    `scaling` is the relative error of the variances that columns are divided by.
+    """
+    R, ratio = np.asarray(moments.triangle), unit_ratio(moments, prepare)
+    F = np.zeros((min(moments.count, R.shape[1]), R.shape[1]))
+    F[: len(R)] = R * (ratio / np.sqrt(divisor))
+    size, spread = (np.sqrt(np.sum(part * ratio**2) / divisor) for part in (moments.sizes, moments.diagonal))
+    error = (moments.rounding / 2 + 4 * UNIT) * float(size) + scaling * float(spread)
+    return Factored(F, error, rank_bound, passes=1)
+
+
+def unit_ratio(moments: Moments, prepare: Preprocessing) -> Array:
+    """Powers of two, or one over standard deviations, that bring the units of moments to those of Z."""
+    return moments.unit if prepare.weight is None else moments.unit * prepare.weight
+
+
+def scale_error(moments: Moments) -> float:
+    """Relative error of the variances that columns are divided by, products in float32 aside."""
+    return moments.rounding * _offset(moments) + 8 * UNIT
+
+
+def _offset(moments: Moments) -> float:
+    """The most that the remainder of the shift adds to a column's size."""
+    return float(np.max(moments.sizes / np.maximum(moments.diagonal, np.finfo(float).tiny)))
+
+
+def _inner(a: Block, b: Block, prepare: Preprocessing) -> Array:
+    """Inner products of preprocessed rows, chunk by chunk of columns so that no wide copy is made."""
+    if not isinstance(a, np.ndarray):
+        return _sparse_inner(a, b, prepare)
+    step = max(1, CHUNK // max(len(a), len(b)))
+    total = np.zeros((len(a), len(b)))
+    for start in range(0, a.shape[1], step):
+        columns = slice(start, start + step)
+        part = prepare.columns(columns)
+        Z = part(a[:, columns])
+        total += Z @ (Z if a is b else part(b[:, columns])).T
+    return total
+
+
+def _sparse_inner(a: Block, b: Block, prepare: Preprocessing) -> Array:
+    """(x − m)·(y − m) = x·y − x·m − m·y + m·m, every x, y and m times the weights."""
+    A, B, center = prepare.uncentred(a), prepare.uncentred(b), prepare.center
+    inner: Array = (A @ B.T).toarray()
+    return inner if center is None else inner - (A @ center)[:, None] - (B @ center) + center @ center

@@ -8,7 +8,7 @@ import numpy as np
 
 from ritz.linalg.dense import Array, column_norms, gamma, orthonormalise, outside, r_factor
 from ritz.operators.base import COMBINING, Operator, Pairs, Rotation, ritz_pairs, rotation
-from ritz.operators.data_matrix import DataMatrix
+from ritz.operators.covariance import DataMatrix
 from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
 from ritz.runtime.threads import cached_property
 

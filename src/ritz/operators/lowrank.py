@@ -11,7 +11,7 @@ from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.sketch import Sketch
 from ritz.operators.base import Operator
-from ritz.operators.data_matrix import DataMatrix
+from ritz.operators.covariance import DataMatrix
 from ritz.operators.gram import Gram
 from ritz.operators.pivoted_cholesky import Factor
 from ritz.rows import as_rows

@@ -9,7 +9,7 @@ import numpy as np
 from ritz.errors import DataError
 from ritz.linalg.dense import Array, orthonormalise, svd
 from ritz.rows.columns import model_columns, order_of
-from ritz.runtime.pinning import pinned
+from ritz.runtime.threads import pinned
 from ritz.spectrum.certify import Spectrum
 from ritz.spectrum.subspace import Subspace
 

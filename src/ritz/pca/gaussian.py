@@ -10,7 +10,7 @@ from ritz.linalg.dense import Array
 from ritz.linalg.exponents import Exponents, between, times_power
 from ritz.rows import Rows
 from ritz.rows.base import stack
-from ritz.runtime.pinning import pinned
+from ritz.runtime.threads import pinned
 from ritz.spectrum.subspace import Subspace
 
 ON_SUPPORT = 1e-12  # share of a row's size that rounding may put outside a degenerate model's support

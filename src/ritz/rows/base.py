@@ -12,8 +12,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import Array, r_factor
-from ritz.linalg.products import cross, times
+from ritz.linalg.dense import Array, cross, r_factor, times
 from ritz.rows.columns import Columns
 from ritz.rows.large_integers import check_block
 from ritz.rows.passes import Cut, Partition, Run, checked_results

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from ritz.linalg.products import SKINNY
+from ritz.linalg.dense import SKINNY
 from ritz.rows.file_changes import Files
 from ritz.runtime import threads
 

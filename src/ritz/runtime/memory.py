@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
-from numbers import Real
-from typing import Any
 
-from ritz.errors import DataError, ParameterError
+from ritz.errors import DataError
 
+
+def _physical() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not every platform tells
+        return 8 << 30
+
+
+PHYSICAL = _physical()  # bytes of memory in this machine
 SHARE = 0.8  # of the memory, for what is read from one file at once: the rest is for the work on it
-
-
-def parse_bytes(limit: Any) -> int:
-    """Bytes from 2e9, "512MB" or "2 GiB"; None stands for the physical memory of this machine.
-
-    Examples
-    --------
-    >>> parse_bytes("512MB")
-    512000000
-    """
-    if limit is None:
-        return physical()
-    if isinstance(limit, str):
-        match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", limit.lower())
-        if not match:
-            raise ParameterError("memory_limit", limit, "is not a size; write for instance '512MB' or '2GiB'")
-        number, prefix, binary = match.groups()
-        limit = float(number) * (1024 if binary else 1000) ** " kmgt".index(prefix or " ")
-    count = float(limit) if isinstance(limit, Real) and not isinstance(limit, bool) else 0.0
-    if not count > 0:
-        raise ParameterError("memory_limit", limit, "must be a positive number of bytes")
-    return int(count)
 
 
 def format_bytes(count: float) -> str:
@@ -50,17 +34,9 @@ def too_small(limit: int, why: str, advice: str = "raise it", code: str = "memor
     return DataError(problem, advice, code, plain=f"{allowed} of memory is not enough: {why}")
 
 
-def physical() -> int:
-    """Bytes of memory in this machine."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not every platform tells
-        return 8 << 30
-
-
 def allowed() -> int:
     """Bytes that may be read from one file at once."""
-    return int(SHARE * physical())
+    return int(SHARE * PHYSICAL)
 
 
 def check_fits(needed: int, what: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
@@ -11,6 +12,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from ritz.errors import ParameterError
+from ritz.runtime.memory import PHYSICAL
 
 
 @dataclass(frozen=True)
@@ -72,3 +74,25 @@ def or_else(value: Any, rule: Rule, words: str) -> Rule:
 
 COUNT_OR_NONE = or_else(None, integer(1), "must be an integer >= 1, or None")
 COUNT_OR_AUTO = or_else("auto", integer(1), "must be 'auto' or an integer >= 1")
+
+
+def parse_bytes(limit: Any) -> int:
+    """Bytes from 2e9, "512MB" or "2 GiB"; None stands for the physical memory of this machine.
+
+    Examples
+    --------
+    >>> parse_bytes("512MB")
+    512000000
+    """
+    if limit is None:
+        return PHYSICAL
+    if isinstance(limit, str):
+        match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", limit.lower())
+        if not match:
+            raise ParameterError("memory_limit", limit, "is not a size; write for instance '512MB' or '2GiB'")
+        number, prefix, binary = match.groups()
+        limit = float(number) * (1024 if binary else 1000) ** " kmgt".index(prefix or " ")
+    count = float(limit) if is_number(limit) else 0.0
+    if not count > 0:
+        raise ParameterError("memory_limit", limit, "must be a positive number of bytes")
+    return int(count)

@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 
 from ritz.linalg.dense import Array
 from ritz.runtime import threads
-from ritz.runtime.pinning import pinned
+from ritz.runtime.threads import pinned
 from ritz.sensing.base import Flags, PerSignal, lasso_gap
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.maps import Places

@@ -7,7 +7,7 @@ A solver that "auto" may choose needs a cost, too, in `fitting.costs`, and a lin
 
 from __future__ import annotations
 
-from ritz.solvers.base import Basis, Outside, Solver, Step
+from ritz.solvers.base import Basis, Outside, Solver, Step, with_options
 from ritz.solvers.covariance import Covariance
 from ritz.solvers.gram import Gram
 from ritz.solvers.krylov import Krylov
@@ -41,9 +41,7 @@ def by_name(name: str, **options: object) -> Solver:
     if known not in SOLVERS:
         names = ", ".join(map(repr, ["auto", *SOLVERS, *ALIASES]))
         raise ValueError(f"solver {name!r} is not one of {names}, nor a solver object such as ritz.solvers.Power()")
-    kind = SOLVERS[known]
-    fields = getattr(kind, "__dataclass_fields__", {})
-    return kind(**{key: value for key, value in options.items() if key in fields and value is not None})
+    return with_options(SOLVERS[known], **options)
 
 
 __all__ = [

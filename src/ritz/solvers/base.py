@@ -13,6 +13,10 @@ from ritz.operators import Operator
 from ritz.runtime.rules import FRACTION, integer
 from ritz.runtime.wording import component
 
+# Columns of a block for up to MANY components and beyond. A narrow block makes the most of every column, by polynomials
+# of high degree; a wide one needs fewer passes.
+BLOCK, WIDE, MANY = 8, 16, 32
+STEPS = 16  # blocks that a basis holds beside three vectors per component, before it is restarted
 ENOUGH = 3  # steps of one component, from which the fall of its residual can be told
 
 
@@ -66,12 +70,33 @@ class Solver(Protocol):
         ...
 
 
+def with_options(kind: type[Solver], **options: object) -> Solver:
+    """A solver of that kind, with those of the options that it has."""
+    fields = getattr(kind, "__dataclass_fields__", {})
+    return kind(**{key: value for key, value in options.items() if key in fields and value is not None})
+
+
 def leading_vectors(A: Operator, k: int) -> Basis:
     """The k leading eigenvectors of the dense operator, and one more if there is: for the certificate."""
     matrix = A.dense()
     if matrix is None:
         raise DataError("this solver needs the matrix, but the operator is known only by its products; use 'krylov'")
     return Basis(eigh_descending(matrix, k if A.rank_bound <= k else k + 1)[1])
+
+
+def block_width(k: int) -> int:
+    """Columns of a block when k components are asked for."""
+    return BLOCK if k <= MANY else WIDE
+
+
+def expected_steps(k: int) -> int:
+    """Products that it takes where variances decay slowly, like 1/i, to the default tolerance."""
+    return round(8 + 0.4 * k if k <= MANY else 9 + k / 7)
+
+
+def capacity(dim: int, k: int, width: int) -> int:
+    """Vectors that a basis holds before it is restarted."""
+    return min(dim, 3 * k + STEPS * width)
 
 
 def check_options(max_iter: int, change: float, oversample: int = 0) -> None:

@@ -11,15 +11,21 @@ from ritz.linalg.dense import LARGE, Array
 from ritz.operators import Operator
 from ritz.operators.base import trusted
 from ritz.runtime.threads import team
-from ritz.solvers.base import Basis, Outside, Step, check_options, slow, starting_block, target
+from ritz.solvers.base import (
+    Basis,
+    Outside,
+    Step,
+    block_width,
+    capacity,
+    check_options,
+    slow,
+    starting_block,
+    target,
+)
 from ritz.solvers.lanczos import KrylovSpace
 from ritz.solvers.probes import Probes
 
-# Columns of a block for up to MANY components and beyond. A narrow block makes the most of every column, by polynomials
-# of high degree; a wide one needs fewer passes.
-BLOCK, WIDE, MANY = 8, 16, 32
 USUAL = 10  # scikit-learn's default for oversampling
-STEPS = 16  # blocks that a basis holds beside three vectors per component, before it is restarted
 SPARE = 16  # Ritz vectors beyond those asked for that are kept for the certificate
 AHEAD = 3  # products before the expected end at which probes set out
 LOOKS = 3  # products of probes that look for what was missed
@@ -84,21 +90,6 @@ class Krylov:
         why = "the eigengap after the last component is small for so few products"
         note = slow(history, why) if expected > 0 and not space.exhausted else ""
         return completeness.basis(tuple(history), note)
-
-
-def block_width(k: int) -> int:
-    """Columns of a block when k components are asked for."""
-    return BLOCK if k <= MANY else WIDE
-
-
-def expected_steps(k: int) -> int:
-    """Products that it takes where variances decay slowly, like 1/i, to the default tolerance."""
-    return round(8 + 0.4 * k if k <= MANY else 9 + k / 7)
-
-
-def capacity(dim: int, k: int, width: int) -> int:
-    """Vectors that a basis holds before it is restarted."""
-    return min(dim, 3 * k + STEPS * width)
 
 
 def _step(iteration: int, values: Array, residuals: Array, history: list[Step]) -> Step:

@@ -15,7 +15,7 @@ from ritz.linalg.exponents import Exponents, delivered, differences, outside_of,
 from ritz.moments.preprocessing import FAINT, Preprocessing, less
 from ritz.rows import Rows, as_rows, check_finite
 from ritz.rows.base import Block, dense, stack
-from ritz.runtime.pinning import pinned
+from ritz.runtime.threads import pinned
 
 CANCELS = 1e-4  # share of ‖z‖² below which ‖z‖² − ‖y‖² has lost too many digits
 # ‖z‖ in deviations of the weakest component, up to which products in float32 err by about 1e-5 of that deviation.

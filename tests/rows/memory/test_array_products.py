@@ -5,7 +5,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from ritz.linalg.products import add_squares, add_upper, add_upper_squares, cross, mirrored, times
+from ritz.linalg.dense import add_squares, add_upper, add_upper_squares, cross, mirrored, times
 from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
 
 LAYOUTS = {
@@ -107,7 +107,7 @@ def test_squares_in_place_touch_nothing_below_the_diagonal():
 
 @pytest.mark.parametrize("keep", [True, False])
 def test_squares_in_place_without_the_routine(keep, monkeypatch):
-    monkeypatch.setattr("ritz.linalg.products._routine", lambda name: None)
+    monkeypatch.setattr("ritz.linalg.dense._routine", lambda name: None)
     Z = np.random.default_rng(0).standard_normal((40, 7))
     total = np.ones((7, 7))
     add_upper_squares(Z, total, keep=keep)
@@ -153,7 +153,7 @@ def test_products_by_all_cores_have_the_same_bits_for_any_number_of_threads(monk
     Q, S, W = rng.standard_normal((60_000, 40)), rng.standard_normal((40, 8)), rng.standard_normal((60_000, 8))
     results = []
     for workers in (1, 2, 3):
-        monkeypatch.setattr("ritz.runtime.pinning.Pin._allowed", lambda pin, workers=workers: workers)
+        monkeypatch.setattr("ritz.runtime.threads.Pin._allowed", lambda pin, workers=workers: workers)
         results.append((thin_product(Q, S), thin_inner(Q, W), symmetric_product(Q)))
     for other in results[1:]:
         for part, expected in zip(other, results[0], strict=True):

@@ -240,7 +240,7 @@ def test_products_are_the_same_for_any_number_of_threads(kernel, monkeypatch):
     V = np.random.default_rng(0).standard_normal((500, 5))
     found = []
     for workers in (1, 2, 5):
-        monkeypatch.setattr("ritz.runtime.pinning.Pin._allowed", lambda pin, workers=workers: workers)
+        monkeypatch.setattr("ritz.runtime.threads.Pin._allowed", lambda pin, workers=workers: workers)
         found.append(sparse.product(A, V))
     np.testing.assert_allclose(found[0], A.toarray() @ V, atol=1e-11)
     for other in found[1:]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.products import SKINNY, add_squares, cross, mirrored, times
+from ritz.linalg.dense import SKINNY, add_squares, cross, mirrored, times
 from ritz.rows.base import Block, Rows
 from ritz.rows.large_integers import check_numbers
 from ritz.rows.passes import Cut
