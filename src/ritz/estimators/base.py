@@ -68,7 +68,7 @@ class Columns:
         if (reset and names is None) or ((isinstance(X, str | PathLike | Rows) or is_anndata(X)) and not repeated):
             self._columns_by_name(names, rows.shape[1], reset)
         else:
-            self._columns_of_object(np.broadcast_to(0.0, rows.shape) if repeated else X, names, reset)
+            self._columns_of_object(np.broadcast_to(0.0, rows.shape) if names is None else X, names, reset)
         self._columns_by_key(names, reset)
 
     def _columns_of_object(self, X: Any, names: tuple[Any, ...] | None, reset: bool) -> None:
