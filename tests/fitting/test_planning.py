@@ -18,7 +18,7 @@ from ritz.fitting import calibration, costs
 from ritz.fitting.calibration import calibrate
 from ritz.fitting.costs import Rates, cache_file, rates
 from ritz.rows.passes import MOST_BYTES
-from ritz.solvers.krylov import BLOCK
+from ritz.solvers.base import BLOCK
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the cache folder is set by XDG_CACHE_HOME")
 
