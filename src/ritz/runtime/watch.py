@@ -41,7 +41,8 @@ class Progress:
         self._task: Any = None
 
     def __enter__(self) -> Self:
-        if not self._quiet and _erasable():
+        # In a terminal where what is written can be taken back.
+        if not self._quiet and sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown"):
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
@@ -109,11 +110,6 @@ class Progress:
             self._bar.console.print(text, markup=False, highlight=False)
         else:
             print(text, file=sys.stderr, flush=True)
-
-
-def _erasable() -> bool:
-    """Whether stderr is a terminal where what is written can be taken back."""
-    return sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 @dataclass(frozen=True)

@@ -57,14 +57,15 @@ def write(path: str | os.PathLike[str], stored: Stored, library: str) -> None:
     model = json.dumps(stored.tree, allow_nan=False)
     known = {"format": FORMAT, "format_version": str(VERSION), "ritz_version": library, "kind": stored.kind}
     head = _head({"sha256": UNSIGNED, **known, "model": model}, tensors)
+    parts = [array.reshape(-1).view(np.uint8).data for array in tensors.values()]
     digest = hashlib.sha256(head)
-    for array in tensors.values():
-        digest.update(_bytes(array))
+    for part in parts:
+        digest.update(part)
     head = head.replace(UNSIGNED.encode(), digest.hexdigest().encode(), 1)
     with writing(path) as new, new.open("wb") as file:
         file.write(head)
-        for array in tensors.values():
-            file.write(_bytes(array))
+        for part in parts:
+            file.write(part)
 
 
 def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
@@ -72,10 +73,6 @@ def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
     if wanted not in DTYPES.values():
         raise DataError(f"numbers of type {array.dtype} cannot be kept in a model file; convert them to float64")
     return np.asarray(array, wanted, order="C")
-
-
-def _bytes(array: NDArray[Any]) -> memoryview:
-    return array.reshape(-1).view(np.uint8).data
 
 
 def _head(metadata: Mapping[str, str], tensors: Tensors) -> bytes:
@@ -106,14 +103,13 @@ def read(path: str | os.PathLike[str]) -> Stored:
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         header = _header(file, size)
-        metadata = _metadata(header)
-        _check_size(header, file.tell(), size)
+        metadata, start = _metadata(header), file.tell()
+        _check_size(header, start, size)
         check_fits(2 * size, "the model")
         file.seek(0)
         data = file.read()
     if len(data) != size:
         raise DataError(f"expected {size} bytes, found {len(data)}: it was changed while it was read")
-    start = 8 + struct.unpack("<Q", data[:8])[0]
     _check_sum(data, start, metadata["sha256"])
     tree = parsed(metadata["model"], "the metadata model")
     return Stored(metadata["kind"], tree, _tensors(data), int(metadata["format_version"]))
@@ -142,12 +138,11 @@ def parsed(text: str | bytes, what: str) -> Any:
         tree = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:  # whatever is wrong with the text, or its encoding
         raise DataError(f"expected JSON in {what}, found something else ({brief(error)})") from None
-    level, depth = [tree], 0
-    while level:
-        depth += 1
-        if depth > DEEPEST:
-            raise DataError(f"expected at most {DEEPEST} levels in {what}, found more")
+    level = [tree]
+    for _ in range(DEEPEST):
         level = [part for node in level for part in _parts(node)]
+    if level:
+        raise DataError(f"expected at most {DEEPEST} levels in {what}, found more")
     return tree
 
 
