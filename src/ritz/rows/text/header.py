@@ -36,9 +36,8 @@ def judge_header(
     boolean = [_most(cells, is_truth) for cells in below]
     truths = [is_truth(cell) and truth for cell, truth in zip(first, boolean, strict=True)]
     text = [not (truths[j] or is_number(cell, decimal) or is_missing(cell)) for j, cell in enumerate(first)]
-    over = [t and (numeric[j] or boolean[j]) for j, t in enumerate(text)]
-    if any(over):
-        return True, _mixed(first, [j for j, t in enumerate(over) if t], numeric, decimal)
+    if over := [j for j, t in enumerate(text) if t and (numeric[j] or boolean[j])]:
+        return True, _mixed(first, over, numeric, decimal)
     if not any((*numeric, *boolean)):
         return all(text), ""
     if expected and set(expected) <= {cell.strip() for cell in first}:
@@ -46,15 +45,13 @@ def judge_header(
     if any(truths) or any(t and first[j] in below[j] for j, t in enumerate(text)):
         return False, ""
     line = _Line(first, below, numeric, decimal)
-    why = line.evidence(rows, quoted) if expected is None or expected else ""
-    if any(truth and is_number(cell, decimal) for cell, truth in zip(first, boolean, strict=True)):
-        why = "true and false stand below"
     if rows and all(len(row) == len(first) + 1 for row in rows):
         why = "it has a cell fewer than the rows, as R writes names"
-    if not (why or quoted or line.may_name):
-        return False, ""
-    taken = f"names of columns, because {why}" if why else "a row of numbers"
-    return bool(why), f"the first line ({_shown(first)}) was taken for {taken}"
+    elif any(truth and is_number(cell, decimal) for cell, truth in zip(first, boolean, strict=True)):
+        why = "true and false stand below"
+    else:
+        why = line.evidence(rows, quoted) if expected is None or expected else ""
+    return bool(why), _doubt(first, why) if why or quoted or line.may_name else ""
 
 
 def _most(cells: list[str], fits: Callable[[str], bool]) -> bool:
@@ -64,18 +61,17 @@ def _most(cells: list[str], fits: Callable[[str], bool]) -> bool:
 
 def _mixed(first: list[str], over: list[int], numeric: list[bool], decimal: str) -> str:
     """A doubt where the text `over` numbers stands among more numbers, which are hardly names: it may be a mistake."""
-    cells = [cell for cell, number_below in zip(first, numeric, strict=True) if number_below]
-    cells = [cell for cell in cells if is_number(cell, decimal)]
-    numbers = [number(cell, decimal) for cell in cells]
-    names = all(map(is_count, cells)) or (len(numbers) >= FEW and _rising(numbers))
-    if len(numbers) <= len(over) or (names and len(set(numbers)) == len(numbers)):
+    cells = [cell for cell, below in zip(first, numeric, strict=True) if below and is_number(cell, decimal)]
+    if len(cells) <= len(over) or _may_name(cells, [number(cell, decimal) for cell in cells]):
         return ""
-    why = f"because {first[over[0]].strip()!r} stands above numbers"
-    return f"the first line ({_shown(first)}) was taken for names of columns, {why}"
+    return _doubt(first, f"{first[over[0]].strip()!r} stands above numbers")
 
 
-def _shown(first: list[str]) -> str:
-    return ", ".join(cell.strip() for cell in first[:SHOWN]) + (", …" if len(first) > SHOWN else "")
+def _doubt(first: list[str], why: str) -> str:
+    """What a first line was taken for that may be either: names, or a row where nothing says why."""
+    shown = ", ".join(cell.strip() for cell in first[:SHOWN]) + (", …" if len(first) > SHOWN else "")
+    taken = f"names of columns, because {why}" if why else "a row of numbers"
+    return f"the first line ({shown}) was taken for {taken}"
 
 
 class _Line:
@@ -99,10 +95,7 @@ class _Line:
 
     @property
     def may_name(self) -> bool:
-        """Whether it could be names at all: all different, and written as counts are, or in order."""
-        different = len(set(self.numbers)) == len(self.numbers)
-        ordered = len(self.numbers) >= FEW and _rising(self.numbers)
-        return self._whole and different and (all(map(is_count, self._cells)) or ordered)
+        return self._whole and _may_name(self._cells, self.numbers)
 
     def evidence(self, rows: list[list[str]], quoted: bool) -> str:
         """What speaks so much for names that it is hardly a row; nothing where it may well be one."""
@@ -167,6 +160,12 @@ class _Line:
             return False
         ours, theirs = self.numbers, self._read(cells)
         return _even(ours) and _even(theirs) and abs(theirs[1] - theirs[0] - (ours[1] - ours[0])) <= 1e-6
+
+
+def _may_name(cells: list[str], numbers: list[float]) -> bool:
+    """Whether numbers could be names at all: all different, and written as counts are, or in order."""
+    ordered = len(numbers) >= FEW and _rising(numbers)
+    return len(set(numbers)) == len(numbers) and (all(map(is_count, cells)) or ordered)
 
 
 def _years(cells: list[str]) -> bool:
