@@ -53,9 +53,8 @@ class Pin:
 
     def budget(self) -> int:
         """How many threads may run: what BLAS is allowed when it is not pinned, and the cores of this process."""
-        if (budget := getattr(self.own, "budget", None)) is not None:  # the same for a whole fit
-            return int(budget)
-        return self._allowed()
+        budget = getattr(self.own, "budget", None)  # the same for a whole fit
+        return self._allowed() if budget is None else int(budget)
 
     def _allowed(self) -> int:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -10,7 +10,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import reduce
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ritz.runtime import threads
@@ -52,7 +51,7 @@ class Progress:
             self._bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
         elif kind is None:

@@ -25,6 +25,10 @@ class Computed(Rows):
         self.in_memory, self.watch, self.files = base.in_memory, base.watch, base.files
 
     @property
+    def reading(self) -> int:
+        return self._base.reading + 8 * self._base.shape[1] * self.block_rows
+
+    @property
     def threads(self) -> int:
         return min(self._base.threads, self.most_threads)
 
@@ -57,10 +61,6 @@ class Scaled(Computed):
 
     def take(self, indices: NDArray[np.integer]) -> Block:
         return self._scaled(self._base.take(indices))
-
-    @property
-    def reading(self) -> int:
-        return self._base.reading + 8 * self.shape[1] * self.block_rows
 
     @property
     def thin_rows(self) -> int:

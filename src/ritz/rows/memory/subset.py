@@ -51,10 +51,6 @@ class Subset(Computed):
     def cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
         return self._base.cells(keys)
 
-    @property
-    def reading(self) -> int:
-        return self._base.reading + 8 * self._base.shape[1] * self.block_rows
-
     def sample(self, size: int) -> Block:
         return self._finish(self._base.sample(size)) if self._kept is None else super().sample(size)
 

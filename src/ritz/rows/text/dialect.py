@@ -49,12 +49,13 @@ class Dialect(Style):
     counts: tuple[int, int] | None = None
 
     def __str__(self) -> str:
-        taken = "its numbers were" if self.first_line else "the numbers of the first line were"
+        header, taken = "no header", "the numbers of the first line were taken for a row"
+        if self.first_line:
+            header, taken = "names in the header", "its numbers were taken for names"
         parts = [
             f"separated by {'runs of blanks' if self.runs else SEPARATORS.get(self.separator, repr(self.separator))}",
             "decimal comma" if self.decimal == "," else "decimal point",
-            ("names in the header" if self.first_line else "no header")
-            + (f" ({taken} taken for {'names' if self.first_line else 'a row'})" if self.doubt else ""),
+            f"{header} ({taken})" if self.doubt else header,
             self.encoding + (" with a byte-order mark" if self.mark else ""),
         ]
         if self.vectors:

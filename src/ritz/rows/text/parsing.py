@@ -8,6 +8,7 @@ few of them are wanted.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -34,11 +35,10 @@ class Ragged(Exception):
     """A row has more or fewer cells than the table."""
 
 
-def squeezed(text: bytes, quotes: bool = True) -> bytes:
+def squeezed(text: bytes, quotes: bool) -> bytes:
     """The text with one blank where there was a run of them, and none around lines; those in `quotes` stay."""
-    if not quotes:
-        return BLANKS.sub(b"", ANY.sub(b" ", text))
-    return BLANKS.sub(b"", RUNS.sub(lambda run: run.group(1) or b" ", text))
+    once = RUNS.sub(lambda run: run.group(1) or b" ", text) if quotes else ANY.sub(b" ", text)
+    return BLANKS.sub(b"", once)
 
 
 def numbers(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
@@ -70,10 +70,8 @@ def _truths(text: bytes, dialect: Dialect, columns: list[int]) -> list[NDArray[n
 def _digits(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
     """Columns whose numbers are written as such."""
     if len(columns) <= FEW * dialect.width:
-        try:
+        with suppress(pa.ArrowInvalid):  # a gap may be made of blanks, or rows be ragged
             return _by_columns(text, dialect, columns)
-        except pa.ArrowInvalid:  # a gap may be made of blanks, or rows be ragged
-            pass
     values = _by_cells(text, dialect, columns)
     return _by_columns(text, dialect, columns) if values is None else values
 

@@ -145,9 +145,8 @@ class Text(Streamed):
         """Rows from all over; where only the beginning can be reached, all is unpacked, but not parsed."""
         if self._lines.plain:
             return super().spread(size)
-        parts = np.unique(np.linspace(0, len(self._lines.rows) - 1, PARTS).astype(int))
-        every = max(1, -(-sum(self._lines.rows[part] for part in parts) // size))
-        wanted = set(parts.tolist())
+        wanted = set(np.linspace(0, len(self._lines.rows) - 1, PARTS).astype(int).tolist())
+        every = max(1, -(-sum(self._lines.rows[part] for part in wanted) // size))
         pieces = (piece for i, piece in enumerate(self._lines.pieces()) if i in wanted)
         return np.concatenate([self._reader.values(piece, self._picked)[::every] for piece in pieces])
 
