@@ -55,10 +55,8 @@ class ArrayRows(Rows):
         """X itself, unless its dtype holds something else than real numbers of at most 64 bits."""
         if X.dtype.kind in "biufc":
             return real_numbers(X)
-        column = self._first_text(X) if X.dtype.kind in "US" else 0
-        raise DataError(
-            f"expected numbers, found {X.dtype} in column {self.name(column)}; convert or drop such columns"
-        )
+        column = self.name(self._first_text(X) if X.dtype.kind in "US" else 0)
+        raise DataError(f"expected numbers, found {X.dtype} in column {column}; convert or drop such columns")
 
     def _first_text(self, X: NDArray[Any]) -> int:
         """The first column with text that is not a number, in an array that became text because of it."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import ColumnWarning, DataError
 from ritz.rows.base import Block, Rows
+from ritz.rows.columns import shown
 from ritz.rows.formats.flat import array_of
 from ritz.rows.large_integers import all_small, check_integers, check_numbers
 from ritz.rows.memory.array import ArrayRows, check_shape
@@ -114,16 +115,10 @@ def columns(table: Any) -> Iterator[Any]:
 
 def check_names(names: tuple[Any, ...]) -> None:
     """Warn where names repeat or are empty."""
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        shown = ", ".join(map(repr, repeated[:5]))
-        warnings.warn(
-            f"column names appear more than once: {shown}; columns are told apart by position",
-            ColumnWarning,
-            stacklevel=5,
-        )
-    empty = [j for j, name in enumerate(names) if name == ""]
-    if empty:
+    if repeated := [name for name, count in Counter(names).items() if count > 1]:
+        twice = f"column names appear more than once: {shown(repeated, 5)}; columns are told apart by position"
+        warnings.warn(twice, ColumnWarning, stacklevel=5)
+    if empty := [j for j, name in enumerate(names) if name == ""]:
         warnings.warn(f"columns without a name at positions {empty[:5]}", ColumnWarning, stacklevel=5)
 
 

@@ -76,7 +76,6 @@ class Sparse(Entries):
         return self._of_these(self._X[:, columns], names)
 
     def _of_these(self, X: Any, names: tuple[Any, ...] | None, kept: NDArray[np.intp] | None = None) -> Sparse:
-        """A matrix that was made of this one."""
         made = Sparse(X, names)
         made.inherit(self, kept)
         return made
