@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import re
 import secrets
 import shutil
@@ -125,8 +126,7 @@ def _remove(path: Path) -> None:
 
 def _host() -> str:
     """This machine: a folder may be shared with others, whose locks are not seen everywhere."""
-    name = os.uname().nodename if hasattr(os, "uname") else ""
-    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    return hashlib.sha256(platform.node().encode("utf-8", "surrogateescape")).hexdigest()[:8]
 
 
 @contextmanager

@@ -182,20 +182,21 @@ def _preamble(lines: list[str], names: bool) -> tuple[int, list[str], str | None
     for line in lines:
         if match := re.fullmatch(r"sep=(.)", line.strip("\r")):
             announced = match.group(1)
-        elif line.strip() and not (
-            line.startswith(COMMENTS) and not (names and _named_by_comment(line, lines[skipped + 1 :]))
-        ):
+        elif line.strip() and not _is_comment(line, lines[skipped + 1 :], names):
             break
         skipped += 1
     most = max(FEWEST, LETTERS // max([1, *map(len, lines)]))
     return skipped, lines[skipped : skipped + most], announced
 
 
-def _named_by_comment(line: str, following: list[str]) -> bool:
-    """Whether a line that begins like a comment is the header: it has as many cells as the next one."""
+def _is_comment(line: str, following: list[str], names: bool) -> bool:
+    """Whether it begins like a comment and is not the header, which has as many cells as the next line."""
+    if not line.startswith(COMMENTS):
+        return False
     nexts = next((other for other in following if other.strip()), "")
     marks = [mark for mark in ",;\t|" if mark in line and line.count(mark) == nexts.count(mark)]
-    return any(is_number(cell) or is_truth(cell) for mark in marks for cell in nexts.split(mark))
+    numbers = any(is_number(cell) or is_truth(cell) for mark in marks for cell in nexts.split(mark))
+    return not (names and numbers)
 
 
 def _alone_in_quotes(lines: list[str], first: list[str]) -> bool:

@@ -162,7 +162,7 @@ class Lines:
 
     def _texts(self) -> Iterator[tuple[int, bytes]]:
         """The rows in order, in texts that end with a line end unless the file does not, and where they begin."""
-        with damage(self._path), _opened(self._path, self._dialect.encoding) as stream:
+        with _opened(self._path, self._dialect.encoding) as stream:
             text, at = self._begin(stream)
             while more := stream.read(PART_BYTES):
                 text += more
@@ -196,17 +196,15 @@ class Lines:
 
 def first_lines(path: Path) -> tuple[bytes, bool]:
     """The beginning of a file: some lines, or all there are, and whether they are."""
-    size = HEAD_BYTES
-    while True:
-        with damage(path), _opened(path) as stream:
-            head: bytes = stream.read(size)
-        if len(head) < size:
-            return head, True
-        if head.count(b"\n") + head.count(b"\r") > HEAD_LINES:
-            return head, False
-        if size > LONGEST:
-            raise DataError(f"{path} has fewer than {HEAD_LINES} lines in its first {size} bytes, so it is not a table")
-        size *= 4
+    with _opened(path) as stream:
+        size, head = HEAD_BYTES, stream.read(HEAD_BYTES)
+        while len(head) == size and head.count(b"\n") + head.count(b"\r") <= HEAD_LINES:
+            if size > LONGEST:
+                few = f"fewer than {HEAD_LINES} lines in its first {size} bytes"
+                raise DataError(f"{path} has {few}, so it is not a table")
+            size *= 4
+            head += stream.read(size - len(head))
+    return head, len(head) < size
 
 
 def pyarrow_file(path: Path) -> Any:
@@ -214,17 +212,13 @@ def pyarrow_file(path: Path) -> Any:
     return pa.OSFile(os.fsencode(path))
 
 
-def _opened(path: Path, encoding: str = "utf-8") -> Any:
-    """The text from its beginning, unpacked and in UTF-8."""
-    stream = pa.input_stream(pyarrow_file(path), compression=COMPRESSED.get(path.suffix.lower()))
-    return stream if encoding == "utf-8" else pa.transcoding_input_stream(stream, encoding, "utf-8")
-
-
 @contextmanager
-def damage(path: Path) -> Iterator[None]:
-    """What goes wrong while a stream is unpacked, as an error that names the file."""
+def _opened(path: Path, encoding: str = "utf-8") -> Iterator[Any]:
+    """The text from its beginning, unpacked and in UTF-8; what goes wrong with it is an error that names the file."""
     try:
-        yield
+        stream = pa.input_stream(pyarrow_file(path), compression=COMPRESSED.get(path.suffix.lower()))
+        with stream if encoding == "utf-8" else pa.transcoding_input_stream(stream, encoding, "utf-8") as text:
+            yield text
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not text in a known encoding; save it as UTF-8") from error
     except (pa.ArrowException, OSError) as error:

@@ -147,11 +147,8 @@ def _column(cells: Any, dialect: Dialect) -> Any:
 
 def _by_columns(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
     """The numbers column by column, as pyarrow finds cells."""
-    table = _table(text, dialect, columns, pa.float64())
-    block = np.empty((table.num_rows, len(columns)))
-    for j, column in enumerate(table.columns):
-        block[:, j] = column.to_numpy()
-    return block
+    found = _table(text, dialect, columns, pa.float64())
+    return np.stack([column.to_numpy() for column in found.columns], axis=1)
 
 
 def _table(text: bytes, dialect: Dialect, columns: list[int], kind: Any, gaps: bool = False) -> Any:

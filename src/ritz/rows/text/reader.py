@@ -65,18 +65,15 @@ class Reader:
         """The first cells of some columns that are not missing; read until all have enough to tell what they hold."""
         found: dict[int, list[str]] = {j: [] for j in columns}
 
-        def lacking() -> list[int]:
-            return [j for j, cells in found.items() if len(cells) < LINES]
-
         def look(piece: Piece) -> dict[int, list[str]]:
-            wanted = lacking()
+            wanted = [j for j, cells in found.items() if len(cells) < LINES]
             return dict(zip(wanted, self._parsed(present, piece, wanted), strict=True)) if wanted else {}
 
         with closing(threads.ordered(look, self.lines.pieces(), threads.pinned.budget())) as parts:
             for part in parts:
                 for j, cells in part.items():
                     found[j] += cells[: LINES - len(found[j])]
-                if not lacking():
+                if min(map(len, found.values())) == LINES:
                     break
         return found
 
@@ -105,7 +102,6 @@ class Reader:
         return lambda i: exact_number(cells[i], self.dialect.decimal)
 
     def _parsed(self, parse: Any, piece: Piece, columns: list[int]) -> Any:
-        """What `parse` makes of some columns."""
         try:
             return parse(self._tidy(piece.text), self.dialect, columns)
         except (ArrowException, Ragged) as error:

@@ -30,6 +30,7 @@ FORMAT, VERSION = "ritz model", 2
 UNSIGNED = "0" * 64
 LARGEST_HEADER = 100_000_000  # bytes, as readers of safetensors have it
 DEEPEST = 64  # levels of a JSON tree
+FOREIGN = "it is not a safetensors file, or it was truncated"
 # Names of the dtypes in the header, and the dtypes.
 _NAMES = "F64 F32 F16 I64 I32 I16 I8 U64 U32 U16 U8 BOOL"
 _KINDS = "<f8 <f4 <f2 <i8 <i4 <i2 i1 <u8 <u4 <u2 u1 ?"
@@ -119,16 +120,13 @@ def _header(file: BinaryIO, size: int) -> dict[str, Any]:
     """The header of a file that is as long as its first bytes say."""
     first = file.read(8)
     if len(first) < 8:
-        raise DataError(f"expected a model file, found {size} bytes: it is no safetensors file, or was truncated")
+        raise DataError(f"expected a model file, found {size} bytes: {FOREIGN}")
     length = struct.unpack("<Q", first)[0]
     if length > min(size - 8, LARGEST_HEADER):
-        raise DataError(
-            f"expected a header of {length} bytes, as the first 8 bytes say, found {size - 8}: it is no safetensors "
-            "file, or was truncated"
-        )
+        raise DataError(f"expected a header of {length} bytes, as the first 8 bytes say, found {size - 8}: {FOREIGN}")
     header = parsed(file.read(length), "the header")
     if not isinstance(header, dict):
-        raise DataError("expected a table as the header, found something else: it is no safetensors file")
+        raise DataError("expected a table as the header, found something else: it is not a safetensors file")
     return header
 
 
@@ -166,8 +164,7 @@ def _metadata(header: Mapping[str, Any]) -> dict[str, str]:
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
         raise DataError(f"expected a Ritz model, found a safetensors file without the metadata format={FORMAT!r}")
     needed = ("format_version", "kind", "model", "ritz_version", "sha256")
-    absent = [name for name in needed if not isinstance(metadata.get(name), str)]
-    if absent:
+    if absent := [name for name in needed if not isinstance(metadata.get(name), str)]:
         raise DataError(f"expected the metadata {', '.join(needed)}, found no {absent[0]}")
     version, library = metadata["format_version"], brief(metadata["ritz_version"])
     if not (version.isascii() and version.isdigit() and len(version) < 10 and int(version) > 0):
@@ -191,10 +188,9 @@ def _check_sum(data: bytes, start: int, signed: str) -> None:
     """The SHA-256 of the file with zeros in the place of its digits."""
     digest = hashlib.sha256(data[:start].replace(signed.encode("utf-8", "replace"), UNSIGNED.encode(), 1))
     digest.update(memoryview(data)[start:])
-    if digest.hexdigest() != signed:
-        raise DataError(
-            f"expected the checksum {brief(signed[:12])}…, found {digest.hexdigest()[:12]}…: it was damaged or changed"
-        )
+    found = digest.hexdigest()
+    if found != signed:
+        raise DataError(f"expected the checksum {brief(signed[:12])}…, found {found[:12]}…: it was damaged or changed")
 
 
 def _tensors(data: bytes) -> Tensors:

@@ -68,9 +68,10 @@ class Place:
     sparse: bool = False
     signed: bool = False
 
-    def beyond(self, hint: Any, part: object) -> Place:
-        """A part of it."""
-        return dataclasses.replace(self, path=f"{self.path}.{part}", members=_members(hint))
+    def beyond(self, hint: Any, part: object, *dtypes: str) -> Place:
+        """A part of it, which may have other dtypes."""
+        path, dtypes = f"{self.path}.{part}", dtypes or self.dtypes
+        return dataclasses.replace(self, path=path, members=_members(hint), dtypes=dtypes)
 
     def wrong(self, found: object) -> DataError:
         """The error that says what was expected here."""
@@ -93,8 +94,7 @@ class Decoder:
 
     def check_all_used(self) -> None:
         """A tensor that nothing asks for is an error."""
-        left = sorted(self._tensors.keys() - {name for name, _ in self._arrays})
-        if left:
+        if left := sorted(self._tensors.keys() - {name for name, _ in self._arrays}):
             raise DataError(f"expected no tensor that the model does not name, found {brief(left[0])!r}")
 
     def _value(self, node: Any, place: Place) -> Any:
@@ -141,11 +141,9 @@ class Decoder:
                 values[name] = self._value(node[name], form.place(at, hints[name], name))
             elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
                 raise DataError(f"expected {at}, found nothing")
-        extra = sorted(node.keys() - fields.keys() - {"kind"})
-        if extra:
-            raise DataError(
-                f"expected the fields of {kind.__name__} in {path or 'the model'}, found {brief(extra[0])!r}"
-            )
+        if extra := sorted(node.keys() - fields.keys() - {"kind"}):
+            where = path or "the model"
+            raise DataError(f"expected the fields of {kind.__name__} in {where}, found {brief(extra[0])!r}")
         _check_shapes(values, form.shapes, path)
         try:
             made = kind(**values)
@@ -161,9 +159,8 @@ class Decoder:
             raise DataError(f"expected tensor {brief(name)!r} for {place.path}, found none of that name")
         array = self._tensors[name]
         if array.dtype.name not in place.dtypes:
-            raise DataError(
-                f"expected numbers of type {' or '.join(place.dtypes)} for {place.path}, found {array.dtype}"
-            )
+            dtypes = " or ".join(place.dtypes)
+            raise DataError(f"expected numbers of type {dtypes} for {place.path}, found {array.dtype}")
         _check_numbers(array, place)
         columns = node.get("order") == "F" and array.ndim == 2
         return self._arrays.setdefault((name, columns), np.asfortranarray(array) if columns else array)
@@ -176,13 +173,11 @@ class Decoder:
         if name not in SPARSE or not pair:
             raise place.wrong(node)
         check_fits(8 * sum(shape), f"{place.path}, a sparse matrix of shape {tuple(shape)},")
-        indices = dataclasses.replace(place, dtypes=("int32", "int64"))
-        numbers, *structure = (
-            self._value(node.get(part), rule.beyond(NDArray[Any], part))
-            for part, rule in (("data", place), ("indices", indices), ("indptr", indices))
-        )
+        dtypes = {"data": place.dtypes, "indices": ("int32", "int64"), "indptr": ("int32", "int64")}
+        places = {part: place.beyond(NDArray[Any], part, *kinds) for part, kinds in dtypes.items()}
+        parts = tuple(self._value(node.get(part), at) for part, at in places.items())
         try:
-            matrix = getattr(scipy.sparse, name)((numbers, *structure), shape=tuple(shape))
+            matrix = getattr(scipy.sparse, name)(parts, shape=tuple(shape))
             matrix.check_format(full_check=True)
         except (ValueError, TypeError) as error:
             raise DataError(f"expected a sparse matrix for {place.path}, found that {brief(error)}") from None
@@ -193,10 +188,10 @@ class Decoder:
         kind: Any = next((get_args(m)[0] for m in place.members if get_origin(m) is tuple), None)
         if not isinstance(node, dict) or not hasattr(kind, "_fields") or set(node) != set(kind._fields):
             raise place.wrong(node)
-        columns = []
-        for name, hint in get_type_hints(kind).items():
-            wanted = dataclasses.replace(place, dtypes=("int64",) if hint is int else ("float64",))
-            columns.append(self._value(node[name], wanted.beyond(NDArray[Any], name)))
+        columns = [
+            self._value(node[name], place.beyond(NDArray[Any], name, "int64" if hint is int else "float64"))
+            for name, hint in get_type_hints(kind).items()
+        ]
         if any(column.ndim != 1 or len(column) != len(columns[0]) for column in columns):
             raise DataError(f"expected columns of equal length for {place.path}, found {[c.shape for c in columns]}")
         return tuple(kind(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
@@ -233,13 +228,12 @@ def _number(node: Any, place: Place) -> float:
 
 
 def _check_numbers(array: NDArray[Any], place: Place) -> None:
-    """Finite where they must be."""
     if array.dtype.kind != "f":
         return
     if not place.infinite and not np.isfinite(array).all():
         raise DataError(f"expected finite numbers for {place.path}, found NaN or infinity")
     if not place.signed and (array == -np.inf).any():
-        raise DataError(f"expected numbers above -inf for {place.path}, found it")
+        raise DataError(f"expected numbers above -inf for {place.path}, found -inf")
     if not place.unknown and np.isnan(array).any():
         raise DataError(f"expected numbers for {place.path}, found NaN")
 
