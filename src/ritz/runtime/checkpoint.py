@@ -65,7 +65,7 @@ class Checkpoint:
         done, of, total = self._partial or (0, runs, None)
         self._partial = None
         if of != runs:
-            raise DataError(f"{self._path} has rows in {of} parts, but this fit in {runs}; remove it to start again")
+            raise DataError(f"{self._path} holds a pass in {of} parts, this fit takes {runs}; remove it to start again")
         return done, total
 
     def keep(self, done: int, runs: int, total: Any) -> None:

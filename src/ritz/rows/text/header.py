@@ -46,7 +46,7 @@ def judge_header(
         return False, ""
     line = _Line(first, below, numeric, decimal)
     if rows and all(len(row) == len(first) + 1 for row in rows):
-        why = "it has a cell fewer than the rows, as R writes names"
+        why = "it has one cell fewer than the rows, as in tables that R writes"
     elif any(truth and is_number(cell, decimal) for cell, truth in zip(first, boolean, strict=True)):
         why = "true and false stand below"
     else:
@@ -79,9 +79,8 @@ class _Line:
 
     def __init__(self, first: list[str], below: list[list[str]], numeric: list[bool], decimal: str) -> None:
         self._decimal = decimal
-        places = [j for j, over in enumerate(numeric) if over]
-        missing = [j for j in places if is_missing(first[j])]
-        self.places = [j for j in places if j not in missing]
+        missing = [j for j, over in enumerate(numeric) if over and is_missing(first[j])]
+        self.places = [j for j, over in enumerate(numeric) if over and not is_missing(first[j])]
         self._cells = [first[j] for j in self.places]
         self._below = [[c for c in below[j] if is_number(c, decimal)] for j in self.places]
         self._index = self._read([c for c in below[0] if is_number(c, decimal)]) if missing == [0] else []
@@ -89,13 +88,10 @@ class _Line:
         self._whole = missing in ([], [0]) and bool(self.places)
         self._beside = len(self.places) < len(first)
         self.numbers = self._read(self._cells)
+        self.may_name = self._whole and _may_name(self._cells, self.numbers)
 
     def _read(self, cells: list[str]) -> list[float]:
         return [number(cell, self._decimal) for cell in cells]
-
-    @property
-    def may_name(self) -> bool:
-        return self._whole and _may_name(self._cells, self.numbers)
 
     def evidence(self, rows: list[list[str]], quoted: bool) -> str:
         """What speaks so much for names that it is hardly a row; nothing where it may well be one."""
@@ -103,7 +99,7 @@ class _Line:
             return ""
         if quoted:
             return "it alone is in quotes"
-        if self.may_name and self._years():
+        if self.may_name and self._yearly():
             return "it counts years, and the numbers below are of another kind"
         if not self.may_name or any(map(self._alike, rows)):
             return ""
@@ -127,7 +123,7 @@ class _Line:
         few = (FEW if start == 0 else SEVERAL) - self._beside
         return count >= MANY or (count >= few and self._fractions >= 0.5)
 
-    def _years(self) -> bool:
+    def _yearly(self) -> bool:
         count, even = len(self.numbers), _even(self.numbers)
         if not _years(self._cells) or count < 2 or not _rising(self.numbers):
             return False

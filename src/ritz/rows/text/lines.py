@@ -67,10 +67,9 @@ class Lines:
     def pieces(self) -> Iterator[Piece]:
         """All parts in order."""
         if self.plain:
-            yield from map(self.part, range(len(self._parts)))
-            return
-        for (_, text), line in zip(self._texts(), self._first_lines, strict=False):
-            yield Piece(self._ended(text), line)
+            return map(self.part, range(len(self._parts)))
+        texts = zip(self._texts(), self._first_lines, strict=False)
+        return (Piece(self._ended(text), line) for (_, text), line in texts)
 
     def ends(self, text: bytes) -> NDArray[np.intp]:
         """Where rows end: line ends that are not inside quotes."""

@@ -200,7 +200,7 @@ def _tensors(data: bytes) -> Tensors:
     try:
         found = deserialize(data)
     except SafetensorError as error:
-        raise DataError(f"expected a whole safetensors file, found {brief(error)}") from None
+        raise DataError(f"expected a complete safetensors file, found {brief(error)}") from None
     tensors: Tensors = {}
     for name, part in found:
         if part["dtype"] not in DTYPES:
