@@ -102,16 +102,14 @@ class Reader:
         return lambda i: exact_number(cells[i], self.dialect.decimal)
 
     def _parsed(self, parse: Any, piece: Piece, columns: list[int]) -> Any:
+        """What `parse` makes of a text without blank lines or runs of blanks, with usual line ends."""
+        text = self.lines.without_blank(piece.text)
+        text = text.replace(b"\r", b"\n") if self.dialect.newline == "\r" else text
+        text = squeezed(text, not self.dialect.vectors) if self.dialect.runs else text
         try:
-            return parse(self._tidy(piece.text), self.dialect, columns)
+            return parse(text, self.dialect, columns)
         except (ArrowException, Ragged) as error:
             raise self._explained(piece, error, columns if parse is numbers else []) from error
-
-    def _tidy(self, text: bytes) -> bytes:
-        """The text without blank lines, with one separator where there was a run of blanks, and usual line ends."""
-        text = self.lines.without_blank(text)
-        text = text.replace(b"\r", b"\n") if self.dialect.newline == "\r" else text
-        return squeezed(text, not self.dialect.vectors) if self.dialect.runs else text
 
     def _explained(self, piece: Piece, error: Exception, columns: list[int]) -> DataError:
         """Where the text first departs from the dialect, in its rows or in columns of numbers."""
