@@ -44,13 +44,9 @@ def judge_header(
         return True, ""
     if any(truths) or any(t and first[j] in below[j] for j, t in enumerate(text)):
         return False, ""
-    line = _Line(first, below, numeric, decimal)
-    if rows and all(len(row) == len(first) + 1 for row in rows):
-        why = "it has one cell fewer than the rows, as in tables that R writes"
-    elif any(truth and is_number(cell, decimal) for cell, truth in zip(first, boolean, strict=True)):
-        why = "true and false stand below"
-    else:
-        why = line.evidence(rows, quoted) if expected is None or expected else ""
+    line = _Line(first, rows, below, numeric, decimal)
+    above_truths = any(truth and is_number(cell, decimal) for cell, truth in zip(first, boolean, strict=True))
+    why = line.reason(above_truths) or (line.evidence(quoted) if expected is None or expected else "")
     return bool(why), _doubt(first, why) if why or quoted or line.may_name else ""
 
 
@@ -77,8 +73,10 @@ def _doubt(first: list[str], why: str) -> str:
 class _Line:
     """Numbers above numbers."""
 
-    def __init__(self, first: list[str], below: list[list[str]], numeric: list[bool], decimal: str) -> None:
-        self._decimal = decimal
+    def __init__(
+        self, first: list[str], rows: list[list[str]], below: list[list[str]], numeric: list[bool], decimal: str
+    ) -> None:
+        self._first, self._rows, self._decimal = first, rows, decimal
         missing = [j for j, over in enumerate(numeric) if over and is_missing(first[j])]
         self.places = [j for j, over in enumerate(numeric) if over and not is_missing(first[j])]
         self._cells = [first[j] for j in self.places]
@@ -93,19 +91,25 @@ class _Line:
     def _read(self, cells: list[str]) -> list[float]:
         return [number(cell, self._decimal) for cell in cells]
 
-    def evidence(self, rows: list[list[str]], quoted: bool) -> str:
+    def reason(self, above_truths: bool) -> str:
+        """What makes it names, whatever its numbers are; nothing where they decide."""
+        if self._rows and all(len(row) == len(self._first) + 1 for row in self._rows):
+            return "it has one cell fewer than the rows, as in tables that R writes"
+        return "true and false stand below" if above_truths else ""
+
+    def evidence(self, quoted: bool) -> str:
         """What speaks so much for names that it is hardly a row; nothing where it may well be one."""
-        if not self._whole or not rows:
+        if not self._whole or not self._rows:
             return ""
         if quoted:
             return "it alone is in quotes"
         if self.may_name and self._yearly():
             return "it counts years, and the numbers below are of another kind"
-        if not self.may_name or any(map(self._alike, rows)):
+        if not self.may_name or any(map(self._alike, self._rows)):
             return ""
         if self._numbered():
             return "it counts the columns"
-        if self._series(rows):
+        if self._series():
             return "it counts years, and no row below does"
         even = _even(self.numbers)
         if len(self.numbers) < (SEVERAL if even else RISING) or not _rising(self.numbers) or not self._far(FAR):
@@ -131,11 +135,11 @@ class _Line:
             return True
         return even and count >= FEW and self._far(FAR)
 
-    def _series(self, rows: list[list[str]]) -> bool:
+    def _series(self) -> bool:
         """Whether it is years in equal steps, as above a table of countries, and no row below holds years alone."""
         if len(self.numbers) < (FEW if self._beside else MANY) or not _even(self.numbers) or not _years(self._cells):
             return False
-        return not any(_years([row[j] for j in self.places if j < len(row)]) for row in rows)
+        return not any(_years([row[j] for j in self.places if j < len(row)]) for row in self._rows)
 
     @property
     def _fractions(self) -> float:
