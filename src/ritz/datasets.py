@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,33 +90,27 @@ def _counted(name: str, value: object) -> int:
     return int(value)
 
 
-@dataclass(frozen=True)
-class Camera:
+class Camera(NamedTuple):
     """Where pictures are taken from, in the duck's own frame: turning the duck is turning all else the other way."""
 
     right: Array
     up: Array
     towards: Array  # from what is seen to the camera
+    light: Array  # unit vector towards the light, which stands still beside the camera
 
-    @classmethod
-    def after(cls, angle: float) -> Camera:
-        """Of a duck that has turned so far."""
-        c, s = np.cos(angle), np.sin(angle)
-        level, right = np.array([c, -s, 0.0]), np.array([s, c, 0.0])
-        towards = np.cos(ELEVATION) * level + np.sin(ELEVATION) * UP
-        return cls(right, np.cross(towards, right), towards)
 
-    @property
-    def light(self) -> Array:
-        """Unit vector towards the light, which stands still beside the camera."""
-        ahead = np.cross(self.right, UP)
-        light = LIGHT @ np.array([self.right, ahead, UP])
-        return np.asarray(light / np.linalg.norm(light))
+def _camera(angle: float) -> Camera:
+    """Of a duck that has turned so far."""
+    c, s = np.cos(angle), np.sin(angle)
+    level, right = np.array([c, -s, 0.0]), np.array([s, c, 0.0])
+    towards = np.cos(ELEVATION) * level + np.sin(ELEVATION) * UP
+    light = LIGHT @ np.array([right, np.cross(right, UP), UP])
+    return Camera(right, np.cross(towards, right), towards, light / np.linalg.norm(light))
 
 
 def _picture(angle: float, size: int) -> Array:  # (size, size)
     """The duck after a turn by `angle`, averaged over the rays of every pixel."""
-    camera = Camera.after(angle)
+    camera = _camera(angle)
     steps = REACH * ((2 * np.arange(size * FINER) + 1) / (size * FINER) - 1)
     x, y = (part.ravel() for part in np.meshgrid(steps, -steps))
     normal, brightness = _seen(x, y, camera)

@@ -19,7 +19,7 @@ from ritz.errors import DataError
 from ritz.estimators.anndata import plain as certificate_parts
 from ritz.estimators.pca import PCA
 from ritz.rows import Rows
-from ritz.rows.memory.subset import Subset
+from ritz.rows.memory.computed import Subset
 from ritz.rows.profile import Profile
 from ritz.rows.scores import score_names
 from ritz.rows.write.tables import FORMATS, Results, deliver

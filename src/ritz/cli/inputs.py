@@ -19,7 +19,7 @@ from ritz.pca.from_rows import held
 from ritz.rows import Rows
 from ritz.rows.base import dense
 from ritz.rows.formats.read import TEXTS, ending_of, suffix_of
-from ritz.rows.memory.subset import Subset, choose
+from ritz.rows.memory.computed import Subset, choose
 from ritz.rows.profile import Profile
 from ritz.rows.select import EMPTY, IDENTIFIER, announce_doubts, announce_names, find_id_columns, name_by_position
 from ritz.rows.write.columns import numbers_from_text

@@ -24,8 +24,8 @@ from ritz.pca.from_rows import held
 from ritz.rows import Rows
 from ritz.rows.columns import model_columns, order_of
 from ritz.rows.formats.read import opened
+from ritz.rows.memory.computed import Subset, choose, drop_missing
 from ritz.rows.memory.sparse import Sparse
-from ritz.rows.memory.subset import Subset, choose, drop_missing
 from ritz.rows.scores import in_order, is_sensing, matching_score_names, score_names
 from ritz.rows.select import announce_names, check_names_once, name_by_position, select_for_model
 from ritz.rows.write.columns import numbers_from_text

@@ -28,7 +28,7 @@ from ritz.rows import Rows, as_rows, check_finite, is_anndata
 from ritz.rows.base import stack
 from ritz.rows.columns import counts_up, keys_of, model_columns
 from ritz.rows.formats.read import read_for_model
-from ritz.rows.memory.subset import choose
+from ritz.rows.memory.computed import choose
 from ritz.rows.scores import in_order
 from ritz.rows.select import check_names_once
 from ritz.rows.write.tables import Out, Results, deliver

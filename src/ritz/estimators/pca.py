@@ -22,10 +22,9 @@ from ritz.pca.from_rows import from_rows
 from ritz.pca.gaussian import Gaussian
 from ritz.pca.model_file import FORMS, Parameter
 from ritz.pca.state import ATTRIBUTES, LEARNED, PCAState, in_data, state_of
-from ritz.rows import Rows, as_rows, check_exact
+from ritz.rows import Rows, as_rows, check_exact, is_anndata
 from ritz.rows.base import Block, dense
 from ritz.rows.columns import keys_of
-from ritz.rows.memory.anndata import is_anndata
 from ritz.runtime.rules import COUNT_OR_AUTO, FLAG, TOL, check_all, integer, is_integer, parse_bytes
 from ritz.spectrum.eigen_pairs import symmetric
 

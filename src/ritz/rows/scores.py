@@ -11,7 +11,7 @@ from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.rows import Rows
 from ritz.rows.columns import shown
-from ritz.rows.memory.subset import Subset
+from ritz.rows.memory.computed import Subset
 from ritz.rows.select import check_names_once
 from ritz.runtime.wording import component
 

@@ -20,7 +20,7 @@ from ritz.errors import ColumnWarning, DataError
 from ritz.rows.base import Rows, dense
 from ritz.rows.columns import check_once, order_of
 from ritz.rows.formats.streamed import Streamed
-from ritz.rows.memory.subset import choose
+from ritz.rows.memory.computed import choose
 
 COUNTED = 1024  # rows of a part that are looked at
 BYTES = 1 << 24  # of numbers of a part that are looked at

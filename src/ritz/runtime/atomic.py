@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import re
 import secrets
 import shutil
@@ -37,7 +38,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     path = Path(os.path.realpath(path))
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise FileExistsError(f"{str(path)!r} is not a regular file, so no file can replace it; give another path")
-    with _unfinished(path.parent, _new_file) as new:
+    # With the rights of any new file: those of `tempfile` are for their owner alone.
+    with _unfinished(path.parent, lambda new: new.touch(exist_ok=False)) as new:
         yield new
         with new.open("rb") as file:
             os.fsync(file.fileno())
@@ -47,14 +49,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         _sync_folder(path.parent)
 
 
-def _new_file(path: Path) -> None:
-    """With the rights of any new file: those of `tempfile` are for their owner alone."""
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-
-
 def temporary(beside: Path) -> AbstractContextManager[Path]:
     """A new folder in another one, gone in the end; if the process is killed before, the next one there removes it."""
-    return _unfinished(beside, lambda new: os.mkdir(new, 0o700))
+    return _unfinished(beside, lambda new: new.mkdir(0o700))
 
 
 @contextmanager
@@ -76,22 +73,25 @@ def _locked(folder: Path, make: Callable[[Path], None]) -> tuple[Path, int | Non
     while True:
         new = folder / f"{MARK}{_host()}-{secrets.token_hex(8)}"
         make(new)
-        if fcntl is None:
-            return new, None
-        lock = None
         try:
-            lock = os.open(new, os.O_RDONLY)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if os.path.samestat(os.fstat(lock), os.stat(new)):
-                return new, lock
+            return new, _lock(new, fcntl.LOCK_EX) if fcntl else None
         except FileNotFoundError:  # swept before it was locked
-            pass
+            continue
         except OSError:  # not every file system has locks; without one, nothing is taken for abandoned either
-            if lock is not None:
-                os.close(lock)
             return new, None
-        if lock is not None:
-            os.close(lock)
+
+
+def _lock(path: Path, how: int) -> int:
+    """A handle that holds the lock of a file or folder, which is still there."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, how)
+        if not os.path.samestat(os.fstat(handle), os.stat(path)):
+            raise FileNotFoundError(path)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
 
 
 def sweep(folder: Path) -> None:
@@ -110,11 +110,9 @@ def _sweep(path: Path) -> None:
     at = os.lstat(path)
     if at.st_uid != os.geteuid() or not (S_ISREG(at.st_mode) or S_ISDIR(at.st_mode)):
         return
-    lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    lock = _lock(path, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while its writer lives
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while its writer lives
-        if os.path.samestat(os.fstat(lock), os.stat(path)):
-            _remove(path)
+        _remove(path)
     finally:
         os.close(lock)
 
@@ -128,8 +126,7 @@ def _remove(path: Path) -> None:
 
 def _host() -> str:
     """This machine: a folder may be shared with others, whose locks are not seen everywhere."""
-    name = os.uname().nodename if hasattr(os, "uname") else ""
-    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    return hashlib.sha256(platform.node().encode("utf-8", "surrogateescape")).hexdigest()[:8]
 
 
 @contextmanager
@@ -208,9 +205,7 @@ def _stage(folder: Path, force: bool) -> Iterator[Path]:
 
 def _sync_folder(folder: Path) -> None:
     """Let the new name survive a crash of the machine too, where folders can be synced."""
-    if os.name == "nt":
-        return
-    with suppress(OSError):  # not every file system can, and the file is whole either way
+    with suppress(OSError):  # not every system can, and the file is whole either way
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)

@@ -62,12 +62,10 @@ class Checkpoint:
 
     def partial(self, runs: int) -> tuple[int, Any]:
         """How many runs of the next pass are done, and what they were combined into."""
-        found, self._partial = self._partial, None
-        if found is None:
-            return 0, None
-        done, of, total = found
+        done, of, total = self._partial or (0, runs, None)
+        self._partial = None
         if of != runs:
-            raise DataError(f"{self._path} has rows in {of} parts, but this fit in {runs}; remove it to start again")
+            raise DataError(f"{self._path} holds a pass in {of} parts, this fit takes {runs}; remove it to start again")
         return done, total
 
     def keep(self, done: int, runs: int, total: Any) -> None:

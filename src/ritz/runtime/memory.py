@@ -6,15 +6,10 @@ import os
 
 from ritz.errors import DataError
 
-
-def _physical() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not every platform tells
-        return 8 << 30
-
-
-PHYSICAL = _physical()  # bytes of memory in this machine
+try:
+    PHYSICAL = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # bytes of memory in this machine
+except (AttributeError, ValueError, OSError):  # not every platform tells
+    PHYSICAL = 8 << 30
 SHARE = 0.8  # of the memory, for what is read from one file at once: the rest is for the work on it
 
 

@@ -53,9 +53,8 @@ class Pin:
 
     def budget(self) -> int:
         """How many threads may run: what BLAS is allowed when it is not pinned, and the cores of this process."""
-        if (budget := getattr(self.own, "budget", None)) is not None:  # the same for a whole fit
-            return int(budget)
-        return self._allowed()
+        budget = getattr(self.own, "budget", None)  # the same for a whole fit
+        return self._allowed() if budget is None else int(budget)
 
     def _allowed(self) -> int:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -160,14 +159,14 @@ class Pin:
             home = Path(scipy.__file__).resolve().parent
             folders = (home.with_name("scipy.libs"), home / ".dylibs")  # where wheels have it
             for kind in {type(library) for library in found}:
-                self._real[kind] = kind.get_num_threads, kind.set_num_threads
-                self._answer(kind, *self._real[kind])
+                self._answer(kind)
             self._lapack = tuple(x for x in found if Path(x.filepath).resolve().parent in folders)
             self._libraries = tuple(found)
         return self._libraries
 
-    def _answer(self, kind: Any, get: Callable[..., Any], put: Callable[..., Any]) -> None:
+    def _answer(self, kind: Any) -> None:
         """Let threadpoolctl read and set what holds later, while BLAS is pinned."""
+        get, put = self._real[kind] = kind.get_num_threads, kind.set_num_threads
 
         def get_num_threads(library: Any) -> Any:
             with self._lock:
@@ -206,14 +205,13 @@ class Pin:
                 self._found()  # now: in the child, the loader's lock may be held by a thread that is gone
 
     def after_fork_in_parent(self) -> None:
-        """All goes on."""
         if self.own.forks:
             self._end(self._generation)
         if self.own.locked:
             self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        """A child has none of its parent's threads: whoever held the pin or a lock is gone.
+        """A child has none of its parent's threads and no team: whoever held the pin or a lock is gone.
 
         But the thread that forked, in a handler of signals, may be in line for the lock or for its turn, and goes on.
         """
@@ -229,6 +227,7 @@ class Pin:
         if later:
             self._later = later
             self._restore()
+        _local.__dict__.clear()
 
 
 pinned = Pin()
@@ -238,7 +237,6 @@ if hasattr(os, "register_at_fork"):
         after_in_parent=pinned.after_fork_in_parent,
         after_in_child=pinned.after_fork_in_child,
     )
-    os.register_at_fork(after_in_child=lambda: _local.__dict__.clear())  # a child has no team either
 
 
 def scratch(use: str, rows: int, columns: int, dtype: Any = float) -> Any:
@@ -254,11 +252,6 @@ def scratch(use: str, rows: int, columns: int, dtype: Any = float) -> Any:
     return cache[key][:rows]
 
 
-def _join(budget: int) -> None:
-    _local.cache = {}
-    pinned.own.budget, pinned.own.helps = budget, True
-
-
 @contextmanager
 def team() -> Iterator[ThreadPoolExecutor]:
     """Threads for all passes inside, as many as there are cores to use, with BLAS pinned to one thread each."""
@@ -267,7 +260,12 @@ def team() -> Iterator[ThreadPoolExecutor]:
         yield outer
         return
     budget = pinned.budget()
-    with pinned(), ThreadPoolExecutor(budget, "ritz", initializer=_join, initargs=(budget,)) as pool:
+
+    def join() -> None:
+        _local.cache = {}
+        pinned.own.budget, pinned.own.helps = budget, True
+
+    with pinned(), ThreadPoolExecutor(budget, "ritz", initializer=join) as pool:
         _local.team, pinned.own.budget = pool, budget
         try:
             yield pool

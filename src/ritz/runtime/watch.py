@@ -10,7 +10,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import reduce
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ritz.runtime import threads
@@ -41,7 +40,8 @@ class Progress:
         self._task: Any = None
 
     def __enter__(self) -> Self:
-        if not self._quiet and _erasable():
+        # In a terminal where what is written can be taken back.
+        if not self._quiet and sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown"):
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
@@ -51,7 +51,7 @@ class Progress:
             self._bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
         elif kind is None:
@@ -109,11 +109,6 @@ class Progress:
             self._bar.console.print(text, markup=False, highlight=False)
         else:
             print(text, file=sys.stderr, flush=True)
-
-
-def _erasable() -> bool:
-    """Whether stderr is a terminal where what is written can be taken back."""
-    return sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 @dataclass(frozen=True)

@@ -236,7 +236,7 @@ def test_a_quote_is_a_word_of_short_vectors_too(table):
 def test_names_of_rows_as_r_leaves_them_unnamed(table):
     rows, told = remarks(table("1990 1991\nA 1.5 2.5\nB 2 3\n", "x.txt"))
     assert (rows.names, rows.shape) == (("1990", "1991"), (2, 2))
-    assert "a cell fewer" in told[0]
+    assert "one cell fewer" in told[0]
 
 
 def test_names_of_years_between_blanks_are_no_vector(table):

@@ -17,8 +17,8 @@ from ritz.errors import ColumnWarning, DataError
 from ritz.rows.base import Rows
 from ritz.rows.file_changes import Files
 from ritz.rows.memory.array import ArrayRows
+from ritz.rows.memory.computed import choose
 from ritz.rows.memory.sparse import Sparse
-from ritz.rows.memory.subset import choose
 from ritz.rows.select import EMPTY, announce_names, find_id_columns, name_by_position, select, select_for_model
 from ritz.runtime.memory import check_fits
 

@@ -32,8 +32,9 @@ class ArrayRows(Rows):
         if X.ndim == 1 and X.dtype == object and any(isinstance(part, np.ndarray | list | tuple) for part in X):
             raise DataError(f"X holds {len(X)} arrays or lists; make one of them: np.stack(X).reshape(len(X), -1)")
         check_shape(X.shape)
-        if isinstance(X, np.ma.MaskedArray):
-            _check_mask(X)
+        if isinstance(X, np.ma.MaskedArray) and (count := np.ma.count_masked(X)):
+            row, column = np.argwhere(np.ma.getmaskarray(X))[0]
+            raise DataError(f"{count} masked entries, first at row {row}, column {column}; fill or drop them first")
         X = np.asarray(X)
         self.names = names
         self.shape = (int(X.shape[0]), int(X.shape[1]))
@@ -54,10 +55,8 @@ class ArrayRows(Rows):
         """X itself, unless its dtype holds something else than real numbers of at most 64 bits."""
         if X.dtype.kind in "biufc":
             return real_numbers(X)
-        column = self._first_text(X) if X.dtype.kind in "US" else 0
-        raise DataError(
-            f"expected numbers, found {X.dtype} in column {self.name(column)}; convert or drop such columns"
-        )
+        column = self.name(self._first_text(X) if X.dtype.kind in "US" else 0)
+        raise DataError(f"expected numbers, found {X.dtype} in column {column}; convert or drop such columns")
 
     def _first_text(self, X: NDArray[Any]) -> int:
         """The first column with text that is not a number, in an array that became text because of it."""
@@ -116,13 +115,6 @@ def check_shape(shape: tuple[int, ...]) -> None:
     for count, what in zip(shape, ("sample", "feature"), strict=True):
         if count == 0:
             raise DataError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
-
-
-def _check_mask(X: np.ma.MaskedArray[Any, Any]) -> None:
-    count = int(np.ma.count_masked(X))
-    if count:
-        row, column = np.argwhere(np.ma.getmaskarray(X))[0]
-        raise DataError(f"{count} masked entries, first at row {row}, column {column}; fill or drop them first")
 
 
 class Convertible(ArrayRows):

@@ -1,14 +1,18 @@
-"""Rows that are computed from other rows or from pieces, block by block."""
+"""Rows that are computed from other rows or from pieces, block by block: scaled, some of them, without gaps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ritz.errors import DataError, ParameterError
 from ritz.rows.base import Block, Rows
+from ritz.rows.columns import no_mean, nothing_left
+from ritz.rows.memory.sparse import Sparse
 from ritz.rows.passes import Run
 
 
@@ -23,6 +27,10 @@ class Computed(Rows):
         self.shape, self.names, self.dtype = base.shape, base.names, np.dtype(np.float64)
         self.most_bytes, self.most_threads = base.most_bytes, base.most_threads
         self.in_memory, self.watch, self.files = base.in_memory, base.watch, base.files
+
+    @property
+    def reading(self) -> int:
+        return self._base.reading + 8 * self._base.shape[1] * self.block_rows
 
     @property
     def threads(self) -> int:
@@ -59,10 +67,6 @@ class Scaled(Computed):
         return self._scaled(self._base.take(indices))
 
     @property
-    def reading(self) -> int:
-        return self._base.reading + 8 * self.shape[1] * self.block_rows
-
-    @property
     def thin_rows(self) -> int:
         return self._base.thin_rows
 
@@ -81,6 +85,85 @@ class Scaled(Computed):
         return block
 
 
+class Subset(Computed):
+    """Columns, and rows where not all are kept, of another source. Only blocks are copied."""
+
+    filled: int = 0  # missing values that were replaced
+
+    def __init__(
+        self,
+        base: Rows,
+        columns: NDArray[np.intp],
+        kept: NDArray[np.intp] | None = None,
+        fill: NDArray[np.floating] | None = None,
+    ) -> None:
+        super().__init__(base)
+        self._columns, self._kept, self.fill = columns, kept, fill
+        self._replaced: list[int] = []  # missing values of every block that was read
+        self.shape = (base.shape[0] if kept is None else len(kept), len(columns))
+        self.dtype, self.copied = base.dtype, base.copied
+        self.inherit(base, kept)
+        self.names = None if base.names is None else tuple(base.names[j] for j in columns)
+
+    def block(self, start: int, stop: int) -> Block:
+        kept = self._kept
+        return self._finish(self._base.block(start, stop) if kept is None else self._base.take(kept[start:stop]))
+
+    def take(self, indices: NDArray[np.integer]) -> Block:
+        return self._finish(self._base.take(indices if self._kept is None else self._kept[indices]))
+
+    def column(self, key: Any) -> NDArray[Any]:
+        """A column of the source, also one that was not chosen; all of its rows, as `kept` counts them."""
+        return self._base.column(key)
+
+    def cells(self, keys: Iterable[Any]) -> dict[Any, NDArray[Any]]:
+        return self._base.cells(keys)
+
+    def sample(self, size: int) -> Block:
+        return self._finish(self._base.sample(size)) if self._kept is None else super().sample(size)
+
+    def spread(self, size: int) -> Block:
+        return self._finish(self._base.spread(size)) if self._kept is None else super().spread(size)
+
+    def _runs(self, step: int, least: int, most: int) -> list[Run]:
+        return self._among_kept(super()._runs(step, least, most))
+
+    def _pieces(self) -> list[Run]:
+        return self._among_kept(super()._pieces())
+
+    def _among_kept(self, runs: list[Run]) -> list[Run]:
+        """Runs of rows of the base as runs of the rows that are kept."""
+        if self._kept is None:
+            return runs
+        ends = np.searchsorted(self._kept, [runs[0][0], *(stop for _, stop in runs)])
+        return [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
+
+    def _blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:
+        kept = np.arange(start, stop) if self._kept is None else self._kept[start:stop]
+        at, row = start, int(kept[0])
+        for block in self._base._blocks(row, int(kept[-1]) + 1, step, None):
+            here = kept[at - start : np.searchsorted(kept, row + len(block))] - row
+            if len(here):
+                piece = self._finish(block if len(here) == len(block) else block[here])
+                yield piece if beside is None else (piece, beside[at : at + len(piece)])
+            at, row = at + len(here), row + len(block)
+
+    def _finish(self, block: Block) -> Block:
+        block = block[:, self._columns]
+        if self.fill is None:
+            return block
+        gaps = np.isnan(block)
+        if not gaps.any():
+            return block
+        self._replaced.append(int(np.count_nonzero(gaps)))
+        return np.where(gaps, self.fill.astype(block.dtype), block)
+
+    @property
+    def replaced(self) -> int:
+        """Missing values that were replaced in whatever was read so far."""
+        return sum(self._replaced)
+
+
 class Transposed(Rows):
     """Fᵀ, (d, p), where F is made of pieces of d columns that stand one below the other and are never stacked."""
 
@@ -95,3 +178,56 @@ class Transposed(Rows):
             out[:, left : left + len(piece)] = piece[:, start:stop].T
             left += len(piece)
         return out
+
+
+def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], missing: str) -> Rows:
+    """The columns asked for but those left out, with missing values dealt with."""
+    if missing not in ("error", "drop", "mean"):
+        raise ParameterError("missing", missing, "must be 'error', 'drop' or 'mean'")
+    rows = rows if missing == "error" else rows.with_gaps()
+    picked = list(range(rows.shape[1])) if columns is None else rows.positions(columns)
+    left_out = set(rows.positions(without))
+    places = np.array([j for j in picked if j not in left_out], np.intp)
+    if not len(places):
+        raise DataError("no column is left to decompose")
+    everything = list(places) == list(range(rows.shape[1]))
+    chosen = rows if everything else rows.some(places) or Subset(rows, places)
+    if missing == "error" or rows.dtype.kind != "f":
+        return chosen
+    if missing == "mean":
+        return chosen.filled() if isinstance(chosen, Sparse) else _filled(chosen)
+    found = drop_missing(chosen, "any")
+    if not found.shape[0]:
+        raise nothing_left(rows.shape[0])
+    return found
+
+
+def drop_missing(rows: Rows, how: Literal["any", "all"]) -> Rows:
+    """The rows without those in which any value is missing, or all are; perhaps none is left."""
+    rows = rows.with_gaps()
+    if rows.dtype.kind != "f" or (isinstance(rows, Sparse) and how == "all"):
+        return rows
+    if isinstance(rows, Sparse):
+        kept = rows.complete()
+    else:
+        test = np.any if how == "all" else np.all
+        kept = np.flatnonzero(rows.map(lambda block: test(~np.isnan(block), axis=1)))
+    if len(kept) == rows.shape[0]:
+        return rows
+    if isinstance(rows, Sparse) and len(kept):
+        return rows.keeping(kept)
+    return Subset(rows, np.arange(rows.shape[1]), kept)
+
+
+def _filled(rows: Rows) -> Rows:
+    """The rows with the mean of a column in its gaps."""
+
+    def sums(blocks: Iterable[Block]) -> Any:
+        return sum(np.stack([np.nansum(part, axis=0, dtype=float), (~np.isnan(part)).sum(axis=0)]) for part in blocks)
+
+    total, count = rows.reduce(sums, np.add)
+    if not count.all():
+        raise no_mean(rows.name(int(np.argmin(count))))
+    filled = Subset(rows, np.arange(rows.shape[1]), fill=total / count)
+    filled.filled = int(rows.shape[0] * rows.shape[1] - count.sum())
+    return filled

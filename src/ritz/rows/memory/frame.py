@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import ColumnWarning, DataError
 from ritz.rows.base import Block, Rows
+from ritz.rows.columns import shown
 from ritz.rows.formats.flat import array_of
 from ritz.rows.large_integers import all_small, check_integers, check_numbers
 from ritz.rows.memory.array import ArrayRows, check_shape
@@ -23,6 +25,8 @@ from ritz.rows.passes import ENTRY_BYTES
 class FrameRows(Rows):
     """Columns of one table, each a view of its column's memory wherever the table allows it."""
 
+    _whole: Rows | None = None  # of a table that is one array
+
     def __init__(self, table: Any) -> None:
         kind = type(table)  # asked of the class: a column may be called "collect" or "column_names"
         if hasattr(kind, "collect"):
@@ -31,42 +35,40 @@ class FrameRows(Rows):
         self.shape = (len(table), len(self.names))
         check_shape(self.shape)
         check_names(self.names)
-        whole = _one_array(table)
-        self._whole = None if whole is None else array_of(whole, self.names)
-        self.files = self._whole.files if self._whole else None
-        self._columns = [] if self._whole else [numbers(*pair) for pair in zip(columns(table), self.names, strict=True)]
-        self.dtype = self._whole.dtype if self._whole else common_dtype(self._columns, self.name)
+        if (whole := _one_array(table)) is not None:
+            self._whole = array_of(whole, self.names)
+            self.files, self.dtype = self._whole.files, self._whole.dtype
+        else:
+            self._columns = [numbers(*pair) for pair in zip(columns(table), self.names, strict=True)]
+            self.dtype = common_dtype(self._columns, self.name)
 
     @classmethod
     def opens(cls, source: object) -> bool:
-        import narwhals as nw
-
         return bool(nw.dependencies.is_into_dataframe(source)) or type(source).__name__ == "LazyFrame"
 
     def block(self, start: int, stop: int) -> Block:
-        return self._rows(slice(start, stop))
+        return self._stacked(slice(start, stop)) if self._whole is None else self._whole.block(start, stop)
 
     def take(self, indices: NDArray[np.integer]) -> Block:
-        return self._rows(indices)
+        return self._stacked(indices) if self._whole is None else self._whole.take(indices)
 
-    def _rows(self, which: Any) -> Block:
-        if self._whole is not None:
-            return self._whole.block(which.start, which.stop) if isinstance(which, slice) else self._whole.take(which)
+    def _stacked(self, which: Any) -> Block:
         return np.stack([column[which] for column in self._columns], axis=1, dtype=self.dtype)
 
 
 def numbers(column: Any, name: Any) -> NDArray[Any]:
     """One column as numbers; missing values become NaN, which every pass reports with their place."""
-    import narwhals as nw
-
     kind = column.dtype
     if is_sparse(getattr(column.to_native(), "dtype", None)):
         return _array(column.to_native(), name)
     if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object)):
         what = getattr(column.to_native(), "dtype", kind) if kind == nw.Unknown else kind
         raise DataError(f"column {name!r} holds {what} values, not numbers; convert or drop it")
-    if kind in (nw.Decimal, nw.Int128, nw.UInt128):
-        return _rounded(column, name)
+    if kind in (nw.Decimal, nw.Int128, nw.UInt128):  # with more digits than float64, but no integer may be rounded
+        found = _array(column.cast(nw.Float64).to_numpy(), name)
+        if not all_small(found):
+            check_numbers(found, column.to_list().__getitem__, f"column {name!r}")
+        return found
     if kind == nw.Object or not column.null_count():
         return _array(column.to_numpy(), name)
     if not kind.is_integer():
@@ -74,16 +76,6 @@ def numbers(column: Any, name: Any) -> NDArray[Any]:
     gaps, values = column.is_null().to_numpy(), _array(column.fill_null(0).to_numpy(), name)
     check_integers(values, f"column {name!r}")
     return np.where(gaps, np.nan, values.astype(np.float64))
-
-
-def _rounded(column: Any, name: Any) -> NDArray[Any]:
-    """Numbers that may have more digits than float64, unless they are so large that whole ones would be lost."""
-    import narwhals as nw
-
-    found = _array(column.cast(nw.Float64).to_numpy(), name)
-    if not all_small(found):
-        check_numbers(found, column.to_list().__getitem__, f"column {name!r}")
-    return found
 
 
 def common_dtype(columns: list[NDArray[Any]], name: Callable[[int], str]) -> np.dtype[Any]:
@@ -113,8 +105,6 @@ def _one_array(table: Any) -> NDArray[Any] | None:
 
 def columns(table: Any) -> Iterator[Any]:
     """The columns one by one. Duplicate names are legal in a table but not in narwhals, hence the renaming."""
-    import narwhals as nw
-
     unique = [str(j) for j in range(table.shape[1])]
     if hasattr(table, "set_axis"):
         table = table.set_axis(unique, axis=1)
@@ -125,16 +115,10 @@ def columns(table: Any) -> Iterator[Any]:
 
 def check_names(names: tuple[Any, ...]) -> None:
     """Warn where names repeat or are empty."""
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        shown = ", ".join(map(repr, repeated[:5]))
-        warnings.warn(
-            f"column names appear more than once: {shown}; columns are told apart by position",
-            ColumnWarning,
-            stacklevel=5,
-        )
-    empty = [j for j, name in enumerate(names) if name == ""]
-    if empty:
+    if repeated := [name for name, count in Counter(names).items() if count > 1]:
+        twice = f"column names appear more than once: {shown(repeated, 5)}; columns are told apart by position"
+        warnings.warn(twice, ColumnWarning, stacklevel=5)
+    if empty := [j for j, name in enumerate(names) if name == ""]:
         warnings.warn(f"columns without a name at positions {empty[:5]}", ColumnWarning, stacklevel=5)
 
 
@@ -142,10 +126,16 @@ class SparseFrame(Sparse):
     """Columns of which most entries are zero and not stored; those of any other kind are stored whole between them."""
 
     def __init__(self, table: Any) -> None:
+        from scipy.sparse import csc_array
+
         names = tuple(table.columns)
         check_shape(table.shape)
         check_names(names)
-        super().__init__(_matrix(table, names), names)
+        parts = [_entries(*pair) for pair in zip(columns(table), names, strict=True)]
+        common_dtype([values for values, _ in parts], lambda j: repr(names[j]))
+        ends = np.concatenate([[0], np.cumsum([len(values) for values, _ in parts])])
+        values, places = (np.concatenate(part) for part in zip(*parts, strict=True))
+        super().__init__(csc_array((values, places, ends), shape=table.shape), names)
 
     @classmethod
     def opens(cls, source: object) -> bool:
@@ -159,22 +149,12 @@ class SparseFrame(Sparse):
 
 def _stored(column: Any) -> int:
     """Entries that a column takes."""
-    sparse = is_sparse(column.dtype) and (column.dtype.fill_value == 0 or _is_nan(column.dtype.fill_value))
+    sparse = is_sparse(column.dtype) and (column.dtype.fill_value == 0 or _fills_nan(column.dtype))
     return int(column.array.sp_index.npoints) if sparse else len(column)
 
 
-def _is_nan(value: Any) -> bool:
-    return bool(value != value)
-
-
-def _matrix(table: Any, names: tuple[Any, ...]) -> Any:
-    from scipy.sparse import csc_array
-
-    parts = [_entries(column, name) for column, name in zip(columns(table), names, strict=True)]
-    common_dtype([values for values, _ in parts], lambda j: repr(names[j]))
-    ends = np.concatenate([[0], np.cumsum([len(values) for values, _ in parts])])
-    values, places = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return csc_array((values, places, ends), shape=table.shape)
+def _fills_nan(dtype: Any) -> bool:
+    return bool(dtype.fill_value != dtype.fill_value)
 
 
 def _entries(column: Any, name: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -193,7 +173,7 @@ def _entries(column: Any, name: Any) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def _check_gaps(column: Any, name: Any) -> None:
     """Missing values that are not stored are reported before they would fill the memory."""
-    if is_sparse(column.dtype) and _is_nan(column.dtype.fill_value) and column.array.sp_index.npoints < len(column):
+    if is_sparse(column.dtype) and _fills_nan(column.dtype) and column.array.sp_index.npoints < len(column):
         rows = column.array.sp_index.to_int_index().indices
         first = int(np.argmin(np.append(rows, -1) == np.arange(len(rows) + 1)))
         raise DataError(

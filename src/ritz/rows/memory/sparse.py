@@ -76,7 +76,6 @@ class Sparse(Entries):
         return self._of_these(self._X[:, columns], names)
 
     def _of_these(self, X: Any, names: tuple[Any, ...] | None, kept: NDArray[np.intp] | None = None) -> Sparse:
-        """A matrix that was made of this one."""
         made = Sparse(X, names)
         made.inherit(self, kept)
         return made
@@ -158,8 +157,7 @@ def compressed(X: Any) -> tuple[Any, Any | None]:
     if X.format == "csc":
         values = stored_values(X.data)
         columns = _canonical(csr_array((values, X.indices, X.indptr), shape=X.shape[::-1], copy=False))
-        by_rows = columns.T.tocsr()
-        return by_rows, columns
+        return columns.T.tocsr(), columns
     if X.format != "csr":
         X = _summed(X)
         _check_places(X)  # not every format has been looked at before
@@ -213,8 +211,8 @@ def _check_places(X: Any) -> None:
     """Every entry stands inside the matrix: SciPy reads where it is told to, and crashes."""
     n, d = X.shape
     if X.format == "coo":
-        for axis, (places, size) in enumerate(zip(X.coords, (n, d), strict=True)):
-            _check_range(places, size, ("row", "column")[axis])
+        for what, places, size in zip(("row", "column"), X.coords, X.shape, strict=True):
+            _check_range(places, size, what)
     if X.format == "lil" and any(len(row) != len(values) for row, values in zip(X.rows, X.data, strict=True)):
         raise DataError("the sparse matrix is damaged: a row has more indices than values, or fewer")
     if X.format == "dia" and len(X.offsets) != len(X.data):

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from ritz.errors import DataError
 from ritz.rows.columns import unique_names
 from ritz.rows.text.cells import Column, Kind, is_number, is_truth
 from ritz.rows.text.header import judge_header
-from ritz.rows.text.style import SEPARATORS, WORD, Style, are_vectors, counts_of, decoded, find_style, style_of_vectors
+from ritz.rows.text.style import SEPARATORS, WORD, Style, are_vectors, counts_of, decoded, find_style
 from ritz.runtime.threads import cached_property
 
 FEWEST, LETTERS = 6, 1 << 19  # lines that are looked at where they are long, and letters of all of them
@@ -37,9 +38,9 @@ class Dialect(Style):
     counts : of words and of the numbers of each, where a line before the table says so, as in files of word2vec
     """
 
-    encoding: str
-    mark: bool
-    newline: str
+    encoding: str = "utf-8"
+    mark: bool = False
+    newline: str = "\n"
     skipped: int
     first_line: tuple[str, ...]
     columns: tuple[Column, ...]
@@ -48,12 +49,13 @@ class Dialect(Style):
     counts: tuple[int, int] | None = None
 
     def __str__(self) -> str:
-        taken = "its numbers were" if self.first_line else "the numbers of the first line were"
+        header, taken = "no header", "the numbers of the first line were taken for a row"
+        if self.first_line:
+            header, taken = "names in the header", "its numbers were taken for names"
         parts = [
             f"separated by {'runs of blanks' if self.runs else SEPARATORS.get(self.separator, repr(self.separator))}",
             "decimal comma" if self.decimal == "," else "decimal point",
-            ("names in the header" if self.first_line else "no header")
-            + (f" ({taken} taken for {'names' if self.first_line else 'a row'})" if self.doubt else ""),
+            f"{header} ({taken})" if self.doubt else header,
             self.encoding + (" with a byte-order mark" if self.mark else ""),
         ]
         if self.vectors:
@@ -136,32 +138,34 @@ def detect(
     encoding, mark, text = decoded(head, str(where))
     newline = "\n" if "\n" in text or "\r" not in text else "\r"
     lines = text.replace("\r\n", "\n").replace(newline, "\n").split("\n")
-    lines = lines if whole and lines[-1] else lines[:-1]
-    skipped, announced = _preamble(lines, header is not False)
-    lines = lines[skipped : skipped + max(FEWEST, LETTERS // max(1, *map(len, lines)))] if lines else []
+    found = _of_lines(lines if whole and lines[-1] else lines[:-1], where, header, expected)
+    return replace(found, encoding=encoding, mark=mark, newline=newline)
+
+
+def _of_lines(lines: list[str], where: Path, header: bool | None, expected: Collection[str] | None) -> Dialect:
+    """The dialect of lines of text, however they are encoded."""
+    skipped, lines, announced = _preamble(lines, header is not False)
     if not any(lines):
         raise DataError(f"{where} holds no rows")
-    counts = counts_of(lines, ".vec" in _endings(where)) if announced is None else None
-    lines, skipped = (lines[1:], skipped + 1) if counts else (lines, skipped)
+    endings = [ending.lower() for ending in where.suffixes[-2:]]
+    counts = counts_of(lines, ".vec" in endings) if announced is None else None
+    if counts:
+        skipped, lines, header = skipped + 1, lines[1:], bool(header)
     vectors = announced is None and header is not True and are_vectors(lines, counts)
     try:
-        usual = "\t" if ".tsv" in _endings(where) else None
-        style = style_of_vectors(lines) if vectors else find_style(lines, announced or usual)
+        style = find_style(lines, announced or ("\t" if ".tsv" in endings else None), vectors)
         table = style.table(lines)
     except csv.Error as error:
         raise DataError(f"{where} cannot be read as a table: {error}") from error
-    if header is None and not counts:
+    doubt = ""
+    if header is None:
         header, doubt = judge_header(table, style.decimal, _alone_in_quotes(lines, table[0]), expected)
-    else:
-        header, doubt = bool(header), ""
-    first_line, columns, ended = _columns(table, header, style, where)
+    first_line, rows = (table[0], table[1:]) if header else ([], table)
+    columns, ended = _columns(rows, len(first_line), style, where)
     return Dialect(
         **vars(style),
-        encoding=encoding,
-        mark=mark,
-        newline=newline,
-        skipped=skipped + (_lines_of_header(first_line, lines) if header else 0),
-        first_line=first_line,
+        skipped=skipped + _lines_of_header(first_line, lines),
+        first_line=tuple(first_line),
         columns=columns,
         ended=ended,
         doubt=doubt,
@@ -169,22 +173,30 @@ def detect(
     )
 
 
-def _columns(
-    table: list[list[str]], header: bool, style: Style, where: Path
-) -> tuple[tuple[str, ...], tuple[Column, ...], bool]:
-    """`first_line`, `columns` and `ended` of a dialect."""
-    first, rows = (table[0], table[1:]) if header else ([], table)
-    if header and not rows:
-        raise DataError(f"{where} holds a header and no rows")
-    width = _width(rows, len(first), where)
-    columns = [Column.of([row[j] for row in rows if len(row) > j], style.decimal) for j in range(width)]
-    columns[0] = Column(Kind.TEXT) if style.vectors else columns[0]
-    ended = not any(cell.strip() for row in rows for cell in row[width - 1 :])
-    return tuple(first), tuple(columns), ended
+def _preamble(lines: list[str], names: bool) -> tuple[int, list[str], str | None]:
+    """How many lines stand before the table, some of its own, and the separator as spreadsheets announce it.
+
+    Before the table are comments and blank lines. Where there may be `names`, a comment may be the header.
+    """
+    skipped, announced = 0, None
+    for line in lines:
+        if match := re.fullmatch(r"sep=(.)", line.strip("\r")):
+            announced = match.group(1)
+        elif line.strip() and not _is_comment(line, lines[skipped + 1 :], names):
+            break
+        skipped += 1
+    most = max(FEWEST, LETTERS // max([1, *map(len, lines)]))
+    return skipped, lines[skipped : skipped + most], announced
 
 
-def _endings(path: Path) -> list[str]:
-    return [ending.lower() for ending in path.suffixes[-2:]]
+def _is_comment(line: str, following: list[str], names: bool) -> bool:
+    """Whether it begins like a comment and is not the header, which has as many cells as the next line."""
+    if not line.startswith(COMMENTS):
+        return False
+    nexts = next((other for other in following if other.strip()), "")
+    marks = [mark for mark in ",;\t|" if mark in line and line.count(mark) == nexts.count(mark)]
+    numbers = any(is_number(cell) or is_truth(cell) for mark in marks for cell in nexts.split(mark))
+    return not (names and numbers)
 
 
 def _alone_in_quotes(lines: list[str], first: list[str]) -> bool:
@@ -192,41 +204,21 @@ def _alone_in_quotes(lines: list[str], first: list[str]) -> bool:
     return lines[0].count('"') >= 2 * len(first) and not any('"' in line for line in lines[1:])
 
 
-def _preamble(lines: list[str], names: bool = True) -> tuple[int, str | None]:
-    """Lines before the table: comments, blank lines, and the separator as spreadsheets announce it.
-
-    Where there may be `names`, a comment may be the header.
-    """
-    skipped, announced = 0, None
-    for line in lines:
-        if match := re.fullmatch(r"sep=(.)", line.strip("\r")):
-            announced = match.group(1)
-        elif line.strip() and not (
-            line.startswith(COMMENTS) and not (names and _named_by_comment(line, lines[skipped + 1 :]))
-        ):
-            break
-        skipped += 1
-    return skipped, announced
+def _lines_of_header(first: list[str], lines: list[str]) -> int:
+    """Lines of the header, whose cells may hold line ends, and the blank ones between it and the first row."""
+    if not first:
+        return 0
+    blank = takewhile(lambda line: not line.strip("\r"), lines[1:])
+    return 1 + len(list(blank)) + sum(cell.count("\n") for cell in first)
 
 
-def _named_by_comment(line: str, following: list[str]) -> bool:
-    """Whether a line that begins like a comment is the header: it has as many cells as the next one."""
-    nexts = next((other for other in following if other.strip()), "")
-    marks = [mark for mark in ",;\t|" if mark in line and line.count(mark) == nexts.count(mark)]
-    return any(is_number(cell) or is_truth(cell) for mark in marks for cell in nexts.split(mark))
-
-
-def _width(rows: list[list[str]], named: int, where: Path) -> int:
-    """Columns of the table: those of the header, or one more where R left the names of the rows unnamed."""
+def _columns(rows: list[list[str]], named: int, style: Style, where: Path) -> tuple[tuple[Column, ...], bool]:
+    """`columns` and `ended` of a dialect: as many as the header has, or one more where R left that of the rows out."""
+    if not rows:
+        raise DataError(f"{where} holds a header and no rows")
     width = Counter(map(len, rows)).most_common(1)[0][0]
     if named and width not in (named, named + 1):
         raise DataError(f"{where} has {named} names in its header, but {width} cells in most rows")
-    return width
-
-
-def _lines_of_header(first: tuple[str, ...], lines: list[str]) -> int:
-    """Lines of the header, whose cells may hold line ends, and the blank ones between it and the first row."""
-    count = 1
-    while count < len(lines) and not lines[count].strip("\r"):
-        count += 1
-    return count + sum(cell.count("\n") for cell in first)
+    columns = [Column.of([row[j] for row in rows if len(row) > j], style.decimal) for j in range(width)]
+    columns[0] = Column(Kind.TEXT) if style.vectors else columns[0]
+    return tuple(columns), not any(cell.strip() for row in rows for cell in row[width - 1 :])

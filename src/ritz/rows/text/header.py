@@ -36,25 +36,18 @@ def judge_header(
     boolean = [_most(cells, is_truth) for cells in below]
     truths = [is_truth(cell) and truth for cell, truth in zip(first, boolean, strict=True)]
     text = [not (truths[j] or is_number(cell, decimal) or is_missing(cell)) for j, cell in enumerate(first)]
-    over = [t and (numeric[j] or boolean[j]) for j, t in enumerate(text)]
-    if any(over):
-        return True, _mixed(first, [j for j, t in enumerate(over) if t], numeric, decimal)
+    if over := [j for j, t in enumerate(text) if t and (numeric[j] or boolean[j])]:
+        return True, _mixed(first, over, numeric, decimal)
     if not any((*numeric, *boolean)):
         return all(text), ""
     if expected and set(expected) <= {cell.strip() for cell in first}:
         return True, ""
     if any(truths) or any(t and first[j] in below[j] for j, t in enumerate(text)):
         return False, ""
-    line = _Line(first, below, numeric, decimal)
-    why = line.evidence(rows, quoted) if expected is None or expected else ""
-    if any(truth and is_number(cell, decimal) for cell, truth in zip(first, boolean, strict=True)):
-        why = "true and false stand below"
-    if rows and all(len(row) == len(first) + 1 for row in rows):
-        why = "it has a cell fewer than the rows, as R writes names"
-    if not (why or quoted or line.may_name):
-        return False, ""
-    taken = f"names of columns, because {why}" if why else "a row of numbers"
-    return bool(why), f"the first line ({_shown(first)}) was taken for {taken}"
+    line = _Line(first, rows, below, numeric, decimal)
+    above_truths = any(truth and is_number(cell, decimal) for cell, truth in zip(first, boolean, strict=True))
+    why = line.reason(above_truths) or (line.evidence(quoted) if expected is None or expected else "")
+    return bool(why), _doubt(first, why) if why or quoted or line.may_name else ""
 
 
 def _most(cells: list[str], fits: Callable[[str], bool]) -> bool:
@@ -64,28 +57,28 @@ def _most(cells: list[str], fits: Callable[[str], bool]) -> bool:
 
 def _mixed(first: list[str], over: list[int], numeric: list[bool], decimal: str) -> str:
     """A doubt where the text `over` numbers stands among more numbers, which are hardly names: it may be a mistake."""
-    cells = [cell for cell, number_below in zip(first, numeric, strict=True) if number_below]
-    cells = [cell for cell in cells if is_number(cell, decimal)]
-    numbers = [number(cell, decimal) for cell in cells]
-    names = all(map(is_count, cells)) or (len(numbers) >= FEW and _rising(numbers))
-    if len(numbers) <= len(over) or (names and len(set(numbers)) == len(numbers)):
+    cells = [cell for cell, below in zip(first, numeric, strict=True) if below and is_number(cell, decimal)]
+    if len(cells) <= len(over) or _may_name(cells, [number(cell, decimal) for cell in cells]):
         return ""
-    why = f"because {first[over[0]].strip()!r} stands above numbers"
-    return f"the first line ({_shown(first)}) was taken for names of columns, {why}"
+    return _doubt(first, f"{first[over[0]].strip()!r} stands above numbers")
 
 
-def _shown(first: list[str]) -> str:
-    return ", ".join(cell.strip() for cell in first[:SHOWN]) + (", …" if len(first) > SHOWN else "")
+def _doubt(first: list[str], why: str) -> str:
+    """What a first line was taken for that may be either: names, or a row where nothing says why."""
+    shown = ", ".join(cell.strip() for cell in first[:SHOWN]) + (", …" if len(first) > SHOWN else "")
+    taken = f"names of columns, because {why}" if why else "a row of numbers"
+    return f"the first line ({shown}) was taken for {taken}"
 
 
 class _Line:
     """Numbers above numbers."""
 
-    def __init__(self, first: list[str], below: list[list[str]], numeric: list[bool], decimal: str) -> None:
-        self._decimal = decimal
-        places = [j for j, over in enumerate(numeric) if over]
-        missing = [j for j in places if is_missing(first[j])]
-        self.places = [j for j in places if j not in missing]
+    def __init__(
+        self, first: list[str], rows: list[list[str]], below: list[list[str]], numeric: list[bool], decimal: str
+    ) -> None:
+        self._first, self._rows, self._decimal = first, rows, decimal
+        missing = [j for j, over in enumerate(numeric) if over and is_missing(first[j])]
+        self.places = [j for j, over in enumerate(numeric) if over and not is_missing(first[j])]
         self._cells = [first[j] for j in self.places]
         self._below = [[c for c in below[j] if is_number(c, decimal)] for j in self.places]
         self._index = self._read([c for c in below[0] if is_number(c, decimal)]) if missing == [0] else []
@@ -93,30 +86,30 @@ class _Line:
         self._whole = missing in ([], [0]) and bool(self.places)
         self._beside = len(self.places) < len(first)
         self.numbers = self._read(self._cells)
+        self.may_name = self._whole and _may_name(self._cells, self.numbers)
 
     def _read(self, cells: list[str]) -> list[float]:
         return [number(cell, self._decimal) for cell in cells]
 
-    @property
-    def may_name(self) -> bool:
-        """Whether it could be names at all: all different, and written as counts are, or in order."""
-        different = len(set(self.numbers)) == len(self.numbers)
-        ordered = len(self.numbers) >= FEW and _rising(self.numbers)
-        return self._whole and different and (all(map(is_count, self._cells)) or ordered)
+    def reason(self, above_truths: bool) -> str:
+        """What makes it names, whatever its numbers are; nothing where they decide."""
+        if self._rows and all(len(row) == len(self._first) + 1 for row in self._rows):
+            return "it has one cell fewer than the rows, as in tables that R writes"
+        return "true and false stand below" if above_truths else ""
 
-    def evidence(self, rows: list[list[str]], quoted: bool) -> str:
+    def evidence(self, quoted: bool) -> str:
         """What speaks so much for names that it is hardly a row; nothing where it may well be one."""
-        if not self._whole or not rows:
+        if not self._whole or not self._rows:
             return ""
         if quoted:
             return "it alone is in quotes"
-        if self.may_name and self._years():
+        if self.may_name and self._yearly():
             return "it counts years, and the numbers below are of another kind"
-        if not self.may_name or any(map(self._alike, rows)):
+        if not self.may_name or any(map(self._alike, self._rows)):
             return ""
         if self._numbered():
             return "it counts the columns"
-        if self._series(rows):
+        if self._series():
             return "it counts years, and no row below does"
         even = _even(self.numbers)
         if len(self.numbers) < (SEVERAL if even else RISING) or not _rising(self.numbers) or not self._far(FAR):
@@ -134,7 +127,7 @@ class _Line:
         few = (FEW if start == 0 else SEVERAL) - self._beside
         return count >= MANY or (count >= few and self._fractions >= 0.5)
 
-    def _years(self) -> bool:
+    def _yearly(self) -> bool:
         count, even = len(self.numbers), _even(self.numbers)
         if not _years(self._cells) or count < 2 or not _rising(self.numbers):
             return False
@@ -142,11 +135,11 @@ class _Line:
             return True
         return even and count >= FEW and self._far(FAR)
 
-    def _series(self, rows: list[list[str]]) -> bool:
+    def _series(self) -> bool:
         """Whether it is years in equal steps, as above a table of countries, and no row below holds years alone."""
         if len(self.numbers) < (FEW if self._beside else MANY) or not _even(self.numbers) or not _years(self._cells):
             return False
-        return not any(_years([row[j] for j in self.places if j < len(row)]) for row in rows)
+        return not any(_years([row[j] for j in self.places if j < len(row)]) for row in self._rows)
 
     @property
     def _fractions(self) -> float:
@@ -167,6 +160,12 @@ class _Line:
             return False
         ours, theirs = self.numbers, self._read(cells)
         return _even(ours) and _even(theirs) and abs(theirs[1] - theirs[0] - (ours[1] - ours[0])) <= 1e-6
+
+
+def _may_name(cells: list[str], numbers: list[float]) -> bool:
+    """Whether numbers could be names at all: all different, and written as counts are, or in order."""
+    ordered = len(numbers) >= FEW and _rising(numbers)
+    return len(set(numbers)) == len(numbers) and (all(map(is_count, cells)) or ordered)
 
 
 def _years(cells: list[str]) -> bool:

@@ -7,14 +7,15 @@ begins where a row begins and ends with a line end, which is added where the fil
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
@@ -28,8 +29,7 @@ COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 QUOTE, RETURN = b'"'[0], b"\r"[0]
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Whole rows, the last of them with its line end, and the number of their first line in the file."""
 
     text: bytes
@@ -52,7 +52,7 @@ class Lines:
         self._path, self._dialect = path, dialect
         self._newline = dialect.newline.encode()
         self._quotes = not dialect.vectors  # whether they may hold line ends
-        self.plain = _compression(path) is None and dialect.encoding == "utf-8"
+        self.plain = path.suffix.lower() not in COMPRESSED and dialect.encoding == "utf-8"
         found = self._side_by_side() if self.plain and not dialect.runs else None
         self._parts = found or self._one_by_one()
         self.rows = tuple(part.rows for part in self._parts)
@@ -67,10 +67,9 @@ class Lines:
     def pieces(self) -> Iterator[Piece]:
         """All parts in order."""
         if self.plain:
-            yield from map(self.part, range(len(self._parts)))
-            return
-        for (_, text), line in zip(self._texts(), self._first_lines, strict=False):
-            yield Piece(self._ended(text), line)
+            return map(self.part, range(len(self._parts)))
+        texts = zip(self._texts(), self._first_lines, strict=False)
+        return (Piece(self._ended(text), line) for (_, text), line in texts)
 
     def ends(self, text: bytes) -> NDArray[np.intp]:
         """Where rows end: line ends that are not inside quotes."""
@@ -162,7 +161,7 @@ class Lines:
 
     def _texts(self) -> Iterator[tuple[int, bytes]]:
         """The rows in order, in texts that end with a line end unless the file does not, and where they begin."""
-        with damage(self._path), _opened(self._path, self._dialect.encoding) as stream:
+        with _opened(self._path, self._dialect.encoding) as stream:
             text, at = self._begin(stream)
             while more := stream.read(PART_BYTES):
                 text += more
@@ -178,9 +177,8 @@ class Lines:
 
     def _begin(self, stream: Any) -> tuple[bytes, int]:
         """What was read of a stream beyond the lines before the first row, and how many bytes those take."""
-        text, at = stream.read(HEAD_BYTES), 0
-        if text.startswith(b"\xef\xbb\xbf"):
-            at = 3
+        text = stream.read(HEAD_BYTES)
+        at = len(BOM_UTF8) if text.startswith(BOM_UTF8) else 0
         for _ in range(self._dialect.skipped):
             while (end := text.find(self._newline, at)) < 0 and (more := stream.read(HEAD_BYTES)):
                 text += more
@@ -191,55 +189,36 @@ class Lines:
         return text if text.endswith(self._newline) else text + self._newline
 
     def _bytes(self, start: int, stop: int) -> bytes:
-        file = os.open(self._path, os.O_RDONLY)
-        try:
-            return os.pread(file, stop - start, start)
-        finally:
-            os.close(file)
+        with self._path.open("rb", buffering=0) as file:
+            return os.pread(file.fileno(), stop - start, start)
 
 
 def first_lines(path: Path) -> tuple[bytes, bool]:
     """The beginning of a file: some lines, or all there are, and whether they are."""
-    size = HEAD_BYTES
-    while True:
-        with damage(path), _opened(path) as stream:
-            head: bytes = stream.read(size)
-        if len(head) < size:
-            return head, True
-        if head.count(b"\n") + head.count(b"\r") > HEAD_LINES:
-            return head, False
-        if size > LONGEST:
-            raise DataError(f"{path} has fewer than {HEAD_LINES} lines in its first {size} bytes, so it is not a table")
-        size *= 4
+    with _opened(path) as stream:
+        size, head = HEAD_BYTES, stream.read(HEAD_BYTES)
+        while len(head) == size and head.count(b"\n") + head.count(b"\r") <= HEAD_LINES:
+            if size > LONGEST:
+                few = f"fewer than {HEAD_LINES} lines in its first {size} bytes"
+                raise DataError(f"{path} has {few}, so it is not a table")
+            size *= 4
+            head += stream.read(size - len(head))
+    return head, len(head) < size
 
 
 def pyarrow_file(path: Path) -> Any:
     """A file as pyarrow opens it, by its true name: as text it would have to be UTF-8."""
-    import pyarrow as pa
-
     return pa.OSFile(os.fsencode(path))
 
 
-def _compression(path: Path) -> str | None:
-    return COMPRESSED.get(path.suffix.lower())
-
-
-def _opened(path: Path, encoding: str = "utf-8") -> Any:
-    """The text from its beginning, unpacked and in UTF-8."""
-    import pyarrow as pa
-
-    stream = pa.input_stream(pyarrow_file(path), compression=_compression(path))
-    return stream if encoding == "utf-8" else pa.transcoding_input_stream(stream, encoding, "utf-8")
-
-
 @contextmanager
-def damage(path: Path) -> Iterator[None]:
-    """What goes wrong while a stream is unpacked, as an error that names the file."""
-    from pyarrow import ArrowException
-
+def _opened(path: Path, encoding: str = "utf-8") -> Iterator[Any]:
+    """The text from its beginning, unpacked and in UTF-8; what goes wrong with it is an error that names the file."""
     try:
-        yield
+        stream = pa.input_stream(pyarrow_file(path), compression=COMPRESSED.get(path.suffix.lower()))
+        with stream if encoding == "utf-8" else pa.transcoding_input_stream(stream, encoding, "utf-8") as text:
+            yield text
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not text in a known encoding; save it as UTF-8") from error
-    except (ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path} cannot be read to its end: {error}") from error

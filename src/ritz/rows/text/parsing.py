@@ -8,10 +8,13 @@ few of them are wanted.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import csv
 
 from ritz.rows.base import Block
 from ritz.rows.text.cells import FALSE, MISSING, TRUE, Kind, is_missing
@@ -32,11 +35,10 @@ class Ragged(Exception):
     """A row has more or fewer cells than the table."""
 
 
-def squeezed(text: bytes, quotes: bool = True) -> bytes:
+def squeezed(text: bytes, quotes: bool) -> bytes:
     """The text with one blank where there was a run of them, and none around lines; those in `quotes` stay."""
-    if not quotes:
-        return BLANKS.sub(b"", ANY.sub(b" ", text))
-    return BLANKS.sub(b"", RUNS.sub(lambda run: run.group(1) or b" ", text))
+    once = RUNS.sub(lambda run: run.group(1) or b" ", text) if quotes else ANY.sub(b" ", text)
+    return BLANKS.sub(b"", once)
 
 
 def numbers(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
@@ -52,7 +54,6 @@ def numbers(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
 
 def _truths(text: bytes, dialect: Dialect, columns: list[int]) -> list[NDArray[np.float64]]:
     """Columns that say true or false, as 1 and 0."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     known = dict.fromkeys(MISSING, np.nan) | dict.fromkeys(FALSE, 0.0) | dict.fromkeys(TRUE, 1.0)
@@ -68,27 +69,20 @@ def _truths(text: bytes, dialect: Dialect, columns: list[int]) -> list[NDArray[n
 
 def _digits(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
     """Columns whose numbers are written as such."""
-    import pyarrow as pa
-
     if len(columns) <= FEW * dialect.width:
-        try:
+        with suppress(pa.ArrowInvalid):  # a gap may be made of blanks, or rows be ragged
             return _by_columns(text, dialect, columns)
-        except pa.ArrowInvalid:  # a gap may be made of blanks, or rows be ragged
-            pass
     values = _by_cells(text, dialect, columns)
     return _by_columns(text, dialect, columns) if values is None else values
 
 
 def words(text: bytes, dialect: Dialect, columns: list[int]) -> list[NDArray[Any]]:
     """Some columns as text, without blanks around it."""
-    import pyarrow as pa
-
     return [_trimmed(column) for column in _table(text, dialect, columns, pa.binary()).columns]
 
 
 def present(text: bytes, dialect: Dialect, columns: list[int]) -> list[list[str]]:
     """The first cells of some columns that are not missing, as many as the kind of a column is told by."""
-    import pyarrow as pa
 
     def first(column: Any) -> list[str]:
         if column.null_count == len(column):
@@ -100,7 +94,6 @@ def present(text: bytes, dialect: Dialect, columns: list[int]) -> list[list[str]
 
 def _trimmed(column: Any) -> NDArray[Any]:
     """Bytes as text, without blanks around it."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     try:
@@ -111,8 +104,6 @@ def _trimmed(column: Any) -> NDArray[Any]:
 
 def _by_cells(text: bytes, dialect: Dialect, columns: list[int]) -> Block | None:
     """Every cell as a line of one column; None where quotes hold what separates cells elsewhere."""
-    import pyarrow as pa
-
     width, codes = dialect.width, np.frombuffer(text, np.uint8)
     ends = codes == NEWLINE
     stops = ends | (codes == ord(dialect.separator))
@@ -146,9 +137,6 @@ def _any_inside(places: NDArray[np.intp], quotes: NDArray[np.intp]) -> bool:
 
 def _column(cells: Any, dialect: Dialect) -> Any:
     """One number per line."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     read = csv.ReadOptions(use_threads=False, block_size=WHOLE, column_names=["0"])
     parse = csv.ParseOptions(quote_char=False, delimiter=UNUSED, ignore_empty_lines=False)
     try:  # looking up every cell among all the words for gaps takes a fifth of the time
@@ -159,20 +147,12 @@ def _column(cells: Any, dialect: Dialect) -> Any:
 
 def _by_columns(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
     """The numbers column by column, as pyarrow finds cells."""
-    import pyarrow as pa
-
-    table = _table(text, dialect, columns, pa.float64())
-    block = np.empty((table.num_rows, len(columns)))
-    for j, column in enumerate(table.columns):
-        block[:, j] = column.to_numpy()
-    return block
+    found = _table(text, dialect, columns, pa.float64())
+    return np.stack([column.to_numpy() for column in found.columns], axis=1)
 
 
 def _table(text: bytes, dialect: Dialect, columns: list[int], kind: Any, gaps: bool = False) -> Any:
     """Columns of one kind; `gaps` makes nulls of words for what is missing in text too."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     names = [str(j) for j in range(dialect.width)]
     read = csv.ReadOptions(use_threads=False, block_size=WHOLE, column_names=names)
     quote: Any = False if dialect.vectors else '"'
@@ -183,8 +163,6 @@ def _table(text: bytes, dialect: Dialect, columns: list[int], kind: Any, gaps: b
 
 
 def _convert(columns: list[int], kind: Any, dialect: Dialect, missing: tuple[str, ...] = MISSING) -> Any:
-    from pyarrow import csv
-
     names = [str(j) for j in columns]
     return csv.ConvertOptions(
         column_types=dict.fromkeys(names, kind),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pyarrow import ArrowException
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
@@ -25,6 +26,14 @@ from ritz.runtime import threads
 SHOWN = 60  # letters of a row or a cell in a message
 
 
+class Malformed(NamedTuple):
+    """A line that is not as the others are: the place and the text of a cell, or what is wrong with all of it."""
+
+    line: int
+    column: int | None
+    what: str
+
+
 @dataclass(frozen=True)
 class Reader:
     """Columns are known by their places in the file. A model may have `needed` them."""
@@ -36,7 +45,7 @@ class Reader:
 
     def values(self, piece: Piece, columns: list[int]) -> Block:
         """The numbers of some columns, NaN where they are missing."""
-        return self._parsed(numbers, piece, columns, columns)
+        return self._parsed(numbers, piece, columns)
 
     def exact_values(self, piece: Piece, columns: list[int]) -> Block:
         """The same, unless float64 cannot hold one of the numbers as it is written."""
@@ -56,18 +65,15 @@ class Reader:
         """The first cells of some columns that are not missing; read until all have enough to tell what they hold."""
         found: dict[int, list[str]] = {j: [] for j in columns}
 
-        def lacking() -> list[int]:
-            return [j for j, cells in found.items() if len(cells) < LINES]
-
         def look(piece: Piece) -> dict[int, list[str]]:
-            wanted = lacking()
+            wanted = [j for j, cells in found.items() if len(cells) < LINES]
             return dict(zip(wanted, self._parsed(present, piece, wanted), strict=True)) if wanted else {}
 
         with closing(threads.ordered(look, self.lines.pieces(), threads.pinned.budget())) as parts:
             for part in parts:
                 for j, cells in part.items():
                     found[j] += cells[: LINES - len(found[j])]
-                if not lacking():
+                if min(map(len, found.values())) == LINES:
                     break
         return found
 
@@ -77,7 +83,7 @@ class Reader:
         return {j: self._as_written(piece, j, column) for j, column in zip(columns, values, strict=True)}
 
     def _as_written(self, piece: Piece, j: int, values: NDArray[Any]) -> NDArray[Any]:
-        if self.dialect.columns[j].kind is Kind.TRUTHS:
+        if self._holds_truths(j):
             truths = np.asarray(values == 1, object if np.isnan(values).any() else bool)
             truths[np.isnan(values)] = None
             return truths
@@ -95,67 +101,49 @@ class Reader:
         cells = self.words(piece, [j])[j]
         return lambda i: exact_number(cells[i], self.dialect.decimal)
 
-    def _parsed(self, parse: Any, piece: Piece, columns: list[int], certain: list[int] | None = None) -> Any:
-        """What `parse` makes of some columns, of which those that are `certain` hold numbers."""
-        from pyarrow import ArrowException
-
-        try:
-            return parse(self._tidy(piece.text), self.dialect, columns)
-        except (ArrowException, Ragged) as error:
-            raise self._explained(piece, error, certain or []) from error
-
-    def _tidy(self, text: bytes) -> bytes:
-        """The text without blank lines, with one separator where there was a run of blanks, and usual line ends."""
-        text = self.lines.without_blank(text)
+    def _parsed(self, parse: Any, piece: Piece, columns: list[int]) -> Any:
+        """What `parse` makes of a text without blank lines or runs of blanks, with usual line ends."""
+        text = self.lines.without_blank(piece.text)
         text = text.replace(b"\r", b"\n") if self.dialect.newline == "\r" else text
-        return squeezed(text, not self.dialect.vectors) if self.dialect.runs else text
+        text = squeezed(text, not self.dialect.vectors) if self.dialect.runs else text
+        try:
+            return parse(text, self.dialect, columns)
+        except (ArrowException, Ragged) as error:
+            raise self._explained(piece, error, columns if parse is numbers else []) from error
 
     def _explained(self, piece: Piece, error: Exception, columns: list[int]) -> DataError:
-        """Where the text first departs from the dialect."""
-        found = next(find_malformed(piece, self.lines, self.dialect, columns), None)
+        """Where the text first departs from the dialect, in its rows or in columns of numbers."""
+        found = next(self.malformed(piece, columns), None)
         if found is None:
             return DataError(f"{self.path} cannot be parsed from line {piece.line} on: {error}")
-        return found.error(self.path, self.dialect, self.needed)
-
-
-class Malformed(NamedTuple):
-    """A line that is not as the others are: the place and the text of a cell, or what is wrong with all of it."""
-
-    line: int
-    column: int | None
-    what: str
-
-    def error(self, path: Path, dialect: Dialect, needed: bool) -> DataError:
-        """The place and the reason; a model may have `needed` the column."""
-        place = f"line {self.line} of {path}"
-        if self.column is None:
-            return DataError(f"{place} {self.what}")
-        kind = "neither true nor false" if dialect.columns[self.column].kind is Kind.TRUTHS else "not a number"
-        found = f"{place}, column {dialect.keys[self.column]!r}: {self.what!r} is {kind}"
-        if needed:
-            return DataError(f"{found}, and the model needs that column", "correct the cell", "needed cell")
+        place = f"line {found.line} of {self.path}"
+        if found.column is None:
+            return DataError(f"{place} {found.what}")
+        kind = "neither true nor false" if self._holds_truths(found.column) else "not a number"
+        cell = f"{place}, column {self.dialect.keys[found.column]!r}: {found.what!r} is {kind}"
+        if self.needed:
+            return DataError(f"{cell}, and the model needs that column", "correct the cell", "needed cell")
         advice = "pass columns= without it, or mark missing values as NA"
-        return DataError(f"{found}, unlike others of that column", advice, "not a number")
+        return DataError(f"{cell}, unlike others of that column", advice, "not a number")
 
+    def malformed(self, piece: Piece, columns: Collection[int]) -> Iterator[Malformed]:
+        """What is not as the dialect says, in rows and in the cells of some columns."""
+        dialect, line, start = self.dialect, piece.line, 0
+        for end in self.lines.ends(piece.text):
+            row = piece.text[start:end].decode("utf-8", "replace").removesuffix("\r")
+            inside = "\r" in row and dialect.newline == "\n"
+            cells = next(dialect.cells([row]), []) if row.strip() and not inside else []
+            if inside:
+                yield Malformed(line, None, f"has a carriage return inside: {row[:SHOWN]!r}")
+            elif cells and len(cells) != dialect.width:
+                yield Malformed(line, None, f"has {len(cells)} cells, not {dialect.width}: {row[:SHOWN]!r}")
+            elif cells:
+                yield from (Malformed(line, j, cells[j][:SHOWN]) for j in columns if not self._fits(cells[j], j))
+            line, start = line + 1 + row.count(dialect.newline), int(end) + 1
 
-def find_malformed(piece: Piece, lines: Lines, dialect: Dialect, columns: Iterable[int]) -> Iterator[Malformed]:
-    """What is not as the dialect says, in rows and in the cells of some columns."""
-    columns, width = list(columns), dialect.width
-    line, start = piece.line, 0
-    for end in lines.ends(piece.text):
-        row = piece.text[start:end].decode("utf-8", "replace").removesuffix("\r")
-        inside = "\r" in row and dialect.newline == "\n"
-        cells = next(dialect.cells([row]), []) if row.strip() and not inside else []
-        if inside:
-            yield Malformed(line, None, f"has a carriage return inside: {row[:SHOWN]!r}")
-        elif cells and len(cells) != width:
-            yield Malformed(line, None, f"has {len(cells)} cells, not {width}: {row[:SHOWN]!r}")
-        else:
-            odd = (j for j in columns if cells and not _fits(cells[j], dialect, j))
-            yield from (Malformed(line, j, cells[j][:SHOWN]) for j in odd)
-        line, start = line + 1 + row.count(dialect.newline), int(end) + 1
+    def _fits(self, cell: str, j: int) -> bool:
+        number = is_truth(cell) if self._holds_truths(j) else is_number(cell, self.dialect.decimal)
+        return number or is_missing(cell)
 
-
-def _fits(cell: str, dialect: Dialect, j: int) -> bool:
-    number = is_truth(cell) if dialect.columns[j].kind is Kind.TRUTHS else is_number(cell, dialect.decimal)
-    return number or is_missing(cell)
+    def _holds_truths(self, j: int) -> bool:
+        return self.dialect.columns[j].kind is Kind.TRUTHS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ritz.rows.formats.streamed import PARTS, Streamed
 from ritz.rows.text.cells import Kind
 from ritz.rows.text.dialect import Dialect, detect
 from ritz.rows.text.lines import PART_BYTES, Lines, Piece, first_lines
-from ritz.rows.text.reader import SHOWN, Reader, find_malformed
+from ritz.rows.text.reader import SHOWN, Reader
 from ritz.rows.text.style import LINES, WORD
 from ritz.runtime import threads
 from ritz.runtime.threads import cached_property
@@ -86,7 +87,7 @@ class Text(Streamed):
         self.keys = keys = dialect.keys
         if dialect.vectors:
             self.vectors = True
-            self.others, self.named_by = {WORD: self._words}, WORD
+            self.others, self.named_by = {WORD: lambda count: self.column(WORD)[:count]}, WORD
         nameless = {name for _, name in dialect.renamed} if dialect.names else set(keys)
         kinds = {key: column.kind for key, column in zip(keys, dialect.columns, strict=True) if key not in self.others}
         self.text_columns = tuple(key for key, kind in kinds.items() if kind is Kind.TEXT)
@@ -112,7 +113,7 @@ class Text(Streamed):
         if not odd:
             return
         first: dict[int, str] = {}
-        for place in find_malformed(self._beginning(0, LINES), self._lines, self.dialect, odd):
+        for place in self._reader.malformed(self._beginning(0, LINES), odd):
             if place.column is not None:
                 first.setdefault(place.column, f"{place.what!r} in line {place.line}")
         cells = {j: repr(cell.strip()[:SHOWN]) for j, cell in odd.items()} | first
@@ -132,18 +133,20 @@ class Text(Streamed):
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         at, end = self.edges[part : part + 2]
-        for values in [self._exact_values(self._lines.part(part))] if self._lines.plain else self._ahead():
+        lines, exact = self._lines, partial(self._reader.exact_values, columns=self._picked)
+        # All parts in order, while the next ones are being parsed, where only the beginning can be reached.
+        ahead = [exact(lines.part(part))] if lines.plain else threads.ordered(exact, lines.pieces(), self.threads)
+        for values in ahead:
             at += len(values)
-            self._check_count(at, end, self._lines.plain)
+            self._check_count(at, end, lines.plain)
             yield from (values[i : i + step] for i in range(0, len(values), step))
 
     def spread(self, size: int) -> Block:
         """Rows from all over; where only the beginning can be reached, all is unpacked, but not parsed."""
         if self._lines.plain:
             return super().spread(size)
-        parts = np.unique(np.linspace(0, len(self._lines.rows) - 1, PARTS).astype(int))
-        every = max(1, -(-sum(self._lines.rows[part] for part in parts) // size))
-        wanted = set(parts.tolist())
+        wanted = set(np.linspace(0, len(self._lines.rows) - 1, PARTS).astype(int).tolist())
+        every = max(1, -(-sum(self._lines.rows[part] for part in wanted) // size))
         pieces = (piece for i, piece in enumerate(self._lines.pieces()) if i in wanted)
         return np.concatenate([self._reader.values(piece, self._picked)[::every] for piece in pieces])
 
@@ -162,10 +165,6 @@ class Text(Streamed):
         some.names = None if self.names is None else tuple(self.names[j] for j in columns)
         some.shape = (self.shape[0], len(columns))
         return some
-
-    def _words(self, count: int | None) -> NDArray[Any]:
-        """What the rows are called, of vectors of words."""
-        return self.cells([WORD])[WORD][:count]
 
     def column(self, key: Any) -> NDArray[Any]:
         return self.cells([key])[key]
@@ -212,10 +211,3 @@ class Text(Streamed):
         """Where a column stands in the file, whether it holds numbers or not and whether it was chosen or not."""
         key = self.resolved(key)
         return self.keys.index(key) if key in self.keys else self._picked[self.position(key)]
-
-    def _ahead(self) -> Iterator[Block]:
-        """All parts in order, while the next ones are being parsed."""
-        return threads.ordered(self._exact_values, self._lines.pieces(), self.threads)
-
-    def _exact_values(self, piece: Piece) -> Block:
-        return self._reader.exact_values(piece, self._picked)

@@ -53,7 +53,8 @@ def decoded(head: bytes, where: str) -> tuple[str, bool, str]:
         if head.startswith(mark):
             return encoding, True, head[len(mark) :].decode(encoding, "ignore")
     if b"\x00" in head:
-        return _without_mark(head, where), False, head.decode(_without_mark(head, where), "ignore")
+        encoding = _without_mark(head, where)
+        return encoding, False, head.decode(encoding, "ignore")
     try:
         # The head may end inside a character of several bytes.
         return "utf-8", False, codecs.getincrementaldecoder("utf-8")().decode(head)
@@ -108,14 +109,11 @@ class Style:
         return [row for row in islice(self.cells(some), LINES) if row]
 
 
-def style_of_vectors(lines: list[str]) -> Style:
-    """How words and their vectors are separated: by a blank, or by runs of blanks and tabs."""
-    runs = any("\t" in line or "  " in line or line[-1:] == " " for line in lines)
-    return Style(separator=" ", runs=runs, vectors=True)
-
-
-def find_style(lines: list[str], given: str | None) -> Style:
-    """The style of a table, whose separator may be `given`."""
+def find_style(lines: list[str], given: str | None, vectors: bool) -> Style:
+    """The style of a table, whose separator may be `given`; words and their `vectors` have blanks between them."""
+    if vectors:
+        runs = any("\t" in line or "  " in line or line[-1:] == " " for line in lines)
+        return Style(separator=" ", runs=runs, vectors=True)
     separator, decimal = _separator(lines, given)
     plain = (QUOTED.sub("x", line) for line in lines)
     runs = separator == " " and any("  " in line or line[:1] == " " for line in plain)

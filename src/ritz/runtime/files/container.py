@@ -30,6 +30,7 @@ FORMAT, VERSION = "ritz model", 2
 UNSIGNED = "0" * 64
 LARGEST_HEADER = 100_000_000  # bytes, as readers of safetensors have it
 DEEPEST = 64  # levels of a JSON tree
+FOREIGN = "it is not a safetensors file, or it was truncated"
 # Names of the dtypes in the header, and the dtypes.
 _NAMES = "F64 F32 F16 I64 I32 I16 I8 U64 U32 U16 U8 BOOL"
 _KINDS = "<f8 <f4 <f2 <i8 <i4 <i2 i1 <u8 <u4 <u2 u1 ?"
@@ -57,14 +58,15 @@ def write(path: str | os.PathLike[str], stored: Stored, library: str) -> None:
     model = json.dumps(stored.tree, allow_nan=False)
     known = {"format": FORMAT, "format_version": str(VERSION), "ritz_version": library, "kind": stored.kind}
     head = _head({"sha256": UNSIGNED, **known, "model": model}, tensors)
+    parts = [array.reshape(-1).view(np.uint8).data for array in tensors.values()]
     digest = hashlib.sha256(head)
-    for array in tensors.values():
-        digest.update(_bytes(array))
+    for part in parts:
+        digest.update(part)
     head = head.replace(UNSIGNED.encode(), digest.hexdigest().encode(), 1)
     with writing(path) as new, new.open("wb") as file:
         file.write(head)
-        for array in tensors.values():
-            file.write(_bytes(array))
+        for part in parts:
+            file.write(part)
 
 
 def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
@@ -72,10 +74,6 @@ def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
     if wanted not in DTYPES.values():
         raise DataError(f"numbers of type {array.dtype} cannot be kept in a model file; convert them to float64")
     return np.asarray(array, wanted, order="C")
-
-
-def _bytes(array: NDArray[Any]) -> memoryview:
-    return array.reshape(-1).view(np.uint8).data
 
 
 def _head(metadata: Mapping[str, str], tensors: Tensors) -> bytes:
@@ -106,14 +104,13 @@ def read(path: str | os.PathLike[str]) -> Stored:
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         header = _header(file, size)
-        metadata = _metadata(header)
-        _check_size(header, file.tell(), size)
+        metadata, start = _metadata(header), file.tell()
+        _check_size(header, start, size)
         check_fits(2 * size, "the model")
         file.seek(0)
         data = file.read()
     if len(data) != size:
         raise DataError(f"expected {size} bytes, found {len(data)}: it was changed while it was read")
-    start = 8 + struct.unpack("<Q", data[:8])[0]
     _check_sum(data, start, metadata["sha256"])
     tree = parsed(metadata["model"], "the metadata model")
     return Stored(metadata["kind"], tree, _tensors(data), int(metadata["format_version"]))
@@ -123,16 +120,13 @@ def _header(file: BinaryIO, size: int) -> dict[str, Any]:
     """The header of a file that is as long as its first bytes say."""
     first = file.read(8)
     if len(first) < 8:
-        raise DataError(f"expected a model file, found {size} bytes: it is no safetensors file, or was truncated")
+        raise DataError(f"expected a model file, found {size} bytes: {FOREIGN}")
     length = struct.unpack("<Q", first)[0]
     if length > min(size - 8, LARGEST_HEADER):
-        raise DataError(
-            f"expected a header of {length} bytes, as the first 8 bytes say, found {size - 8}: it is no safetensors "
-            "file, or was truncated"
-        )
+        raise DataError(f"expected a header of {length} bytes, as the first 8 bytes say, found {size - 8}: {FOREIGN}")
     header = parsed(file.read(length), "the header")
     if not isinstance(header, dict):
-        raise DataError("expected a table as the header, found something else: it is no safetensors file")
+        raise DataError("expected a table as the header, found something else: it is not a safetensors file")
     return header
 
 
@@ -142,12 +136,11 @@ def parsed(text: str | bytes, what: str) -> Any:
         tree = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:  # whatever is wrong with the text, or its encoding
         raise DataError(f"expected JSON in {what}, found something else ({brief(error)})") from None
-    level, depth = [tree], 0
-    while level:
-        depth += 1
-        if depth > DEEPEST:
-            raise DataError(f"expected at most {DEEPEST} levels in {what}, found more")
+    level = [tree]
+    for _ in range(DEEPEST):
         level = [part for node in level for part in _parts(node)]
+    if level:
+        raise DataError(f"expected at most {DEEPEST} levels in {what}, found more")
     return tree
 
 
@@ -171,8 +164,7 @@ def _metadata(header: Mapping[str, Any]) -> dict[str, str]:
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
         raise DataError(f"expected a Ritz model, found a safetensors file without the metadata format={FORMAT!r}")
     needed = ("format_version", "kind", "model", "ritz_version", "sha256")
-    absent = [name for name in needed if not isinstance(metadata.get(name), str)]
-    if absent:
+    if absent := [name for name in needed if not isinstance(metadata.get(name), str)]:
         raise DataError(f"expected the metadata {', '.join(needed)}, found no {absent[0]}")
     version, library = metadata["format_version"], brief(metadata["ritz_version"])
     if not (version.isascii() and version.isdigit() and len(version) < 10 and int(version) > 0):
@@ -196,10 +188,9 @@ def _check_sum(data: bytes, start: int, signed: str) -> None:
     """The SHA-256 of the file with zeros in the place of its digits."""
     digest = hashlib.sha256(data[:start].replace(signed.encode("utf-8", "replace"), UNSIGNED.encode(), 1))
     digest.update(memoryview(data)[start:])
-    if digest.hexdigest() != signed:
-        raise DataError(
-            f"expected the checksum {brief(signed[:12])}…, found {digest.hexdigest()[:12]}…: it was damaged or changed"
-        )
+    found = digest.hexdigest()
+    if found != signed:
+        raise DataError(f"expected the checksum {brief(signed[:12])}…, found {found[:12]}…: it was damaged or changed")
 
 
 def _tensors(data: bytes) -> Tensors:
@@ -209,7 +200,7 @@ def _tensors(data: bytes) -> Tensors:
     try:
         found = deserialize(data)
     except SafetensorError as error:
-        raise DataError(f"expected a whole safetensors file, found {brief(error)}") from None
+        raise DataError(f"expected a complete safetensors file, found {brief(error)}") from None
     tensors: Tensors = {}
     for name, part in found:
         if part["dtype"] not in DTYPES:

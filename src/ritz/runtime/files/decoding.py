@@ -19,6 +19,10 @@ from ritz.runtime.memory import check_fits
 
 INFINITIES = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 SPARSE = ("csr_array", "csr_matrix")
+WORDS = {
+    NoneType: "null", float: "a number", int: "an integer", bool: "true or false", str: "text",
+    np.ndarray: "a tensor", tuple: "a list",
+}  # fmt: skip
 _hints = cache(get_type_hints)
 
 
@@ -45,6 +49,12 @@ class Form:
     signed: str = ""
     check: Callable[[Any], None] = lambda made: None
 
+    def place(self, path: str, hint: Any, name: str) -> Place:
+        """Where the field of this name stands, and what may be there."""
+        dtypes = tuple(self.dtypes.get(name, "float64").split())
+        flags = [name in names.split() for names in (self.infinite, self.unknown, self.sparse, self.signed)]
+        return Place(path, _members(hint), dtypes, *flags)
+
 
 @dataclasses.dataclass(frozen=True)
 class Place:
@@ -58,14 +68,15 @@ class Place:
     sparse: bool = False
     signed: bool = False
 
-    def beyond(self, hint: Any, part: object) -> Place:
-        """A part of it."""
-        return dataclasses.replace(self, path=f"{self.path}.{part}", members=_members(hint))
+    def beyond(self, hint: Any, part: object, *dtypes: str) -> Place:
+        """A part of it, which may have other dtypes."""
+        path, dtypes = f"{self.path}.{part}", dtypes or self.dtypes
+        return dataclasses.replace(self, path=path, members=_members(hint), dtypes=dtypes)
 
     def wrong(self, found: object) -> DataError:
         """The error that says what was expected here."""
-        words = " or ".join(dict.fromkeys(_words(member) for member in self.members))
-        return DataError(f"expected {words} for {self.path}, found {brief(found)}")
+        words = (WORDS.get(get_origin(m) or m, getattr(m, "__name__", str(m))) for m in self.members)
+        return DataError(f"expected {' or '.join(dict.fromkeys(words))} for {self.path}, found {brief(found)}")
 
 
 class Decoder:
@@ -76,7 +87,6 @@ class Decoder:
         self._kinds = {kind.__name__: kind for kind in forms}
         self._objects: dict[str, Any] = {}
         self._arrays: dict[tuple[str, bool], NDArray[Any]] = {}
-        self._used: set[str] = set()
 
     def decoded(self, node: Any, hint: Any, path: str = "") -> Any:
         """The value that a node stands for."""
@@ -84,8 +94,7 @@ class Decoder:
 
     def check_all_used(self) -> None:
         """A tensor that nothing asks for is an error."""
-        left = sorted(self._tensors.keys() - self._used)
-        if left:
+        if left := sorted(self._tensors.keys() - {name for name, _ in self._arrays}):
             raise DataError(f"expected no tensor that the model does not name, found {brief(left[0])!r}")
 
     def _value(self, node: Any, place: Place) -> Any:
@@ -112,11 +121,10 @@ class Decoder:
         if "table" in node:
             return self._table(node["table"], place)
         kinds = tuple(member for member in place.members if isinstance(member, type))
-        if "same" in node and isinstance(node["same"], str):
-            known = self._objects.get(node["same"])
-            if isinstance(known, kinds) and known is not None:
-                return known
-        name = node.get("kind")
+        same, name = node.get("same"), node.get("kind")
+        known = self._objects.get(same) if isinstance(same, str) else None
+        if known is not None and isinstance(known, kinds):
+            return known
         kind = self._kinds.get(name) if isinstance(name, str) else None
         if kind is None or not issubclass(kind, kinds):
             raise place.wrong(node)
@@ -130,14 +138,12 @@ class Decoder:
         for name, field in fields.items():
             at = f"{path}.{name}" if path else name
             if name in node:
-                values[name] = self._value(node[name], _place(at, hints[name], form, name))
+                values[name] = self._value(node[name], form.place(at, hints[name], name))
             elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
                 raise DataError(f"expected {at}, found nothing")
-        extra = sorted(node.keys() - fields.keys() - {"kind"})
-        if extra:
-            raise DataError(
-                f"expected the fields of {kind.__name__} in {path or 'the model'}, found {brief(extra[0])!r}"
-            )
+        if extra := sorted(node.keys() - fields.keys() - {"kind"}):
+            where = path or "the model"
+            raise DataError(f"expected the fields of {kind.__name__} in {where}, found {brief(extra[0])!r}")
         _check_shapes(values, form.shapes, path)
         try:
             made = kind(**values)
@@ -153,11 +159,9 @@ class Decoder:
             raise DataError(f"expected tensor {brief(name)!r} for {place.path}, found none of that name")
         array = self._tensors[name]
         if array.dtype.name not in place.dtypes:
-            raise DataError(
-                f"expected numbers of type {' or '.join(place.dtypes)} for {place.path}, found {array.dtype}"
-            )
+            dtypes = " or ".join(place.dtypes)
+            raise DataError(f"expected numbers of type {dtypes} for {place.path}, found {array.dtype}")
         _check_numbers(array, place)
-        self._used.add(name)
         columns = node.get("order") == "F" and array.ndim == 2
         return self._arrays.setdefault((name, columns), np.asfortranarray(array) if columns else array)
 
@@ -169,13 +173,11 @@ class Decoder:
         if name not in SPARSE or not pair:
             raise place.wrong(node)
         check_fits(8 * sum(shape), f"{place.path}, a sparse matrix of shape {tuple(shape)},")
-        indices = dataclasses.replace(place, dtypes=("int32", "int64"))
-        numbers, *structure = (
-            self._value(node.get(part), rule.beyond(NDArray[Any], part))
-            for part, rule in (("data", place), ("indices", indices), ("indptr", indices))
-        )
+        dtypes = {"data": place.dtypes, "indices": ("int32", "int64"), "indptr": ("int32", "int64")}
+        places = {part: place.beyond(NDArray[Any], part, *kinds) for part, kinds in dtypes.items()}
+        parts = tuple(self._value(node.get(part), at) for part, at in places.items())
         try:
-            matrix = getattr(scipy.sparse, name)((numbers, *structure), shape=tuple(shape))
+            matrix = getattr(scipy.sparse, name)(parts, shape=tuple(shape))
             matrix.check_format(full_check=True)
         except (ValueError, TypeError) as error:
             raise DataError(f"expected a sparse matrix for {place.path}, found that {brief(error)}") from None
@@ -186,10 +188,10 @@ class Decoder:
         kind: Any = next((get_args(m)[0] for m in place.members if get_origin(m) is tuple), None)
         if not isinstance(node, dict) or not hasattr(kind, "_fields") or set(node) != set(kind._fields):
             raise place.wrong(node)
-        columns = []
-        for name, hint in get_type_hints(kind).items():
-            wanted = dataclasses.replace(place, dtypes=("int64",) if hint is int else ("float64",))
-            columns.append(self._value(node[name], wanted.beyond(NDArray[Any], name)))
+        columns = [
+            self._value(node[name], place.beyond(NDArray[Any], name, "int64" if hint is int else "float64"))
+            for name, hint in get_type_hints(kind).items()
+        ]
         if any(column.ndim != 1 or len(column) != len(columns[0]) for column in columns):
             raise DataError(f"expected columns of equal length for {place.path}, found {[c.shape for c in columns]}")
         return tuple(kind(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
@@ -207,33 +209,12 @@ class Decoder:
 
 def _members(hint: Any) -> tuple[Any, ...]:
     """What a union may be, or the one thing that is not a union; aliases are what they stand for."""
-    hint = _meant(hint)
+    while hasattr(hint, "__value__"):  # as of NDArray, which is a type in some versions of NumPy, an alias in others
+        value, given = hint.__value__, get_args(hint)
+        hint = value[given] if given else value
     if get_origin(hint) not in (Union, UnionType):
         return (hint,)
     return tuple(member for part in get_args(hint) for member in _members(part))
-
-
-def _meant(hint: Any) -> Any:
-    """What an annotation stands for: NDArray is a type in some versions of NumPy, the name of one in others."""
-    while hasattr(hint, "__value__"):
-        value, given = hint.__value__, get_args(hint)
-        hint = value[given] if given else value
-    return hint
-
-
-def _place(path: str, hint: Any, form: Form, name: str) -> Place:
-    dtypes = tuple(form.dtypes.get(name, "float64").split())
-    flags = [name in names.split() for names in (form.infinite, form.unknown, form.sparse, form.signed)]
-    return Place(path, _members(hint), dtypes, *flags)
-
-
-def _words(member: Any) -> str:
-    names = {NoneType: "null", float: "a number", int: "an integer", bool: "true or false", str: "text"}
-    if get_origin(member) is np.ndarray:
-        return "a tensor"
-    if get_origin(member) is tuple:
-        return "a list"
-    return names.get(member, getattr(member, "__name__", str(member)))
 
 
 def _number(node: Any, place: Place) -> float:
@@ -247,13 +228,12 @@ def _number(node: Any, place: Place) -> float:
 
 
 def _check_numbers(array: NDArray[Any], place: Place) -> None:
-    """Finite where they must be."""
     if array.dtype.kind != "f":
         return
     if not place.infinite and not np.isfinite(array).all():
         raise DataError(f"expected finite numbers for {place.path}, found NaN or infinity")
     if not place.signed and (array == -np.inf).any():
-        raise DataError(f"expected numbers above -inf for {place.path}, found it")
+        raise DataError(f"expected numbers above -inf for {place.path}, found -inf")
     if not place.unknown and np.isnan(array).any():
         raise DataError(f"expected numbers for {place.path}, found NaN")
 

@@ -34,7 +34,9 @@ class Encoder:
         if value is None or isinstance(value, bool | str):
             return value
         if isinstance(value, int):
-            return _integer(value, at)
+            if not -LARGEST_INTEGER <= value < LARGEST_INTEGER:
+                raise DataError(f"{at}={value} is beyond the integers of 64 bits that a model file holds")
+            return int(value)
         if isinstance(value, float):
             return float(value) if math.isfinite(value) else str(value)
         if isinstance(value, np.ndarray):
@@ -77,9 +79,3 @@ class Encoder:
         fields = [field.name for field in dataclasses.fields(value) if field.init]
         parts = {name: self.encoded(getattr(value, name), f"{at}.{name}" if at else name) for name in fields}
         return {"kind": type(value).__name__, **parts}
-
-
-def _integer(value: int, at: str) -> int:
-    if not -LARGEST_INTEGER <= value < LARGEST_INTEGER:
-        raise DataError(f"{at}={value} is beyond the integers of 64 bits that a model file holds")
-    return int(value)
