@@ -27,7 +27,7 @@ from ritz.runtime.atomic import writing
 from ritz.runtime.watch import Progress, Watch
 from ritz.runtime.wording import at_most, plain, visible
 from ritz.views.report import render
-from ritz.views.scatter import First, exhausted
+from ritz.views.scatter import First
 
 ROUNDING, NEAR = 1e-8, 5.0  # degrees below which subspaces are the same but for rounding, or nearly so
 
@@ -51,7 +51,9 @@ def write_report(
                 raise DataError(f"every row of {found.name} has a missing value; --missing mean fills the gaps")
             if reading["missing"] is None and (left := dict(found.facts).get(LEFT_OUT)):
                 screen.warn(f"{LEFT_OUT}: {left}; --missing mean fills the gaps")
-            first = exhausted(First(), pca.codes(found.rows.watched(Watch(progress))))
+            first = First()
+            for block in pca.codes(found.rows.watched(Watch(progress))):
+                first.add(block)
             labels = None if found.label is None else first.of(found.beside()[found.label])
             given = {"scores": first, "labels": labels, "facts": (*found.facts, *first.facts)}
         about = found.name

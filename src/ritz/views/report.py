@@ -17,7 +17,6 @@ from markupsafe import Markup
 import ritz
 from ritz.errors import DataError
 from ritz.estimators.base import files_of
-from ritz.estimators.pca import PCA
 from ritz.linalg.dense import Array
 from ritz.rows import Rows, as_rows
 from ritz.rows.write.tables import check_target
@@ -28,7 +27,7 @@ from ritz.views.classes import classified
 from ritz.views.findings import Findings, findings
 from ritz.views.format import angle, between, bound, figure, number, percent, shown
 from ritz.views.glossary import explained
-from ritz.views.scatter import First, Scores, exhausted, scores_chart
+from ritz.views.scatter import First, Scores, scores_chart
 
 MOST_ROWS = 50  # of the table of components, and the last
 MOST_PICTURES = 12
@@ -74,24 +73,17 @@ def report(
     if isinstance(X, str | os.PathLike):
         X = as_rows(X)
     check_target(path, () if X is None else files_of(X, as_rows(X)))
-    first = None if X is None else first_scores(model, X)
-    if labels is None and isinstance(X, Rows):
-        labels = X.labels
-    labels, facts = (labels, ()) if first is None else (first.of(labels), first.facts)
-    page = render(model, title=title, scores=first, labels=labels, facts=facts, image=image)
+    labels = X.labels if labels is None and isinstance(X, Rows) else labels
+    scored: dict[str, Any] = {"labels": labels}
+    if X is not None:
+        findings(model)  # models that have no report, and models without a fit, are told apart from bad data
+        first = First()
+        model.transform(X, out=first.add)  # block by block: not all scores are held in memory
+        scored = {"scores": first, "labels": first.of(labels), "facts": first.facts}
+    page = render(model, title=title, image=image, **scored)
     with replacing(path) as new:
         new.write_text(page, encoding="utf-8")
     return path
-
-
-def first_scores(model: Any, X: Any) -> First:
-    """The scores that a chart needs: blocks of all of them are let go as soon as they are computed."""
-    findings(model)  # models that have no report, and models without a fit, are told apart from bad data
-    first = First()
-    if not isinstance(model, PCA):
-        return exhausted(first, [np.asarray(model.transform(X))])
-    model.transform(X, out=lambda block: exhausted(first, [block]))
-    return first
 
 
 def render(
@@ -113,29 +105,31 @@ def render(
     facts : terms and descriptions: of the data, and of how it was read
     image : (height, width), if the columns are the pixels of pictures
     """
-    found = findings(model)
-    style = _style()
-    template = _environment().get_template("report.html")
-    return template.render(
-        title=shown(title, LONGEST_TITLE),
-        style=Markup(style),  # our own file, and the only text that is not escaped
-        style_hash=b64encode(sha256(style.encode("utf-8")).digest()).decode("ascii"),
-        version=ritz.__version__,
-        found=found,
-        summary=sentences.summary(found),
-        chosen=sentences.chosen(found),
-        composition=[] if image is not None else sentences.composition(found),
-        verdict=sentences.verdict(found),
-        warnings=sentences.warnings(found, image is not None),
-        rows=_table(found),
-        scree=_scree(found),
-        scores=_scores(found, scores, labels),
-        pictures=_pictures(found, image),
-        weights=() if image is not None else _weights(found),
-        explained=explained(found),
-        certificate=str(found.certificate),
-        facts=[(shown(term), shown(text, LONGEST_FACT)) for term, text in facts],
-        plan=_plan(found),
+    found, style = findings(model), _style()
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            title=shown(title, LONGEST_TITLE),
+            style=Markup(style),  # our own file, and the only text that is not escaped
+            style_hash=b64encode(sha256(style.encode("utf-8")).digest()).decode("ascii"),
+            version=ritz.__version__,
+            found=found,
+            summary=[sentences.decomposed(found), sentences.kept(found)],
+            chosen=sentences.chosen(found),
+            composition=[] if image is not None else sentences.composition(found),
+            verdict=sentences.verdict(found),
+            warnings=sentences.warnings(found, image is not None),
+            rows=_table(found),
+            scree=_scree(found),
+            scores=_scores(found, scores, labels),
+            pictures=_pictures(found, image),
+            weights=() if image is not None else _weights(found),
+            explained=explained(found),
+            certificate=str(found.certificate),
+            facts=[(shown(term), shown(text, LONGEST_FACT)) for term, text in facts],
+            plan=_plan(found),
+        )
     )
 
 
@@ -165,9 +159,8 @@ def _table(found: Findings) -> list[dict[str, str]]:
 
 def _scree(found: Findings) -> list[charts.Chart]:
     """The variances as bars and summed up; a single one needs no chart, unless more could have been."""
-    return ([charts.scree(found)] if found.k > 1 or found.choice is not None else []) + (
-        [charts.together(found)] if found.k > 1 or found.asked is not None else []
-    )
+    drawn = ((charts.scree, found.choice), (charts.together, found.asked))
+    return [chart(found) for chart, reason in drawn if found.k > 1 or reason is not None]
 
 
 def _scores(found: Findings, scores: Any, labels: Any) -> Scores | None:
