@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +19,6 @@ from ritz.cli.screen import Screen, typed
 from ritz.errors import DataError
 from ritz.estimators.anndata import plain as certificate_parts
 from ritz.estimators.pca import PCA
-from ritz.rows import Rows
 from ritz.rows.memory.subset import Subset
 from ritz.rows.profile import Profile
 from ritz.rows.scores import score_names
@@ -49,23 +49,24 @@ class Asked:
     memory: int | None = None
     image: tuple[int, int] | None = None
     checkpoint: str | None = None
+    demo: str | None = None  # the bundled data set that is fitted
 
 
-def analyse(
-    found: Input, reading: Reading, asked: Asked, folder: Path, screen: Screen, notes: Notes, force: bool
-) -> int:
+def analyse(found: Input, reading: Reading, asked: Asked, folder: Path, screen: Screen, force: bool) -> int:
     """Fit the input, write the three files, say what was done; the exit code."""
     begun = time.perf_counter()
     with screen.hearing(), Progress(screen.quiet) as progress:
         watched = replace(found, rows=found.rows.watched(Watch(progress)))
         found = completed(watched, reading, asked.memory)
+        n, d = found.rows.shape
         if asked.memory is not None and found.rows.in_memory and not watched.rows.in_memory:
-            n, d = found.rows.shape
             asked = replace(asked, memory=asked.memory - found.rows.dtype.itemsize * n * d)
-        _check_picture(asked.image, found.rows.shape[1])
+        if asked.image is not None and (pixels := math.prod(asked.image)) != d:
+            raise DataError(f"--image {'x'.join(map(str, asked.image))} has {pixels} pixels, but there are {d} columns")
         told = "" if asked.scale or asked.image else _scale_advice(Profile.of(found.rows))
         pca = fitted(found, asked)
         seconds = time.perf_counter() - begun
+        notes = _notes(pca, found, reading, asked)
         files = written(pca, found, asked, folder, told, notes, force)
     describe(pca, found, asked, screen, seconds)
     if told:
@@ -107,37 +108,38 @@ def written(
         results = Results(pca.codes(found.rows), found.rows.shape[0], score_names(pca), found.rows.result_dtype, beside)
         deliver(replace(results, blocks=first.seen(results.blocks)), stage / scores)
         labels = None if found.label is None else beside[found.label]
+        left_out = [(f"not decomposed: {key}", why) for key, why in found.left_out.items()]
         page = render(
             pca,
             title=f"Principal components of {found.name}",
             scores=first,
             labels=first.of(labels),
-            facts=(*_facts(found, told), *first.facts),
+            facts=(*found.facts, *left_out, *([("scales", told)] if told else []), *first.facts),
             image=asked.image,
         )
         with replacing(stage / report) as new:
             new.write_text(page, encoding="utf-8")
-        pca.save(stage / model, notes=_with_places(_with_fill(notes, pca, found.rows), found).kept())
+        pca.save(stage / model, notes=notes.kept())
     return dict(zip(("model", "scores", "report"), (folder / name for name in names), strict=True))
 
 
-def _with_fill(notes: Notes, pca: PCA, rows: Rows) -> Notes:
-    """The notes with what missing values were replaced by, unless the mean of the model says it."""
-    fill = rows.fill if isinstance(rows, Subset) and not pca.center else None
-    return notes if fill is None else replace(notes, fill=tuple(map(float, fill)))
-
-
-def _with_places(notes: Notes, found: Input) -> Notes:
-    """The notes with the places of the columns that were decomposed, where nothing else tells them."""
-    names = found.rows.names or ()
-    if found.source is None or not all(isinstance(name, int) for name in names):
-        return notes
-    return replace(notes, columns=names) if len(names) < found.source.shape[1] else notes
-
-
-def _facts(found: Input, told: str) -> tuple[tuple[str, str], ...]:
-    left_out = tuple((f"not decomposed: {key}", why) for key, why in found.left_out.items())
-    return (*found.facts, *left_out, *([("scales", told)] if told else []))
+def _notes(pca: PCA, found: Input, reading: Reading, asked: Asked) -> Notes:
+    """How another file is read in the same way."""
+    rows, places = found.rows, found.rows.names or ()
+    left_out = found.source is not None and len(places) < found.source.shape[1]
+    nameless = left_out and all(isinstance(place, int) for place in places)  # no other note tells which were taken
+    fill = rows.fill if isinstance(rows, Subset) and not pca.center else None  # else the mean of the model tells it
+    return Notes(
+        label=found.label,
+        identifier=None if found.identifier is None else str(found.identifier),
+        columns=places if nameless else None,
+        transpose=reading.transpose,
+        missing=reading.missing,
+        header=reading.header,
+        image=asked.image,
+        fill=None if fill is None else tuple(map(float, fill)),
+        demo=asked.demo,
+    )
 
 
 def describe(pca: PCA, found: Input, asked: Asked, screen: Screen, seconds: float) -> None:
@@ -172,8 +174,8 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) 
         screen.say(f"  {what:<7} {visible(path)}", typed=True)
     model, ending = typed(files["model"]), found.ending
     screen.say(f"\nnext: open {visible(files['report'])} in a browser", typed=True)
-    new = f"NEW{ending} -o NEW-scores{_scores_ending(ending, found.text)}"
-    screen.say(f"      ritz transform {model} {new}", typed=True)
+    scores = ending if ending in FORMATS else ".npy" if ending == ".npz" else ".csv" if found.text else ".parquet"
+    screen.say(f"      ritz transform {model} NEW{ending} -o NEW-scores{scores}", typed=True)
     screen.emit(
         input=found.name,
         rows=found.rows.shape[0],
@@ -190,11 +192,6 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) 
         exit_code=code,
     )
     return code
-
-
-def _scores_ending(ending: str, text: bool) -> str:
-    """The end of the name of scores beside an input of that ending: the same format where it can be written."""
-    return ending if ending in FORMATS else ".npy" if ending == ".npz" else ".csv" if text else ".parquet"
 
 
 def say_certificate(certificate: Certificate, screen: Screen) -> int:
@@ -216,8 +213,3 @@ def choice(pca: PCA) -> dict[str, Any] | None:
     if made is None:
         return None
     return {name: getattr(made, name) for name in ("rule", "k", "seed", "flips", "quantile", "values", "null")}
-
-
-def _check_picture(image: tuple[int, int] | None, d: int) -> None:
-    if image is not None and image[0] * image[1] != d:
-        raise DataError(f"--image {image[0]}x{image[1]} has {image[0] * image[1]} pixels, but there are {d} columns")

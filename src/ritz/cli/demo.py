@@ -10,8 +10,8 @@ import numpy as np
 from ritz.cli.analysis import Asked, analyse
 from ritz.cli.fit import show
 from ritz.cli.inputs import Input, Reading
-from ritz.cli.notes import Notes, notes_of
-from ritz.cli.paths import FILES, MODEL, REPORT, folder_for
+from ritz.cli.notes import notes_of
+from ritz.cli.paths import MODEL, REPORT, folder_for
 from ritz.cli.screen import Screen
 from ritz.estimators.loading import load
 from ritz.rows.memory.array import ArrayRows
@@ -23,11 +23,9 @@ def demonstrate(
     """The same for a bundled data set."""
     folder = Path(out or f"{which}-ritz")
     force = force or _is_demo(folder / MODEL)
-    folder = folder_for(str(folder), which, FILES, force)
+    folder = folder_for(str(folder), which, force)
     found, suited = DEMOS[which]()
-    asked = Asked(**suited, components=components)
-    notes = Notes(found.label, image=asked.image, demo=which)
-    code = analyse(found, Reading(), asked, folder, screen, notes, force)
+    code = analyse(found, Reading(), Asked(**suited, components=components, demo=which), folder, screen, force)
     if opens:
         show(folder / REPORT)
     return code

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ritz.cli.errors import USAGE, Failure
-from ritz.cli.paths import FILES, PIPE, REPORT, bytes_of, folder_for, located, same, title
+from ritz.cli.paths import PIPE, REPORT, bytes_of, folder_for, located, same, title
 from ritz.cli.screen import Screen
 from ritz.runtime.memory import format_bytes
 from ritz.runtime.wording import visible
@@ -15,7 +15,7 @@ from ritz.runtime.wording import visible
 
 def fit_file(screen: Screen, file: str, out: str | None, opens: bool, force: bool, **given: Any) -> int:
     """Read a file, fit it, write a folder; the exit code."""
-    folder = folder_for(out, file, FILES, force)
+    folder = folder_for(out, file, force)
     kept = given["checkpoint"]
     if kept is not None and file != PIPE and same(Path(kept), Path(file)):
         raise Failure(f"--checkpoint {kept!r} is the file that is read; name another one", USAGE)
@@ -23,7 +23,6 @@ def fit_file(screen: Screen, file: str, out: str | None, opens: bool, force: boo
         screen.tell(f"reading {visible(title(file, Path(file)))} ({format_bytes(bytes_of(Path(file)))}) …")
     from ritz.cli.analysis import Asked, analyse
     from ritz.cli.inputs import Reading, chosen
-    from ritz.cli.notes import Notes
     from ritz.rows.formats.read import opened
 
     names = ("label", "drop", "keep", "transpose", "missing", "drop_constant", "header")
@@ -31,17 +30,7 @@ def fit_file(screen: Screen, file: str, out: str | None, opens: bool, force: boo
     with located(file) as path:
         with screen.hearing():
             found = chosen(opened(path, reading.transpose, reading.header), path, file, reading)
-        asked = Asked(**given)
-        named = None if found.identifier is None else str(found.identifier)
-        notes = Notes(
-            found.label,
-            named,
-            transpose=reading.transpose,
-            missing=reading.missing,
-            header=reading.header,
-            image=asked.image,
-        )
-        code = analyse(found, reading, asked, folder, screen, notes, force)
+        code = analyse(found, reading, Asked(**given), folder, screen, force)
     if opens:
         show(folder / REPORT)
     return code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,24 +37,26 @@ def look(screen: Screen, file: str, components: Any, scale: bool, memory: int | 
             asked = default_count(components, found.rows)
             planned = plan(found.rows, asked, memory)
         seconds = bytes_of(path) / (PARSED if found.text else UNPACKED) + planned.seconds
-    _show_contents(screen, found, profile, _remedy(profile, reading))
-    _show_plan(screen, planned, asked, seconds)
+    missing = profile.remedy if reading.missing == "error" else reading.missing  # as asked, or as it should be
+    _show_contents(screen, found, profile, missing)
+    screen.say(f"\nplan for -k {asked}: {visible(str(planned).splitlines()[0])}")
+    screen.say(f"  why: {planned.why}")
+    screen.say(f"  expected: {_duration(seconds)}, {format_bytes(planned.memory)} of working memory")
     if (few := too_few(found.rows.shape[0])) is not None:
         screen.warn(in_options(few))
-    elif profile.whole and not profile.varies(_remedy(profile, reading)):
+    elif profile.whole and not profile.varies(missing):
         which = "all columns are constant" if len(profile.constant) == len(profile.names) else "no column varies"
         screen.warn(f"{which}: no row differs from another, and there is nothing to decompose")
     else:
-        options = _options(components, scale, reading, profile, found, file)
-        again = file if file == PIPE else typed(file)
-        screen.say(f"\nnext: ritz fit {again}{options}", typed=True)
+        options = _options(components, scale, replace(reading, missing=missing), profile, found, file)
+        screen.say(f"\nnext: ritz fit {file if file == PIPE else typed(file)}{options}", typed=True)
     _emit(screen, found, profile, planned, asked, seconds)
     return 0
 
 
 def _options(components: Any, scale: bool, reading: Reading, profile: Profile, found: Input, file: str) -> str:
     """What was asked for, and what should be."""
-    missing = _remedy(profile, reading)
+    missing = reading.missing
     scale = (scale or profile.needs_scale(APART)) and profile.varies(missing)
     stuck = bool(profile.constant) or (missing == "drop" and bool(profile.constant_if_dropped.any()))
     drops = [*reading.drop, *(str(name_of(found.rows, j)) for j in profile.worthless)]
@@ -72,11 +75,6 @@ def _options(components: Any, scale: bool, reading: Reading, profile: Profile, f
     for name, columns in (("drop", drops), ("keep", reading.keep)):
         parts += [f"--{name} {shlex.quote(column)}" for column in columns]
     return visible("".join(f" {part}" for part in parts))
-
-
-def _remedy(profile: Profile, reading: Reading) -> str:
-    """What is done about missing values: as asked, or as it should be."""
-    return profile.remedy if reading.missing == "error" else reading.missing
 
 
 def _show_contents(screen: Screen, found: Input, profile: Profile, missing: str) -> None:
@@ -98,12 +96,6 @@ def _show_contents(screen: Screen, found: Input, profile: Profile, missing: str)
         where = "" if profile.whole else f" in a sample of {profile.looked_at} rows"
         advice = "--drop-constant leaves out what is constant everywhere"
         screen.say(f"  constant columns{where}: {visible(shown)}; {advice}")
-
-
-def _show_plan(screen: Screen, planned: Plan, asked: Any, seconds: float) -> None:
-    screen.say(f"\nplan for -k {asked}: {visible(str(planned).splitlines()[0])}")
-    screen.say(f"  why: {planned.why}")
-    screen.say(f"  expected: {_duration(seconds)}, {format_bytes(planned.memory)} of working memory")
 
 
 def _emit(screen: Screen, found: Input, profile: Profile, planned: Plan, asked: Any, seconds: float) -> None:

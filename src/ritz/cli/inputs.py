@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -105,7 +105,9 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     raw = name_by_position(raw)
     label = next(iter(known_columns(raw, [] if reading.label is None else [reading.label])), None)
     dropped = dict.fromkeys(known_columns(raw, reading.drop), "asked for")
-    spared = {*kept_columns(raw, reading.keep), *dropped, label}
+    keep = known_columns(raw, reading.keep)
+    raw.positions(keep)  # one that holds no numbers is an error, as it is for `columns` of `read`
+    spared = {*keep, *dropped, label}
     peeked = raw.peek([key for key in raw.left_out if key not in dropped], PEEKED)
     peeked |= {} if label is not None else _annotations(raw, dropped)
     apart = find_id_columns(raw, spared)
@@ -115,8 +117,8 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
         identifier = reading.identifier
     label = label if label is not None else _label(peeked, identifier)
     why = {key: why + KEEP * (why != EMPTY) for key, why in apart.out.items()}
-    found = {key: f"{role}; {told}" for key, role, told in _nearly(raw, reading, identifier, label)}
-    roles = {identifier: IDENTIFIER, label: "label", **found, **why, **dropped}
+    doubtful = _nearly_numbers(raw, reading, identifier, label)
+    roles = {identifier: IDENTIFIER, label: "label", **doubtful, **why, **dropped}
     roles.pop(None, None)
     rows = choose(raw, None, [key for key in roles if not raw.is_aside(key)], "error")
     announce_names(raw, roles)
@@ -137,12 +139,11 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     )
 
 
-def _nearly(raw: Rows, reading: Reading, identifier: Any, label: Any) -> Iterator[tuple[Any, str, str]]:
+def _nearly_numbers(raw: Rows, reading: Reading, identifier: Any, label: Any) -> dict[Any, str]:
     """Columns of text with a role that nobody asked for, which may be meant to hold numbers, and why they are text."""
     roles = {identifier: (IDENTIFIER, reading.identifier), label: ("label", reading.label)}
-    for key, (role, asked) in roles.items():
-        if key in raw.mixed and asked is None:
-            yield key, role, raw.mixed[key]
+    unasked = {key: role for key, (role, asked) in roles.items() if asked is None}
+    return {key: f"{role}; {raw.mixed[key]}" for key, role in unasked.items() if key in raw.mixed}
 
 
 def completed(found: Input, reading: Reading, limit: int | None = None) -> Input:
@@ -151,17 +152,18 @@ def completed(found: Input, reading: Reading, limit: int | None = None) -> Input
     rows = held(rows) if worth_holding(rows, limit) else rows
     if Profile.of(rows.with_gaps()).empty:
         low, high = extremes(rows.with_gaps())
-        found, rows = _without(found, rows, _names(rows, low > high), EMPTY)
+        found, rows = _without(found, rows, low > high, EMPTY)
     complete = choose(rows, None, [], reading.missing)
     if reading.drop_constant:  # of the rows that are left
         low, high = extremes(complete.with_gaps())
-        found, rows = _without(found, rows, _names(rows, low == high), "constant")
+        found, rows = _without(found, rows, low == high, "constant")
         complete = choose(rows, None, [], reading.missing)
     return without_gaps(found, complete)
 
 
-def _without(found: Input, rows: Rows, names: list[Any], why: str) -> tuple[Input, Rows]:
+def _without(found: Input, rows: Rows, which: NDArray[np.bool_], why: str) -> tuple[Input, Rows]:
     """The input and its rows without some columns."""
+    names = [name_of(rows, int(j)) for j in np.flatnonzero(which)]
     found = replace(found, left_out={**found.left_out, **dict.fromkeys(names, why)})
     return found, choose(rows, None, names, "error")
 
@@ -205,17 +207,6 @@ def known_columns(rows: Rows, asked: Iterable[str]) -> list[Any]:
     return found
 
 
-def kept_columns(rows: Rows, asked: Iterable[str]) -> list[Any]:
-    """Columns that must be decomposed; one that holds no numbers is an error, as it is for `columns` of `read`."""
-    found = known_columns(rows, asked)
-    rows.positions(found)
-    return found
-
-
-def _names(rows: Rows, which: NDArray[np.bool_]) -> list[Any]:
-    return [name_of(rows, int(j)) for j in np.flatnonzero(which)]
-
-
 def name_of(rows: Rows, j: int) -> Any:
     """What a column is called, its position where it has no name."""
     return j if rows.names is None else rows.names[j]
@@ -233,8 +224,7 @@ def say_what_it_is(found: Input, screen: Screen) -> None:
 
 def default_count(asked: int | float | str | None, rows: Rows) -> int | float | str:
     """How many components: as asked, or a number that a person can take in."""
-    n, d = rows.shape
-    return max(1, min(DEFAULT, n - 1, d)) if asked is None else asked
+    return max(1, min(DEFAULT, rows.shape[0] - 1, rows.shape[1])) if asked is None else asked
 
 
 def _identifier(peeked: Mapping[Any, NDArray[Any]], numbered: list[Any], label: Any) -> Any:

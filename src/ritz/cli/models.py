@@ -38,7 +38,7 @@ def write_report(
     """A page about a model, and about the rows of a file, which is read as `for_model` is told, if there is one."""
     path = Path(out) if out is not None else Path(model).parent / "report.html"
     if out != PIPE:
-        may_write(path, [Path(model), *([] if file in (None, PIPE) else [Path(str(file))])], force)
+        may_write(path, [model, file], force)
     elif screen.as_json or opens:
         raise Failure("--json and --open need a file for the page; give one with -o", USAGE)
     pca = _of_components(model)
@@ -86,7 +86,7 @@ def merge_models(screen: Screen, parts: tuple[str, ...], out: str, force: bool) 
     if len(parts) < 2:
         raise Failure("merge needs two models or more", USAGE)
     path = Path(out)
-    may_write(path, [Path(part) for part in parts], force)
+    may_write(path, parts, force)
     models = [load(part) for part in parts]
     other = next((i for i, model in enumerate(models) if not isinstance(model, PCA)), None)
     if other is not None:
@@ -145,7 +145,7 @@ def export_model(screen: Screen, model: str, out: str, force: bool) -> int:
     path = Path(out)
     if path.suffix.lower() != ".onnx":
         raise Failure(f"{out!r} does not end in .onnx, the only format that models are exported to", USAGE)
-    may_write(path, [Path(model)], force)
+    may_write(path, [model], force)
     export_onnx(_of_components(model), path)
     screen.say(f"model written to {visible(path)}")
     screen.emit(file=str(path), exit_code=OK)

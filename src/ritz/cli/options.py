@@ -82,15 +82,13 @@ def _to_screen(*names: str, **about: Any) -> Callable[[Any], Any]:
     return click.option(*names, expose_value=False, callback=told, **about)
 
 
-FILE = click.Path(allow_dash=True)
-OUT = click.Path(allow_dash=True)
+FILE = OUT = click.Path(allow_dash=True)
 MODEL = click.Path()
 
 components = click.option(
     "-k",
     "--components",
     type=COMPONENTS,
-    default=None,
     help="How many components: a number, a share of the variance such as 0.95 or 95%, auto, which keeps those above "
     "noise, or mle (Minka's choice).  [default: 10, or as many as there are]",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -181,7 +181,7 @@ def _seen(out: str | None) -> bool:
     return out in (None, PIPE) and in_terminal()
 
 
-def _check_destination(screen: Screen, out: str | None, to: str | None, sources: list[str], force: bool) -> None:
+def _check_destination(screen: Screen, out: str | None, to: str | None, sources: Sequence[str], force: bool) -> None:
     """Whether results may go there: asked before anything is read."""
     if out in (None, PIPE):
         if screen.as_json:
@@ -193,7 +193,7 @@ def _check_destination(screen: Screen, out: str | None, to: str | None, sources:
         raise Failure("--to is the format of standard output; the end of the name given with -o tells its own", USAGE)
     if Path(str(out)).suffix.lower() not in FORMATS:
         raise Failure(f"cannot write {Path(str(out)).name!r}: its name must end in {', '.join(FORMATS)}", USAGE)
-    may_write(Path(str(out)), [Path(source) for source in sources if source != PIPE], force)
+    may_write(Path(str(out)), sources, force)
 
 
 def _send(results: Results, out: str | None, to: str | None) -> str:
