@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +156,10 @@ def _look_at_model(path: Path, screen: Screen) -> int:
     model: Any = load(path)
     names = getattr(model, "feature_names_in_", None)
     screen.say(f"{visible(path.name)}: a model of {model.n_features_in_} columns", "bold")
-    screen.say(f"  {visible(' '.join(repr(model).split()))}")
+    parameters = {name: _in_words(value) for name, value in model._parameters().items()}
+    usual = signature(type(model)).parameters
+    told = [f"{name}={value!r}" for name, value in parameters.items() if repr(value) != repr(usual[name].default)]
+    screen.say(f"  {type(model).__name__}({visible(', '.join(told))})")
     for line in str(getattr(model, "plan_", "")).splitlines():
         screen.say(f"  {visible(line)}")
     screen.say(f"\n{model.certificate_}")
@@ -165,7 +169,7 @@ def _look_at_model(path: Path, screen: Screen) -> int:
         model=type(model).__name__,
         columns=model.n_features_in_,
         names=None if names is None else list(names),
-        parameters={key: _in_words(value) for key, value in model._parameters().items()},
+        parameters=parameters,
         **size,
         certificate=plain(model.certificate_),
         notes=model.notes_,
