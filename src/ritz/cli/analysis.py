@@ -107,14 +107,13 @@ def written(
         first, beside = First(), found.beside()
         results = Results(pca.codes(found.rows), found.rows.shape[0], score_names(pca), found.rows.result_dtype, beside)
         deliver(replace(results, blocks=first.seen(results.blocks)), stage / scores)
-        labels = None if found.label is None else beside[found.label]
         left_out = [(f"not decomposed: {key}", why) for key, why in found.left_out.items()]
         page = render(
             pca,
             title=f"Principal components of {found.name}",
             scores=first,
-            labels=first.of(labels),
-            facts=(*found.facts, *left_out, *([("scales", told)] if told else []), *first.facts),
+            labels=None if found.label is None else beside[found.label],
+            facts=(*found.facts, *left_out, *([("scales", told)] if told else [])),
             image=asked.image,
         )
         with replacing(stage / report) as new:

@@ -54,8 +54,8 @@ def write_report(
             first = First()
             for block in pca.codes(found.rows.watched(Watch(progress))):
                 first.add(block)
-            labels = None if found.label is None else first.of(found.beside()[found.label])
-            given = {"scores": first, "labels": labels, "facts": (*found.facts, *first.facts)}
+            labels = None if found.label is None else found.beside()[found.label]
+            given = {"scores": first, "labels": labels, "facts": found.facts}
         about = found.name
     page = render(pca, title=f"Principal components of {about}", image=image, **given)
     if out == PIPE:

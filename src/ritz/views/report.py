@@ -74,13 +74,11 @@ def report(
         X = as_rows(X)
     check_target(path, () if X is None else files_of(X, as_rows(X)))
     labels = X.labels if labels is None and isinstance(X, Rows) else labels
-    scored: dict[str, Any] = {"labels": labels}
-    if X is not None:
+    first = None if X is None else First()
+    if first is not None:
         findings(model)  # models that have no report, and models without a fit, are told apart from bad data
-        first = First()
         model.transform(X, out=first.add)  # block by block: not all scores are held in memory
-        scored = {"scores": first, "labels": first.of(labels), "facts": first.facts}
-    page = render(model, title=title, image=image, **scored)
+    page = render(model, title=title, scores=first, labels=labels, image=image)
     with replacing(path) as new:
         new.write_text(page, encoding="utf-8")
     return path
@@ -101,11 +99,13 @@ def render(
     ----------
     scores : (n, 1 or more), of which the first two columns are drawn; or what is remembered of so many rows that
         only every 2nd, 4th, … is
-    labels : (n,) of anything, for the rows whose scores these are; None, NaN and empty text are missing
+    labels : (n,) of anything, for all rows; None, NaN and empty text are missing
     facts : terms and descriptions: of the data, and of how it was read
     image : (height, width), if the columns are the pixels of pictures
     """
     found, style = findings(model), _style()
+    if isinstance(scores, First):
+        labels, facts = scores.of(labels), (*facts, *scores.facts)
     return (
         _environment()
         .get_template("report.html")
