@@ -25,7 +25,7 @@ from ritz.runtime.wording import component, components
 from ritz.views import charts, images, sentences
 from ritz.views.classes import classified
 from ritz.views.findings import Findings, findings
-from ritz.views.format import angle, between, bound, figure, number, percent, shown
+from ritz.views.format import angle, between, bound, figure, number, ordinal, percent, shown
 from ritz.views.glossary import explained
 from ritz.views.scatter import First, Scores, scores_chart
 
@@ -104,8 +104,9 @@ def render(
     image : (height, width), if the columns are the pixels of pictures
     """
     found, style = findings(model), _style()
-    if isinstance(scores, First):
-        labels, facts = scores.of(labels), (*facts, *scores.facts)
+    if isinstance(scores, First) and scores.step > 1:
+        labels = None if labels is None else labels[:: scores.step]
+        facts = (*facts, ("scores shown", f"every {ordinal(scores.step)} row of {scores.rows:,}"))
     return (
         _environment()
         .get_template("report.html")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,16 +67,6 @@ class First:
     def scores(self) -> Array:
         """(m, 2), or (m, 1) of a single component."""
         return np.concatenate(self._parts)
-
-    @property
-    def facts(self) -> tuple[tuple[str, str], ...]:
-        """What the reader of a chart should know."""
-        shown = f"every {ordinal(self.step)} row of {self.rows:,}"
-        return () if self.step == 1 else (("scores shown", shown),)
-
-    def of(self, labels: Any) -> Any:
-        """The labels of the rows that are remembered."""
-        return None if labels is None else labels[:: self.step]
 
 
 @dataclass(frozen=True)
