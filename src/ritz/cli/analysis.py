@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,39 +36,26 @@ from ritz.views.sentences import HEAD, component_rows
 SHOWN = 10  # components on the screen, and the last
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What is asked of a fit."""
-
-    components: int | float | str | None = None
-    scale: bool = False
-    center: bool = True
-    solver: str = "auto"
-    tol: float = 1e-6
-    seed: int | None = None
-    memory: int | None = None
-    image: tuple[int, int] | None = None
-    checkpoint: str | None = None
-    demo: str | None = None  # the bundled data set that is fitted
-
-
-def analyse(found: Input, reading: Reading, asked: Asked, folder: Path, screen: Screen, force: bool) -> int:
-    """Fit the input, write the three files, say what was done; the exit code."""
+def analyse(
+    found: Input, reading: Reading, pca: PCA, folder: Path, screen: Screen, force: bool, checkpoint: str | None = None
+) -> int:
+    """Fit the model to the input, write the three files, say what was done; the exit code."""
     begun = time.perf_counter()
+    limit: Any = pca.memory_limit  # in bytes
     with screen.hearing(), Progress(screen.quiet) as progress:
         watched = replace(found, rows=found.rows.watched(Watch(progress)))
-        found = completed(watched, reading, asked.memory)
+        found, image = completed(watched, reading, limit), reading.image
         n, d = found.rows.shape
-        if asked.memory is not None and found.rows.in_memory and not watched.rows.in_memory:
-            asked = replace(asked, memory=asked.memory - found.rows.dtype.itemsize * n * d)
-        if asked.image is not None and (pixels := math.prod(asked.image)) != d:
-            raise DataError(f"--image {'x'.join(map(str, asked.image))} has {pixels} pixels, but there are {d} columns")
-        told = "" if asked.scale or asked.image else _scale_advice(Profile.of(found.rows))
-        pca = fitted(found, asked)
+        if limit is not None and found.rows.in_memory and not watched.rows.in_memory:
+            pca.memory_limit = limit - found.rows.dtype.itemsize * n * d
+        if image is not None and (pixels := math.prod(image)) != d:
+            raise DataError(f"--image {'x'.join(map(str, image))} has {pixels} pixels, but there are {d} columns")
+        told = "" if pca.scale or image else _scale_advice(Profile.of(found.rows))
+        pca.n_components = default_count(pca.n_components, found.rows)
+        pca.fit(found.rows, checkpoint=checkpoint)
         seconds = time.perf_counter() - begun
-        notes = _notes(pca, found, reading, asked)
-        files = written(pca, found, asked, folder, told, notes, force)
-    describe(pca, found, asked, screen, seconds)
+        files = written(pca, found, folder, told, _notes(pca, found, reading), force)
+    describe(pca, found, screen, seconds, named=image is None)
     if told:
         screen.warn(told)
     return conclude(pca, found, files, screen)
@@ -84,23 +71,7 @@ def _scale_advice(profile: Profile) -> str:
     )
 
 
-def fitted(found: Input, asked: Asked) -> PCA:
-    """The model of the rows."""
-    pca = PCA(
-        default_count(asked.components, found.rows),
-        center=asked.center,
-        scale=asked.scale,
-        svd_solver=asked.solver,
-        tol=asked.tol,
-        memory_limit=asked.memory,
-        random_state=asked.seed,
-    )
-    return pca.fit(found.rows, checkpoint=asked.checkpoint)
-
-
-def written(
-    pca: PCA, found: Input, asked: Asked, folder: Path, told: str, notes: Notes, force: bool
-) -> dict[str, Path]:
+def written(pca: PCA, found: Input, folder: Path, told: str, notes: Notes, force: bool) -> dict[str, Path]:
     """Model, scores and report, which come into the folder together."""
     model, scores, report = names = MODEL, SCORES[found.text], REPORT
     with staged(folder, force, instead_of=FILES if force else ()) as stage:
@@ -114,7 +85,7 @@ def written(
             scores=first,
             labels=None if found.label is None else beside[found.label],
             facts=(*found.facts, *left_out, *([("scales", told)] if told else [])),
-            image=asked.image,
+            image=notes.image,
         )
         with replacing(stage / report) as new:
             new.write_text(page, encoding="utf-8")
@@ -122,7 +93,7 @@ def written(
     return dict(zip(("model", "scores", "report"), (folder / name for name in names), strict=True))
 
 
-def _notes(pca: PCA, found: Input, reading: Reading, asked: Asked) -> Notes:
+def _notes(pca: PCA, found: Input, reading: Reading) -> Notes:
     """How another file is read in the same way."""
     rows, places = found.rows, found.rows.names or ()
     left_out = found.source is not None and len(places) < found.source.shape[1]
@@ -135,21 +106,21 @@ def _notes(pca: PCA, found: Input, reading: Reading, asked: Asked) -> Notes:
         transpose=reading.transpose,
         missing=reading.missing,
         header=reading.header,
-        image=asked.image,
+        image=reading.image,
         fill=None if fill is None else tuple(map(float, fill)),
-        demo=asked.demo,
+        demo=found.demo,
     )
 
 
-def describe(pca: PCA, found: Input, asked: Asked, screen: Screen, seconds: float) -> None:
-    """What was read, what was left out, and the components."""
+def describe(pca: PCA, found: Input, screen: Screen, seconds: float, named: bool) -> None:
+    """What was read, what was left out, and the components, with the names of columns unless those are pixels."""
     n, d = found.rows.shape
     screen.say(f"{visible(found)}: {counted(n, 'row')}, {counted(d, 'column')} of numbers", "bold")
     say_what_it_is(found, screen)
     unit = "unit variance" if pca.center else "a root mean square of 1"
     how = ("centred" if pca.center else "not centred") + (f", scaled to {unit}" if pca.scale else "")
     screen.say(f"  {how}; {pca.plan_.solver} in {seconds:.2f} s: {pca.plan_.why}\n")
-    show_components(pca, screen, named=asked.image is None)
+    show_components(pca, screen, named)
     if hasattr(pca, "rank_choice_"):
         screen.say(f"\n{pca.rank_choice_}")
     kept = f"{percent(float(pca.explained_variance_ratio_.sum()))} of the variance"

@@ -26,7 +26,7 @@ from ritz.runtime.wording import visible
 PARSED, UNPACKED = 1.5e8, 5e8
 
 
-def look(screen: Screen, file: str, components: Any, scale: bool, memory: int | None, **given: Any) -> int:
+def look(screen: Screen, file: str, n_components: Any, scale: bool, memory_limit: int | None, **given: Any) -> int:
     """Say what is in a file."""
     reading = Reading(**given)
     with located(file) as path:
@@ -35,8 +35,8 @@ def look(screen: Screen, file: str, components: Any, scale: bool, memory: int | 
         with screen.hearing():
             found = chosen(opened(path, reading.transpose, reading.header), path, file, reading)
             profile = Profile.of(found.rows.with_gaps())
-            asked = default_count(components, found.rows)
-            planned = plan(found.rows, asked, memory)
+            asked = default_count(n_components, found.rows)
+            planned = plan(found.rows, asked, memory_limit)
         seconds = bytes_of(path) / (PARSED if found.text else UNPACKED) + planned.seconds
     missing = profile.remedy if reading.missing == "error" else reading.missing  # as asked, or as it should be
     _show_contents(screen, found, profile, missing)
@@ -49,7 +49,7 @@ def look(screen: Screen, file: str, components: Any, scale: bool, memory: int | 
         which = "all columns are constant" if len(profile.constant) == len(profile.names) else "no column varies"
         screen.warn(f"{which}: no row differs from another, and there is nothing to decompose")
     else:
-        options = _options(components, scale, replace(reading, missing=missing), profile, found, file)
+        options = _options(n_components, scale, replace(reading, missing=missing), profile, found, file)
         screen.say(f"\nnext: ritz fit {file if file == PIPE else typed(file)}{options}", typed=True)
     _emit(screen, found, profile, planned, asked, seconds)
     return 0

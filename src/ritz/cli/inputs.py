@@ -49,6 +49,7 @@ class Reading:
     missing: str = "error"
     drop_constant: bool = False
     header: bool | None = None
+    image: tuple[int, int] | None = None  # whose pixels the columns are
     known: bool = False  # by a model, which needs its columns
 
 
@@ -69,6 +70,7 @@ class Input:
     facts : what was found out about the file, a term and a description each
     text : whether it is text, so that scores should be too
     ending : of the name of another file like it
+    demo : which bundled data set it is
     """
 
     name: str
@@ -83,6 +85,7 @@ class Input:
     text: bool = False
     size: str = ""
     ending: str = ".parquet"
+    demo: str | None = None
 
     def __str__(self) -> str:
         return f"{self.name} ({self.size})" if self.size else self.name

@@ -88,6 +88,7 @@ MODEL = click.Path()
 components = click.option(
     "-k",
     "--components",
+    "n_components",
     type=COMPONENTS,
     help="How many components: a number, a share of the variance such as 0.95 or 95%, auto, which keeps those above "
     "noise, or mle (Minka's choice).  [default: 10, or as many as there are]",
@@ -129,7 +130,7 @@ transpose_as_fitted = click.option(
     default=None,
     help="Whether samples are the columns of the file.  [default: as the model was fitted]",
 )
-memory = click.option("--memory", type=BYTES, help="Most memory to use, such as 2GB.")
+memory = click.option("--memory", "memory_limit", type=BYTES, help="Most memory to use, such as 2GB.")
 image = click.option("--image", type=PIXELS, help="Columns are pixels: show components as images.")
 force = click.option("--force", is_flag=True, help="Replace existing files.")
 json = _to_screen("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
