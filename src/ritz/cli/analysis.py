@@ -73,11 +73,11 @@ def _scale_advice(profile: Profile) -> str:
 
 def written(pca: PCA, found: Input, folder: Path, told: str, notes: Notes, force: bool) -> dict[str, Path]:
     """Model, scores and report, which come into the folder together."""
-    model, scores, report = names = MODEL, SCORES[found.text], REPORT
+    files = {"model": MODEL, "scores": SCORES[found.text], "report": REPORT}
+    rows, beside, first = found.rows, found.beside(), First()
     with staged(folder, force, instead_of=FILES if force else ()) as stage:
-        first, beside = First(), found.beside()
-        results = Results(pca.codes(found.rows), found.rows.shape[0], score_names(pca), found.rows.result_dtype, beside)
-        deliver(replace(results, blocks=first.seen(results.blocks)), stage / scores)
+        blocks = first.seen(pca.codes(rows))
+        deliver(Results(blocks, rows.shape[0], score_names(pca), rows.result_dtype, beside), stage / files["scores"])
         left_out = [(f"not decomposed: {key}", why) for key, why in found.left_out.items()]
         page = render(
             pca,
@@ -87,10 +87,10 @@ def written(pca: PCA, found: Input, folder: Path, told: str, notes: Notes, force
             facts=(*found.facts, *left_out, *([("scales", told)] if told else [])),
             image=notes.image,
         )
-        with replacing(stage / report) as new:
+        with replacing(stage / files["report"]) as new:
             new.write_text(page, encoding="utf-8")
-        pca.save(stage / model, notes=notes.kept())
-    return dict(zip(("model", "scores", "report"), (folder / name for name in names), strict=True))
+        pca.save(stage / files["model"], notes=notes.kept())
+    return {what: folder / name for what, name in files.items()}
 
 
 def _notes(pca: PCA, found: Input, reading: Reading) -> Notes:
@@ -179,7 +179,5 @@ def components(pca: PCA) -> list[dict[str, float]]:
 
 def choice(pca: PCA) -> dict[str, Any] | None:
     """How the number of components was chosen, where a rule did."""
-    made = getattr(pca, "rank_choice_", None)
-    if made is None:
-        return None
-    return {name: getattr(made, name) for name in ("rule", "k", "seed", "flips", "quantile", "values", "null")}
+    made, names = getattr(pca, "rank_choice_", None), ("rule", "k", "seed", "flips", "quantile", "values", "null")
+    return None if made is None else {name: getattr(made, name) for name in names}

@@ -34,7 +34,6 @@ DEFAULT = 10  # components, unless there are fewer
 APART = 10.0  # times that deviations of columns may differ before one dominates the first component
 SHOWN = 10  # columns that are left out, on the screen
 LEFT_OUT = "rows left out"  # of which a fact may tell
-KEEP = "; --keep includes it"
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     if reading.identifier in {*(raw.keys or raw.names or ()), *raw.left_out, *raw.others} - spared:
         identifier = reading.identifier
     label = label if label is not None else _label(peeked, identifier)
-    why = {key: why + KEEP * (why != EMPTY) for key, why in apart.out.items()}
+    why = {key: why + "; --keep includes it" * (why != EMPTY) for key, why in apart.out.items()}
     doubtful = _nearly_numbers(raw, reading, identifier, label)
     roles = {identifier: IDENTIFIER, label: "label", **doubtful, **why, **dropped}
     roles.pop(None, None)

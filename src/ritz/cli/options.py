@@ -31,7 +31,6 @@ class Parsed(click.ParamType):
 
 
 def _components(text: str) -> int | float | str:
-    """A number, a share of the variance, or a rule."""
     if text in ("auto", "mle"):
         return text
     number = float(text[:-1]) / 100 if text.endswith("%") else float(text) if "." in text else int(text)
@@ -39,14 +38,12 @@ def _components(text: str) -> int | float | str:
 
 
 def _pixels(text: str) -> tuple[int, int]:
-    """Height and width of pictures."""
     match = re.fullmatch(r"(\d{1,6})[x×](\d{1,6})", text)
     height, width = map(int, match.groups()) if match else (0, 0)
     return _valid((height, width), height * width > 0)
 
 
 def _bytes(text: str) -> int:
-    """Bytes, such as 2GB."""
     from ritz.runtime.rules import parse_bytes
 
     return parse_bytes(text)
@@ -82,6 +79,7 @@ def _to_screen(*names: str, **about: Any) -> Callable[[Any], Any]:
     return click.option(*names, expose_value=False, callback=told, **about)
 
 
+SEED = click.IntRange(0, 2**63 - 1)
 FILE = OUT = click.Path(allow_dash=True)
 MODEL = click.Path()
 

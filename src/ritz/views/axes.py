@@ -139,7 +139,6 @@ def fitted(text: str, room: float, size: float) -> str:
     """As much of a text as fits, the last character being … if any are missing."""
     if length(text, size) <= room:
         return text
-    kept = len(text)
-    while kept and length(text[:kept] + "…", size) > room:
-        kept -= 1
-    return text[:kept] + "…"
+    while text and length(text + "…", size) > room:
+        text = text[:-1]
+    return text + "…"

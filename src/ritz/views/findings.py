@@ -86,7 +86,7 @@ class Findings:
 
 def findings(model: Any) -> Findings:
     """What a PCA or a KernelPCA has found."""
-    if not isinstance(model, Certified) or not hasattr(model, "n_components"):
+    if not (isinstance(model, Certified) and hasattr(model, "n_components")):
         raise TypeError(f"a report shows a ritz.PCA or a ritz.KernelPCA, not a {type(model).__name__!r}")
     model._check_fitted()
     fitted: Any = model

@@ -67,17 +67,16 @@ def report(
     >>> "150 rows of 4 columns were decomposed into 2 components" in page
     True
     """
-    path = Path(path)
-    if title is None:
-        title = "Principal components" + (f" of {Path(X).name}" if isinstance(X, str | os.PathLike) else "")
+    path, about = Path(path), ""
     if isinstance(X, str | os.PathLike):
-        X = as_rows(X)
+        X, about = as_rows(X), f" of {Path(X).name}"
     check_target(path, () if X is None else files_of(X, as_rows(X)))
     labels = X.labels if labels is None and isinstance(X, Rows) else labels
     first = None if X is None else First()
     if first is not None:
         findings(model)  # models that have no report, and models without a fit, are told apart from bad data
         model.transform(X, out=first.add)  # block by block: not all scores are held in memory
+    title = f"Principal components{about}" if title is None else title
     page = render(model, title=title, scores=first, labels=labels, image=image)
     with replacing(path) as new:
         new.write_text(page, encoding="utf-8")
@@ -168,7 +167,7 @@ def _scores(found: Findings, scores: Any, labels: Any) -> Scores | None:
     """The chart of scores, once they are known to be some, and to have as many labels."""
     if scores is None:
         if labels is not None:
-            raise DataError("labels colour the scores, and there are none; pass the rows too")
+            raise DataError("labels colour the scores, but there are no scores; pass the rows too")
         return None
     step, rows = (scores.step, scores.rows) if isinstance(scores, First) else (1, len(scores))
     scores = np.asarray(scores.scores if isinstance(scores, First) else scores)

@@ -91,7 +91,7 @@ def scores_chart(scores: Array, classes: Classes, shares: Array, step: int, rows
     points, codes = scores[finite][:, :2].astype(np.float64), classes.codes[finite]
     names = [f"{component(i)} ({percent(float(share))})" for i, share in enumerate(shares[: points.shape[1]])]
     flat = points.shape[1] == 1 or not len(points)
-    chart, said = (_histogram if flat else _plane)(points, codes, classes, names)
+    chart = (_histogram if flat else _plane)(points, codes, classes, names)
     which = f"{ordinal(step)} row" if step > 1 else "row"
     where = "first component" if flat else "first two components"
     lead = f"Every {which} at its place along the {where}: rows that are alike lie close together."
@@ -100,7 +100,7 @@ def scores_chart(scores: Array, classes: Classes, shares: Array, step: int, rows
     if lost := len(scores) - len(points):
         which = counted(lost, "row") + " of those counted" * (step > 1)
         notes.append(f"{which} beyond float64 {'is' if lost == 1 else 'are'} not drawn.")
-    notes += said
+    notes += [chart.note] if chart.note else []
     if not flat and len(points) > MOST_POINTS:
         cells = "cells show how many there are, stronger colour for more"
         cells += ", and which label most of them have" * (len(classes.names) > 1)
@@ -108,16 +108,16 @@ def scores_chart(scores: Array, classes: Classes, shares: Array, step: int, rows
     return Scores(replace(chart, description=f"{of_all}: {chart.description}"), classes, lead, tuple(notes))
 
 
-def _plane(points: Array, codes: NDArray[np.intp], classes: Classes, names: list[str]) -> tuple[Chart, list[str]]:
-    """Points, or cells that count them, with the names of the classes; and what is to be said of the axes."""
+def _plane(points: Array, codes: NDArray[np.intp], classes: Classes, names: list[str]) -> Chart:
+    """Points, or cells that count them, with the names of the classes."""
     x, y, height, alike = _frame(points, names)
     at = np.column_stack([x.at(points[:, 0]), y.at(points[:, 1])])
     marks = (_density if len(points) > MOST_POINTS else _points)(at, codes, classes)
     ends = [(number(float(column.min()), 3), number(float(column.max()), 3)) for column in points.T]
     told = ", ".join(f"{component(i)} from {low} to {high}" for i, (low, high) in enumerate(ends))
-    title = "Scores on the first two components"
-    chart = Chart("scores", title, told, height, marks, x, y, written(at, codes, classes, x, y))
-    return chart, ["Both axes have the same unit." if alike else "Each axis has its own unit."]
+    title, labels = "Scores on the first two components", written(at, codes, classes, x, y)
+    note = "Both axes have the same unit." if alike else "Each axis has its own unit."
+    return Chart("scores", title, told, height, marks, x, y, labels, note=note)
 
 
 def _frame(points: Array, names: list[str]) -> tuple[Axis, Axis, float, bool]:
@@ -167,8 +167,8 @@ def _density(at: Array, codes: NDArray[np.intp], classes: Classes) -> tuple[Mark
     return tuple(marks)
 
 
-def _histogram(points: Array, codes: NDArray[np.intp], classes: Classes, names: list[str]) -> tuple[Chart, list[str]]:
-    """How many rows have which first score, the classes one on top of the other; nothing is to be said of the axes."""
+def _histogram(points: Array, codes: NDArray[np.intp], classes: Classes, names: list[str]) -> Chart:
+    """How many rows have which first score, the classes one on top of the other."""
     values = points[:, 0]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     steps = min(BARS, max(5, int(np.sqrt(len(values)))))
@@ -189,4 +189,4 @@ def _histogram(points: Array, codes: NDArray[np.intp], classes: Classes, names: 
         )
         marks.append(Mark(f"cell {kind}", path, _title(classes, i)))
     told = f"scores from {number(low, 3)} to {number(high, 3)}"
-    return Chart("scores", "Scores on the first component", told, HEIGHT, tuple(marks), x, y), []
+    return Chart("scores", "Scores on the first component", told, HEIGHT, tuple(marks), x, y)
