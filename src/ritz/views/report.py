@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 import ritz
@@ -102,34 +102,27 @@ def render(
     facts : terms and descriptions: of the data, and of how it was read
     image : (height, width), if the columns are the pixels of pictures
     """
-    found, style = findings(model), _style()
+    found = findings(model)
     if isinstance(scores, First) and scores.step > 1:
         labels = None if labels is None else labels[:: scores.step]
         facts = (*facts, ("scores shown", f"every {ordinal(scores.step)} row of {scores.rows:,}"))
-    return (
-        _environment()
-        .get_template("report.html")
-        .render(
-            title=shown(title, LONGEST_TITLE),
-            style=Markup(style),  # our own file, and the only text that is not escaped
-            style_hash=b64encode(sha256(style.encode("utf-8")).digest()).decode("ascii"),
-            version=ritz.__version__,
-            found=found,
-            summary=[sentences.decomposed(found), sentences.kept(found)],
-            chosen=sentences.chosen(found),
-            composition=[] if image is not None else sentences.composition(found),
-            verdict=sentences.verdict(found),
-            warnings=sentences.warnings(found, image is not None),
-            rows=_table(found),
-            scree=_scree(found),
-            scores=_scores(found, scores, labels),
-            pictures=_pictures(found, image),
-            weights=() if image is not None else _weights(found),
-            explained=explained(found),
-            certificate=str(found.certificate),
-            facts=[(shown(term), shown(text, LONGEST_FACT)) for term, text in facts],
-            plan=_plan(found),
-        )
+    return _template().render(
+        title=shown(title, LONGEST_TITLE),
+        found=found,
+        summary=[sentences.decomposed(found), sentences.kept(found)],
+        chosen=sentences.chosen(found),
+        composition=[] if image is not None else sentences.composition(found),
+        verdict=sentences.verdict(found),
+        warnings=sentences.warnings(found, image is not None),
+        rows=_table(found),
+        scree=_scree(found),
+        scores=_scores(found, scores, labels),
+        pictures=_pictures(found, image),
+        weights=() if image is not None else _weights(found),
+        explained=explained(found),
+        certificate=str(found.certificate),
+        facts=[(shown(term), shown(text, LONGEST_FACT)) for term, text in facts],
+        plan=_plan(found),
     )
 
 
@@ -209,11 +202,14 @@ def _plan(found: Findings) -> Sequence[tuple[str, str]]:
 
 
 @cache
-def _environment() -> Environment:
-    found = PackageLoader("ritz.views")
-    return Environment(loader=found, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-
-
-@cache
-def _style() -> str:
-    return (Path(__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
+def _template() -> Template:
+    """The page, with what is the same in all of them."""
+    loader = PackageLoader("ritz.views")
+    pages = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    style = (Path(__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
+    pages.globals.update(
+        style=Markup(style),  # our own file, and the only text that is not escaped
+        style_hash=b64encode(sha256(style.encode("utf-8")).digest()).decode("ascii"),
+        version=ritz.__version__,
+    )
+    return pages.get_template("report.html")
