@@ -57,11 +57,9 @@ class Program(click.Group):
             stopped = click.UsageError("\n".join(map(visible, error.format_message().split("\n"))), error.ctx)
         except click.ClickException as error:
             stopped = error
-        except click.exceptions.Exit:
-            raise
         except Exception as error:
             found = failure(error, ctx.invoked_subcommand or "")
-            if found is None:
+            if found is None:  # a mistake of ours, or click's Exit
                 raise
             stopped = found
         screen.emit(error=stopped.format_message(), exit_code=stopped.exit_code, warnings=screen.warned)

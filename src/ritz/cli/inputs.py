@@ -202,10 +202,10 @@ def known_columns(rows: Rows, asked: Iterable[str]) -> list[Any]:
     """Columns as the source calls them; those without a name are known by their position."""
     names = dict.fromkeys((*rows.others, *(rows.keys or rows.names or range(rows.shape[1])), *rows.left_out))
     found = [key if key in names else int(key) if key.isdecimal() else key for key in asked]
-    unknown = next((key for key, name in zip(asked, found, strict=True) if name not in names), None)
-    if unknown is not None:
-        shown = ", ".join(map(repr, list(names)[:8])) + (", …" if len(names) > 8 else "")
-        raise DataError(f"there is no column {unknown!r}; there are {len(names)}: {shown}")
+    for key, name in zip(asked, found, strict=True):
+        if name not in names:
+            shown = ", ".join(map(repr, list(names)[:8])) + (", …" if len(names) > 8 else "")
+            raise DataError(f"there is no column {key!r}; there are {len(names)}: {shown}")
     return found
 
 

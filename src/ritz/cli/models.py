@@ -88,10 +88,9 @@ def merge_models(screen: Screen, parts: tuple[str, ...], out: str, force: bool) 
     path = Path(out)
     may_write(path, parts, force)
     models = [load(part) for part in parts]
-    other = next((i for i, model in enumerate(models) if not isinstance(model, PCA)), None)
-    if other is not None:
-        raise DataError(f"{parts[other]!r} is a {type(models[other]).__name__} model; only PCA models merge")
-    for model in models:
+    for part, model in zip(parts, models, strict=True):
+        if not isinstance(model, PCA):
+            raise DataError(f"{part!r} is a {type(model).__name__} model; only PCA models merge")
         model.n_components = model.n_components_  # a rule that needs the rows cannot be followed again
     with screen.hearing():
         whole = merge(models)
