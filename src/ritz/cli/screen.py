@@ -35,7 +35,7 @@ class Screen:
     quiet: bool = False
     warned: list[str] = field(default_factory=list)
 
-    def say(self, text: str = "", style: str = "", typed: bool = False) -> None:
+    def say(self, text: str, style: str = "", typed: bool = False) -> None:
         """A line of the result. Where a terminal is too narrow it is broken between words, unless it is to be typed."""
         if not (self.as_json or self.quiet):
             text = text if typed else folded(text, sys.stdout)

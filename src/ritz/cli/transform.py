@@ -40,7 +40,7 @@ def encode(screen: Screen, model: str, file: str, out: str | None, to: str | Non
     pca = load(model)
     with screen.hearing(), Progress(screen.quiet or _on_screen(out)) as progress, located(file) as path:
         found = for_model(pca, path, file, **reading)
-        every = reading["missing"] is None and found.source is not None  # nobody asked for rows to be dropped
+        every = reading["missing"] is None  # nobody asked for rows to be dropped
         n = found.source.shape[0] if every and found.source is not None else found.rows.shape[0]
         beside = {} if _only_numbers(out) else found.beside(every)
         rows, names = found.rows.watched(Watch(progress)), score_names(pca)
@@ -83,9 +83,8 @@ def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
     """What became of rows with a missing value."""
     if lacking:
         screen.warn(f"{lacking} of {n} rows have a missing value, and their scores are empty; {ADVICE['missing']}")
-    for term, text in found.facts:
-        if term == LEFT_OUT and not lacking:
-            screen.tell(f"{term}: {text}")
+    elif left_out := dict(found.facts).get(LEFT_OUT):
+        screen.tell(f"{LEFT_OUT}: {left_out}")
     if isinstance(found.rows, Subset) and found.rows.replaced:
         means = "their column" if found.rows.filled else "the model"
         screen.tell(f"cells filled: {found.rows.filled or found.rows.replaced}, with the mean of {means}")
@@ -165,8 +164,8 @@ def _components(raw: Rows, pca: Any, name: str) -> tuple[Rows, list[Any]]:
     if wanted is not None:
         check_names_once(raw, wanted)
         order_of(list(there), wanted, name)
-        missing = set(there) - set(wanted)
-        return choose(raw, wanted, [], "error"), [key for key in there if key in missing]
+        known = set(wanted)
+        return choose(raw, wanted, [], "error"), [key for key in there if key not in known]
     wanted = list(score_names(pca))
     if raw.shape[1] != len(wanted):
         ends = f"{wanted[0]} to {wanted[-1]}"
