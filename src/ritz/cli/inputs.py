@@ -18,6 +18,7 @@ from ritz.linalg.dense import Array
 from ritz.pca.from_rows import held
 from ritz.rows import Rows
 from ritz.rows.base import dense
+from ritz.rows.columns import shown
 from ritz.rows.formats.read import TEXTS, ending_of, suffix_of
 from ritz.rows.memory.subset import Subset, choose
 from ritz.rows.profile import Profile
@@ -148,7 +149,7 @@ def _nearly_numbers(raw: Rows, reading: Reading, identifier: Any, label: Any) ->
     return {key: f"{role}; {raw.mixed[key]}" for key, role in unasked.items() if key in raw.mixed}
 
 
-def completed(found: Input, reading: Reading, limit: int | None = None) -> Input:
+def completed(found: Input, reading: Reading, limit: int | None) -> Input:
     """The input with its numbers in memory where they fit, gaps dealt with, and constant columns left out if asked."""
     rows = found.rows if reading.missing == "error" else found.rows.with_gaps()
     rows = held(rows) if worth_holding(rows, limit) else rows
@@ -204,8 +205,7 @@ def known_columns(rows: Rows, asked: Iterable[str]) -> list[Any]:
     found = [key if key in names else int(key) if key.isdecimal() else key for key in asked]
     for key, name in zip(asked, found, strict=True):
         if name not in names:
-            shown = ", ".join(map(repr, list(names)[:8])) + (", …" if len(names) > 8 else "")
-            raise DataError(f"there is no column {key!r}; there are {len(names)}: {shown}")
+            raise DataError(f"there is no column {key!r}; there are {len(names)}: {shown(list(names), 8)}")
     return found
 
 
