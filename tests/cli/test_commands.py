@@ -552,9 +552,11 @@ def test_wrong_usage_in_json(wines):
 
 def test_json_and_data_do_not_share_an_output(wines, model):
     assert "-o" in run("transform", model, wines, "--json", code=2).stderr
-    told = answer("transform", model, wines, "-o", wines.parent / "scores.npy")
-    assert told["rows"] == 178
-    assert "bottle" in told["warnings"][0]
+    for name in ("scores.npy", "again.NPY"):
+        told = answer("transform", model, wines, "-o", wines.parent / name)
+        assert told["rows"] == 178
+        assert "bottle" in told["warnings"][0]
+    run("inverse", model, wines.parent / "wine-ritz" / "scores.csv", "-o", wines.parent / "rows.NPY")
 
 
 def test_names_that_repeat_are_told_apart_with_a_warning(tmp_path):

@@ -127,5 +127,5 @@ def test_a_kernel_model_without_pre_images_says_so(tmp_path):
     KernelPCA(2, kernel="rbf", gamma="median").fit(data).save(tmp_path / "m.safetensors")
     run("transform", tmp_path / "m.safetensors", tmp_path / "wine.csv", "-o", tmp_path / "s.csv")
     told = run("inverse", tmp_path / "m.safetensors", tmp_path / "s.csv", code=3).stderr
-    assert "no pre-images to be had" in told
+    assert "was fitted without pre-images" in told
     assert "fit_inverse_transform" not in told

@@ -133,3 +133,10 @@ def test_nothing_is_advised_where_no_column_varies(tmp_path, gaps):
     said = run("info", write(tmp_path / "one.csv", ("height cm", "weight_kg", "age"), matrix[:1]))
     assert "one row has no variance" in said.stderr
     assert "--" not in said.stdout + said.stderr
+
+
+def test_a_model_is_named_with_the_parameters_that_are_not_the_defaults(tmp_path):
+    path = write(tmp_path / "x.csv", ("a", "b", "c", "d"), numbers())
+    run("fit", path, "-k", 2, "--scale", "--solver", "krylov")
+    told = run("info", tmp_path / "x-ritz" / "model.safetensors").stdout.splitlines()
+    assert told[1] == "  PCA(n_components=2, scale=True, svd_solver='krylov')"

@@ -19,7 +19,7 @@ from helpers.pages import Page, boxes, faults, parsed, points
 from ritz import PCA, DataError, KernelPCA, report, solvers
 from ritz.fitting.rank import INDEPENDENT
 from ritz.views.report import render
-from ritz.views.scatter import First, exhausted
+from ritz.views.scatter import First
 
 RNG = np.random.default_rng(0)
 WINE = load_wine()
@@ -532,13 +532,17 @@ def test_of_very_many_rows_it_is_told_which_are_counted(monkeypatch, tmp_path, k
 def test_lost_scores_of_very_many_rows_are_those_counted():
     scores = RNG.standard_normal((1000, 2))
     scores[[0, 4, 5]] = np.inf
-    text = page_of(PCA(2).fit(X), scores=exhausted(few(300)(), [scores[:30], scores[30:]])).text
+    first = few(300)()
+    first.add(scores[:30])
+    first.add(scores[30:])
+    text = page_of(PCA(2).fit(X), scores=first).text
     assert "There are 1,000 rows, of which every 4th is counted." in text
     assert "2 rows of those counted beyond float64 are not drawn." in text
 
 
 def test_rows_that_are_all_remembered_are_all_counted():
-    first = exhausted(First(), [PCA(2).fit_transform(X)])
+    first = First()
+    first.add(PCA(2).fit_transform(X))
     assert page_of(PCA(2).fit(X), scores=first).source == page_of(PCA(2).fit(X), scores=first.scores).source
     assert "is counted" not in page_of(PCA(2).fit(X), scores=first).text
 

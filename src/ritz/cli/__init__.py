@@ -28,7 +28,7 @@ class Program(click.Group):
     def main(self, args: Any = None, *others: Any, **extra: Any) -> Any:
         _forgiving()
         with suppress(ValueError):  # signals are for the first thread alone
-            signal.signal(signal.SIGTERM, _terminated)
+            signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # what was begun is cleaned up
         words = list(sys.argv[1:] if args is None else args)
         extra.setdefault("obj", Screen(as_json="--json" in words))  # usage is wrong before any command is asked
         return super().main(words, *others, **extra)
@@ -57,11 +57,9 @@ class Program(click.Group):
             stopped = click.UsageError("\n".join(map(visible, error.format_message().split("\n"))), error.ctx)
         except click.ClickException as error:
             stopped = error
-        except click.exceptions.Exit:
-            raise
         except Exception as error:
             found = failure(error, ctx.invoked_subcommand or "")
-            if found is None:
+            if found is None:  # a mistake of ours, or click's Exit
                 raise
             stopped = found
         screen.emit(error=stopped.format_message(), exit_code=stopped.exit_code, warnings=screen.warned)
@@ -83,11 +81,6 @@ def program() -> None:
     """The command `ritz`, in a process of its own."""
     sys.meta_path.insert(0, _WithoutPandas())
     main(prog_name="ritz")
-
-
-def _terminated(number: int, frame: Any) -> None:
-    """End in good order: what was begun is cleaned up."""
-    raise SystemExit(128 + number)
 
 
 def _silenced() -> None:

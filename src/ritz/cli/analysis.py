@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from ritz.cli.screen import Screen, typed
 from ritz.errors import DataError
 from ritz.estimators.anndata import plain as certificate_parts
 from ritz.estimators.pca import PCA
-from ritz.rows import Rows
 from ritz.rows.memory.computed import Subset
 from ritz.rows.profile import Profile
 from ritz.rows.scores import score_names
@@ -36,38 +36,26 @@ from ritz.views.sentences import HEAD, component_rows
 SHOWN = 10  # components on the screen, and the last
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What is asked of a fit."""
-
-    components: int | float | str | None = None
-    scale: bool = False
-    center: bool = True
-    solver: str = "auto"
-    tol: float = 1e-6
-    seed: int | None = None
-    memory: int | None = None
-    image: tuple[int, int] | None = None
-    checkpoint: str | None = None
-
-
 def analyse(
-    found: Input, reading: Reading, asked: Asked, folder: Path, screen: Screen, notes: Notes, force: bool
+    found: Input, reading: Reading, pca: PCA, folder: Path, screen: Screen, force: bool, checkpoint: str | None = None
 ) -> int:
-    """Fit the input, write the three files, say what was done; the exit code."""
+    """Fit the model to the input, write the three files, say what was done; the exit code."""
     begun = time.perf_counter()
+    limit: Any = pca.memory_limit  # in bytes
     with screen.hearing(), Progress(screen.quiet) as progress:
         watched = replace(found, rows=found.rows.watched(Watch(progress)))
-        found = completed(watched, reading, asked.memory)
-        if asked.memory is not None and found.rows.in_memory and not watched.rows.in_memory:
-            n, d = found.rows.shape
-            asked = replace(asked, memory=asked.memory - found.rows.dtype.itemsize * n * d)
-        _check_picture(asked.image, found.rows.shape[1])
-        told = "" if asked.scale or asked.image else _scale_advice(Profile.of(found.rows))
-        pca = fitted(found, asked)
+        found, image = completed(watched, reading, limit), reading.image
+        n, d = found.rows.shape
+        if limit is not None and found.rows.in_memory and not watched.rows.in_memory:
+            pca.memory_limit = limit - found.rows.dtype.itemsize * n * d
+        if image is not None and (pixels := math.prod(image)) != d:
+            raise DataError(f"--image {'x'.join(map(str, image))} has {pixels} pixels, but there are {d} columns")
+        told = "" if pca.scale or image else _scale_advice(Profile.of(found.rows))
+        pca.n_components = default_count(pca.n_components, found.rows)
+        pca.fit(found.rows, checkpoint=checkpoint)
         seconds = time.perf_counter() - begun
-        files = written(pca, found, asked, folder, told, notes, force)
-    describe(pca, found, asked, screen, seconds)
+        files = written(pca, found, folder, told, _notes(pca, found, reading), force)
+    describe(pca, found, screen, seconds, named=image is None)
     if told:
         screen.warn(told)
     return conclude(pca, found, files, screen)
@@ -83,72 +71,56 @@ def _scale_advice(profile: Profile) -> str:
     )
 
 
-def fitted(found: Input, asked: Asked) -> PCA:
-    """The model of the rows."""
-    pca = PCA(
-        default_count(asked.components, found.rows),
-        center=asked.center,
-        scale=asked.scale,
-        svd_solver=asked.solver,
-        tol=asked.tol,
-        memory_limit=asked.memory,
-        random_state=asked.seed,
-    )
-    return pca.fit(found.rows, checkpoint=asked.checkpoint)
-
-
-def written(
-    pca: PCA, found: Input, asked: Asked, folder: Path, told: str, notes: Notes, force: bool
-) -> dict[str, Path]:
+def written(pca: PCA, found: Input, folder: Path, told: str, notes: Notes, force: bool) -> dict[str, Path]:
     """Model, scores and report, which come into the folder together."""
-    model, scores, report = names = MODEL, SCORES[found.text], REPORT
+    files = {"model": MODEL, "scores": SCORES[found.text], "report": REPORT}
+    rows, beside, first = found.rows, found.beside(), First()
     with staged(folder, force, instead_of=FILES if force else ()) as stage:
-        first, beside = First(), found.beside()
-        results = Results(pca.codes(found.rows), found.rows.shape[0], score_names(pca), found.rows.result_dtype, beside)
-        deliver(replace(results, blocks=first.seen(results.blocks)), stage / scores)
-        labels = None if found.label is None else beside[found.label]
+        blocks = first.seen(pca.codes(rows))
+        deliver(Results(blocks, rows.shape[0], score_names(pca), rows.result_dtype, beside), stage / files["scores"])
+        left_out = [(f"not decomposed: {key}", why) for key, why in found.left_out.items()]
         page = render(
             pca,
             title=f"Principal components of {found.name}",
             scores=first,
-            labels=first.of(labels),
-            facts=(*_facts(found, told), *first.facts),
-            image=asked.image,
+            labels=None if found.label is None else beside[found.label],
+            facts=(*found.facts, *left_out, *([("scales", told)] if told else [])),
+            image=notes.image,
         )
-        with replacing(stage / report) as new:
+        with replacing(stage / files["report"]) as new:
             new.write_text(page, encoding="utf-8")
-        pca.save(stage / model, notes=_with_places(_with_fill(notes, pca, found.rows), found).kept())
-    return dict(zip(("model", "scores", "report"), (folder / name for name in names), strict=True))
+        pca.save(stage / files["model"], notes=notes.kept())
+    return {what: folder / name for what, name in files.items()}
 
 
-def _with_fill(notes: Notes, pca: PCA, rows: Rows) -> Notes:
-    """The notes with what missing values were replaced by, unless the mean of the model says it."""
-    fill = rows.fill if isinstance(rows, Subset) and not pca.center else None
-    return notes if fill is None else replace(notes, fill=tuple(map(float, fill)))
+def _notes(pca: PCA, found: Input, reading: Reading) -> Notes:
+    """How another file is read in the same way."""
+    rows, places = found.rows, found.rows.names or ()
+    left_out = found.source is not None and len(places) < found.source.shape[1]
+    nameless = left_out and all(isinstance(place, int) for place in places)  # no other note tells which were taken
+    fill = rows.fill if isinstance(rows, Subset) and not pca.center else None  # else the mean of the model tells it
+    return Notes(
+        label=found.label,
+        identifier=None if found.identifier is None else str(found.identifier),
+        columns=places if nameless else None,
+        transpose=reading.transpose,
+        missing=reading.missing,
+        header=reading.header,
+        image=reading.image,
+        fill=None if fill is None else tuple(map(float, fill)),
+        demo=found.demo,
+    )
 
 
-def _with_places(notes: Notes, found: Input) -> Notes:
-    """The notes with the places of the columns that were decomposed, where nothing else tells them."""
-    names = found.rows.names or ()
-    if found.source is None or not all(isinstance(name, int) for name in names):
-        return notes
-    return replace(notes, columns=names) if len(names) < found.source.shape[1] else notes
-
-
-def _facts(found: Input, told: str) -> tuple[tuple[str, str], ...]:
-    left_out = tuple((f"not decomposed: {key}", why) for key, why in found.left_out.items())
-    return (*found.facts, *left_out, *([("scales", told)] if told else []))
-
-
-def describe(pca: PCA, found: Input, asked: Asked, screen: Screen, seconds: float) -> None:
-    """What was read, what was left out, and the components."""
+def describe(pca: PCA, found: Input, screen: Screen, seconds: float, named: bool) -> None:
+    """What was read, what was left out, and the components, with the names of columns unless those are pixels."""
     n, d = found.rows.shape
     screen.say(f"{visible(found)}: {counted(n, 'row')}, {counted(d, 'column')} of numbers", "bold")
     say_what_it_is(found, screen)
     unit = "unit variance" if pca.center else "a root mean square of 1"
     how = ("centred" if pca.center else "not centred") + (f", scaled to {unit}" if pca.scale else "")
     screen.say(f"  {how}; {pca.plan_.solver} in {seconds:.2f} s: {pca.plan_.why}\n")
-    show_components(pca, screen, named=asked.image is None)
+    show_components(pca, screen, named)
     if hasattr(pca, "rank_choice_"):
         screen.say(f"\n{pca.rank_choice_}")
     kept = f"{percent(float(pca.explained_variance_ratio_.sum()))} of the variance"
@@ -172,8 +144,8 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) 
         screen.say(f"  {what:<7} {visible(path)}", typed=True)
     model, ending = typed(files["model"]), found.ending
     screen.say(f"\nnext: open {visible(files['report'])} in a browser", typed=True)
-    new = f"NEW{ending} -o NEW-scores{_scores_ending(ending, found.text)}"
-    screen.say(f"      ritz transform {model} {new}", typed=True)
+    scores = ending if ending in FORMATS else ".npy" if ending == ".npz" else ".csv" if found.text else ".parquet"
+    screen.say(f"      ritz transform {model} NEW{ending} -o NEW-scores{scores}", typed=True)
     screen.emit(
         input=found.name,
         rows=found.rows.shape[0],
@@ -192,11 +164,6 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) 
     return code
 
 
-def _scores_ending(ending: str, text: bool) -> str:
-    """The end of the name of scores beside an input of that ending: the same format where it can be written."""
-    return ending if ending in FORMATS else ".npy" if ending == ".npz" else ".csv" if text else ".parquet"
-
-
 def say_certificate(certificate: Certificate, screen: Screen) -> int:
     """The certificate in one line; returns the exit code."""
     screen.say(f"certificate: {certificate.verdict}; {certificate.missed}", "good" if certificate.satisfied else "bad")
@@ -212,12 +179,5 @@ def components(pca: PCA) -> list[dict[str, float]]:
 
 def choice(pca: PCA) -> dict[str, Any] | None:
     """How the number of components was chosen, where a rule did."""
-    made = getattr(pca, "rank_choice_", None)
-    if made is None:
-        return None
-    return {name: getattr(made, name) for name in ("rule", "k", "seed", "flips", "quantile", "values", "null")}
-
-
-def _check_picture(image: tuple[int, int] | None, d: int) -> None:
-    if image is not None and image[0] * image[1] != d:
-        raise DataError(f"--image {image[0]}x{image[1]} has {image[0] * image[1]} pixels, but there are {d} columns")
+    made, names = getattr(pca, "rank_choice_", None), ("rule", "k", "seed", "flips", "quantile", "values", "null")
+    return None if made is None else {name: getattr(made, name) for name in names}

@@ -70,6 +70,7 @@ def info(screen: Screen, **given: Any) -> int:
 @click.option("--no-center", "center", flag_value=False, default=True, help="Do not subtract the mean.")
 @click.option(
     "--solver",
+    "svd_solver",
     type=click.Choice(options.SOLVERS),
     default="auto",
     show_default=True,
@@ -89,7 +90,7 @@ def info(screen: Screen, **given: Any) -> int:
 @click.option("--open", "opens", is_flag=True, help="Open the report in a browser.")
 @options.memory
 @click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of random starts and sign flips.  [default: a fixed one]"
+    "--seed", "random_state", type=options.SEED, help="Seed of random starts and sign flips.  [default: a fixed one]"
 )
 @click.option("--checkpoint", metavar="FILE", help="Save progress there; the same command resumes after an interrupt.")
 @options.force

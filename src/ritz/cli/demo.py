@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ritz.cli.analysis import Asked, analyse
+from ritz.cli.analysis import analyse
 from ritz.cli.fit import show
 from ritz.cli.inputs import Input, Reading
-from ritz.cli.notes import Notes, notes_of
-from ritz.cli.paths import FILES, MODEL, REPORT, folder_for
+from ritz.cli.notes import notes_of
+from ritz.cli.paths import MODEL, REPORT, folder_for
 from ritz.cli.screen import Screen
 from ritz.estimators.loading import load
+from ritz.estimators.pca import PCA
 from ritz.rows.memory.array import ArrayRows
 
 
-def demonstrate(
-    screen: Screen, which: str, components: int | float | str | None, out: str | None, opens: bool, force: bool
-) -> int:
+def demonstrate(screen: Screen, which: str, n_components: Any, out: str | None, opens: bool, force: bool) -> int:
     """The same for a bundled data set."""
     folder = Path(out or f"{which}-ritz")
     force = force or _is_demo(folder / MODEL)
-    folder = folder_for(str(folder), which, FILES, force)
-    found, suited = DEMOS[which]()
-    asked = Asked(**suited, components=components)
-    notes = Notes(found.label, image=asked.image, demo=which)
-    code = analyse(found, Reading(), asked, folder, screen, notes, force)
+    folder = folder_for(str(folder), which, force)
+    found, image = DEMOS[which]()
+    pca = PCA(n_components, scale=image is None)  # only pixels have the same unit
+    code = analyse(replace(found, demo=which), Reading(image=image), pca, folder, screen, force)
     if opens:
         show(folder / REPORT)
     return code
@@ -41,29 +40,29 @@ def _is_demo(model: Path) -> bool:
         return False
 
 
-def _digits() -> tuple[Input, dict[str, Any]]:
+def _digits() -> tuple[Input, tuple[int, int]]:
     from sklearn.datasets import load_digits
 
     digits = load_digits()
     names = tuple(f"row {i} column {j}" for i in range(8) for j in range(8))
-    return _input("handwritten digits", digits.data, names, "digit", digits.target), {"image": (8, 8)}
+    return _input("handwritten digits", digits.data, names, "digit", digits.target), (8, 8)
 
 
-def _wine() -> tuple[Input, dict[str, Any]]:
+def _wine() -> tuple[Input, None]:
     from sklearn.datasets import load_wine
 
     wine = load_wine()
     kinds = np.array([f"cultivar {kind + 1}" for kind in wine.target], object)
-    return _input("wines", wine.data, tuple(wine.feature_names), "cultivar", kinds), {"scale": True}
+    return _input("wines", wine.data, tuple(wine.feature_names), "cultivar", kinds), None
 
 
-def _rotation() -> tuple[Input, dict[str, Any]]:
+def _rotation() -> tuple[Input, tuple[int, int]]:
     from ritz.datasets import rotating_object
 
     views, size = 360, 64
     pictures = rotating_object(views, size)
     names = tuple(f"row {i} column {j}" for i in range(size) for j in range(size))
-    return _input("a turning toy", pictures, names, "degrees", np.arange(views)), {"image": (size, size)}
+    return _input("a turning toy", pictures, names, "degrees", np.arange(views)), (size, size)
 
 
 def _input(name: str, X: Any, names: tuple[str, ...], label: str, labels: Any) -> Input:

@@ -11,14 +11,11 @@ from ritz.runtime.wording import visible
 
 OK, FAILED, USAGE, BAD_DATA, INACCURATE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 # The first that fits; whatever else is raised is a mistake of ours and keeps its traceback.
-CODES: list[tuple[type[Exception], int]] = [
-    (FileNotFoundError, USAGE),
-    (IsADirectoryError, USAGE),
-    (OSError, FAILED),
-    (MissingPackageError, FAILED),
-    (MemoryError, FAILED),
-    (ValueError, BAD_DATA),
-]
+CODES = {
+    (FileNotFoundError, IsADirectoryError): USAGE,
+    (OSError, MissingPackageError, MemoryError): FAILED,
+    (ValueError,): BAD_DATA,
+}
 # The option for a parameter of the library.
 OPTIONS = {
     "n_components": "-k",
@@ -75,7 +72,7 @@ class Failure(click.ClickException):
 
 def failure(error: Exception, command: str) -> Failure | None:
     """An error as a failure of a command, with its code; None for one that nobody foresaw."""
-    code = next((code for kind, code in CODES if isinstance(error, kind)), None)
+    code = next((code for kinds, code in CODES.items() if isinstance(error, kinds)), None)
     if code is None:
         return None
     text = in_options(error, command) or "there is not enough memory"  # of which Python says nothing

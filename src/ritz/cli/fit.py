@@ -7,41 +7,32 @@ from pathlib import Path
 from typing import Any
 
 from ritz.cli.errors import USAGE, Failure
-from ritz.cli.paths import FILES, PIPE, REPORT, bytes_of, folder_for, located, same, title
+from ritz.cli.paths import PIPE, REPORT, bytes_of, folder_for, located, same, title
 from ritz.cli.screen import Screen
 from ritz.runtime.memory import format_bytes
 from ritz.runtime.wording import visible
 
 
-def fit_file(screen: Screen, file: str, out: str | None, opens: bool, force: bool, **given: Any) -> int:
+def fit_file(
+    screen: Screen, file: str, out: str | None, opens: bool, force: bool, checkpoint: str | None, **given: Any
+) -> int:
     """Read a file, fit it, write a folder; the exit code."""
-    folder = folder_for(out, file, FILES, force)
-    kept = given["checkpoint"]
-    if kept is not None and file != PIPE and same(Path(kept), Path(file)):
-        raise Failure(f"--checkpoint {kept!r} is the file that is read; name another one", USAGE)
+    folder = folder_for(out, file, force)
+    if checkpoint is not None and file != PIPE and same(Path(checkpoint), Path(file)):
+        raise Failure(f"--checkpoint {checkpoint!r} is the file that is read; name another one", USAGE)
     if file != PIPE and Path(file).exists():
         screen.tell(f"reading {visible(title(file, Path(file)))} ({format_bytes(bytes_of(Path(file)))}) …")
-    from ritz.cli.analysis import Asked, analyse
+    from ritz.cli.analysis import analyse
     from ritz.cli.inputs import Reading, chosen
-    from ritz.cli.notes import Notes
+    from ritz.estimators.pca import PCA
     from ritz.rows.formats.read import opened
 
-    names = ("label", "drop", "keep", "transpose", "missing", "drop_constant", "header")
+    names = ("label", "drop", "keep", "transpose", "missing", "drop_constant", "header", "image")
     reading = Reading(**{name: given.pop(name) for name in names})
     with located(file) as path:
         with screen.hearing():
             found = chosen(opened(path, reading.transpose, reading.header), path, file, reading)
-        asked = Asked(**given)
-        named = None if found.identifier is None else str(found.identifier)
-        notes = Notes(
-            found.label,
-            named,
-            transpose=reading.transpose,
-            missing=reading.missing,
-            header=reading.header,
-            image=asked.image,
-        )
-        code = analyse(found, reading, asked, folder, screen, notes, force)
+        code = analyse(found, reading, PCA(**given), folder, screen, force, checkpoint)
     if opens:
         show(folder / REPORT)
     return code

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from ritz.runtime.wording import visible
 PARSED, UNPACKED = 1.5e8, 5e8
 
 
-def look(screen: Screen, file: str, components: Any, scale: bool, memory: int | None, **given: Any) -> int:
+def look(screen: Screen, file: str, n_components: Any, scale: bool, memory_limit: int | None, **given: Any) -> int:
     """Say what is in a file."""
     reading = Reading(**given)
     with located(file) as path:
@@ -33,27 +35,29 @@ def look(screen: Screen, file: str, components: Any, scale: bool, memory: int | 
         with screen.hearing():
             found = chosen(opened(path, reading.transpose, reading.header), path, file, reading)
             profile = Profile.of(found.rows.with_gaps())
-            asked = default_count(components, found.rows)
-            planned = plan(found.rows, asked, memory)
+            asked = default_count(n_components, found.rows)
+            planned = plan(found.rows, asked, memory_limit)
         seconds = bytes_of(path) / (PARSED if found.text else UNPACKED) + planned.seconds
-    _show_contents(screen, found, profile, _remedy(profile, reading))
-    _show_plan(screen, planned, asked, seconds)
+    missing = profile.remedy if reading.missing == "error" else reading.missing  # as asked, or as it should be
+    _show_contents(screen, found, profile, missing)
+    screen.say(f"\nplan for -k {asked}: {visible(str(planned).splitlines()[0])}")
+    screen.say(f"  why: {planned.why}")
+    screen.say(f"  expected: {_duration(seconds)}, {format_bytes(planned.memory)} of working memory")
     if (few := too_few(found.rows.shape[0])) is not None:
         screen.warn(in_options(few))
-    elif profile.whole and not profile.varies(_remedy(profile, reading)):
+    elif profile.whole and not profile.varies(missing):
         which = "all columns are constant" if len(profile.constant) == len(profile.names) else "no column varies"
         screen.warn(f"{which}: no row differs from another, and there is nothing to decompose")
     else:
-        options = _options(components, scale, reading, profile, found, file)
-        again = file if file == PIPE else typed(file)
-        screen.say(f"\nnext: ritz fit {again}{options}", typed=True)
+        options = _options(n_components, scale, replace(reading, missing=missing), profile, found, file)
+        screen.say(f"\nnext: ritz fit {file if file == PIPE else typed(file)}{options}", typed=True)
     _emit(screen, found, profile, planned, asked, seconds)
     return 0
 
 
 def _options(components: Any, scale: bool, reading: Reading, profile: Profile, found: Input, file: str) -> str:
     """What was asked for, and what should be."""
-    missing = _remedy(profile, reading)
+    missing = reading.missing
     scale = (scale or profile.needs_scale(APART)) and profile.varies(missing)
     stuck = bool(profile.constant) or (missing == "drop" and bool(profile.constant_if_dropped.any()))
     drops = [*reading.drop, *(str(name_of(found.rows, j)) for j in profile.worthless)]
@@ -72,11 +76,6 @@ def _options(components: Any, scale: bool, reading: Reading, profile: Profile, f
     for name, columns in (("drop", drops), ("keep", reading.keep)):
         parts += [f"--{name} {shlex.quote(column)}" for column in columns]
     return visible("".join(f" {part}" for part in parts))
-
-
-def _remedy(profile: Profile, reading: Reading) -> str:
-    """What is done about missing values: as asked, or as it should be."""
-    return profile.remedy if reading.missing == "error" else reading.missing
 
 
 def _show_contents(screen: Screen, found: Input, profile: Profile, missing: str) -> None:
@@ -98,12 +97,6 @@ def _show_contents(screen: Screen, found: Input, profile: Profile, missing: str)
         where = "" if profile.whole else f" in a sample of {profile.looked_at} rows"
         advice = "--drop-constant leaves out what is constant everywhere"
         screen.say(f"  constant columns{where}: {visible(shown)}; {advice}")
-
-
-def _show_plan(screen: Screen, planned: Plan, asked: Any, seconds: float) -> None:
-    screen.say(f"\nplan for -k {asked}: {visible(str(planned).splitlines()[0])}")
-    screen.say(f"  why: {planned.why}")
-    screen.say(f"  expected: {_duration(seconds)}, {format_bytes(planned.memory)} of working memory")
 
 
 def _emit(screen: Screen, found: Input, profile: Profile, planned: Plan, asked: Any, seconds: float) -> None:
@@ -163,7 +156,10 @@ def _look_at_model(path: Path, screen: Screen) -> int:
     model: Any = load(path)
     names = getattr(model, "feature_names_in_", None)
     screen.say(f"{visible(path.name)}: a model of {model.n_features_in_} columns", "bold")
-    screen.say(f"  {visible(' '.join(repr(model).split()))}")
+    parameters = {name: _in_words(value) for name, value in model._parameters().items()}
+    usual = signature(type(model)).parameters
+    told = [f"{name}={value!r}" for name, value in parameters.items() if repr(value) != repr(usual[name].default)]
+    screen.say(f"  {type(model).__name__}({visible(', '.join(told))})")
     for line in str(getattr(model, "plan_", "")).splitlines():
         screen.say(f"  {visible(line)}")
     screen.say(f"\n{model.certificate_}")
@@ -173,7 +169,7 @@ def _look_at_model(path: Path, screen: Screen) -> int:
         model=type(model).__name__,
         columns=model.n_features_in_,
         names=None if names is None else list(names),
-        parameters={key: _in_words(value) for key, value in model._parameters().items()},
+        parameters=parameters,
         **size,
         certificate=plain(model.certificate_),
         notes=model.notes_,

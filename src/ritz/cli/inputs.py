@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from ritz.linalg.dense import Array
 from ritz.pca.from_rows import held
 from ritz.rows import Rows
 from ritz.rows.base import dense
+from ritz.rows.columns import shown
 from ritz.rows.formats.read import TEXTS, ending_of, suffix_of
 from ritz.rows.memory.computed import Subset, choose
 from ritz.rows.profile import Profile
@@ -34,7 +35,6 @@ DEFAULT = 10  # components, unless there are fewer
 APART = 10.0  # times that deviations of columns may differ before one dominates the first component
 SHOWN = 10  # columns that are left out, on the screen
 LEFT_OUT = "rows left out"  # of which a fact may tell
-KEEP = "; --keep includes it"
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class Reading:
     missing: str = "error"
     drop_constant: bool = False
     header: bool | None = None
+    image: tuple[int, int] | None = None  # whose pixels the columns are
     known: bool = False  # by a model, which needs its columns
 
 
@@ -69,6 +70,7 @@ class Input:
     facts : what was found out about the file, a term and a description each
     text : whether it is text, so that scores should be too
     ending : of the name of another file like it
+    demo : which bundled data set it is
     """
 
     name: str
@@ -83,6 +85,7 @@ class Input:
     text: bool = False
     size: str = ""
     ending: str = ".parquet"
+    demo: str | None = None
 
     def __str__(self) -> str:
         return f"{self.name} ({self.size})" if self.size else self.name
@@ -105,7 +108,9 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     raw = name_by_position(raw)
     label = next(iter(known_columns(raw, [] if reading.label is None else [reading.label])), None)
     dropped = dict.fromkeys(known_columns(raw, reading.drop), "asked for")
-    spared = {*kept_columns(raw, reading.keep), *dropped, label}
+    keep = known_columns(raw, reading.keep)
+    raw.positions(keep)  # one that holds no numbers is an error, as it is for `columns` of `read`
+    spared = {*keep, *dropped, label}
     peeked = raw.peek([key for key in raw.left_out if key not in dropped], PEEKED)
     peeked |= {} if label is not None else _annotations(raw, dropped)
     apart = find_id_columns(raw, spared)
@@ -114,9 +119,9 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     if reading.identifier in {*(raw.keys or raw.names or ()), *raw.left_out, *raw.others} - spared:
         identifier = reading.identifier
     label = label if label is not None else _label(peeked, identifier)
-    why = {key: why + KEEP * (why != EMPTY) for key, why in apart.out.items()}
-    found = {key: f"{role}; {told}" for key, role, told in _nearly(raw, reading, identifier, label)}
-    roles = {identifier: IDENTIFIER, label: "label", **found, **why, **dropped}
+    why = {key: why + "; --keep includes it" * (why != EMPTY) for key, why in apart.out.items()}
+    doubtful = _nearly_numbers(raw, reading, identifier, label)
+    roles = {identifier: IDENTIFIER, label: "label", **doubtful, **why, **dropped}
     roles.pop(None, None)
     rows = choose(raw, None, [key for key in roles if not raw.is_aside(key)], "error")
     announce_names(raw, roles)
@@ -137,31 +142,31 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     )
 
 
-def _nearly(raw: Rows, reading: Reading, identifier: Any, label: Any) -> Iterator[tuple[Any, str, str]]:
+def _nearly_numbers(raw: Rows, reading: Reading, identifier: Any, label: Any) -> dict[Any, str]:
     """Columns of text with a role that nobody asked for, which may be meant to hold numbers, and why they are text."""
     roles = {identifier: (IDENTIFIER, reading.identifier), label: ("label", reading.label)}
-    for key, (role, asked) in roles.items():
-        if key in raw.mixed and asked is None:
-            yield key, role, raw.mixed[key]
+    unasked = {key: role for key, (role, asked) in roles.items() if asked is None}
+    return {key: f"{role}; {raw.mixed[key]}" for key, role in unasked.items() if key in raw.mixed}
 
 
-def completed(found: Input, reading: Reading, limit: int | None = None) -> Input:
+def completed(found: Input, reading: Reading, limit: int | None) -> Input:
     """The input with its numbers in memory where they fit, gaps dealt with, and constant columns left out if asked."""
     rows = found.rows if reading.missing == "error" else found.rows.with_gaps()
     rows = held(rows) if worth_holding(rows, limit) else rows
     if Profile.of(rows.with_gaps()).empty:
         low, high = extremes(rows.with_gaps())
-        found, rows = _without(found, rows, _names(rows, low > high), EMPTY)
+        found, rows = _without(found, rows, low > high, EMPTY)
     complete = choose(rows, None, [], reading.missing)
     if reading.drop_constant:  # of the rows that are left
         low, high = extremes(complete.with_gaps())
-        found, rows = _without(found, rows, _names(rows, low == high), "constant")
+        found, rows = _without(found, rows, low == high, "constant")
         complete = choose(rows, None, [], reading.missing)
     return without_gaps(found, complete)
 
 
-def _without(found: Input, rows: Rows, names: list[Any], why: str) -> tuple[Input, Rows]:
+def _without(found: Input, rows: Rows, which: NDArray[np.bool_], why: str) -> tuple[Input, Rows]:
     """The input and its rows without some columns."""
+    names = [name_of(rows, int(j)) for j in np.flatnonzero(which)]
     found = replace(found, left_out={**found.left_out, **dict.fromkeys(names, why)})
     return found, choose(rows, None, names, "error")
 
@@ -198,22 +203,10 @@ def known_columns(rows: Rows, asked: Iterable[str]) -> list[Any]:
     """Columns as the source calls them; those without a name are known by their position."""
     names = dict.fromkeys((*rows.others, *(rows.keys or rows.names or range(rows.shape[1])), *rows.left_out))
     found = [key if key in names else int(key) if key.isdecimal() else key for key in asked]
-    unknown = next((key for key, name in zip(asked, found, strict=True) if name not in names), None)
-    if unknown is not None:
-        shown = ", ".join(map(repr, list(names)[:8])) + (", …" if len(names) > 8 else "")
-        raise DataError(f"there is no column {unknown!r}; there are {len(names)}: {shown}")
+    for key, name in zip(asked, found, strict=True):
+        if name not in names:
+            raise DataError(f"there is no column {key!r}; there are {len(names)}: {shown(list(names), 8)}")
     return found
-
-
-def kept_columns(rows: Rows, asked: Iterable[str]) -> list[Any]:
-    """Columns that must be decomposed; one that holds no numbers is an error, as it is for `columns` of `read`."""
-    found = known_columns(rows, asked)
-    rows.positions(found)
-    return found
-
-
-def _names(rows: Rows, which: NDArray[np.bool_]) -> list[Any]:
-    return [name_of(rows, int(j)) for j in np.flatnonzero(which)]
 
 
 def name_of(rows: Rows, j: int) -> Any:
@@ -233,8 +226,7 @@ def say_what_it_is(found: Input, screen: Screen) -> None:
 
 def default_count(asked: int | float | str | None, rows: Rows) -> int | float | str:
     """How many components: as asked, or a number that a person can take in."""
-    n, d = rows.shape
-    return max(1, min(DEFAULT, n - 1, d)) if asked is None else asked
+    return max(1, min(DEFAULT, rows.shape[0] - 1, rows.shape[1])) if asked is None else asked
 
 
 def _identifier(peeked: Mapping[Any, NDArray[Any]], numbered: list[Any], label: Any) -> Any:

@@ -27,7 +27,7 @@ from ritz.runtime.atomic import writing
 from ritz.runtime.watch import Progress, Watch
 from ritz.runtime.wording import at_most, plain, visible
 from ritz.views.report import render
-from ritz.views.scatter import First, exhausted
+from ritz.views.scatter import First
 
 ROUNDING, NEAR = 1e-8, 5.0  # degrees below which subspaces are the same but for rounding, or nearly so
 
@@ -38,7 +38,7 @@ def write_report(
     """A page about a model, and about the rows of a file, which is read as `for_model` is told, if there is one."""
     path = Path(out) if out is not None else Path(model).parent / "report.html"
     if out != PIPE:
-        may_write(path, [Path(model), *([] if file in (None, PIPE) else [Path(str(file))])], force)
+        may_write(path, [model, file], force)
     elif screen.as_json or opens:
         raise Failure("--json and --open need a file for the page; give one with -o", USAGE)
     pca = _of_components(model)
@@ -51,9 +51,11 @@ def write_report(
                 raise DataError(f"every row of {found.name} has a missing value; --missing mean fills the gaps")
             if reading["missing"] is None and (left := dict(found.facts).get(LEFT_OUT)):
                 screen.warn(f"{LEFT_OUT}: {left}; --missing mean fills the gaps")
-            first = exhausted(First(), pca.codes(found.rows.watched(Watch(progress))))
-            labels = None if found.label is None else first.of(found.beside()[found.label])
-            given = {"scores": first, "labels": labels, "facts": (*found.facts, *first.facts)}
+            first = First()
+            for block in pca.codes(found.rows.watched(Watch(progress))):
+                first.add(block)
+            labels = None if found.label is None else found.beside()[found.label]
+            given = {"scores": first, "labels": labels, "facts": found.facts}
         about = found.name
     page = render(pca, title=f"Principal components of {about}", image=image, **given)
     if out == PIPE:
@@ -84,12 +86,11 @@ def merge_models(screen: Screen, parts: tuple[str, ...], out: str, force: bool) 
     if len(parts) < 2:
         raise Failure("merge needs two models or more", USAGE)
     path = Path(out)
-    may_write(path, [Path(part) for part in parts], force)
+    may_write(path, parts, force)
     models = [load(part) for part in parts]
-    other = next((i for i, model in enumerate(models) if not isinstance(model, PCA)), None)
-    if other is not None:
-        raise DataError(f"{parts[other]!r} is a {type(models[other]).__name__} model; only PCA models merge")
-    for model in models:
+    for part, model in zip(parts, models, strict=True):
+        if not isinstance(model, PCA):
+            raise DataError(f"{part!r} is a {type(model).__name__} model; only PCA models merge")
         model.n_components = model.n_components_  # a rule that needs the rows cannot be followed again
     with screen.hearing():
         whole = merge(models)
@@ -143,7 +144,7 @@ def export_model(screen: Screen, model: str, out: str, force: bool) -> int:
     path = Path(out)
     if path.suffix.lower() != ".onnx":
         raise Failure(f"{out!r} does not end in .onnx, the only format that models are exported to", USAGE)
-    may_write(path, [Path(model)], force)
+    may_write(path, [model], force)
     export_onnx(_of_components(model), path)
     screen.say(f"model written to {visible(path)}")
     screen.emit(file=str(path), exit_code=OK)

@@ -31,7 +31,6 @@ class Parsed(click.ParamType):
 
 
 def _components(text: str) -> int | float | str:
-    """A number, a share of the variance, or a rule."""
     if text in ("auto", "mle"):
         return text
     number = float(text[:-1]) / 100 if text.endswith("%") else float(text) if "." in text else int(text)
@@ -39,14 +38,12 @@ def _components(text: str) -> int | float | str:
 
 
 def _pixels(text: str) -> tuple[int, int]:
-    """Height and width of pictures."""
     match = re.fullmatch(r"(\d{1,6})[x×](\d{1,6})", text)
     height, width = map(int, match.groups()) if match else (0, 0)
     return _valid((height, width), height * width > 0)
 
 
 def _bytes(text: str) -> int:
-    """Bytes, such as 2GB."""
     from ritz.runtime.rules import parse_bytes
 
     return parse_bytes(text)
@@ -82,15 +79,15 @@ def _to_screen(*names: str, **about: Any) -> Callable[[Any], Any]:
     return click.option(*names, expose_value=False, callback=told, **about)
 
 
-FILE = click.Path(allow_dash=True)
-OUT = click.Path(allow_dash=True)
+SEED = click.IntRange(0, 2**63 - 1)
+FILE = OUT = click.Path(allow_dash=True)
 MODEL = click.Path()
 
 components = click.option(
     "-k",
     "--components",
+    "n_components",
     type=COMPONENTS,
-    default=None,
     help="How many components: a number, a share of the variance such as 0.95 or 95%, auto, which keeps those above "
     "noise, or mle (Minka's choice).  [default: 10, or as many as there are]",
 )
@@ -131,7 +128,7 @@ transpose_as_fitted = click.option(
     default=None,
     help="Whether samples are the columns of the file.  [default: as the model was fitted]",
 )
-memory = click.option("--memory", type=BYTES, help="Most memory to use, such as 2GB.")
+memory = click.option("--memory", "memory_limit", type=BYTES, help="Most memory to use, such as 2GB.")
 image = click.option("--image", type=PIXELS, help="Columns are pixels: show components as images.")
 force = click.option("--force", is_flag=True, help="Replace existing files.")
 json = _to_screen("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")

@@ -53,7 +53,7 @@ def located(name: str) -> Iterator[Path]:
             raise error.about(*told) from error
 
 
-def may_write(path: Path, sources: Iterable[Path], force: bool) -> None:
+def may_write(path: Path, sources: Iterable[str | None], force: bool) -> None:
     """Refuse what would replace a file, or write elsewhere than it seems to, unless that is asked for."""
     if str(path) == PIPE:
         raise Failure("a model does not go to standard output; give the name of a file", USAGE)
@@ -66,13 +66,13 @@ def may_write(path: Path, sources: Iterable[Path], force: bool) -> None:
     if force:
         return
     _check_place(path)
-    if any(same(path, source) for source in sources):
+    if any(same(path, Path(source)) for source in sources if source not in (None, PIPE)):
         raise Failure(f"{str(path)!r} is the file that is read; --force replaces it")
     if path.exists():
         raise Failure(f"{str(path)!r} exists; --force replaces it")
 
 
-def folder_for(asked: str | None, source: str, names: Iterable[str], force: bool) -> Path:
+def folder_for(asked: str | None, source: str, force: bool) -> Path:
     """The folder of a fit's files, next to the input unless another one is asked for; none of them may exist yet."""
     folder = Path(asked) if asked is not None else _beside(source)
     there = _kind(folder)
@@ -87,7 +87,7 @@ def folder_for(asked: str | None, source: str, names: Iterable[str], force: bool
         raise Failure(f"{str(folder)!r} is the folder that is read, or lies in it; give another one with -o", USAGE)
     if not force:
         _check_place(folder, asked is not None)
-        taken = [name for name in names if os.path.lexists(folder / name)]
+        taken = [name for name in FILES if os.path.lexists(folder / name)]
         if taken:
             raise Failure(f"{str(folder / taken[0])!r} exists; --force replaces it, -o names another folder")
     return folder

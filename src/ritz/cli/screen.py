@@ -18,6 +18,7 @@ from typing import Any
 
 import click
 
+from ritz.cli.errors import in_one_line, in_options
 from ritz.runtime.wording import visible
 
 WIDE = 200  # letters of a line where nobody looks
@@ -34,7 +35,7 @@ class Screen:
     quiet: bool = False
     warned: list[str] = field(default_factory=list)
 
-    def say(self, text: str = "", style: str = "", typed: bool = False) -> None:
+    def say(self, text: str, style: str = "", typed: bool = False) -> None:
         """A line of the result. Where a terminal is too narrow it is broken between words, unless it is to be typed."""
         if not (self.as_json or self.quiet):
             text = text if typed else folded(text, sys.stdout)
@@ -47,7 +48,7 @@ class Screen:
 
     def warn(self, text: str) -> None:
         """What the user should know; kept for JSON."""
-        text = visible(" ".join(text.split()))
+        text = in_one_line(text)
         if text not in self.warned:
             self.warned.append(text)
             lines = folded(f"warning: {text}", sys.stderr).removeprefix("warning:")
@@ -79,17 +80,14 @@ class Screen:
     @contextmanager
     def hearing(self) -> Iterator[None]:
         """Warnings of the library are the command's."""
-        from ritz.cli.errors import in_options
-
-        heard: list[warnings.WarningMessage] = []
-        try:
-            with warnings.catch_warnings(record=True) as heard:
-                warnings.simplefilter("always")
-                warnings.filterwarnings("ignore", category=DeprecationWarning)
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            warnings.filterwarnings("ignore", category=DeprecationWarning)
+            try:
                 yield
-        finally:
-            for warning in heard:
-                self.warn(in_options(warning.message))
+            finally:
+                for warning in heard:
+                    self.warn(in_options(warning.message))
 
 
 def as_json(value: Any) -> Any:

@@ -36,13 +36,13 @@ from ritz.runtime.wording import visible
 
 def encode(screen: Screen, model: str, file: str, out: str | None, to: str | None, force: bool, **reading: Any) -> int:
     """Scores of the rows of a file, which is read as `for_model` is told."""
-    _check_destination(screen, out, to, [file, model], force)
+    out = _destination(screen, out, to, [file, model], force)
     pca = load(model)
-    with screen.hearing(), Progress(screen.quiet or _seen(out)) as progress, located(file) as path:
+    with screen.hearing(), Progress(screen.quiet or _on_screen(out)) as progress, located(file) as path:
         found = for_model(pca, path, file, **reading)
-        every = reading["missing"] is None and found.source is not None  # nobody asked for rows to be dropped
+        every = reading["missing"] is None  # nobody asked for rows to be dropped
         n = found.source.shape[0] if every and found.source is not None else found.rows.shape[0]
-        beside = {} if out is not None and out.endswith(".npy") else found.beside(every)
+        beside = {} if _only_numbers(out) else found.beside(every)
         rows, names = found.rows.watched(Watch(progress)), score_names(pca)
         results = _aligned(pca.codes, rows, n, names)
         where = _send(replace(results, beside=beside), out, to)
@@ -83,9 +83,8 @@ def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
     """What became of rows with a missing value."""
     if lacking:
         screen.warn(f"{lacking} of {n} rows have a missing value, and their scores are empty; {ADVICE['missing']}")
-    for term, text in found.facts:
-        if term == LEFT_OUT and not lacking:
-            screen.tell(f"{term}: {text}")
+    elif left_out := dict(found.facts).get(LEFT_OUT):
+        screen.tell(f"{LEFT_OUT}: {left_out}")
     if isinstance(found.rows, Subset) and found.rows.replaced:
         means = "their column" if found.rows.filled else "the model"
         screen.tell(f"cells filled: {found.rows.filled or found.rows.replaced}, with the mean of {means}")
@@ -107,10 +106,10 @@ def for_model(
         rows = choose(name_by_position(raw), places, [], "error")
     else:
         rows = select_for_model(raw, names, d, title(name, path))
-    reading = Reading(label or (notes.label if notes.label in there else None), identifier=notes.identifier, known=True)
-    by_name = names is not None and raw.names is not None
-    found = chosen(raw, path, name, replace(reading, keep=tuple(names or ())) if by_name else reading)
-    found = replace(found, rows=rows)
+    label = label or (notes.label if notes.label in there else None)
+    keep = () if raw.names is None else tuple(names or ())
+    reading = Reading(label, notes.identifier, keep=keep, known=True)
+    found = replace(chosen(raw, path, name, reading), rows=rows)
     if missing is None and notes.missing != "mean":  # none may be left
         rows = held(rows.with_gaps()) if found.text and worth_holding(rows) else rows  # not to parse it twice
         present = drop_missing(rows, how="any")
@@ -132,20 +131,18 @@ def decode(
     screen: Screen, model: str, scores: str, out: str | None, to: str | None, header: bool | None, force: bool
 ) -> int:
     """Rows from scores."""
-    _check_destination(screen, out, to, [scores, model], force)
+    out = _destination(screen, out, to, [scores, model], force)
     pca: Any = load(model)
     if getattr(pca, "fit_inverse_transform", True) is False:
-        raise DataError(f"there are no pre-images to be had: {model!r} was fitted without them")
-    known = getattr(pca, "feature_names_in_", None)
-    names = tuple(map(str, known)) if known is not None else tuple(f"x{j}" for j in range(pca.n_features_in_))
-    with screen.hearing(), Progress(screen.quiet or _seen(out)) as progress, located(scores) as path:
-        known_as = score_names(pca)
+        raise DataError(f"{model!r} was fitted without pre-images, so scores do not lead back to rows")
+    names, known_as = pca._column_names(), score_names(pca)
+    with screen.hearing(), Progress(screen.quiet or _on_screen(out)) as progress, located(scores) as path:
         needed = {*known_as, *map(str, pca.get_feature_names_out()), *range(len(known_as))}
         raw = opened(path, header=header, expected=known_as, needed=needed)
         announce_names(raw, raw.keys or raw.names or ())
         rows, others = _components(raw, pca, path.name)
-        others = [] if out is not None and out.endswith(".npy") else others
-        beside = {str(key): numbers_from_text(values) for key, values in raw.raw_cells(others).items()}
+        cells = raw.raw_cells([] if _only_numbers(out) else others)
+        beside = {str(key): numbers_from_text(values) for key, values in cells.items()}
         scored = drop_missing(rows, how="all")
         results = _aligned(pca.rebuilt, scored.watched(Watch(progress)), rows.shape[0], names)
         where = _send(replace(results, beside=beside), out, to)
@@ -167,8 +164,8 @@ def _components(raw: Rows, pca: Any, name: str) -> tuple[Rows, list[Any]]:
     if wanted is not None:
         check_names_once(raw, wanted)
         order_of(list(there), wanted, name)
-        missing = set(there) - set(wanted)
-        return choose(raw, wanted, [], "error"), [key for key in there if key in missing]
+        known = set(wanted)
+        return choose(raw, wanted, [], "error"), [key for key in there if key not in known]
     wanted = list(score_names(pca))
     if raw.shape[1] != len(wanted):
         ends = f"{wanted[0]} to {wanted[-1]}"
@@ -176,29 +173,34 @@ def _components(raw: Rows, pca: Any, name: str) -> tuple[Rows, list[Any]]:
     return in_order(raw, pca), []
 
 
-def _seen(out: str | None) -> bool:
+def _on_screen(out: str | None) -> bool:
     """Whether results appear in the terminal as they come, where a bar would get between them."""
-    return out in (None, PIPE) and in_terminal()
+    return out is None and in_terminal()
 
 
-def _check_destination(screen: Screen, out: str | None, to: str | None, sources: list[str], force: bool) -> None:
-    """Whether results may go there: asked before anything is read."""
-    if out in (None, PIPE):
+def _only_numbers(out: str | None) -> bool:
+    return out is not None and out.lower().endswith(".npy")
+
+
+def _destination(screen: Screen, out: str | None, to: str | None, sources: list[str], force: bool) -> str | None:
+    """The file that results may go to, None for standard output: asked before anything is read."""
+    if out is None or out == PIPE:
         if screen.as_json:
             raise Failure("--json needs -o: standard output holds either the data or what is said about it", USAGE)
         if to in ("parquet", "arrow") and in_terminal():
             raise Failure(f"a terminal cannot show {to}; write it to a file with -o, or use --to csv", USAGE)
-        return
+        return None
     if to is not None:
-        raise Failure("--to is the format of standard output; the end of the name given with -o tells its own", USAGE)
-    if Path(str(out)).suffix.lower() not in FORMATS:
-        raise Failure(f"cannot write {Path(str(out)).name!r}: its name must end in {', '.join(FORMATS)}", USAGE)
-    may_write(Path(str(out)), [Path(source) for source in sources if source != PIPE], force)
+        raise Failure("--to is the format of standard output; with -o the ending of the file name decides", USAGE)
+    if Path(out).suffix.lower() not in FORMATS:
+        raise Failure(f"cannot write {Path(out).name!r}: its name must end in {', '.join(FORMATS)}", USAGE)
+    may_write(Path(out), sources, force)
+    return out
 
 
 def _send(results: Results, out: str | None, to: str | None) -> str:
     """Results into a file by the end of its name, or to standard output; returns where they went, in words."""
-    if out is not None and out != PIPE:
+    if out is not None:
         deliver(results, out)
         return out
     kind = to or ("csv" if in_terminal() else "arrow")
@@ -224,7 +226,7 @@ def _say(
 ) -> None:
     """Where they went; not among the data that goes to standard output."""
     text = f"{n} row{'s' * (n != 1)}, {names[0]}{f' to {names[-1]}' * (len(names) > 1)},"
-    if out in (None, PIPE):
+    if out is None:
         screen.tell(f"{visible(text)} to {where}")
         return
     screen.say(f"{visible(text)} written to {visible(where)}")

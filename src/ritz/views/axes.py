@@ -68,7 +68,8 @@ def level(low: float, high: float, start: float, label: str = "") -> Axis:
     low, high = extended(low, high)
     for most in range(TICKS, 1, -1):
         axis = Axis(low, high, start, WIDTH - RIGHT, _marked(low, high, most), label)
-        if _apart(axis):
+        places, halves = [place for place, _ in axis.ticks], [length(text) / 2 for _, text in axis.ticks]
+        if np.all(np.diff(places) >= np.array(halves[1:]) + halves[:-1] + GAP):  # no text comes near the next
             break
     return axis.only(lambda value, text: abs(2 * float(axis.at(value)) - WIDTH) + length(text) <= WIDTH)
 
@@ -86,27 +87,16 @@ def extended(low: float, high: float) -> tuple[float, float]:
     return low - reach, high + reach
 
 
-def _apart(axis: Axis) -> bool:
-    """Whether no text of a tick comes near the next."""
-    places, halves = [place for place, _ in axis.ticks], [length(text) / 2 for _, text in axis.ticks]
-    return bool(np.all(np.diff(places) >= np.array(halves[1:]) + halves[:-1] + GAP))
-
-
 def _marked(low: float, high: float, most: int, share: bool = False) -> tuple[tuple[float, str], ...]:
     """Multiples of a round step inside a range, and how they are written."""
-    factor, power = _round_step(high / most - low / most)
+    rough = high / most - low / most
+    power = math.floor(math.log10(rough))
+    factor = next(factor for factor in (1, 2, 5, 10) if factor * 10.0**power >= rough * (1 - 1e-9))
     step = factor * 10.0**power
     multiples = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
     values = [float(Decimal(factor * i).scaleb(power)) for i in multiples]
     texts = _texts([factor * i for i in multiples], power + 2 * share)
     return tuple((value, text + "%" * share) for value, text in zip(values, texts, strict=True))
-
-
-def _round_step(rough: float) -> tuple[int, int]:
-    """1, 2 or 5, and the power of ten that it is to be multiplied by, for the next larger round number."""
-    power = math.floor(math.log10(rough))
-    factor = next(factor for factor in (1, 2, 5, 10) if factor * 10.0**power >= rough * (1 - 1e-9))
-    return (1, power + 1) if factor == 10 else (factor, power)
 
 
 def _texts(multiples: list[int], power: int) -> list[str]:
@@ -149,7 +139,6 @@ def fitted(text: str, room: float, size: float) -> str:
     """As much of a text as fits, the last character being … if any are missing."""
     if length(text, size) <= room:
         return text
-    kept = len(text)
-    while kept and length(text[:kept] + "…", size) > room:
-        kept -= 1
-    return text[:kept] + "…"
+    while text and length(text + "…", size) > room:
+        text = text[:-1]
+    return text + "…"

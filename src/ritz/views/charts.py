@@ -6,6 +6,7 @@ Colours and widths belong to the style sheet: a mark only says what kind it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,14 +53,14 @@ class Label:
 class Chart:
     """All that is needed to draw it."""
 
+    width: ClassVar[float] = WIDTH
     name: str
     title: str
     description: str
-    width: float
     height: float
     marks: tuple[Mark, ...]
-    x: Axis | None = None
-    y: Axis | None = None
+    x: Axis
+    y: Axis | None
     labels: tuple[Label, ...] = ()
     top: float = TOP
     note: str = ""  # said below it, after the title
@@ -86,7 +87,7 @@ def scree(found: Findings) -> Chart:
     note = "; the line is what noise alone reaches" if len(null) else ""
     note += f"; the first {len(values)} of {found.k}" if len(values) < found.k else ""
     title = f"{word.capitalize()} of each component"
-    return Chart("scree", title, listed, WIDTH, HEIGHT, tuple(marks), x, y, note=note)
+    return Chart("scree", title, listed, HEIGHT, tuple(marks), x, y, note=note)
 
 
 def _scree_values(found: Findings) -> tuple[Array, int, str]:
@@ -123,7 +124,7 @@ def together(found: Findings) -> Chart:
         level_asked, text = y.at(np.full(2, found.asked)), f"{asked_share(found.asked)} was asked for"
         marks.insert(0, Mark("asked", line(np.array([x.start, x.end]), level_asked), text))
         listed, note = f"{text}; {listed}", f"; the line: {text}"
-    return Chart("together", "Variance kept together", listed, WIDTH, HEIGHT, tuple(marks), x, y, note=note)
+    return Chart("together", "Variance kept together", listed, HEIGHT, tuple(marks), x, y, note=note)
 
 
 def weights(found: Findings, entries: Array, i: int) -> Chart:
@@ -142,7 +143,7 @@ def weights(found: Findings, entries: Array, i: int) -> Chart:
         labels.append(Label(round(x.start - 8, 1), top + ROW / 2, fitted(name, LONGEST, NAME), "name", name))
     listed = "; ".join(mark.title for mark in marks[:5])
     title = f"Weights of the columns in {component(i)}"
-    return Chart(f"weights{i}", title, listed, WIDTH, height, tuple(marks), x, None, tuple(labels), EDGE)
+    return Chart(f"weights{i}", title, listed, height, tuple(marks), x, None, tuple(labels), EDGE)
 
 
 def _numbered(count: int, start: float, label: str) -> Axis:

@@ -86,7 +86,7 @@ class Findings:
 
 def findings(model: Any) -> Findings:
     """What a PCA or a KernelPCA has found."""
-    if not isinstance(model, Certified) or not hasattr(model, "n_components"):
+    if not (isinstance(model, Certified) and hasattr(model, "n_components")):
         raise TypeError(f"a report shows a ritz.PCA or a ritz.KernelPCA, not a {type(model).__name__!r}")
     model._check_fitted()
     fitted: Any = model
@@ -127,19 +127,15 @@ def _straight(pca: PCA) -> dict[str, Any]:
 
 
 def _curved(model: Any) -> dict[str, Any]:
+    name = _written(model.kernel).strip("'")
+    gamma = f" with gamma {number(float(model.gamma_), 4)}" if name in WITH_GAMMA else ""
     return {
-        "kernel": _kernel(model),
+        "kernel": name + gamma,
         "n_rows": len(model.eigenvectors_),
         "values": model.certificate_.values,
         "lacking": float(model.trace_error_),
         "share_bounds": model.explained_variance_ratio_bounds_,
     }
-
-
-def _kernel(model: Any) -> str:
-    """The kernel, and its bandwidth where it has one."""
-    name = _written(model.kernel).strip("'")
-    return f"{name} with gamma {number(float(model.gamma_), 4)}" if name in WITH_GAMMA else name
 
 
 def _spread(pca: PCA) -> Array:  # (d, 2)

@@ -19,6 +19,8 @@ LARGEST = 256  # pixels along a side: a page needs no more
 GREYS = np.repeat(np.arange(256, dtype=np.uint8), 3).reshape(256, 3)
 # Blue below 0, light grey at 0, orange and brown above: told apart by every kind of colour vision.
 ANCHORS = np.array([[5, 48, 97], [67, 147, 195], [238, 238, 238], [224, 130, 20], [127, 59, 8]])
+PLACES = np.linspace(0, 1, 256), np.linspace(0, 1, len(ANCHORS))  # of all colours, and of the anchors among them
+DIVERGING = np.rint(np.column_stack([np.interp(*PLACES, channel) for channel in ANCHORS.T])).astype(np.uint8)
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def diverging(pixels: Array, shape: tuple[int, int], caption: str) -> Picture:
     """Blue below 0, brown above, the largest magnitude darkest."""
     field = _fitted(pixels.reshape(shape))
     most = max(float(np.abs(field).max()), np.finfo(float).tiny)
-    return _picture(0.5 + 0.5 * (field / most), _diverging_palette(), caption)
+    return _picture(0.5 + 0.5 * (field / most), DIVERGING, caption)
 
 
 def _picture(levels: Array, palette: NDArray[np.uint8], caption: str) -> Picture:
@@ -71,11 +73,6 @@ def _fitted(field: Array) -> Array:
     sums = np.add.reduceat(np.add.reduceat(field, rows, axis=0), columns, axis=1)
     heights, widths = np.diff(np.append(rows, field.shape[0])), np.diff(np.append(columns, field.shape[1]))
     return np.asarray(sums / np.outer(heights, widths))
-
-
-def _diverging_palette() -> NDArray[np.uint8]:
-    at, anchors = np.linspace(0, 1, 256), np.linspace(0, 1, len(ANCHORS))
-    return np.rint(np.column_stack([np.interp(at, anchors, channel) for channel in ANCHORS.T])).astype(np.uint8)
 
 
 def png(indices: NDArray[np.uint8], palette: NDArray[np.uint8]) -> bytes:

@@ -28,11 +28,7 @@ def written(at: Array, codes: NDArray[np.intp], classes: Classes, x: Axis, y: Ax
     """Short names of classes, each as near to the middle of its points as there is free room among or beside them.
 
     A name stands where most points around it are of its class, and covers none; where there is no such room, it may
-    cover points of its own class. The largest class chooses first.
-
-    Parameters
-    ----------
-    at : (n, 2) where the points are drawn
+    cover points of its own class. The largest class chooses first. `at` is (n, 2), where the points are drawn.
     """
     if len(classes.names) < 2 or classes.scale or not len(at):
         return ()

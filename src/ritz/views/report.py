@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 import ritz
 from ritz.errors import DataError
 from ritz.estimators.base import files_of
-from ritz.estimators.pca import PCA
 from ritz.linalg.dense import Array
 from ritz.rows import Rows, as_rows
 from ritz.rows.write.tables import check_target
@@ -26,9 +25,9 @@ from ritz.runtime.wording import component, components
 from ritz.views import charts, images, sentences
 from ritz.views.classes import classified
 from ritz.views.findings import Findings, findings
-from ritz.views.format import angle, between, bound, figure, number, percent, shown
+from ritz.views.format import angle, between, bound, figure, number, ordinal, percent, shown
 from ritz.views.glossary import explained
-from ritz.views.scatter import First, Scores, exhausted, scores_chart
+from ritz.views.scatter import First, Scores, scores_chart
 
 MOST_ROWS = 50  # of the table of components, and the last
 MOST_PICTURES = 12
@@ -68,30 +67,20 @@ def report(
     >>> "150 rows of 4 columns were decomposed into 2 components" in page
     True
     """
-    path = Path(path)
-    if title is None:
-        title = "Principal components" + (f" of {Path(X).name}" if isinstance(X, str | os.PathLike) else "")
+    path, about = Path(path), ""
     if isinstance(X, str | os.PathLike):
-        X = as_rows(X)
+        X, about = as_rows(X), f" of {Path(X).name}"
     check_target(path, () if X is None else files_of(X, as_rows(X)))
-    first = None if X is None else first_scores(model, X)
-    if labels is None and isinstance(X, Rows):
-        labels = X.labels
-    labels, facts = (labels, ()) if first is None else (first.of(labels), first.facts)
-    page = render(model, title=title, scores=first, labels=labels, facts=facts, image=image)
+    labels = X.labels if labels is None and isinstance(X, Rows) else labels
+    first = None if X is None else First()
+    if first is not None:
+        findings(model)  # models that have no report, and models without a fit, are told apart from bad data
+        model.transform(X, out=first.add)  # block by block: not all scores are held in memory
+    title = f"Principal components{about}" if title is None else title
+    page = render(model, title=title, scores=first, labels=labels, image=image)
     with replacing(path) as new:
         new.write_text(page, encoding="utf-8")
     return path
-
-
-def first_scores(model: Any, X: Any) -> First:
-    """The scores that a chart needs: blocks of all of them are let go as soon as they are computed."""
-    findings(model)  # models that have no report, and models without a fit, are told apart from bad data
-    first = First()
-    if not isinstance(model, PCA):
-        return exhausted(first, [np.asarray(model.transform(X))])
-    model.transform(X, out=lambda block: exhausted(first, [block]))
-    return first
 
 
 def render(
@@ -109,20 +98,18 @@ def render(
     ----------
     scores : (n, 1 or more), of which the first two columns are drawn; or what is remembered of so many rows that
         only every 2nd, 4th, … is
-    labels : (n,) of anything, for the rows whose scores these are; None, NaN and empty text are missing
+    labels : (n,) of anything, for all rows; None, NaN and empty text are missing
     facts : terms and descriptions: of the data, and of how it was read
     image : (height, width), if the columns are the pixels of pictures
     """
     found = findings(model)
-    style = _style()
-    template = _environment().get_template("report.html")
-    return template.render(
+    if isinstance(scores, First) and scores.step > 1:
+        labels = None if labels is None else labels[:: scores.step]
+        facts = (*facts, ("scores shown", f"every {ordinal(scores.step)} row of {scores.rows:,}"))
+    return _template().render(
         title=shown(title, LONGEST_TITLE),
-        style=Markup(style),  # our own file, and the only text that is not escaped
-        style_hash=b64encode(sha256(style.encode("utf-8")).digest()).decode("ascii"),
-        version=ritz.__version__,
         found=found,
-        summary=sentences.summary(found),
+        summary=[sentences.decomposed(found), sentences.kept(found)],
         chosen=sentences.chosen(found),
         composition=[] if image is not None else sentences.composition(found),
         verdict=sentences.verdict(found),
@@ -165,16 +152,15 @@ def _table(found: Findings) -> list[dict[str, str]]:
 
 def _scree(found: Findings) -> list[charts.Chart]:
     """The variances as bars and summed up; a single one needs no chart, unless more could have been."""
-    return ([charts.scree(found)] if found.k > 1 or found.choice is not None else []) + (
-        [charts.together(found)] if found.k > 1 or found.asked is not None else []
-    )
+    drawn = ((charts.scree, found.choice), (charts.together, found.asked))
+    return [chart(found) for chart, reason in drawn if found.k > 1 or reason is not None]
 
 
 def _scores(found: Findings, scores: Any, labels: Any) -> Scores | None:
     """The chart of scores, once they are known to be some, and to have as many labels."""
     if scores is None:
         if labels is not None:
-            raise DataError("labels colour the scores, and there are none; pass the rows too")
+            raise DataError("labels colour the scores, but there are no scores; pass the rows too")
         return None
     step, rows = (scores.step, scores.rows) if isinstance(scores, First) else (1, len(scores))
     scores = np.asarray(scores.scores if isinstance(scores, First) else scores)
@@ -216,11 +202,14 @@ def _plan(found: Findings) -> Sequence[tuple[str, str]]:
 
 
 @cache
-def _environment() -> Environment:
-    found = PackageLoader("ritz.views")
-    return Environment(loader=found, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-
-
-@cache
-def _style() -> str:
-    return (Path(__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
+def _template() -> Template:
+    """The page, with what is the same in all of them."""
+    loader = PackageLoader("ritz.views")
+    pages = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    style = (Path(__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
+    pages.globals.update(
+        style=Markup(style),  # our own file, and the only text that is not escaped
+        style_hash=b64encode(sha256(style.encode("utf-8")).digest()).decode("ascii"),
+        version=ritz.__version__,
+    )
+    return pages.get_template("report.html")

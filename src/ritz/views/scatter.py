@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from ritz.linalg.dense import Array
 from ritz.rows.base import Block
 from ritz.runtime.wording import component
-from ritz.views.axes import WIDTH, Axis, extended, left_of, level, upright
+from ritz.views.axes import Axis, extended, left_of, level, upright
 from ritz.views.charts import BOTTOM, HEIGHT, TOP, Chart, Mark, box, dots
 from ritz.views.classes import Classes
 from ritz.views.format import counted, number, ordinal, percent
@@ -39,8 +38,8 @@ class First:
     Examples
     --------
     >>> first = First(most=4)
-    >>> for _ in first.seen([np.array([[1.0], [2.0], [3.0]]), np.array([[4.0], [5.0]])]):
-    ...     pass
+    >>> first.add(np.array([[1.0], [2.0], [3.0]]))
+    >>> first.add(np.array([[4.0], [5.0]]))
     >>> first.scores.ravel(), first.step
     (array([1., 3., 5.]), 2)
     """
@@ -49,38 +48,25 @@ class First:
         self._most, self._parts, self._kept = most, list[Block](), 0
         self.rows, self.step = 0, 1
 
+    def add(self, block: Block) -> None:
+        """The scores of the next rows."""
+        part = np.array(block[-self.rows % self.step :: self.step, :2])
+        self._parts.append(part)
+        self.rows, self._kept = self.rows + len(block), self._kept + len(part)
+        while self._kept > self._most:
+            self._parts, self.step = [self.scores[::2]], 2 * self.step
+            self._kept = len(self._parts[0])
+
     def seen(self, blocks: Iterable[Block]) -> Generator[Block, None, None]:
-        """The same blocks."""
+        """The same blocks, each of which is added on its way."""
         for block in blocks:
-            part = np.array(block[-self.rows % self.step :: self.step, :2])
-            self._parts.append(part)
-            self.rows, self._kept = self.rows + len(block), self._kept + len(part)
-            while self._kept > self._most:
-                self._parts, self.step = [self.scores[::2]], 2 * self.step
-                self._kept = len(self._parts[0])
+            self.add(block)
             yield block
 
     @property
     def scores(self) -> Array:
         """(m, 2), or (m, 1) of a single component."""
         return np.concatenate(self._parts)
-
-    @property
-    def facts(self) -> tuple[tuple[str, str], ...]:
-        """What the reader of a chart should know."""
-        shown = f"every {ordinal(self.step)} row of {self.rows:,}"
-        return () if self.step == 1 else (("scores shown", shown),)
-
-    def of(self, labels: Any) -> Any:
-        """The labels of the rows that are remembered."""
-        return None if labels is None else labels[:: self.step]
-
-
-def exhausted(first: First, blocks: Iterable[Block]) -> First:
-    """The same, after all of these blocks."""
-    for _ in first.seen(blocks):
-        pass
-    return first
 
 
 @dataclass(frozen=True)
@@ -105,39 +91,33 @@ def scores_chart(scores: Array, classes: Classes, shares: Array, step: int, rows
     points, codes = scores[finite][:, :2].astype(np.float64), classes.codes[finite]
     names = [f"{component(i)} ({percent(float(share))})" for i, share in enumerate(shares[: points.shape[1]])]
     flat = points.shape[1] == 1 or not len(points)
-    chart, said = (_histogram if flat else _plane)(points, codes, classes, names)
+    chart = (_histogram if flat else _plane)(points, codes, classes, names)
     which = f"{ordinal(step)} row" if step > 1 else "row"
     where = "first component" if flat else "first two components"
     lead = f"Every {which} at its place along the {where}: rows that are alike lie close together."
     of_all = counted(rows, "row") + (f", of which every {ordinal(step)} is counted" if step > 1 else "")
     notes = [f"There are {of_all}{', here and in the legend' * classes.labelled}."] if step > 1 else []
-    notes += _beyond(len(scores) - len(points), step) + said
+    if lost := len(scores) - len(points):
+        which = counted(lost, "row") + " of those counted" * (step > 1)
+        notes.append(f"{which} beyond float64 {'is' if lost == 1 else 'are'} not drawn.")
+    notes += [chart.note] if chart.note else []
     if not flat and len(points) > MOST_POINTS:
-        notes.append(_crowd(rows, classes))
+        cells = "cells show how many there are, stronger colour for more"
+        cells += ", and which label most of them have" * (len(classes.names) > 1)
+        notes.append(f"{rows:,} rows are too many to be drawn one by one: {cells}.")
     return Scores(replace(chart, description=f"{of_all}: {chart.description}"), classes, lead, tuple(notes))
 
 
-def _beyond(lost: int, step: int) -> list[str]:
-    """What is said of scores that are not finite."""
-    which = counted(lost, "row") + (" of those counted" if step > 1 else "")
-    return [f"{which} beyond float64 {'is' if lost == 1 else 'are'} not drawn."] if lost else []
-
-
-def _crowd(rows: int, classes: Classes) -> str:
-    """What is said of points that became cells."""
-    which = ", and which label most of them have" if len(classes.names) > 1 else ""
-    many = f"{rows:,} rows are too many to be drawn one by one"
-    return f"{many}: cells show how many there are, stronger colour for more{which}."
-
-
-def _plane(points: Array, codes: NDArray[np.intp], classes: Classes, names: list[str]) -> tuple[Chart, list[str]]:
-    """Points, or cells that count them, with the names of the classes; and what is to be said of the axes."""
+def _plane(points: Array, codes: NDArray[np.intp], classes: Classes, names: list[str]) -> Chart:
+    """Points, or cells that count them, with the names of the classes."""
     x, y, height, alike = _frame(points, names)
     at = np.column_stack([x.at(points[:, 0]), y.at(points[:, 1])])
     marks = (_density if len(points) > MOST_POINTS else _points)(at, codes, classes)
-    title, told = "Scores on the first two components", _ranges(points)
-    chart = Chart("scores", title, told, WIDTH, height, marks, x, y, written(at, codes, classes, x, y))
-    return chart, ["Both axes have the same unit." if alike else "Each axis has its own unit."]
+    ends = [(number(float(column.min()), 3), number(float(column.max()), 3)) for column in points.T]
+    told = ", ".join(f"{component(i)} from {low} to {high}" for i, (low, high) in enumerate(ends))
+    title, labels = "Scores on the first two components", written(at, codes, classes, x, y)
+    note = "Both axes have the same unit." if alike else "Each axis has its own unit."
+    return Chart("scores", title, told, height, marks, x, y, labels, note=note)
 
 
 def _frame(points: Array, names: list[str]) -> tuple[Axis, Axis, float, bool]:
@@ -151,13 +131,6 @@ def _frame(points: Array, names: list[str]) -> tuple[Axis, Axis, float, bool]:
     alike = FLATTEST <= ratio <= TALLEST
     height = round((x.end - x.start) * (ratio if alike else 0.7) + TOP + BOTTOM, 1)
     return x, replace(y, start=height - BOTTOM, end=float(TOP)), height, alike
-
-
-def _ranges(points: Array) -> str:
-    return ", ".join(
-        f"{component(i)} from {number(float(column.min()), 3)} to {number(float(column.max()), 3)}"
-        for i, column in enumerate(points.T)
-    )
 
 
 def _points(at: Array, codes: NDArray[np.intp], classes: Classes) -> tuple[Mark, ...]:
@@ -194,8 +167,8 @@ def _density(at: Array, codes: NDArray[np.intp], classes: Classes) -> tuple[Mark
     return tuple(marks)
 
 
-def _histogram(points: Array, codes: NDArray[np.intp], classes: Classes, names: list[str]) -> tuple[Chart, list[str]]:
-    """How many rows have which first score, the classes one on top of the other; nothing is to be said of the axes."""
+def _histogram(points: Array, codes: NDArray[np.intp], classes: Classes, names: list[str]) -> Chart:
+    """How many rows have which first score, the classes one on top of the other."""
     values = points[:, 0]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     steps = min(BARS, max(5, int(np.sqrt(len(values)))))
@@ -216,4 +189,4 @@ def _histogram(points: Array, codes: NDArray[np.intp], classes: Classes, names: 
         )
         marks.append(Mark(f"cell {kind}", path, _title(classes, i)))
     told = f"scores from {number(low, 3)} to {number(high, 3)}"
-    return Chart("scores", "Scores on the first component", told, WIDTH, HEIGHT, tuple(marks), x, y), []
+    return Chart("scores", "Scores on the first component", told, HEIGHT, tuple(marks), x, y)

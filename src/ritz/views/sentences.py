@@ -17,20 +17,17 @@ NAMED = 4  # columns named for each
 PART = 0.4  # of the largest weight that a column must have to be named
 ALONE = 0.9  # of the squared weights that make a component one column
 SCATTERED = 0.2  # of them below which the columns named hardly matter
+LEFT_OUT = "The next one was left out, and the choice between them is arbitrary"
 MISSED = "A component with a larger variance than some of these may have been missed: it is not excluded."
 UNLIKE = 10.0  # ratio of standard deviations from which on columns are on different scales
 HEAD = ("", "variance", "share", "together", "± numerical", "± sampling", "axis off by", "mostly")
 MOSTLY = 3  # columns that stand for an axis
 LEAST = 0.5  # of the largest entry of an axis, below which another one says little
-LETTERS = 18  # of the name of a column
+LETTERS = 19  # of the name of a column, and its sign
 
 
-def summary(found: Findings) -> list[str]:
-    """What was decomposed, into what, and how much that keeps."""
-    return [_decomposed(found), _kept(found)]
-
-
-def _decomposed(found: Findings) -> str:
+def decomposed(found: Findings) -> str:
+    """What was decomposed, and into what."""
     columns = counted(found.n_columns, "column")
     what = f"The covariance of {columns}" if found.n_rows is None else f"{counted(found.n_rows, 'row')} of {columns}"
     verb = "was" if found.n_rows in (None, 1) else "were"
@@ -52,7 +49,8 @@ def _prepared(found: Findings) -> str:
     return said + (" Scores are whitened: each has variance 1." if found.whiten else "")
 
 
-def _kept(found: Findings) -> str:
+def kept(found: Findings) -> str:
+    """How much of the variance that keeps."""
     total = float(found.shares.sum())
     if total <= 0:
         return "There is no variance to keep: all rows are alike."
@@ -100,7 +98,11 @@ def composition(found: Findings) -> list[str]:
     start = 0
     while start < described:
         end = next((e for s, e in found.groups if s <= start < e), start + 1)
-        said.append(_one(found, found.axes[:, start], start) if end == start + 1 else _several(start, end))
+        if end == start + 1:
+            said.append(_one(found, found.axes[:, start], start))
+        else:
+            alike = f"{components(start, end)} cannot be told apart: their variances are closer than their errors."
+            said.append(f"{alike} At most the space that they span together has a meaning, not their single axes.")
         start = end
     return said
 
@@ -112,13 +114,6 @@ def caption(found: Findings, i: int) -> str:
         return f"{component(i)}, no variance: an arbitrary axis"
     group = next(((start, end) for start, end in found.groups if start <= i < end), None)
     return head if group is None else f"{head}; any rotation within {components(*group)} is equally good"
-
-
-def _several(start: int, end: int) -> str:
-    return (
-        f"{components(start, end)} cannot be told apart: their variances are closer than their errors. At most "
-        "the space that they span together has a meaning, not their single axes."
-    )
 
 
 def _one(found: Findings, axis: Array, i: int) -> str:
@@ -150,26 +145,17 @@ def verdict(found: Findings) -> str:
 
 def warnings(found: Findings, pixels: bool) -> list[str]:
     """What a reader should know before believing the charts."""
+    certificate, k, rank = found.certificate, found.k, found.certificate.rank
+    axes = f"axis of {components(rank, k)} is" if k - rank == 1 else f"axes of {components(rank, k)} are"
+    few = f"Only {rank} of {k} components have a variance {{}}. The {axes} arbitrary."
     words = {
-        "may_have_missed": lambda found: MISSED,
-        "unresolved": lambda found: _few(found, "resolved by the sketch"),
-        "rank_deficient": lambda found: _few(found, "above the rounding error"),
-        "tie": _tie,
+        "may_have_missed": MISSED,
+        "unresolved": few.format("resolved by the sketch"),
+        "rank_deficient": few.format("above the rounding error"),
+        "tie": f"{certificate.tie}. {LEFT_OUT}: {certificate.beside_tie}.",
     }
-    said = [words[one.code](found) for one in found.certificate.diagnostics() if one.code in words]
+    said = [words[one.code] for one in certificate.diagnostics() if one.code in words]
     return said if pixels or not (unlike := _unlike(found)) else [*said, unlike]
-
-
-def _few(found: Findings, word: str) -> str:
-    k, rank = found.k, found.certificate.rank
-    beyond = components(rank, k)
-    axes = f"axis of {beyond} is" if k - rank == 1 else f"axes of {beyond} are"
-    return f"Only {rank} of {k} components have a variance {word}. The {axes} arbitrary."
-
-
-def _tie(found: Findings) -> str:
-    tie, beside = found.certificate.tie, found.certificate.beside_tie
-    return f"{tie}. The next one was left out, and the choice between them is arbitrary: {beside}."
 
 
 def _unlike(found: Findings) -> str:
@@ -223,8 +209,5 @@ def made_of(pca: Any, i: int) -> str:
     axis = pca.components_[i]
     order = np.argsort(-np.abs(axis), kind="stable")[:MOSTLY]
     large = [j for j in order if abs(axis[j]) >= LEAST * abs(axis[order[0]])]
-    return " ".join(("+" if axis[j] > 0 else "−") + _short(str(names[j])) for j in large)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LETTERS else name[: LETTERS - 1] + "…"
+    signed = [("+" if axis[j] > 0 else "−") + str(names[j]) for j in large]
+    return " ".join(name if len(name) <= LETTERS else name[: LETTERS - 1] + "…" for name in signed)
