@@ -26,24 +26,15 @@ FEW = 0.25  # of the rows that landmarks may be: more would cost as much as all
 
 @dataclass(frozen=True)
 class Task:
-    """What the cost of a fit depends on.
+    """What the cost of a fit depends on."""
 
-    Attributes
-    ----------
-    n, d, k : rows, columns and components
-    limit : bytes of working memory
-    positive : whether the kernel is positive semidefinite by its formula, so that landmarks may stand for rows
-    narrow : whether float32 is accurate enough to find the components
-    share : whether k is only a guess of what a share of the variance will take
-    """
-
-    n: int
-    d: int
-    k: int
-    limit: int
-    positive: bool = True
-    narrow: bool = False
-    share: bool = False
+    n: int  # rows
+    d: int  # columns
+    k: int  # components
+    limit: int  # bytes of working memory
+    positive: bool = True  # whether the kernel is so by its formula, so that landmarks may stand for rows
+    narrow: bool = False  # whether float32 is accurate enough to find the components
+    share: bool = False  # whether k is only a guess of what a share of the variance will take
 
 
 def plans_for(task: Task, solver: str = "auto", n_landmarks: int | None = None) -> list[Plan]:
@@ -140,18 +131,14 @@ def low_rank(task: Task, p: int, why: str) -> Plan:
     n, d = task.n, task.d
     operations = 2.0 * n * p * d + 3.0 * n * p * p
     seconds = operations / (0.5 * rates().product) + n * p / EVALUATED["float64"]
-    return Plan("lowrank", "kernel", 0, operations, _low_rank_memory(task, p), why, False, seconds)
-
-
-def _low_rank_memory(task: Task, p: int) -> int:
-    n = task.n
-    return 8 * n * (p if p <= ROOM else 2 * p) + 32 * p * p + 24 * n * task.d + 8 * n * (8 * (task.k + SPARE) + SKINNY)
+    memory = 8 * n * (p if p <= ROOM else 2 * p) + 32 * p * p + 24 * n * d + 8 * n * (8 * (task.k + SPARE) + SKINNY)
+    return Plan("lowrank", "kernel", 0, operations, memory, why, False, seconds)
 
 
 def landmarks(task: Task, asked: int | None = None) -> int:
     """How many columns stand for all: as many as asked for, or a good number, within the memory allowed."""
     wanted = max(LANDMARKS, 8 * task.k) if asked is None else asked
-    room = bisect_right(range(1, task.n + 1), task.limit, key=lambda p: _low_rank_memory(task, p))
+    room = bisect_right(range(1, task.n + 1), task.limit, key=lambda p: low_rank(task, p, "").memory)
     return min(task.n, wanted, max(task.k + 1, room))
 
 

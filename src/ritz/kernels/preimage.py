@@ -46,27 +46,19 @@ SHRINK = (1.0, 0.5, 0.25, 0.0625)  # of a step that does not climb
 class PreImage:
     """x̂ = mean + Σ_i k(y, y_i) dual_i with a Gaussian k on scores, refined for rbf.
 
-    Attributes
-    ----------
-    kernel, frame, points : of the scores of the fit, or of landmarks among them; unit vectors for the linear kernel and
-        where there is no component
-    dual : (p, d)
-    mean : (d,) of the rows
-    remainder : (d,) what the rounding of the mean left over, None for 0
-    embedding : the model whose scores these are
-    held : weight of the ridge's answer in the fixed-point iteration that refines it, None for no iteration
-    error : mean squared distance of rows that were held out to their pre-images, NaN where there were too few rows
+    The points are scores of the fit, or landmarks among them; unit vectors for the linear kernel and where there is no
+    component.
     """
 
     kernel: Kernel
     frame: Frame
     points: Points
-    dual: Array
-    mean: Array
-    embedding: Embedding
-    held: float | None = None
-    error: float = np.nan
-    remainder: Array | None = None
+    dual: Array  # (p, d)
+    mean: Array  # (d,) of the rows
+    embedding: Embedding  # the model whose scores these are
+    held: float | None = None  # weight of the ridge's answer in the iteration that refines it, None for no iteration
+    error: float = np.nan  # mean squared distance of rows held out to their pre-images, NaN for too few rows
+    remainder: Array | None = None  # (d,) what the rounding of the mean left over, None for 0
 
     def decode(self, rows: Rows) -> Generator[Array, None, None]:
         """The pre-image of every row of scores."""

@@ -33,39 +33,26 @@ ORTHOGONAL = 1e-4  # departure from orthonormality, per vector, that vectors rou
 
 @dataclass(frozen=True, eq=False)
 class KernelState:
-    """A fit of KernelPCA: all that is learned, but for what follows from it.
+    """A fit of KernelPCA: all that is learned, but for what follows from it."""
 
-    Attributes
-    ----------
-    dtype : of the results
-    n_features : d
-    columns : their names, if they have any
-    textual : whether these names are text in the table they come from, and not numbers or something else
-    rows : (n, d) of the fit, dense or sparse
-    eigenvalues, eigenvectors : (k,) and (n, k) of the centred kernel matrix
-    deviations : (k,) roots of the eigenvalues, finite even where those overflow
-    ratios, ratio_bounds : (k,) shares of the variance, and (k, 2) what they lie between
-    output : what `set_output` was told about `transform`
-    """
-
-    dtype: str
-    n_features: int
+    dtype: str  # of the results
+    n_features: int  # d
     gamma: float
-    rows: Block
-    eigenvalues: Array
-    eigenvectors: Array
-    deviations: Array
-    ratios: Array
-    ratio_bounds: Array
+    rows: Block  # (n, d) of the fit, dense or sparse
+    eigenvalues: Array  # (k,) of the centred kernel matrix
+    eigenvectors: Array  # (n, k)
+    deviations: Array  # (k,) roots of the eigenvalues, finite even where those overflow
+    ratios: Array  # (k,) shares of the variance
+    ratio_bounds: Array  # (k, 2) what they lie between
     trace_error: float
     embedding: Embedding
     certificate: Certificate
     plan: Plan
     history: tuple[Step, ...] = ()
-    columns: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None  # their names, if they have any
     preimage: PreImage | None = None
-    output: str | None = None
-    textual: bool = True
+    output: str | None = None  # what `set_output` was told about `transform`
+    textual: bool = True  # whether the names of columns are text where they come from, and not numbers
 
     @property
     def scores(self) -> Array:  # (n, k)

@@ -31,23 +31,16 @@ SAMPLE = 16  # rows or columns that stand for all where they would take more
 class Coherence:
     """Largest inner products between measurements and basis vectors, and between columns of A: the smaller, the better.
 
-    Attributes
-    ----------
-    measured : √N·max|⟨φ_i, ψ_j⟩| of measurements and basis vectors of length 1: between 1 and √N for an orthonormal
-        basis; the larger, the more measurements are needed (Candès and Wakin 2008)
-    mutual : max|⟨a_i, a_j⟩| of columns of A of length 1, or 1 where a column is 0
-    exact : whether these are maxima over all pairs, or over a random sample, and the true ones at least as large
-    rank : of A where computing it is cheap, else that of random matrices
-    random : whether the measurements are random, and no two columns of A are alike
-    generic : whether their distribution has a density, so that columns are in general position
+    The first one is between 1 and √N for an orthonormal basis; the larger, the more measurements are needed (Candès and
+    Wakin 2008).
     """
 
-    measured: float
-    mutual: float
-    exact: bool
-    rank: int
-    random: bool
-    generic: bool
+    measured: float  # √N·max|⟨φ_i, ψ_j⟩| of measurements and basis vectors of length 1
+    mutual: float  # max|⟨a_i, a_j⟩| of columns of A of length 1, or 1 where a column is 0
+    exact: bool  # whether these are maxima over all pairs, or over a random sample, and the true ones at least as large
+    rank: int  # of A where computing it is cheap, else that of random matrices
+    random: bool  # whether the measurements are random, and no two columns of A are alike
+    generic: bool  # whether their distribution has a density, so that columns are in general position
 
 
 class Dictionary(Map):

@@ -62,40 +62,27 @@ class MatrixState:
 
 @dataclass(frozen=True, eq=False)
 class CosinesState:
-    """Measurements without a matrix.
+    """Measurements without a matrix."""
 
-    Attributes
-    ----------
-    kept : (m,) places of the cosine coefficients that are measured, ascending
-    signs : (n,) of the entries of a signal before it is transformed
-    """
-
-    kept: NDArray[np.int64]
-    signs: NDArray[np.int8]
+    kept: NDArray[np.int64]  # (m,) places of the cosine coefficients that are measured, ascending
+    signs: NDArray[np.int8]  # (n,) of the entries of a signal before it is transformed
 
 
 @dataclass(frozen=True, eq=False)
 class SensingState:
     """All that a fit drew, and the last certificate.
 
-    Attributes
-    ----------
-    n_features : n, the length of signals
-    measurement : as drawn, so that it does not depend on how NumPy draws; None where it is the parameter of this name
-    basis : its name, or a matrix; None likewise
-    columns : their names, if they have any
-    textual : whether these names are text in the table they come from, and not numbers or something else
-    output : what `set_output` was told about `transform`
+    Measurements are kept as drawn, so that they do not depend on how NumPy draws.
     """
 
-    n_features: int
+    n_features: int  # n, the length of signals
     signal_shape: tuple[int, ...]
     certificate: RecoveryCertificate
-    measurement: MatrixState | CosinesState | None = None
-    basis: str | MatrixState | None = None
-    columns: tuple[str, ...] | None = None
-    output: str | None = None
-    textual: bool = True
+    measurement: MatrixState | CosinesState | None = None  # None where it is the parameter of this name
+    basis: str | MatrixState | None = None  # its name, or a matrix; None likewise
+    columns: tuple[str, ...] | None = None  # their names, if they have any
+    output: str | None = None  # what `set_output` was told about `transform`
+    textual: bool = True  # whether the names of columns are text where they come from, and not numbers
 
 
 Parameter = None | bool | int | float | str | tuple[int, ...] | MatrixState | Twister
