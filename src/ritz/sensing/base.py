@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Protocol, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,12 +64,16 @@ class Found:
     iterations: Places  # (b,)
     saturated: Flags  # (b,) whether a smaller penalty takes about as many coefficients as measurements
     exact_recovery: Array  # (b,) max ‖A_S⁺ a_j‖₁ beyond the support, or a lower bound of at least 1; NaN where unknown
+    residuals: Array  # (b,) ‖y − Ac‖/‖y‖, once the coefficients are final
+    within: Flags  # (b,) whether that is within tol or the noise
 
     @classmethod
     def nothing(cls, b: int, p: int) -> Found:
         """Zeros, to be filled in."""
-        none, no = np.zeros(b), np.zeros(b, bool)
-        return cls(np.zeros((b, p)), none, none.copy(), ~no, np.zeros(b, np.intp), no, np.full(b, np.nan))
+        gaps, penalties, residuals = np.zeros((3, b))
+        converged, within = np.ones((2, b), bool)
+        iterations, saturated, unknown = np.zeros(b, np.intp), np.zeros(b, bool), np.full(b, np.nan)
+        return cls(np.zeros((b, p)), gaps, penalties, converged, iterations, saturated, unknown, residuals, within)
 
     def put(self, where: Places, found: Found) -> None:
         """Fill in some of the rows."""
@@ -76,14 +81,15 @@ class Found:
             getattr(self, field.name)[where] = getattr(found, field.name)
 
 
-class Solver(Protocol):
+class Solver(ABC):
     """A way to find sparse coefficients."""
 
-    uses: ClassVar[tuple[str, ...]]  # attributes of the dictionary that it needs and that take time to compute
-    longest: ClassVar[int | None]  # the most coefficients that it is for, None for any number
-    greedy: ClassVar[bool]  # whether it takes more of them, as long as sparsity or noise says when to stop
-    noisy: ClassVar[bool]  # whether measurements may be noisy
+    uses: tuple[str, ...]  # attributes of the dictionary that it needs and that take time to compute
+    longest: int | None = None  # the most coefficients that it is for, None for any number
+    greedy = False  # whether it takes more of them, as long as sparsity or noise says when to stop
+    noisy = True  # whether measurements may be noisy
 
+    @abstractmethod
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:  # (b, m) -> (b, p)
         """Sparse c with Ac ≈ y, for every row y of length 1."""
 

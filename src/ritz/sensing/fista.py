@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ritz.linalg.dense import Array
-from ritz.sensing.base import SATURATED, Flags, Found, Goal, PerSignal, pursuit_gap
+from ritz.sensing.base import SATURATED, Flags, Found, Goal, PerSignal, Solver, pursuit_gap
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.lasso import lasso, least_squares, signed_dual, unique
 from ritz.sensing.maps import Places
@@ -25,8 +25,7 @@ CROWDING = 1  # likewise, for s/(r − s) of supports that are near the rank r t
 PRUNED = 1e-12  # coefficients so much smaller than the largest are rounding
 
 
-@dataclass(frozen=True)
-class Fista:
+class Fista(Solver):
     """min ½‖Ac − y‖² + λ‖c‖₁, then least squares on the support where the measurements determine it.
 
     Beck and Teboulle's (2009) iteration with the restarts of O'Donoghue and Candès (2015). Exact measurements call for
@@ -37,10 +36,7 @@ class Fista:
     are best well before, and the closer the support is to that, the more iterations it takes.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ("norm",)
-    longest: ClassVar[int | None] = None
-    greedy: ClassVar[bool] = False
-    noisy: ClassVar[bool] = True
+    uses = ("norm",)
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:
         path = _Path(A, goal, len(Y))

@@ -94,26 +94,23 @@ def stored(fit: SensingFit, measurement: Any, basis: Any) -> SensingState:
         n_features=fit.dictionary.measurement.shape[1],
         signal_shape=fit.signal_shape,
         certificate=fit.certificate,
-        measurement=_measurement_state(fit.dictionary.measurement, measurement),
-        basis=_basis_state(fit.dictionary.basis, basis),
+        measurement=_kept(fit.dictionary.measurement, measurement, "measurement"),
+        basis=_kept(fit.dictionary.basis, basis, "basis"),
     )
 
 
 def restored(state: SensingState, measurement: Any, basis: Any) -> SensingFit:
     """The fit that a file keeps, beside these parameters."""
-    dictionary = Dictionary(_measurement(state, measurement), _basis(state, basis))
-    certificate = replace(state.certificate, generic=dictionary.measurement.generic)  # which older files do not tell
-    check_together(certificate, state.n_features, dictionary.shape)
-    return SensingFit(state.signal_shape, dictionary, certificate)
-
-
-def check_together(certificate: RecoveryCertificate, n: int, shape: tuple[int, int]) -> None:
-    """Whether a certificate can be one of m measurements of p coefficients, for signals of length n."""
-    m, p = shape
+    Phi, kept = _measurement(state, measurement), state.basis
+    Psi = chosen_basis(kept, state.signal_shape) if isinstance(kept, str) else _map(kept, basis, "basis")
+    dictionary = Dictionary(Phi, Psi)
+    certificate = replace(state.certificate, generic=Phi.generic)  # which older files do not tell
+    n, (m, p) = state.n_features, dictionary.shape
     require(m <= n, f"at most {n} measurements")
     found = certificate.n_measurements, certificate.n_coefficients
-    require(found == shape, f"a certificate of {m} measurements of {p} coefficients")
+    require(found == (m, p), f"a certificate of {m} measurements of {p} coefficients")
     require(certificate.coherence <= SLACK * np.sqrt(n), f"coherence of at most the root of {n}")
+    return SensingFit(state.signal_shape, dictionary, certificate)
 
 
 def as_matrix(given: Any, name: str) -> Block:
@@ -128,20 +125,12 @@ def as_matrix(given: Any, name: str) -> Block:
     return np.asarray(given)
 
 
-def _measurement_state(drawn: Any, given: Any) -> MatrixState | CosinesState | None:
-    if isinstance(drawn, SubsampledCosines):
-        return CosinesState(drawn.kept.astype(np.int64), drawn.signs.astype(np.int8))
-    return _matrix_state(drawn, given, "measurement")
-
-
-def _basis_state(basis: Any, given: Any) -> str | MatrixState | None:
-    if isinstance(basis, Cosines):
-        return "dct"
-    return basis.name if isinstance(basis, Wavelets) else _matrix_state(basis, given, "basis")
-
-
-def _matrix_state(held: Matrix | Operator, given: Any, name: str) -> MatrixState | None:
-    """The matrix that is held; None where the parameter says the same, so that no file has it twice."""
+def _kept(held: Any, given: Any, name: str) -> Any:
+    """What a file keeps of measurements or basis; None where the parameter says the same: no file has it twice."""
+    if isinstance(held, SubsampledCosines):
+        return CosinesState(held.kept.astype(np.int64), held.signs.astype(np.int8))
+    if isinstance(held, Cosines | Wavelets):
+        return "dct" if isinstance(held, Cosines) else held.name
     if not isinstance(given, str) and _same(as_map(as_matrix(given, name), name), held):
         return None
     return MatrixState(held.entries if isinstance(held, Matrix) else as_matrix(held.operator, name))
@@ -166,11 +155,6 @@ def _measurement(state: SensingState, given: Any) -> Map:
     named, known = isinstance(given, str), state.certificate
     drawn = kept is not None and (known.random or (known.alike and named))
     return Matrix(measurement.entries, random=True) if drawn and isinstance(measurement, Matrix) else measurement
-
-
-def _basis(state: SensingState, given: Any) -> Map:
-    kept = state.basis
-    return chosen_basis(kept, state.signal_shape) if isinstance(kept, str) else _map(kept, given, "basis")
 
 
 def _map(kept: MatrixState | None, given: Any, name: str) -> Map:
@@ -204,8 +188,7 @@ def _check_cosines(state: CosinesState) -> None:
     require((np.abs(state.signs) == 1).all(), "signs are 1 or -1")
 
 
-def _check_certificate(certificate: RecoveryCertificate) -> None:
-    known = certificate
+def _check_certificate(known: RecoveryCertificate) -> None:
     TOL.check("tol", known.tol)
     require(known.solver in SOLVERS, f"a solver that is one of {', '.join(SOLVERS)}")
     require(known.noise >= 0, "noise >= 0")
