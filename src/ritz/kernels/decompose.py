@@ -68,14 +68,6 @@ class Problem:
     landmarks: int | float | None  # how many, or the share of the trace that they may lack, None for the solver's own
     watch: Watch
 
-    @classmethod
-    def of(cls, X: Block, kernel: Kernel, request: Request, landmarks: int | float | None, watch: Watch) -> Problem:
-        frame = kernel.frame(X)
-        points, means = kernel.points(X, frame), None
-        if isinstance(kernel, Precomputed):
-            points, means = symmetric_values(points, frame), points.Z.mean(axis=0)
-        return cls(kernel, frame, points, means, request, landmarks, watch)
-
     @property
     def task(self) -> Task:
         """What the cost of the fit depends on; columns are the entries of a row that are stored."""
@@ -111,7 +103,11 @@ def decompose_kernel(
 ) -> KernelFit:
     """Fit components to rows in memory."""
     with team():
-        problem = Problem.of(X, kernel, request, landmarks, watch)
+        frame = kernel.frame(X)
+        points, means = kernel.points(X, frame), None
+        if isinstance(kernel, Precomputed):
+            points, means = symmetric_values(points, frame), points.Z.mean(axis=0)
+        problem = Problem(kernel, frame, points, means, request, landmarks, watch)
         for plan in problem.plans():
             if plan.solver == "lowrank":
                 return _by_landmarks(problem, plan)

@@ -248,18 +248,6 @@ def of_nothing(
     solver: str, tol: float, noise: float, shape: tuple[int, int], coherence: Coherence
 ) -> RecoveryCertificate:
     """The certificate of measurements that no signal was recovered from yet."""
+    m, p = shape
     nothing: dict[str, Any] = {name: np.zeros(0, kind) for name, kind in PER_SIGNAL.items()}
-    return RecoveryCertificate(
-        solver=solver,
-        tol=tol,
-        noise=noise,
-        n_measurements=shape[0],
-        n_coefficients=shape[1],
-        coherence=coherence.measured,
-        mutual_coherence=coherence.mutual,
-        coherence_exact=coherence.exact,
-        rank=coherence.rank,
-        random=coherence.random,
-        generic=coherence.generic,
-        **nothing,
-    )
+    return RecoveryCertificate(solver, tol, noise, m, p, **vars(coherence), **nothing)
