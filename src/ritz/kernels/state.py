@@ -140,7 +140,7 @@ def _check_mappings(state: KernelState) -> None:
     (n, d), k = state.rows.shape, len(state.eigenvalues)
     require(embedding.n_components == k, f"an embedding with {k} components")
     if isinstance(embedding.kernel, Precomputed):
-        require(points.Z.shape[1] == 0, "no values beside the numbers of the points")
+        require(points.Z.shape[1] == 0, "no values apart from the numbers of the points")
         require(len(points) and np.isin(points.sizes, np.arange(n)).all(), f"numbers of points below {n}")
     else:
         require(points.Z.shape[1] == d, f"points of {d} columns")

@@ -160,7 +160,7 @@ def _measurement(state: SensingState, given: Any) -> Map:
 def _map(kept: MatrixState | None, given: Any, name: str) -> Map:
     """The matrix that was kept, or else the one that is a parameter."""
     if kept is None and isinstance(given, str):
-        raise DataError(f"there is no {name} beside its name, {given!r}")
+        raise DataError(f"the file lacks the matrix of {name}={given!r}")
     return as_map(given if kept is None else kept.entries, name)
 
 
@@ -189,18 +189,13 @@ def _check_cosines(state: CosinesState) -> None:
 
 
 def _check_certificate(known: RecoveryCertificate) -> None:
+    m, p, sizes = known.n_measurements, known.n_coefficients, known.support_size
     TOL.check("tol", known.tol)
     require(known.solver in SOLVERS, f"a solver that is one of {', '.join(SOLVERS)}")
     require(known.noise >= 0, "noise >= 0")
-    require(known.n_measurements >= 1 and known.n_coefficients >= 1, "measurements and coefficients, one at least")
+    require(m >= 1 and p >= 1, "measurements and coefficients, one at least")
     require(known.coherence >= 0 and 0 <= known.mutual_coherence <= 1, "coherence >= 0, and that of columns at most 1")
-    require(0 <= known.rank <= min(known.n_measurements, known.n_coefficients), "a rank that A can have")
-    _check_signals(known)
-
-
-def _check_signals(known: RecoveryCertificate) -> None:
-    """What is said of every signal that was recovered."""
-    sizes, p = known.support_size, known.n_coefficients
+    require(0 <= known.rank <= min(m, p), "a rank that A can have")
     require((known.sparsity >= 0).all() and (known.sparsity <= sizes).all(), "sparsity between 0 and support_size")
     require((sizes <= p).all(), f"at most {p} coefficients in a support")
     for name in ("residual", "duality_gap", "penalty", "exact_recovery", "iterations"):
@@ -208,8 +203,8 @@ def _check_signals(known: RecoveryCertificate) -> None:
     # Numbers that overflow leave no residual, but then nothing was reached either.
     reached = np.stack([known.residual, known.duality_gap])[:, known.converged]
     require(np.isfinite(reached).all(), "finite residuals and gaps of signals that converged")
-    require(known.rank < p or not known.hopeless.any(), "hope where all columns are independent")
-    require(not (known.hopeless & known.explained).any(), "hope where measurements are explained")
+    require(known.rank < p or not known.hopeless.any(), "that no signal is hopeless where all columns are independent")
+    require(not (known.hopeless & known.explained).any(), "that no signal is hopeless whose measurements are explained")
 
 
 NUMBERS = " ".join(dtype.name for dtype in DTYPES.values())
