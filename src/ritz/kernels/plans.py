@@ -66,9 +66,8 @@ def _chosen(task: Task) -> Plan:
     if n <= SMALL and whole.memory <= limit:
         return replace(whole, why=f"{n} rows are few, so the whole {n}×{n} matrix costs nothing")
     if task.share and whole.seconds <= PATIENCE and whole.memory <= limit:
-        return replace(
-            whole, why="a share of the variance is asked for, and the whole spectrum tells how many components hold it"
-        )
+        why = "a share of the variance is asked for, and the whole spectrum tells how many components hold it"
+        return replace(whole, why=why)
     best = Plan.cheapest([*_iterative(task), whole], limit)
     affordable = best.seconds <= PATIENCE and best.memory <= limit
     if affordable or task.share or not task.positive:

@@ -193,8 +193,7 @@ def _ridge(K: KernelMatrix, centred: Array, alpha: float) -> Array:
 
 def _ridge_of_landmarks(K: KernelMatrix, centred: Array, alpha: float, most: int) -> tuple[Points, Array]:
     """The same for many rows: the best regression on the kernel's values at landmarks, and these."""
-    enough = ENOUGH * K.dim
-    found = randomly_pivoted(K.diagonal, K.entries, most, np.random.default_rng(0), enough)
+    found = randomly_pivoted(K.diagonal, K.entries, most, np.random.default_rng(0), ENOUGH * K.dim)
     inner = symmetric_product(found.F)
     inner.flat[:: len(inner) + 1] += max(alpha, np.finfo(float).eps * float(np.trace(inner)))
     images = thin_inner(found.F, centred)

@@ -236,8 +236,7 @@ class RecoveryCertificate:
             pair = f"at least {plain(at_least(self.coherence, 3))}"
             mutual = f"at least {plain(at_least(self.mutual_coherence))}"
         second = f"coherence: {pair} of measurements and basis (best 1), {mutual} between columns"
-        if self.guaranteed:
-            count = self.guaranteed
+        if count := self.guaranteed:
             second += f"; up to {count} coefficient{'s' * (count > 1)}: recovery guaranteed"
         if self.alike:
             second += ": some basis vectors look the same through the measurements, or cannot be seen"

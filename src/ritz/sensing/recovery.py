@@ -77,8 +77,7 @@ def recovered(A: Dictionary, Y: Array, solver: Solver, goal: Goal) -> Found:
         return all_found
     Z = Y[rows] / units[rows, None] / lengths[rows, None]
     with np.errstate(over="ignore"):
-        noise = np.minimum(goal.noise[rows] / units[rows] / lengths[rows], ALL_NOISE)
-    scaled = replace(goal, noise=noise)
+        scaled = replace(goal, noise=np.minimum(goal.noise[rows] / units[rows] / lengths[rows], ALL_NOISE))
     found = solver.recover(A, Z, scaled)
     if goal.sparsity is not None:
         _keep_largest(A, Z, found, goal.sparsity)
