@@ -44,6 +44,11 @@ class Frame:
     grain: float = 0.0  # relative precision of values that were given
     shift: float = 0.0  # of the value that is raised to a power, in the units of the points
 
+    @property
+    def rounding(self) -> float:
+        """Relative error of an inner product of features."""
+        return self.terms * UNIT / max(1 - self.terms * UNIT, 0.5)
+
 
 class Kernel(ABC):
     """k(x, y) = φ(x)·φ(y). Its parameters are those of the formula; unless a kernel says more, points are features."""
@@ -133,8 +138,3 @@ def magnitude(X: Block, origin: Array | None) -> float:
 def power_of_two(value: float) -> float:
     """The next power of two, by which dividing is exact; 1 for 0."""
     return float(np.ldexp(1.0, int(np.frexp(value)[1]))) if value > 0 else 1.0
-
-
-def rounding(frame: Frame) -> float:
-    """Relative error of an inner product of features."""
-    return frame.terms * UNIT / max(1 - frame.terms * UNIT, 0.5)

@@ -10,8 +10,7 @@ from ritz.errors import DataError
 from ritz.fitting.planning import DENSE, NARROW_TOL, Plan
 from ritz.fitting.request import Request
 from ritz.fitting.solve import solve
-from ritz.kernels import Kernel, Points, Precomputed, plans
-from ritz.kernels.base import Frame, rounding
+from ritz.kernels import Frame, Kernel, Points, Precomputed, plans
 from ritz.kernels.embedding import Embedding, of_all_points, of_landmarks
 from ritz.kernels.matrix import KernelMatrix
 from ritz.kernels.plans import Task
@@ -200,8 +199,7 @@ def _pivoted(problem: Problem, A: KernelMatrix, rng: np.random.Generator) -> Fac
     """A factor of the kernel matrix from its columns at landmarks."""
     most, share = _landmarks(problem)
     enough, least = share * float(np.sum(A.diagonal)), 2 * problem.request.n_components + SPARE
-    error = rounding(problem.frame)
-    factor = randomly_pivoted(A.diagonal, A.entries, most, rng, enough, least, error, problem.watch)
+    factor = randomly_pivoted(A.diagonal, A.entries, most, rng, enough, least, A.frame.rounding, problem.watch)
     if not len(factor.pivots):
         raise Alike("the rows are all alike to the kernel, so none can serve as a landmark; try eigen_solver='dense'")
     return factor

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from ritz.errors import DataError
-from ritz.kernels import Kernel, Points
-from ritz.kernels.base import Frame
+from ritz.kernels import Frame, Kernel, Points
 from ritz.kernels.matrix import KernelMatrix
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered

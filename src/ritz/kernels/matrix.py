@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.kernels.base import Frame, Kernel, Points, rounding
+from ritz.kernels.base import Frame, Kernel, Points
 from ritz.linalg.dense import Array, column_norms, cross, gamma, times
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.operators.base import Operator, Pairs
@@ -84,7 +84,7 @@ class KernelMatrix(Operator):
     @property
     def rounding(self) -> float:
         """|δK_ij| ≤ ε‖φ_i‖‖φ_j‖ makes ‖δK‖ ≤ ε Σ‖φ‖²; sums and means add the like."""
-        return (rounding(self.frame) + 6 * gamma(self.dim + CENTRING)) * self.size
+        return (self.frame.rounding + 6 * gamma(self.dim + CENTRING)) * self.size
 
     @property
     def dense_rounding(self) -> float:

@@ -17,8 +17,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.kernels import Kernel, Linear, Points, Rbf
-from ritz.kernels.base import Frame, power_of_two
+from ritz.kernels import Frame, Kernel, Linear, Points, Rbf
+from ritz.kernels.base import power_of_two
 from ritz.kernels.distances import median
 from ritz.kernels.embedding import Embedding
 from ritz.kernels.matrix import KernelMatrix

@@ -8,8 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from ritz.errors import DataError
-from ritz.kernels import Points, Precomputed
-from ritz.kernels.base import Frame
+from ritz.kernels import Frame, Points, Precomputed
 from ritz.kernels.matrix import ALIKE, KernelMatrix
 from ritz.linalg.dense import THREADED, Array, eigh_descending, gamma, positive_definite
 from ritz.operators import Function

@@ -14,8 +14,7 @@ import numpy as np
 
 from ritz.fitting.planning import Plan
 from ritz.fitting.result import ABSENT, Table, as_result
-from ritz.kernels import KERNELS, Points, Precomputed, Rbf
-from ritz.kernels.base import Frame
+from ritz.kernels import KERNELS, Frame, Points, Precomputed, Rbf
 from ritz.kernels.decompose import KernelFit
 from ritz.kernels.embedding import Embedding
 from ritz.kernels.preimage import PreImage
