@@ -130,14 +130,18 @@ def low_rank(task: Task, p: int, why: str) -> Plan:
     n, d = task.n, task.d
     operations = 2.0 * n * p * d + 3.0 * n * p * p
     seconds = operations / (0.5 * rates().product) + n * p / EVALUATED["float64"]
-    memory = 8 * n * (p if p <= ROOM else 2 * p) + 32 * p * p + 24 * n * d + 8 * n * (8 * (task.k + SPARE) + SKINNY)
-    return Plan("lowrank", "kernel", 0, operations, memory, why, False, seconds)
+    return Plan("lowrank", "kernel", 0, operations, _low_rank_memory(task, p), why, False, seconds)
+
+
+def _low_rank_memory(task: Task, p: int) -> int:
+    n = task.n
+    return 8 * n * (p if p <= ROOM else 2 * p) + 32 * p * p + 24 * n * task.d + 8 * n * (8 * (task.k + SPARE) + SKINNY)
 
 
 def landmarks(task: Task, asked: int | None = None) -> int:
     """How many columns stand for all: as many as asked for, or a good number, within the memory allowed."""
     wanted = max(LANDMARKS, 8 * task.k) if asked is None else asked
-    room = bisect_right(range(1, task.n + 1), task.limit, key=lambda p: low_rank(task, p, "").memory)
+    room = bisect_right(range(1, task.n + 1), task.limit, key=lambda p: _low_rank_memory(task, p))
     return min(task.n, wanted, max(task.k + 1, room))
 
 
