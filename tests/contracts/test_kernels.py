@@ -9,7 +9,6 @@ from helpers.kernels import FORMS, WIDE, feature_squares, kernel_value, wide
 from ritz import KernelPCA
 from ritz.errors import DataError
 from ritz.kernels import kernel_named
-from ritz.kernels.base import rounding
 
 POLY = [{"degree": p, "coef0": c} for p in (0.0, 1.0, 2.0, 3.0, 4.0) for c in (0.0, 1.0, -1.0)]
 FORMULAS = [
@@ -48,16 +47,16 @@ def check_tile(name, X, options, Y=None):
     unit = WIDE(frame.unit) ** 2
     truth = kernel_value(name, X, Y, **options, **origin)
     sizes, others = (feature_squares(name, part, **options, **origin) for part in (X, Y))
-    allowed = WIDE(rounding(frame)) * np.sqrt(np.outer(sizes, others))
+    allowed = WIDE(frame.rounding) * np.sqrt(np.outer(sizes, others))
     tile = kernel.tile(a, b, frame)
     assert tile.shape == truth.shape
     assert tile.dtype == np.float64
     error = np.abs(tile.astype(WIDE) * unit - truth)
     assert (error <= allowed).all(), f"{float(error.max())} where {float(allowed.max())} is allowed"
     lengths = kernel.lengths(a, frame).astype(WIDE) * unit
-    assert (np.abs(lengths - sizes) <= WIDE(rounding(frame)) * sizes).all()
+    assert (np.abs(lengths - sizes) <= WIDE(frame.rounding) * sizes).all()
     own = np.diag(kernel_value(name, X, X, **options, **origin))
-    assert (np.abs(kernel.diagonal(a, frame).astype(WIDE) * unit - own) <= WIDE(rounding(frame)) * sizes).all()
+    assert (np.abs(kernel.diagonal(a, frame).astype(WIDE) * unit - own) <= WIDE(frame.rounding) * sizes).all()
     return frame
 
 
@@ -78,7 +77,7 @@ def test_an_offset_costs_no_more_than_is_said(name, offset, form):
     options = {} if name == "linear" else {"gamma": 0.3}
     frame = check_tile(name, FORMS[form](rows() + offset), options)
     if form != "sparse full":  # moved to the middle, an offset costs nothing
-        assert rounding(frame) < 1e-13
+        assert frame.rounding < 1e-13
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-100, 1e100, 1e150])
@@ -105,7 +104,7 @@ def test_powers_of_small_numbers_are_smaller(degree, scale):
     truth = kernel_value("poly", X, X, **options)
     found = tile.astype(WIDE) * WIDE(frame.unit) ** 2
     largest = np.abs(truth).max()
-    assert np.abs(found - truth).max() <= rounding(frame) * largest + np.finfo(float).tiny
+    assert np.abs(found - truth).max() <= frame.rounding * largest + np.finfo(float).tiny
 
 
 @pytest.mark.parametrize("spread", [1e-3, 1.0, 1e3])

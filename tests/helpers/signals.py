@@ -48,5 +48,5 @@ def lasso_objective(A: np.ndarray, y: np.ndarray, c: np.ndarray, penalty: float)
 
 def recovered_by(A: Dictionary, Y, solver, asked):
     """Coefficients and what is known of them, and the relative residuals."""
-    outcome = recovered(A, Y, solver, asked)
-    return outcome.found, outcome.residuals
+    found = recovered(A, Y, solver, asked)
+    return found, found.residuals

@@ -199,29 +199,29 @@ def test_coherence_by_brute_force(measurement, basis, monkeypatch):
     A /= np.linalg.norm(A, axis=0)
     measured, mutual = 10 * np.abs(products).max(), np.abs(A.T @ A - np.diag(np.ones(A.shape[1]))).max()
     found = Dictionary(Phi, Psi).coherence
-    assert found.exact
-    assert found.measured == pytest.approx(measured, rel=1e-9)
-    assert found.mutual == pytest.approx(mutual, rel=1e-9)
+    assert found.coherence_exact
+    assert found.coherence == pytest.approx(measured, rel=1e-9)
+    assert found.mutual_coherence == pytest.approx(mutual, rel=1e-9)
     monkeypatch.setattr(dictionary, "ENOUGH", 0.0)
     sampled = Dictionary(Phi, Psi).coherence
-    assert not sampled.exact
-    assert 0.3 * mutual < sampled.mutual <= mutual * (1 + 1e-9)
-    assert 0.3 * measured < sampled.measured <= measured * (1 + 1e-9)
+    assert not sampled.coherence_exact
+    assert 0.3 * mutual < sampled.mutual_coherence <= mutual * (1 + 1e-9)
+    assert 0.3 * measured < sampled.coherence <= measured * (1 + 1e-9)
     assert of_nothing("omp", 1e-6, 0.0, A.shape, sampled).guaranteed == 0
 
 
 def test_coherence_between_its_least_and_its_largest():
     """Spikes and cosines are as different as can be; cosines seen by cosines as alike (Candès and Wakin 2008)."""
     spikes, waves = as_map(np.eye(64), "basis"), hadamard(64) / 8
-    assert Dictionary(as_map(waves, "measurement"), spikes).coherence.measured == pytest.approx(1.0)
-    assert Dictionary(spikes, spikes).coherence.measured == pytest.approx(8.0)
+    assert Dictionary(as_map(waves, "measurement"), spikes).coherence.coherence == pytest.approx(1.0)
+    assert Dictionary(spikes, spikes).coherence.coherence == pytest.approx(8.0)
 
 
 def test_as_many_coefficients_as_coherence_guarantees_are_always_recovered():
     """Spikes beside Hadamard's waves, ⟨a, b⟩ = 1/4: any two are told apart, by every solver."""
     A = np.hstack([np.eye(16), hadamard(16) / 4])
-    assert seen_by(A).coherence.mutual == pytest.approx(0.25)
-    assert dictionary.guaranteed(seen_by(A).coherence.mutual) == 2
+    assert seen_by(A).coherence.mutual_coherence == pytest.approx(0.25)
+    assert dictionary.guaranteed(seen_by(A).coherence.mutual_coherence) == 2
     rng, supports = np.random.default_rng(3), list(combinations(range(32), 2))
     C = np.zeros((len(supports), 32))
     for row, S in zip(C, supports, strict=True):
@@ -242,13 +242,13 @@ def test_no_more_is_guaranteed_than_a_simplex_allows(d):
     corners = np.linalg.svd(np.eye(d + 1) - 1 / (d + 1))[0][:, :d].T
     for _ in range(10):
         A = random_orthonormal(d, d, rng) @ corners
-        assert dictionary.guaranteed(seen_by(A).coherence.mutual) == (d - 1) // 2
+        assert dictionary.guaranteed(seen_by(A).coherence.mutual_coherence) == (d - 1) // 2
 
 
 def test_nothing_is_guaranteed_of_a_basis_vector_that_no_measurement_sees():
     A = np.eye(3)[:2]
-    assert dictionary.guaranteed(seen_by(A).coherence.mutual) == 0
-    assert dictionary.guaranteed(seen_by(A[:, :2]).coherence.mutual) >= 2
+    assert dictionary.guaranteed(seen_by(A).coherence.mutual_coherence) == 0
+    assert dictionary.guaranteed(seen_by(A[:, :2]).coherence.mutual_coherence) >= 2
 
 
 @pytest.mark.parametrize("z", [0.3, 0.6, 0.9, 1.3, 1.8, 2.3])

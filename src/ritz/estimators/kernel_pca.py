@@ -18,9 +18,8 @@ from ritz.fitting.request import Request, check_at_hand
 from ritz.kernels import Kernel, distances, kernel_named
 from ritz.kernels.decompose import Alike, decompose_kernel
 from ritz.kernels.embedding import Embedding
-from ritz.kernels.model_file import FORMS
 from ritz.kernels.preimage import PreImage, learn
-from ritz.kernels.state import ATTRIBUTES, KernelState, state_of
+from ritz.kernels.state import ATTRIBUTES, FORMS, KernelState, state_of
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered
 from ritz.pca.model_file import Parameter

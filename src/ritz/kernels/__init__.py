@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ritz.kernels.base import Kernel, Points
+from ritz.kernels.base import Frame, Kernel, Points
 from ritz.kernels.custom import Custom, Precomputed
 from ritz.kernels.distances import Laplacian, Rbf
 from ritz.kernels.products import Cosine, Linear, Polynomial, Sigmoid
@@ -38,9 +38,8 @@ def kernel_named(name: str | Callable[..., Any], params: Mapping[str, Any] | Non
     if name not in KERNELS:
         names = ", ".join(map(repr, KERNELS))
         raise ValueError(f"kernel={name!r} is not one of {names}, nor a function of two rows")
-    kind = KERNELS[name]
-    fields = getattr(kind, "__dataclass_fields__", {})
-    return kind(**{key: value for key, value in known.items() if key in fields})
+    fields = getattr(KERNELS[name], "__dataclass_fields__", {})
+    return KERNELS[name](**{key: value for key, value in known.items() if key in fields})
 
 
-__all__ = ["KERNELS", "Custom", "Kernel", "Linear", "Points", "Precomputed", "Rbf", "kernel_named"]
+__all__ = ["KERNELS", "Custom", "Frame", "Kernel", "Linear", "Points", "Precomputed", "Rbf", "kernel_named"]

@@ -19,16 +19,10 @@ LEAST = 2.0**-1021  # the least power of two that numbers are divided by: its in
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Rows as a kernel wants them: Z = (x − origin)·weight, and a number for each row that every value needs.
+    """Rows as a kernel wants them: Z = (x − origin)·weight, and a number for each row that every value needs."""
 
-    Attributes
-    ----------
-    Z : (n, d), dense or sparse
-    sizes : (n,) ‖z‖² or what else a kernel needs of every row
-    """
-
-    Z: Block
-    sizes: Array
+    Z: Block  # (n, d), dense or sparse
+    sizes: Array  # (n,) ‖z‖² or what else a kernel needs of every row
 
     def __len__(self) -> int:
         return int(self.Z.shape[0])
@@ -39,28 +33,21 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """How rows become points: what was learned from the rows of the fit, and holds for new ones too.
+    """How rows become points: what was learned from the rows of the fit, and holds for new ones too."""
 
-    Attributes
-    ----------
-    origin : (d,) subtracted where the kernel, or centring, is not changed by it; None for 0
-    weight : rows are multiplied by it
-    unit : the kernel of points is that of rows divided by unit²
-    terms : error of an inner product of features, relative to their lengths, in units of the rounding of float64
-    factor : that distances between points are multiplied by
-    exact : whether distances are summed from differences, because the shorter way would lose their digits
-    grain : relative precision of values that were given
-    shift : of the value that is raised to a power, in the units of the points
-    """
+    origin: Array | None = None  # (d,) subtracted where the kernel, or centring, is not changed by it; None for 0
+    weight: float = 1.0  # rows are multiplied by it
+    unit: float = 1.0  # the kernel of points is that of rows divided by unit²
+    terms: float = 0.0  # error of an inner product of features over their lengths, in units of the rounding of float64
+    factor: float = 1.0  # that distances between points are multiplied by
+    exact: bool = False  # whether distances are summed from differences, as the shorter way would lose their digits
+    grain: float = 0.0  # relative precision of values that were given
+    shift: float = 0.0  # of the value that is raised to a power, in the units of the points
 
-    origin: Array | None = None
-    weight: float = 1.0
-    unit: float = 1.0
-    terms: float = 0.0
-    factor: float = 1.0
-    exact: bool = False
-    grain: float = 0.0
-    shift: float = 0.0
+    @property
+    def rounding(self) -> float:
+        """Relative error of an inner product of features."""
+        return self.terms * UNIT / max(1 - self.terms * UNIT, 0.5)
 
 
 class Kernel(ABC):
@@ -151,8 +138,3 @@ def magnitude(X: Block, origin: Array | None) -> float:
 def power_of_two(value: float) -> float:
     """The next power of two, by which dividing is exact; 1 for 0."""
     return float(np.ldexp(1.0, int(np.frexp(value)[1]))) if value > 0 else 1.0
-
-
-def rounding(frame: Frame) -> float:
-    """Relative error of an inner product of features."""
-    return frame.terms * UNIT / max(1 - frame.terms * UNIT, 0.5)

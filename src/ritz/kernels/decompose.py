@@ -10,8 +10,7 @@ from ritz.errors import DataError
 from ritz.fitting.planning import DENSE, NARROW_TOL, Plan
 from ritz.fitting.request import Request
 from ritz.fitting.solve import solve
-from ritz.kernels import Kernel, Points, Precomputed, plans
-from ritz.kernels.base import Frame, rounding
+from ritz.kernels import Frame, Kernel, Points, Precomputed, plans
 from ritz.kernels.embedding import Embedding, of_all_points, of_landmarks
 from ritz.kernels.matrix import KernelMatrix
 from ritz.kernels.plans import Task
@@ -41,23 +40,14 @@ class Alike(DataError):
 
 @dataclass(frozen=True, eq=False)
 class KernelFit:
-    """A fit: components in feature space, how they were found and how good they are.
+    """A fit: components in feature space, how they were found and how good they are."""
 
-    Attributes
-    ----------
-    spectrum : of the centred kernel matrix, in units of the square of the frame's unit
-    embedding : the model for new rows
-    total : (2,) what the trace of the centred kernel matrix lies between, in the same units
-    trace_error : share of the trace of the kernel matrix that landmarks lack, 0 where all of it was used
-    indefinite : size of the lowest eigenvalue relative to the largest, where it is below 0 and that is tolerated
-    """
-
-    spectrum: Spectrum
-    embedding: Embedding
+    spectrum: Spectrum  # of the centred kernel matrix, in units of the square of the frame's unit
+    embedding: Embedding  # the model for new rows
     plan: Plan
-    total: tuple[float, float]
-    trace_error: float = 0.0
-    indefinite: float = 0.0
+    total: tuple[float, float]  # what the trace of the centred kernel matrix lies between, in the same units
+    trace_error: float = 0.0  # share of the trace of the kernel matrix that landmarks lack, 0 where all of it was used
+    indefinite: float = 0.0  # size of the lowest eigenvalue relative to the largest, where it is tolerated below 0
 
     @property
     def certificate(self) -> Certificate:
@@ -67,54 +57,31 @@ class KernelFit:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a fit starts from: the kernel, the rows as its points, and what is asked.
-
-    Attributes
-    ----------
-    means : of the columns of a matrix that was given, None where they follow from the points
-    landmarks : how many, or the share of the trace that they may lack, None for what the solver says
-    """
+    """What a fit starts from: the kernel, the rows as its points, and what is asked."""
 
     kernel: Kernel
     frame: Frame
     points: Points
-    means: Array | None
+    means: Array | None  # of the columns of a matrix that was given, None where they follow from the points
     request: Request
-    landmarks: int | float | None
+    landmarks: int | float | None  # how many, or the share of the trace that they may lack, None for the solver's own
     watch: Watch
-
-    @classmethod
-    def of(cls, X: Block, kernel: Kernel, request: Request, landmarks: int | float | None, watch: Watch) -> Problem:
-        frame = kernel.frame(X)
-        points, means = kernel.points(X, frame), None
-        if isinstance(kernel, Precomputed):
-            points, means = symmetric_values(points, frame), points.Z.mean(axis=0)
-        return cls(kernel, frame, points, means, request, landmarks, watch)
-
-    @property
-    def by_share(self) -> bool:
-        """Whether a share of the variance is asked for, and not a number of components."""
-        return isinstance(self.request.n_components, float)
 
     @property
     def task(self) -> Task:
         """What the cost of the fit depends on; columns are the entries of a row that are stored."""
         n, Z, asked = len(self.points), self.points.Z, self.request.n_components
+        may_be_narrow = self.kernel.narrow and self.kernel.positive and not self.frame.exact
+        accurate = self.frame.terms * NARROW_UNIT <= ROUGH and self.request.tol >= NARROW_TOL
         return Task(
             n=n,
             d=Z.shape[1] if isinstance(Z, np.ndarray) else max(1, -(-Z.nnz // n)),
             k=asked if isinstance(asked, int) else n if asked is None else min(n, plans.GUESS),
             limit=self.request.limit,
             positive=self.kernel.positive,
-            narrow=self._narrow and self.request.tol >= NARROW_TOL,
-            share=self.by_share,
+            narrow=may_be_narrow and accurate,
+            share=isinstance(asked, float),
         )
-
-    @property
-    def _narrow(self) -> bool:
-        """Whether values in float32 can find the components."""
-        sure = self.kernel.narrow and self.kernel.positive and not self.frame.exact
-        return sure and self.frame.terms * NARROW_UNIT <= ROUGH
 
     def plans(self) -> list[Plan]:
         """Plans to try in order. Both solvers that hand the matrix to LAPACK, gram and covariance, are "dense" here."""
@@ -135,7 +102,11 @@ def decompose_kernel(
 ) -> KernelFit:
     """Fit components to rows in memory."""
     with team():
-        problem = Problem.of(X, kernel, request, landmarks, watch)
+        frame = kernel.frame(X)
+        points, means = kernel.points(X, frame), None
+        if isinstance(kernel, Precomputed):
+            points, means = symmetric_values(points, frame), points.Z.mean(axis=0)
+        problem = Problem(kernel, frame, points, means, request, landmarks, watch)
         for plan in problem.plans():
             if plan.solver == "lowrank":
                 return _by_landmarks(problem, plan)
@@ -147,15 +118,19 @@ def decompose_kernel(
 
 def _exact(problem: Problem, plan: Plan) -> KernelFit:
     """Components of the whole kernel matrix, by LAPACK or by products with it."""
-    A = _checked_matrix(problem, plan)
     request = problem.request
+    A = problem.matrix(stored=plan.dense, narrow=plan.precision == "float32")
+    to_check = not problem.kernel.positive and A.dim <= DENSE and 16 * A.dim**2 <= request.limit
+    if plan.solver == "dense" or to_check:
+        A.dense()
+    A = with_definiteness(A, request.n_components)
     if plan.solver == "dense" or (A.indefinite and A.is_dense):  # an iteration may meet eigenvalues below 0
         request = replace(request, solver=Gram())
     elif request.name == "auto":
         request = replace(request, solver=plan.solver)
     bound = _most_components(problem, plan)
     found, total = solve(A, request.chosen(), request, bound, None)
-    if problem.by_share:
+    if problem.task.share:
         plan = _plan_of_share(problem, plan, found, total, bound)
     slack = 2 * A.rounding  # of the diagonal, and of the mean
     if A.indefinite and A.is_dense:
@@ -164,21 +139,12 @@ def _exact(problem: Problem, plan: Plan) -> KernelFit:
     return KernelFit(found, embedding, plan, _between(total, slack, slack), indefinite=A.indefinite)
 
 
-def _checked_matrix(problem: Problem, plan: Plan) -> KernelMatrix:
-    """The kernel matrix, with what is known of its eigenvalues below 0; formed where planned, or to find that out."""
-    A = problem.matrix(stored=plan.dense, narrow=plan.precision == "float32")
-    to_check = not problem.kernel.positive and A.dim <= DENSE and 16 * A.dim**2 <= problem.request.limit
-    if plan.solver == "dense" or to_check:
-        A.dense()
-    return with_definiteness(A, problem.request.n_components)
-
-
 def _most_components(problem: Problem, plan: Plan) -> int:
     """The most components that a share of the variance may take: all, unless memory does not allow for an iteration."""
     task = problem.task
-    if not problem.by_share or plan.solver == "dense":
+    if not task.share or plan.solver == "dense":
         return task.n
-    counts = [int(k) for k in np.unique(np.geomspace(1, task.n, 64).astype(int))]
+    counts = np.unique(np.geomspace(1, task.n, 64).astype(int)).tolist()
     return max((k for k in counts if _memory(task, plan, k) <= task.limit), default=1)
 
 
@@ -206,7 +172,7 @@ def _between(total: float | None, below: float, above: float) -> tuple[float, fl
 
 
 def _by_landmarks(problem: Problem, plan: Plan) -> KernelFit:
-    """Components from few columns; where these lack too much, compared with the whole matrix once."""
+    """Components from few columns; where these lack too much, Rayleigh–Ritz with the whole matrix, once."""
     request, task, rng = problem.request, problem.task, np.random.default_rng(problem.request.seed)
     A, k = problem.matrix(stored=False), request.n_components
     factor = _pivoted(problem, A, rng)
@@ -217,7 +183,10 @@ def _by_landmarks(problem: Problem, plan: Plan) -> KernelFit:
     plan = plans.low_rank(task, len(factor.pivots), why)
     rough = factor.error > OPEN * float(pairs.values[k - 1])
     if A.dim <= CHEAP or (rough and plans.comparison(task) <= LONGEST):
-        found = _against_matrix(A, few, basis, k, request.tol)
+        # True residuals; and outside lies no more than landmarks leave and lack.
+        level = np.inf if basis.outside is None else basis.outside.level + few.missing + few.rounding
+        basis = Basis(basis.Q, outside=Outside(level))
+        found = certify(A, A.ritz(basis.Q), basis, k, tol=request.tol)
         total = _between(A.trace, 2 * A.rounding, 2 * A.rounding)
         plan = replace(plan, passes=A.passes, why=f"{why}; the components were compared with the whole matrix")
     else:
@@ -230,17 +199,10 @@ def _pivoted(problem: Problem, A: KernelMatrix, rng: np.random.Generator) -> Fac
     """A factor of the kernel matrix from its columns at landmarks."""
     most, share = _landmarks(problem)
     enough, least = share * float(np.sum(A.diagonal)), 2 * problem.request.n_components + SPARE
-    error = rounding(problem.frame)
-    factor = randomly_pivoted(A.diagonal, A.entries, most, rng, enough, least, error, problem.watch)
+    factor = randomly_pivoted(A.diagonal, A.entries, most, rng, enough, least, A.frame.rounding, problem.watch)
     if not len(factor.pivots):
         raise Alike("the rows are all alike to the kernel, so none can serve as a landmark; try eigen_solver='dense'")
     return factor
-
-
-def _against_matrix(A: KernelMatrix, few: LowRank, basis: Basis, k: int, tol: float) -> Spectrum:
-    """Rayleigh–Ritz with the matrix itself: true residuals, and outside no more than landmarks leave and lack."""
-    level = np.inf if basis.outside is None else basis.outside.level + few.missing + few.rounding
-    return certify(A, A.ritz(basis.Q), Basis(basis.Q, outside=Outside(level)), k, tol=tol)
 
 
 def _landmarks(problem: Problem) -> tuple[int, float]:

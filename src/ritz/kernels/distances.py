@@ -121,8 +121,7 @@ def resolved(gamma: Any, X: Block, kernel: Any) -> float:
 
 def median(X: Block, kernel: Any) -> float:
     """1 over the median distance of a sample of rows; equal rows are not counted."""
-    n = X.shape[0]
-    some = np.random.default_rng(0).permutation(n)[:SAMPLE]
+    some = np.random.default_rng(0).permutation(X.shape[0])[:SAMPLE]
     rows = dense(X[np.sort(some)]).astype(np.float64)
     size = power_of_two(float(np.abs(rows).max(initial=0.0)))
     distances = pdist(rows / size, "cityblock" if kernel == "laplacian" else "sqeuclidean")

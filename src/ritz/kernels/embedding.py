@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from ritz.errors import DataError
-from ritz.kernels import Kernel, Points
-from ritz.kernels.base import Frame
+from ritz.kernels import Frame, Kernel, Points
 from ritz.kernels.matrix import KernelMatrix
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered
@@ -97,15 +96,14 @@ def of_all_points(A: KernelMatrix, found: Spectrum, means: Array) -> Embedding:
 
 
 def of_landmarks(A: KernelMatrix, pivots: NDArray[np.intp], few: LowRank, found: Spectrum) -> Embedding:
-    """The model whose axes U = H F W are combinations of few points: f(x) = L⁻¹ k(x) takes the place of a row of F."""
-    W = _weights(few, found.vectors) * np.sqrt(found.values)
+    """The model whose axes U = H F W are combinations of few points: f(x) = L⁻¹ k(x) takes the place of a row of F.
+
+    U lies inside the span of the leading eigenvectors of H F (H F)ᵀ.
+    """
+    values, V = few.small
+    seen = values > SMALL * values[0]
+    W = V[:, seen] @ ((V[:, seen].T @ thin_inner(few.F, found.vectors)) / values[seen, None])
+    W = W * np.sqrt(found.values)
     with pinned.calling():
         B = solve_triangular(few.triangle.T, np.column_stack([W, few.mean]), lower=False)
     return Embedding(A.function, A.frame, A.points[pivots], B[:, :-1], few.mean @ W, B[:, -1], centred=False)
-
-
-def _weights(few: LowRank, U: Array) -> Array:
-    """W with U = H F W, for a U inside the span of the leading eigenvectors of H F (H F)ᵀ."""
-    values, V = few.small
-    seen = values > SMALL * values[0]
-    return V[:, seen] @ ((V[:, seen].T @ thin_inner(few.F, U)) / values[seen, None])

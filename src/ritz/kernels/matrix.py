@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.kernels.base import Frame, Kernel, Points, rounding
+from ritz.kernels.base import Frame, Kernel, Points
 from ritz.linalg.dense import Array, column_norms, cross, gamma, times
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.operators.base import Operator, Pairs
@@ -84,7 +84,7 @@ class KernelMatrix(Operator):
     @property
     def rounding(self) -> float:
         """|δK_ij| ≤ ε‖φ_i‖‖φ_j‖ makes ‖δK‖ ≤ ε Σ‖φ‖²; sums and means add the like."""
-        return (rounding(self.frame) + 6 * gamma(self.dim + CENTRING)) * self.size
+        return (self.frame.rounding + 6 * gamma(self.dim + CENTRING)) * self.size
 
     @property
     def dense_rounding(self) -> float:
@@ -94,7 +94,7 @@ class KernelMatrix(Operator):
     def means(self) -> Array:  # (n,)
         """K 1/n: the mean of every row of K."""
         if self._means is None:
-            self._means = self._multiply(np.ones((self.dim, 1)), self.points, keep=not self.narrow)[:, 0] / self.dim
+            self._means = self._multiply(np.ones((self.dim, 1)), self.points)[:, 0] / self.dim
         return self._means
 
     @property
@@ -108,13 +108,10 @@ class KernelMatrix(Operator):
         """H K H V."""
         if self._dense is not None:
             return thin_product(self._dense, V)
-        W = V - V.mean(axis=0)
-        if self._means is None and not self.narrow:  # one column more tells the trace
-            W = np.column_stack([W, np.ones(self.dim)])
-            product = self._multiply(W, self.points, keep=True)
+        W, first = V - V.mean(axis=0), self._means is None and not self.narrow
+        product = self._multiply(np.column_stack([W, np.ones(self.dim)]) if first else W, self._tiled)
+        if first:  # one column more tells the trace
             self._means, product = product[:, -1] / self.dim, product[:, :-1]
-        else:
-            product = self._multiply(W, self._narrowed if self.narrow else self.points, keep=True)
         return product - product.mean(axis=0)
 
     def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None, tol: float = 0.0) -> Pairs:
@@ -128,7 +125,7 @@ class KernelMatrix(Operator):
         """A Q in float64 from tiles that are recomputed, together with products that audit those in float32."""
         G = np.random.default_rng(0).standard_normal((self.dim, PROBES))
         W = np.column_stack([Q - Q.mean(axis=0), G - G.mean(axis=0), np.ones(self.dim)])
-        product = self._multiply(W, self.points, keep=False)
+        product = self._multiply(W, self.points)
         self._means, product = product[:, -1] / self.dim, product[:, :-1]
         product -= product.mean(axis=0)
         AQ, AG = product[:, : Q.shape[1]], product[:, Q.shape[1] :]
@@ -162,14 +159,16 @@ class KernelMatrix(Operator):
         return self.function.tile(self.points[rows], self.points[columns], self.frame)
 
     @cached_property
-    def _narrowed(self) -> Points:
+    def _tiled(self) -> Points:
+        """Points in the precision of the tiles that are kept."""
+        if not self.narrow:
+            return self.points
         return Points(self.points.Z.astype(np.float32), self.points.sizes.astype(np.float32))
 
     @cached_property
     def _kept(self) -> list[Array]:
         """All strips, computed once."""
-        points = self._narrowed if self.narrow else self.points
-        return [strip for _, strip in self._by_strips(lambda start: self._strip(start, points))]
+        return [strip for _, strip in self._by_strips(lambda start: self._strip(start, self._tiled))]
 
     def _strip(self, start: int, points: Points) -> Array:
         """K from the diagonal of these rows on, to the right."""
@@ -199,11 +198,11 @@ class KernelMatrix(Operator):
             raise DataError(f"kernel={function!r} is not symmetric: |k(x, y) - k(y, x)| reaches {error:.2g}")
         self._heights[start] = max(height, self._heights.get(start, 0.0))  # one thread has all of a strip
 
-    def _multiply(self, V: Array, points: Points, keep: bool) -> Array:  # (n, b) -> (n, b)
+    def _multiply(self, V: Array, points: Points) -> Array:  # (n, b) -> (n, b)
         """K V, tiles in the precision of the points, sums over them in float64."""
         self.passes += 1
         V = V.astype(points.Z.dtype)
-        kept = self._kept if keep and self.stored else None
+        kept = self._kept if self.stored and points is self._tiled else None
 
         def partial(start: int) -> Array:
             tiles = self._tiles(start, points) if kept is None else _cut(start, kept[start // STRIP])

@@ -26,24 +26,15 @@ FEW = 0.25  # of the rows that landmarks may be: more would cost as much as all
 
 @dataclass(frozen=True)
 class Task:
-    """What the cost of a fit depends on.
+    """What the cost of a fit depends on."""
 
-    Attributes
-    ----------
-    n, d, k : rows, columns and components
-    limit : bytes of working memory
-    positive : whether the kernel is positive semidefinite by its formula, so that landmarks may stand for rows
-    narrow : whether float32 is accurate enough to find the components
-    share : whether k is only a guess of what a share of the variance will take
-    """
-
-    n: int
-    d: int
-    k: int
-    limit: int
-    positive: bool = True
-    narrow: bool = False
-    share: bool = False
+    n: int  # rows
+    d: int  # columns
+    k: int  # components
+    limit: int  # bytes of working memory
+    positive: bool = True  # whether the kernel is so by its formula, so that landmarks may stand for rows
+    narrow: bool = False  # whether float32 is accurate enough to find the components
+    share: bool = False  # whether k is only a guess of what a share of the variance will take
 
 
 def plans_for(task: Task, solver: str = "auto", n_landmarks: int | None = None) -> list[Plan]:
@@ -75,9 +66,8 @@ def _chosen(task: Task) -> Plan:
     if n <= SMALL and whole.memory <= limit:
         return replace(whole, why=f"{n} rows are few, so the whole {n}×{n} matrix costs nothing")
     if task.share and whole.seconds <= PATIENCE and whole.memory <= limit:
-        return replace(
-            whole, why="a share of the variance is asked for, and the whole spectrum tells how many components hold it"
-        )
+        why = "a share of the variance is asked for, and the whole spectrum tells how many components hold it"
+        return replace(whole, why=why)
     best = Plan.cheapest([*_iterative(task), whole], limit)
     affordable = best.seconds <= PATIENCE and best.memory <= limit
     if affordable or task.share or not task.positive:

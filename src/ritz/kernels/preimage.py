@@ -17,8 +17,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.kernels import Kernel, Linear, Points, Rbf
-from ritz.kernels.base import Frame, power_of_two
+from ritz.kernels import Frame, Kernel, Linear, Points, Rbf
+from ritz.kernels.base import power_of_two
 from ritz.kernels.distances import median
 from ritz.kernels.embedding import Embedding
 from ritz.kernels.matrix import KernelMatrix
@@ -46,27 +46,19 @@ SHRINK = (1.0, 0.5, 0.25, 0.0625)  # of a step that does not climb
 class PreImage:
     """x̂ = mean + Σ_i k(y, y_i) dual_i with a Gaussian k on scores, refined for rbf.
 
-    Attributes
-    ----------
-    kernel, frame, points : of the scores of the fit, or of landmarks among them; unit vectors for the linear kernel and
-        where there is no component
-    dual : (p, d)
-    mean : (d,) of the rows
-    remainder : (d,) what the rounding of the mean left over, None for 0
-    embedding : the model whose scores these are
-    held : weight of the ridge's answer in the fixed-point iteration that refines it, None for no iteration
-    error : mean squared distance of rows that were held out to their pre-images, NaN where there were too few rows
+    The points are scores of the fit, or landmarks among them; unit vectors for the linear kernel and where there is no
+    component.
     """
 
     kernel: Kernel
     frame: Frame
     points: Points
-    dual: Array
-    mean: Array
-    embedding: Embedding
-    held: float | None = None
-    error: float = np.nan
-    remainder: Array | None = None
+    dual: Array  # (p, d)
+    mean: Array  # (d,) of the rows
+    embedding: Embedding  # the model whose scores these are
+    held: float | None = None  # weight of the ridge's answer in the iteration that refines it, None for no iteration
+    error: float = np.nan  # mean squared distance of rows held out to their pre-images, NaN for too few rows
+    remainder: Array | None = None  # (d,) what the rounding of the mean left over, None for 0
 
     def decode(self, rows: Rows) -> Generator[Array, None, None]:
         """The pre-image of every row of scores."""
@@ -201,8 +193,7 @@ def _ridge(K: KernelMatrix, centred: Array, alpha: float) -> Array:
 
 def _ridge_of_landmarks(K: KernelMatrix, centred: Array, alpha: float, most: int) -> tuple[Points, Array]:
     """The same for many rows: the best regression on the kernel's values at landmarks, and these."""
-    enough = ENOUGH * K.dim
-    found = randomly_pivoted(K.diagonal, K.entries, most, np.random.default_rng(0), enough)
+    found = randomly_pivoted(K.diagonal, K.entries, most, np.random.default_rng(0), ENOUGH * K.dim)
     inner = symmetric_product(found.F)
     inner.flat[:: len(inner) + 1] += max(alpha, np.finfo(float).eps * float(np.trace(inner)))
     images = thin_inner(found.F, centred)

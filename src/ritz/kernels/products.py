@@ -103,14 +103,14 @@ class Sigmoid(Kernel):
     parameters: ClassVar[str] = "gamma and coef0"
 
     def frame(self, X: Block) -> Frame:
-        frame = Frame(weight=float(np.sqrt(self.gamma)))
+        weight = float(np.sqrt(self.gamma))
         with np.errstate(over="ignore"):
-            largest = float(squares(shifted(X, None, frame.weight)).max(initial=0.0))
+            largest = float(squares(shifted(X, None, weight)).max(initial=0.0))
         if not largest < LARGEST:
             raise DataError(f"kernel='sigmoid': gamma*x.x overflows with gamma={self.gamma:g}; scale the columns")
         # No value is further from another than 2, however long the rows are.
         terms = min((row_nnz(X) + 12) * (1 + largest + abs(self.coef0)), 2 / UNIT)
-        return Frame(None, frame.weight, terms=terms)
+        return Frame(None, weight, terms=terms)
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         t = inner(a.Z, b.Z)

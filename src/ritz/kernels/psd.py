@@ -8,8 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from ritz.errors import DataError
-from ritz.kernels import Points, Precomputed
-from ritz.kernels.base import Frame
+from ritz.kernels import Frame, Points, Precomputed
 from ritz.kernels.matrix import ALIKE, KernelMatrix
 from ritz.linalg.dense import THREADED, Array, eigh_descending, gamma, positive_definite
 from ritz.operators import Function
@@ -27,8 +26,7 @@ def symmetric_values(points: Points, frame: Frame) -> Points:
     Centring takes off whatever is the same along a row or a column, so it is the centred matrix that must be symmetric.
     """
     K = points.Z
-    n = len(K)
-    if K.shape[1] != n:
+    if K.shape[1] != len(K):
         raise DataError(f"kernel='precomputed' expects a square matrix of the kernel's values, got shape {K.shape}")
     lean = K - K.T
     largest = float(np.abs(lean).max(initial=0.0))
@@ -59,7 +57,12 @@ def with_definiteness(A: KernelMatrix, asked: Any) -> KernelMatrix:
     ratio = -lowest / largest if largest > 0 else np.inf
     enough = above is None or (isinstance(asked, int) and asked <= above)
     if not isinstance(A.function, Precomputed) or ratio >= MOST or not enough:
-        raise DataError(_refusal(A, lowest, largest, ratio))
+        unit, parameters = A.frame.unit**2, A.function.parameters
+        change = f"change {parameters}" if parameters else "pass a positive semidefinite matrix"
+        raise DataError(
+            f"There are significant negative eigenvalues: the lowest is {lowest * unit:.3g}, in size {ratio:.2g} times "
+            f"the largest, {largest * unit:.3g}; kernel={A.function!r} is not an inner product on these rows; {change}"
+        )
     return A.known_to_be(negativity, tolerance, rank=above, indefinite=ratio)
 
 
@@ -71,9 +74,9 @@ def positive_part(A: KernelMatrix) -> float:
 
 def _extremes(A: KernelMatrix) -> tuple[float, float, int | None]:
     """The lowest and the largest eigenvalue, and how many are above rounding where all are known."""
-    matrix = A.dense() if A.is_dense else None
-    if matrix is None:
+    if not A.is_dense:
         return *_by_products(A), None
+    matrix = A.dense()
     slack = 8 * gamma(A.dim + 8) * float(np.linalg.norm(matrix)) + A.rounding
     shifted = matrix.copy()
     shifted.flat[:: A.dim + 1] += slack
@@ -96,12 +99,3 @@ def _by_products(A: KernelMatrix) -> tuple[float, float]:
     flipped = Function(lambda V: largest * V - A.apply(V), A.dim)
     found = Krylov(max_iter=STEPS).basis(flipped, 1, tol=1e-3, rng=rng)
     return float(-eigh_descending(-(found.Q.T @ A.apply(found.Q)), 1)[0][0]), largest
-
-
-def _refusal(A: KernelMatrix, lowest: float, largest: float, ratio: float) -> str:
-    unit = A.frame.unit**2
-    change = f"change {A.function.parameters}" if A.function.parameters else "pass a positive semidefinite matrix"
-    return (
-        f"There are significant negative eigenvalues: the lowest is {lowest * unit:.3g}, in size {ratio:.2g} times the "
-        f"largest, {largest * unit:.3g}; kernel={A.function!r} is not an inner product on these rows; {change}"
-    )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Protocol, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,26 +32,16 @@ class PerSignal:
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """What is asked of the recovery of b signals, whose measurements have length 1.
+    """What is asked of the recovery of b signals, whose measurements have length 1."""
 
-    Attributes
-    ----------
-    noise : (b,) standard deviation of every measurement, 0 where they are exact
-    sparsity : the most coefficients other than 0, None for as many as it takes
-    tol : relative: of the residual for matching pursuit, of the duality gap and of the residual for the others; at
-        least 1e-13, as below that rounding decides
-    max_iter : most iterations, None for the solver's own limit
-    tell : called with a line about the progress from time to time
-    """
-
-    noise: Array
-    sparsity: int | None = None
-    tol: float = 1e-6
-    max_iter: int | None = None
-    tell: Callable[[str], None] | None = None
+    noise: Array  # (b,) standard deviation of every measurement, 0 where they are exact
+    sparsity: int | None = None  # the most coefficients other than 0, None for as many as it takes
+    tol: float = 1e-6  # relative: of the residual for matching pursuit, of that and of the duality gap for the others
+    max_iter: int | None = None  # most iterations, None for the solver's own limit
+    tell: Callable[[str], None] | None = None  # called with a line about the progress from time to time
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tol", max(self.tol, ROUNDING))
+        object.__setattr__(self, "tol", max(self.tol, ROUNDING))  # below that rounding decides
 
     def level(self, m: int) -> Array:  # (b,)
         """The ‖y − Ac‖ that noise stays below with probability at least 1 − 1/m (Cai and Wang 2011), or tol."""
@@ -64,33 +55,25 @@ class Goal:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Coefficients of b signals, and how good they are.
+    """Coefficients of b signals, and how good they are."""
 
-    Attributes
-    ----------
-    codes : (b, p)
-    gaps : (b,) relative duality gap, of min ‖c‖₁ over Ac = Aĉ where the penalty is 0, of the lasso elsewhere
-    penalties : (b,) λ of the lasso ½‖Ac − y‖² + λ‖c‖₁ that was solved, 0 for none
-    converged : (b,) whether tol, the noise or the sparsity asked for was reached
-    iterations : (b,)
-    saturated : (b,) whether a smaller penalty takes about as many coefficients as measurements: none is determined
-    exact_recovery : (b,) max ‖A_S⁺ a_j‖₁ over the columns beyond the support, or a lower bound of at least 1; NaN where
-        unknown
-    """
-
-    codes: Array
-    gaps: Array
-    penalties: Array
-    converged: Flags
-    iterations: Places
-    saturated: Flags
-    exact_recovery: Array
+    codes: Array  # (b, p)
+    gaps: Array  # (b,) relative duality gap, of min ‖c‖₁ over Ac = Aĉ where the penalty is 0, of the lasso elsewhere
+    penalties: Array  # (b,) λ of the lasso ½‖Ac − y‖² + λ‖c‖₁ that was solved, 0 for none
+    converged: Flags  # (b,) whether tol, the noise or the sparsity asked for was reached
+    iterations: Places  # (b,)
+    saturated: Flags  # (b,) whether a smaller penalty takes about as many coefficients as measurements
+    exact_recovery: Array  # (b,) max ‖A_S⁺ a_j‖₁ beyond the support, or a lower bound of at least 1; NaN where unknown
+    residuals: Array  # (b,) ‖y − Ac‖/‖y‖, once the coefficients are final
+    within: Flags  # (b,) whether that is within tol or the noise
 
     @classmethod
     def nothing(cls, b: int, p: int) -> Found:
         """Zeros, to be filled in."""
-        none, no = np.zeros(b), np.zeros(b, bool)
-        return cls(np.zeros((b, p)), none, none.copy(), ~no, np.zeros(b, np.intp), no, np.full(b, np.nan))
+        gaps, penalties, residuals = np.zeros((3, b))
+        converged, within = np.ones((2, b), bool)
+        iterations, saturated, unknown = np.zeros(b, np.intp), np.zeros(b, bool), np.full(b, np.nan)
+        return cls(np.zeros((b, p)), gaps, penalties, converged, iterations, saturated, unknown, residuals, within)
 
     def put(self, where: Places, found: Found) -> None:
         """Fill in some of the rows."""
@@ -98,14 +81,15 @@ class Found:
             getattr(self, field.name)[where] = getattr(found, field.name)
 
 
-class Solver(Protocol):
+class Solver(ABC):
     """A way to find sparse coefficients."""
 
-    uses: ClassVar[tuple[str, ...]]  # attributes of the dictionary that it needs and that take time to compute
-    longest: ClassVar[int | None]  # the most coefficients that it is for, None for any number
-    greedy: ClassVar[bool]  # whether it takes more of them, as long as sparsity or noise says when to stop
-    noisy: ClassVar[bool]  # whether measurements may be noisy
+    uses: tuple[str, ...]  # attributes of the dictionary that it needs and that take time to compute
+    longest: int | None = None  # the most coefficients that it is for, None for any number
+    greedy = False  # whether it takes more of them, as long as sparsity or noise says when to stop
+    noisy = True  # whether measurements may be noisy
 
+    @abstractmethod
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:  # (b, m) -> (b, p)
         """Sparse c with Ac ≈ y, for every row y of length 1."""
 

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 from scipy.optimize import linprog
 
 from ritz.linalg.dense import Array
 from ritz.runtime import threads
-from ritz.sensing.base import Found, Goal, pursuit_gap
+from ritz.sensing.base import Found, Goal, Solver, pursuit_gap
 from ritz.sensing.dictionary import Dictionary
 
 KEPT = 1e-9  # coefficients so much smaller than the largest are within the tolerance of HiGHS, and dropped
 
 
-@dataclass(frozen=True)
-class BasisPursuit:
+class BasisPursuit(Solver):
     """min ‖c‖₁ over Ac = y: min Σ(u + v) over A(u − v) = y with u, v ≥ 0, one signal after another, by HiGHS."""
 
-    uses: ClassVar[tuple[str, ...]] = ("lengths",)
-    longest: ClassVar[int | None] = 2048
-    greedy: ClassVar[bool] = False
-    noisy: ClassVar[bool] = False
+    uses = ("lengths",)
+    longest = 2048
+    noisy = False
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:
         p = A.shape[1]

@@ -236,8 +236,7 @@ class RecoveryCertificate:
             pair = f"at least {plain(at_least(self.coherence, 3))}"
             mutual = f"at least {plain(at_least(self.mutual_coherence))}"
         second = f"coherence: {pair} of measurements and basis (best 1), {mutual} between columns"
-        if self.guaranteed:
-            count = self.guaranteed
+        if count := self.guaranteed:
             second += f"; up to {count} coefficient{'s' * (count > 1)}: recovery guaranteed"
         if self.alike:
             second += ": some basis vectors look the same through the measurements, or cannot be seen"
@@ -248,18 +247,6 @@ def of_nothing(
     solver: str, tol: float, noise: float, shape: tuple[int, int], coherence: Coherence
 ) -> RecoveryCertificate:
     """The certificate of measurements that no signal was recovered from yet."""
+    m, p = shape
     nothing: dict[str, Any] = {name: np.zeros(0, kind) for name, kind in PER_SIGNAL.items()}
-    return RecoveryCertificate(
-        solver=solver,
-        tol=tol,
-        noise=noise,
-        n_measurements=shape[0],
-        n_coefficients=shape[1],
-        coherence=coherence.measured,
-        mutual_coherence=coherence.mutual,
-        coherence_exact=coherence.exact,
-        rank=coherence.rank,
-        random=coherence.random,
-        generic=coherence.generic,
-        **nothing,
-    )
+    return RecoveryCertificate(solver, tol, noise, m, p, **vars(coherence), **nothing)

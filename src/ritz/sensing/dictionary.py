@@ -31,23 +31,16 @@ SAMPLE = 16  # rows or columns that stand for all where they would take more
 class Coherence:
     """Largest inner products between measurements and basis vectors, and between columns of A: the smaller, the better.
 
-    Attributes
-    ----------
-    measured : √N·max|⟨φ_i, ψ_j⟩| of measurements and basis vectors of length 1: between 1 and √N for an orthonormal
-        basis; the larger, the more measurements are needed (Candès and Wakin 2008)
-    mutual : max|⟨a_i, a_j⟩| of columns of A of length 1, or 1 where a column is 0
-    exact : whether these are maxima over all pairs, or over a random sample, and the true ones at least as large
-    rank : of A where computing it is cheap, else that of random matrices
-    random : whether the measurements are random, and no two columns of A are alike
-    generic : whether their distribution has a density, so that columns are in general position
+    The first one is between 1 and √N for an orthonormal basis; the larger, the more measurements are needed (Candès and
+    Wakin 2008). A certificate has the same fields.
     """
 
-    measured: float
-    mutual: float
-    exact: bool
-    rank: int
-    random: bool
-    generic: bool
+    coherence: float  # √N·max|⟨φ_i, ψ_j⟩| of measurements and basis vectors of length 1
+    mutual_coherence: float  # max|⟨a_i, a_j⟩| of columns of A of length 1, or 1 where a column is 0
+    coherence_exact: bool  # whether these are maxima over all pairs; over a random sample, the true ones may be larger
+    rank: int  # of A where computing it is cheap, else that of random matrices
+    random: bool  # whether the measurements are random, and no two columns of A are alike
+    generic: bool  # whether their distribution has a density, so that columns are in general position
 
 
 class Dictionary(Map):
@@ -175,7 +168,9 @@ class Dictionary(Map):
         if self.basis.isometry:
             return self.basis.adjoint
         if exact:
-            lengths, unit = _column_lengths(self.basis)
+            unit = max(_unit(rows) for rows in self.basis.row_blocks())
+            squares = sum(np.square(rows / unit).sum(axis=0) for rows in self.basis.row_blocks())
+            lengths = _nonzero(np.sqrt(squares))
             return lambda X: self.basis.adjoint(X) / unit / lengths
         vectors = _units(self.basis.some_columns(columns))
         return lambda X: X @ vectors.T
@@ -207,12 +202,6 @@ def _units(rows: Array) -> Array:
     """Rows of length 1, but for those of zeros."""
     rows = rows / _nonzero(np.abs(rows).max(axis=1))[:, None]
     return rows / _nonzero(np.linalg.norm(rows, axis=1))[:, None]
-
-
-def _column_lengths(M: Map) -> tuple[Array, float]:
-    """Lengths of columns, and the unit they are in."""
-    unit = max(_unit(rows) for rows in M.row_blocks())
-    return _nonzero(np.sqrt(sum(np.square(rows / unit).sum(axis=0) for rows in M.row_blocks()))), unit
 
 
 def _unit(entries: Array) -> float:

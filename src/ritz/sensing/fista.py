@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ritz.linalg.dense import Array
-from ritz.sensing.base import SATURATED, Flags, Found, Goal, PerSignal, pursuit_gap
+from ritz.sensing.base import SATURATED, Flags, Found, Goal, PerSignal, Solver, pursuit_gap
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.lasso import lasso, least_squares, signed_dual, unique
 from ritz.sensing.maps import Places
@@ -25,8 +25,7 @@ CROWDING = 1  # likewise, for s/(r − s) of supports that are near the rank r t
 PRUNED = 1e-12  # coefficients so much smaller than the largest are rounding
 
 
-@dataclass(frozen=True)
-class Fista:
+class Fista(Solver):
     """min ½‖Ac − y‖² + λ‖c‖₁, then least squares on the support where the measurements determine it.
 
     Beck and Teboulle's (2009) iteration with the restarts of O'Donoghue and Candès (2015). Exact measurements call for
@@ -37,10 +36,7 @@ class Fista:
     are best well before, and the closer the support is to that, the more iterations it takes.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ("norm",)
-    longest: ClassVar[int | None] = None
-    greedy: ClassVar[bool] = False
-    noisy: ClassVar[bool] = True
+    uses = ("norm",)
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:
         path = _Path(A, goal, len(Y))
@@ -159,10 +155,6 @@ class _Path:
             )
         return signals
 
-    def _growing(self, signals: _Signals, ratio: float) -> Flags:
-        """Which are not sparse: supports larger than what may be determined, that are still growing."""
-        return (signals.size > self.determined) & ~signals.settled(ratio)
-
     def _saturating(self, signals: _Signals, ratio: float) -> Flags:
         """Whose supports are on their way to the rank, where nothing is determined."""
         before, now = signals.size_before, signals.size
@@ -206,25 +198,21 @@ class _Path:
 
     def _without_ended(self, signals: _Signals, step: Step) -> _Signals:
         """Finish signals with no end of coefficients in sight, at the floor of noise, or out of iterations or steps."""
-        low, growing = signals.may_end_low(step), self._growing(signals, step.ratio)
+        low = signals.may_end_low(step)
+        growing = (signals.size > self.determined) & ~signals.settled(step.ratio)  # these are not sparse
         saturated = signals.saturated | (low & self._saturating(signals, step.ratio) & ~growing)
         signals = replace(signals, saturated=saturated)
         spent, last = self.found.iterations[signals.places] >= self.most, step is STEPS[-1]
         done = saturated | signals.at_floor | (low & (spent | growing | last))
         ended = signals.of(done)
-        codes = self._debiased(ended)
+        codes, few = ended.codes.copy(), np.flatnonzero(ended.size <= self.determined)
+        if len(few):  # least squares puts shrunken coefficients right; more of them would fit the noise
+            codes[few] = least_squares(self.A, ended.Y[few], codes[few], codes[few] != 0)
         self._finish(ended, codes, ended.gaps, ended.penalties)
         if last:  # converged by explaining the measurements too, unless noise ended it
             residuals = np.linalg.norm(ended.Y - self.A.apply(codes), axis=1)
             self.found.converged[ended.places] &= (residuals <= ended.level) | ended.at_floor
         return signals.of(~done)
-
-    def _debiased(self, signals: _Signals) -> Array:
-        """Shrunken coefficients put right by least squares, where they are few enough; more would fit the noise."""
-        codes, rows = signals.codes.copy(), np.flatnonzero(signals.size <= self.determined)
-        if len(rows):
-            codes[rows] = least_squares(self.A, signals.Y[rows], codes[rows], codes[rows] != 0)
-        return codes
 
     def _finish(self, signals: _Signals, codes: Array, gaps: Array, penalties: Array) -> None:
         """Some are done, converged by their gap."""

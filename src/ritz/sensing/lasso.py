@@ -12,7 +12,6 @@ from scipy.linalg import solve_triangular
 
 from ritz.linalg.dense import Array
 from ritz.runtime import threads
-from ritz.runtime.threads import pinned
 from ritz.sensing.base import Flags, PerSignal, lasso_gap
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.maps import Places
@@ -102,7 +101,7 @@ def unique(A: Dictionary, Y: Array) -> tuple[Array, Array]:  # (b, m) -> (b, p),
         codes = least_squares(A, Y, np.zeros(every.shape), every)
         return codes, signed_dual(A, codes)
     Q, R = A.held.factors
-    with pinned.calling():
+    with threads.pinned.calling():
         codes = solve_triangular(R, Q.T @ Y.T).T
         return codes, (Q @ solve_triangular(R, np.sign(codes).T, trans="T")).T
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.runtime import threads
 from ritz.runtime.memory import allowed, format_bytes
-from ritz.sensing.base import Found, Goal, PerSignal, pursuit_gap
+from ritz.sensing.base import Found, Goal, PerSignal, Solver, pursuit_gap
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.maps import Places
 
@@ -22,18 +21,16 @@ TOLD = 100  # coefficients between two words about progress
 TRIAL = 32  # columns that mostly show already that a recovery is not guaranteed
 
 
-@dataclass(frozen=True)
-class MatchingPursuit:
+class MatchingPursuit(Solver):
     """Take the column that correlates most with the residual, refit, and again, until the residual is small.
 
     The Cholesky factor L of the Gram matrix of the columns taken grows by a row with each of them. It is kept together
     with the orthonormal rows Q of A_Sᵀ = L Q: then L w = A_Sᵀa is one product, w = Q a, and squaring costs no digits.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ("lengths", "normalised")
-    longest: ClassVar[int | None] = 1 << 15  # a product per coefficient, and nobody knows how many
-    greedy: ClassVar[bool] = True
-    noisy: ClassVar[bool] = True
+    uses = ("lengths", "normalised")
+    longest = 1 << 15  # a product per coefficient, and nobody knows how many
+    greedy = True
 
     def recover(self, A: Dictionary, Y: Array, goal: Goal) -> Found:
         found, most, level = Found.nothing(len(Y), A.shape[1]), _most(A, len(Y), goal), goal.level(A.shape[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,8 +12,8 @@ import scipy.fft
 
 from ritz.linalg.dense import Array
 from ritz.runtime import threads
-from ritz.sensing.base import SATURATED, Flags, Found, Goal, Solver, pursuit_gap
-from ritz.sensing.certificate import RecoveryCertificate
+from ritz.sensing.base import SATURATED, Found, Goal, Solver, pursuit_gap
+from ritz.sensing.certificate import PER_SIGNAL, RecoveryCertificate
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.lasso import least_squares, signed_dual
 from ritz.sensing.phase_transition import determined, telling
@@ -33,15 +33,6 @@ class Part:
     columns: dict[str, Array]
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """Coefficients of a batch, their relative residuals, and whether these are within tol or the noise."""
-
-    found: Found
-    residuals: Array
-    within: Flags
-
-
 def parts(
     A: Dictionary, Y: Array, solver: Solver, goal: Goal, output: Callable[[Array], Array]
 ) -> Generator[Part, None, None]:
@@ -58,8 +49,8 @@ def parts(
     def part(start: int) -> Part:
         batch = slice(start, start + step)
         some = replace(goal, noise=goal.noise[batch])
-        outcome = recovered(A, Y[batch], solver, some)
-        return Part(output(outcome.found.codes), _columns(outcome, A, some))
+        found = recovered(A, Y[batch], solver, some)
+        return Part(output(found.codes), _columns(found, A, some))
 
     if len(starts) == 1:
         with by_all_cores(blas=A.held is not None and 1.0 * len(Y) * A.shape[0] * A.shape[1] > SMALL):
@@ -76,29 +67,27 @@ def by_all_cores(blas: bool = True) -> Iterator[None]:
         yield
 
 
-def recovered(A: Dictionary, Y: Array, solver: Solver, goal: Goal) -> Outcome:
+def recovered(A: Dictionary, Y: Array, solver: Solver, goal: Goal) -> Found:
     """Coefficients of a batch, and how well they explain it. What is 0 comes back as 0."""
     peak = np.abs(Y).max(axis=1)
     units = np.where(peak > 0, peak, 1.0)
     lengths = np.linalg.norm(Y / units[:, None], axis=1)  # ‖y‖/unit: squares of y itself may overflow
-    outcome = Outcome(Found.nothing(len(Y), A.shape[1]), np.zeros(len(Y)), np.ones(len(Y), bool))
-    rows = np.flatnonzero(lengths)
+    all_found, rows = Found.nothing(len(Y), A.shape[1]), np.flatnonzero(lengths)
     if not len(rows):
-        return outcome
+        return all_found
     Z = Y[rows] / units[rows, None] / lengths[rows, None]
     with np.errstate(over="ignore"):
-        noise = np.minimum(goal.noise[rows] / units[rows] / lengths[rows], ALL_NOISE)
-    scaled = replace(goal, noise=noise)
+        scaled = replace(goal, noise=np.minimum(goal.noise[rows] / units[rows] / lengths[rows], ALL_NOISE))
     found = solver.recover(A, Z, scaled)
     if goal.sparsity is not None:
         _keep_largest(A, Z, found, goal.sparsity)
-    outcome.residuals[rows] = np.linalg.norm(Z - A.apply(found.codes), axis=1)
-    outcome.within[rows] = outcome.residuals[rows] <= scaled.level(A.shape[0])
+    found.residuals[:] = np.linalg.norm(Z - A.apply(found.codes), axis=1)
+    found.within[:] = found.residuals <= scaled.level(A.shape[0])
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         found.codes[:] *= (lengths * (units / A.unit))[rows, None]
     found.converged[:] &= np.isfinite(found.gaps) & np.isfinite(found.codes).all(axis=1)
-    outcome.found.put(rows, found)
-    return outcome
+    all_found.put(rows, found)
+    return all_found
 
 
 def _keep_largest(A: Dictionary, Y: Array, found: Found, most: int) -> None:
@@ -115,19 +104,19 @@ def _keep_largest(A: Dictionary, Y: Array, found: Found, most: int) -> None:
         found.gaps[exact] = pursuit_gap(A, codes[exact], signed_dual(A, codes[exact]))
 
 
-def _columns(outcome: Outcome, A: Dictionary, goal: Goal) -> dict[str, Array]:
+def _columns(found: Found, A: Dictionary, goal: Goal) -> dict[str, Array]:
     """What the certificate says of every signal of a batch, by the name of its column."""
-    found, rank, p = outcome.found, A.coherence.rank, A.shape[1]
+    rank, p = A.coherence.rank, A.shape[1]
     size, sparsity = np.count_nonzero(found.codes, axis=1), _sparsity(found.codes)
-    fits = outcome.within & ((size > 0) | (outcome.residuals == 0))  # large noise accounts for everything by no code
-    explained = fits & (telling(size, outcome.residuals, rank, p) | (rank >= p))
+    fits = found.within & ((size > 0) | (found.residuals == 0))  # large noise accounts for everything by no code
+    explained = fits & (telling(size, found.residuals, rank, p) | (rank >= p))
     saturated = found.saturated | ((size > SATURATED * rank) & (size > 0))
     overfitted = saturated | (fits & (goal.noise == 0))
     hopeless = ~explained & (overfitted | (sparsity > determined(rank, p)))
     return {
         "support_size": size,
         "sparsity": sparsity,
-        "residual": outcome.residuals,
+        "residual": found.residuals,
         "duality_gap": found.gaps,
         "penalty": found.penalties,
         "exact_recovery": found.exact_recovery,
@@ -146,10 +135,7 @@ def _sparsity(codes: Array) -> Array:  # (b, p) -> (b,)
     return np.where(largest > 0, energy.shape[1] - left_out.sum(axis=1), 0)
 
 
-def certified(blank: RecoveryCertificate, columns: Iterable[dict[str, Array]]) -> RecoveryCertificate:
+def certified(blank: RecoveryCertificate, columns: list[dict[str, Array]]) -> RecoveryCertificate:
     """The certificate of all batches."""
-    every = list(columns)
-    if not every:
-        return blank
-    known: dict[str, Any] = {name: np.concatenate([part[name] for part in every]) for name in every[0]}
+    known: dict[str, Any] = {name: np.concatenate([part[name] for part in columns]) for name in PER_SIGNAL}
     return replace(blank, **known)

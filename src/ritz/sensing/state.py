@@ -62,40 +62,27 @@ class MatrixState:
 
 @dataclass(frozen=True, eq=False)
 class CosinesState:
-    """Measurements without a matrix.
+    """Measurements without a matrix."""
 
-    Attributes
-    ----------
-    kept : (m,) places of the cosine coefficients that are measured, ascending
-    signs : (n,) of the entries of a signal before it is transformed
-    """
-
-    kept: NDArray[np.int64]
-    signs: NDArray[np.int8]
+    kept: NDArray[np.int64]  # (m,) places of the cosine coefficients that are measured, ascending
+    signs: NDArray[np.int8]  # (n,) of the entries of a signal before it is transformed
 
 
 @dataclass(frozen=True, eq=False)
 class SensingState:
     """All that a fit drew, and the last certificate.
 
-    Attributes
-    ----------
-    n_features : n, the length of signals
-    measurement : as drawn, so that it does not depend on how NumPy draws; None where it is the parameter of this name
-    basis : its name, or a matrix; None likewise
-    columns : their names, if they have any
-    textual : whether these names are text in the table they come from, and not numbers or something else
-    output : what `set_output` was told about `transform`
+    Measurements are kept as drawn, so that they do not depend on how NumPy draws.
     """
 
-    n_features: int
+    n_features: int  # n, the length of signals
     signal_shape: tuple[int, ...]
     certificate: RecoveryCertificate
-    measurement: MatrixState | CosinesState | None = None
-    basis: str | MatrixState | None = None
-    columns: tuple[str, ...] | None = None
-    output: str | None = None
-    textual: bool = True
+    measurement: MatrixState | CosinesState | None = None  # None where it is the parameter of this name
+    basis: str | MatrixState | None = None  # its name, or a matrix; None likewise
+    columns: tuple[str, ...] | None = None  # their names, if they have any
+    output: str | None = None  # what `set_output` was told about `transform`
+    textual: bool = True  # whether the names of columns are text where they come from, and not numbers
 
 
 Parameter = None | bool | int | float | str | tuple[int, ...] | MatrixState | Twister
@@ -107,26 +94,23 @@ def stored(fit: SensingFit, measurement: Any, basis: Any) -> SensingState:
         n_features=fit.dictionary.measurement.shape[1],
         signal_shape=fit.signal_shape,
         certificate=fit.certificate,
-        measurement=_measurement_state(fit.dictionary.measurement, measurement),
-        basis=_basis_state(fit.dictionary.basis, basis),
+        measurement=_kept(fit.dictionary.measurement, measurement, "measurement"),
+        basis=_kept(fit.dictionary.basis, basis, "basis"),
     )
 
 
 def restored(state: SensingState, measurement: Any, basis: Any) -> SensingFit:
     """The fit that a file keeps, beside these parameters."""
-    dictionary = Dictionary(_measurement(state, measurement), _basis(state, basis))
-    certificate = replace(state.certificate, generic=dictionary.measurement.generic)  # which older files do not tell
-    check_together(certificate, state.n_features, dictionary.shape)
-    return SensingFit(state.signal_shape, dictionary, certificate)
-
-
-def check_together(certificate: RecoveryCertificate, n: int, shape: tuple[int, int]) -> None:
-    """Whether a certificate can be one of m measurements of p coefficients, for signals of length n."""
-    m, p = shape
+    Phi, kept = _measurement(state, measurement), state.basis
+    Psi = chosen_basis(kept, state.signal_shape) if isinstance(kept, str) else _map(kept, basis, "basis")
+    dictionary = Dictionary(Phi, Psi)
+    certificate = replace(state.certificate, generic=Phi.generic)  # which older files do not tell
+    n, (m, p) = state.n_features, dictionary.shape
     require(m <= n, f"at most {n} measurements")
     found = certificate.n_measurements, certificate.n_coefficients
-    require(found == shape, f"a certificate of {m} measurements of {p} coefficients")
+    require(found == (m, p), f"a certificate of {m} measurements of {p} coefficients")
     require(certificate.coherence <= SLACK * np.sqrt(n), f"coherence of at most the root of {n}")
+    return SensingFit(state.signal_shape, dictionary, certificate)
 
 
 def as_matrix(given: Any, name: str) -> Block:
@@ -141,20 +125,12 @@ def as_matrix(given: Any, name: str) -> Block:
     return np.asarray(given)
 
 
-def _measurement_state(drawn: Any, given: Any) -> MatrixState | CosinesState | None:
-    if isinstance(drawn, SubsampledCosines):
-        return CosinesState(drawn.kept.astype(np.int64), drawn.signs.astype(np.int8))
-    return _matrix_state(drawn, given, "measurement")
-
-
-def _basis_state(basis: Any, given: Any) -> str | MatrixState | None:
-    if isinstance(basis, Cosines):
-        return "dct"
-    return basis.name if isinstance(basis, Wavelets) else _matrix_state(basis, given, "basis")
-
-
-def _matrix_state(held: Matrix | Operator, given: Any, name: str) -> MatrixState | None:
-    """The matrix that is held; None where the parameter says the same, so that no file has it twice."""
+def _kept(held: Any, given: Any, name: str) -> Any:
+    """What a file keeps of measurements or basis; None where the parameter says the same: no file has it twice."""
+    if isinstance(held, SubsampledCosines):
+        return CosinesState(held.kept.astype(np.int64), held.signs.astype(np.int8))
+    if isinstance(held, Cosines | Wavelets):
+        return "dct" if isinstance(held, Cosines) else held.name
     if not isinstance(given, str) and _same(as_map(as_matrix(given, name), name), held):
         return None
     return MatrixState(held.entries if isinstance(held, Matrix) else as_matrix(held.operator, name))
@@ -181,15 +157,10 @@ def _measurement(state: SensingState, given: Any) -> Map:
     return Matrix(measurement.entries, random=True) if drawn and isinstance(measurement, Matrix) else measurement
 
 
-def _basis(state: SensingState, given: Any) -> Map:
-    kept = state.basis
-    return chosen_basis(kept, state.signal_shape) if isinstance(kept, str) else _map(kept, given, "basis")
-
-
 def _map(kept: MatrixState | None, given: Any, name: str) -> Map:
     """The matrix that was kept, or else the one that is a parameter."""
     if kept is None and isinstance(given, str):
-        raise DataError(f"there is no {name} beside its name, {given!r}")
+        raise DataError(f"the file lacks the matrix of {name}={given!r}")
     return as_map(given if kept is None else kept.entries, name)
 
 
@@ -217,20 +188,14 @@ def _check_cosines(state: CosinesState) -> None:
     require((np.abs(state.signs) == 1).all(), "signs are 1 or -1")
 
 
-def _check_certificate(certificate: RecoveryCertificate) -> None:
-    known = certificate
+def _check_certificate(known: RecoveryCertificate) -> None:
+    m, p, sizes = known.n_measurements, known.n_coefficients, known.support_size
     TOL.check("tol", known.tol)
     require(known.solver in SOLVERS, f"a solver that is one of {', '.join(SOLVERS)}")
     require(known.noise >= 0, "noise >= 0")
-    require(known.n_measurements >= 1 and known.n_coefficients >= 1, "measurements and coefficients, one at least")
+    require(m >= 1 and p >= 1, "measurements and coefficients, one at least")
     require(known.coherence >= 0 and 0 <= known.mutual_coherence <= 1, "coherence >= 0, and that of columns at most 1")
-    require(0 <= known.rank <= min(known.n_measurements, known.n_coefficients), "a rank that A can have")
-    _check_signals(known)
-
-
-def _check_signals(known: RecoveryCertificate) -> None:
-    """What is said of every signal that was recovered."""
-    sizes, p = known.support_size, known.n_coefficients
+    require(0 <= known.rank <= min(m, p), "a rank that A can have")
     require((known.sparsity >= 0).all() and (known.sparsity <= sizes).all(), "sparsity between 0 and support_size")
     require((sizes <= p).all(), f"at most {p} coefficients in a support")
     for name in ("residual", "duality_gap", "penalty", "exact_recovery", "iterations"):
@@ -238,8 +203,8 @@ def _check_signals(known: RecoveryCertificate) -> None:
     # Numbers that overflow leave no residual, but then nothing was reached either.
     reached = np.stack([known.residual, known.duality_gap])[:, known.converged]
     require(np.isfinite(reached).all(), "finite residuals and gaps of signals that converged")
-    require(known.rank < p or not known.hopeless.any(), "hope where all columns are independent")
-    require(not (known.hopeless & known.explained).any(), "hope where measurements are explained")
+    require(known.rank < p or not known.hopeless.any(), "that no signal is hopeless where all columns are independent")
+    require(not (known.hopeless & known.explained).any(), "that no signal is hopeless whose measurements are explained")
 
 
 NUMBERS = " ".join(dtype.name for dtype in DTYPES.values())
