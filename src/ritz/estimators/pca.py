@@ -159,7 +159,7 @@ class PCA(Batches):
         with self._watching(rows, request, checkpoint) as watch:
             fitted = from_rows(rows.watched(watch), request)
         choice = [] if fitted.choice is None else [fitted.choice]
-        found = diagnostics.of_pca(fitted, self.n_components) if fitted.remarkable else []
+        found = diagnostics.of_pca(fitted, self.n_components) if choice or fitted.certificate.diagnostics() else []
         return Learned(state_of(fitted, rows.result_dtype), found, [fitted.plan, *choice, fitted.certificate])
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:

@@ -72,7 +72,10 @@ class Flips:
             prepared, narrow = scratch("block", rows.block_rows, d), scratch("narrow", rows.block_rows, d, dtype)
             buffer = scratch("flipped", rows.block_rows, d, dtype)
             for block, at in pairs:
-                Z = _in_dtype(self.prepare(block, prepared), narrow)
+                Z = self.prepare(block, prepared)
+                if Z.dtype != dtype:
+                    narrow[: len(Z)] = Z
+                    Z = narrow[: len(Z)]
                 for flip, total in zip(which, totals, strict=True):
                     signs = None if flip is None else sign_bits(self.seed, flip, at, d)
                     add_squares(flipped_into(buffer, Z, signs), total)
@@ -164,15 +167,6 @@ def flipped_into(out: Array, Z: Array, signs: NDArray[np.uint8] | None) -> Array
     flipped[...] = signs
     flipped <<= 8 * out.itemsize - 1
     flipped ^= Z.view(flipped.dtype)
-    return out
-
-
-def _in_dtype(Z: Array, out: Array) -> Array:
-    """Z in the precision of `out`, which is written only where it differs."""
-    if Z.dtype == out.dtype:
-        return Z
-    out = out[: len(Z)]
-    out[...] = Z
     return out
 
 
