@@ -18,7 +18,7 @@ from helpers.counts import usually
 from helpers.matrices import SPECTRA, broken_claims, preprocess, random_orthonormal, sine, with_spectrum
 from ritz import PCA, AccuracyWarning, DataError, merge
 from ritz.moments.sketch import Stream
-from ritz.pca.from_stream import sketching_memory, summing_memory
+from ritz.pca.from_moments import sketching_memory, summing_memory
 from ritz.rows import as_rows
 from ritz.rows.memory.computed import Transposed
 

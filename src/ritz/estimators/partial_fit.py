@@ -16,7 +16,7 @@ from ritz.estimators.base import Certified
 from ritz.fitting.request import Request, check_at_hand, checked_components
 from ritz.moments.moments import Moments
 from ritz.moments.sketch import Stream
-from ritz.pca.from_stream import from_stream, taken_in, together
+from ritz.pca.from_moments import from_moments, taken_in, together
 from ritz.pca.state import PCAState, state_of
 from ritz.rows import as_rows
 from ritz.rows.columns import model_columns, order_of
@@ -99,7 +99,7 @@ class Batches(Certified):
         if self._moments is None or "subspace_" in self.__dict__:
             return False
         try:
-            fitted = from_stream(self._moments, self._request(), self._column_name)
+            fitted = from_moments(self._moments, self._request(), self._column_name)
         except ValueError as error:  # an attribute that is not there yet, as far as hasattr is concerned
             raise NotYetError(str(error)) from error
         self._warn(diagnostics.of_pca(fitted, self.n_components))

@@ -45,7 +45,9 @@ def _as_many_as_stand_above_noise(rows: Rows, request: Request) -> Decomposition
     route = signflip_plans.route(rows, request.limit)
     choice = auto_rank.chosen(rows, request, route)
     fit = _decomposed(rows, replace(request, n_components=choice.k))
-    return replace(fit, choice=choice, plan=planning.counted(fit.plan, route, auto_rank.in_words(choice)))
+    above = f"{choice.above or 'no'} component{'s' * (choice.above > 1)}"
+    plan = planning.counted(fit.plan, route, f"{above} stood above the noise of {signflip_plans.COPIES}")
+    return replace(fit, choice=choice, plan=plan)
 
 
 def _decomposed(rows: Rows, request: Request) -> Decomposition:
@@ -135,10 +137,7 @@ def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: i
     share = request.n_components if isinstance(request.n_components, float) else 0.0
     enough = len(result.values) == min(n, d) or float(np.sum(result.values)) >= share * total
     fit = Decomposition.of(result, total, units, plan)
-    return replace(fit, enough=enough, moments=found if _mergeable(found) else None)
-
-
-def _mergeable(found: Moments) -> bool:
-    """Whether a model should carry these moments: whole, not too large, and right in units that do not change."""
-    whole = found.scatter.ndim == 2 or found.triangle is not None
-    return whole and not found.rough and not (found.audit and found.scaled) and len(found.mean) <= LARGE
+    # A model carries moments that are whole, not too large, and right in units that do not change: these can be merged.
+    whole = (found.scatter.ndim == 2 or found.triangle is not None) and d <= LARGE
+    right = not found.rough and not (found.audit and found.scaled)
+    return replace(fit, enough=enough, moments=found if whole and right else None)
