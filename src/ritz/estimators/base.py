@@ -84,7 +84,6 @@ class Columns:
 
     def _columns_by_name(self, names: tuple[Any, ...] | None, d: int, reset: bool) -> None:
         """The same for sources that scikit-learn does not know: files, and AnnData objects."""
-        known = self.__dict__.get("feature_names_in_")
         if reset:
             self.n_features_in_ = d
             self.__dict__.pop("feature_names_in_", None)
@@ -94,6 +93,7 @@ class Columns:
         if d != self.n_features_in_:
             expected = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
             raise DataError(f"X has {d} features, but {expected}.")
+        known = self.__dict__.get("feature_names_in_")
         if known is not None and names is not None and list(known) != list(names):
             raise self._other_columns(names, list(known))
 
@@ -148,6 +148,7 @@ class Certified(Columns, ABC):
     notes_: dict[str, Any]
     _table: ClassVar[Table]  # how attributes follow from the state
     _state: Any = None  # of the last fit
+    _n_features_out: int  # numbers that a row becomes, one of the attributes that follow
 
     # What a subclass says.
 
@@ -166,11 +167,6 @@ class Certified(Columns, ABC):
     @abstractmethod
     def errors(self, rows: Rows) -> Generator[Array, None, None]:
         """Squared distances of rows to what comes back of their scores, block by block."""
-
-    @property
-    @abstractmethod
-    def _n_features_out(self) -> int:
-        """Numbers that a row becomes."""
 
     @abstractmethod
     def _check_parameters(self, state: Any) -> None:
@@ -239,17 +235,14 @@ class Certified(Columns, ABC):
         after another, nothing is returned and memory stays bounded however many rows there are. PCA leaves the scores
         of an AnnData object in its ``obsm["X_pca"]`` too.
         """
-        if out is not None:
-            return self._scores_into(X, out)
-        return self._scores(X, self._known(X))
+        rows = self._known(X)
+        if out is None:
+            return self._scores(X, rows)
+        names = tuple(map(str, self.get_feature_names_out()))
+        return given(Results(self.codes(rows), rows.shape[0], names, rows.result_dtype), out, files_of(X, rows))
 
     def _scores(self, X: Any, rows: Rows) -> Any:
         return stack(self.codes(rows), rows.shape[0])
-
-    def _scores_into(self, X: Any, out: Out) -> None:
-        rows = self._known(X)
-        names = tuple(map(str, self.get_feature_names_out()))
-        given(Results(self.codes(rows), rows.shape[0], names, rows.result_dtype), out, files_of(X, rows))
 
     def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
         """Rows from scores: x̂ = scale ⊙ (U y) + mean of PCA; signals of CompressedSensing, of which `certificate_`
@@ -286,8 +279,7 @@ class Certified(Columns, ABC):
     def _check_scores(self, scores: Rows) -> None:
         """Scores must be finite, and as many as the model makes."""
         if scores.shape[1] != self._n_features_out:
-            known = f"the model has {self._n_features_out} components"
-            raise DataError(f"scores have {scores.shape[1]} columns, {known}")
+            raise DataError(f"scores have {scores.shape[1]} columns, the model has {self._n_features_out} components")
         check_finite(scores)
 
     def _check_fitted(self) -> None:

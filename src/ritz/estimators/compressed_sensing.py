@@ -33,7 +33,6 @@ from ritz.runtime.rules import (
     is_integer,
     is_number,
     is_share,
-    or_else,
 )
 from ritz.runtime.watch import Progress
 from ritz.sensing import SOLVERS
@@ -63,9 +62,8 @@ RULES = {
         lambda value: is_share(value) or integer(1).holds(value),
         "must be an integer >= 1, or a share of the length in (0, 1)",
     ),
-    "signal_shape": or_else(
-        None,
-        Rule(lambda value: _is_shape((value,) if is_integer(value) else value), ""),
+    "signal_shape": Rule(
+        lambda value: value is None or _is_shape((value,) if is_integer(value) else value),
         "must be a length, or the height and width of an image",
     ),
     "solver": Rule(
@@ -73,9 +71,8 @@ RULES = {
         f"is not known; the known ones are {', '.join(SOLVERS)}",
     ),
     "sparsity": COUNT_OR_NONE,
-    "noise": or_else(
-        None,
-        Rule(lambda value: is_number(value) and 0 <= value <= float_info.max, ""),
+    "noise": Rule(
+        lambda value: value is None or (is_number(value) and 0 <= value <= float_info.max),
         "must be a standard deviation: a finite number >= 0, or None",
     ),
     "tol": TOL,
@@ -106,10 +103,10 @@ class Asked:
     max_iter: int | None
 
 
-def check_solver(asked: Asked, coefficients: int) -> None:
-    """Whether the solver is one for this."""
+def check_solver(asked: Asked, coefficients: int, fitted: bool) -> None:
+    """Whether the solver is one for this; until a fit is done, a greedy one may still be told when to stop."""
     solver = SOLVERS[asked.solver]
-    stops = solver.greedy and (asked.sparsity is not None or asked.noise > 0)
+    stops = solver.greedy and (not fitted or asked.sparsity is not None or asked.noise > 0)
     if solver.longest is not None and coefficients > solver.longest and not stops:
         known = " unless sparsity or noise says when to stop" if solver.greedy else ""
         raise DataError(
@@ -121,12 +118,6 @@ def check_solver(asked: Asked, coefficients: int) -> None:
             f"solver={asked.solver!r} takes measurements as exact, and noise={asked.noise:g} says that they are not; "
             "use solver='fista' or 'omp'"
         )
-
-
-def check_fit(asked: Asked, coefficients: int) -> None:
-    """The same for a fit, after which a greedy solver may still be told when to stop."""
-    if not SOLVERS[asked.solver].greedy:
-        check_solver(asked, coefficients)
 
 
 @dataclass(eq=False, repr=False)
@@ -224,7 +215,7 @@ class CompressedSensing(Certified):
         check_finite(rows)
         rng = np.random.default_rng(seed(self.random_state))
         basis = chosen_basis(self.basis, asked.signal_shape)
-        check_fit(asked, basis.shape[1])
+        check_solver(asked, basis.shape[1], fitted=False)
         measurement = chosen_measurement(self.measurement, asked.n_measurements, asked.signal_shape, rng)
         dictionary = Dictionary(measurement, basis)
         blank = of_nothing(self.solver, asked.tol, asked.noise, dictionary.shape, dictionary.coherence)
@@ -291,7 +282,7 @@ class CompressedSensing(Certified):
         """What is made of the coefficients of all signals, batch by batch; `note` is given their certificate, before
         the last batch comes: whoever has that one may stop."""
         asked = self._asked(self.n_features_in_)
-        check_solver(asked, self._fitted.dictionary.basis.shape[1])
+        check_solver(asked, self._fitted.dictionary.basis.shape[1], fitted=True)
         goal = Goal(np.full(len(Y), asked.noise), asked.sparsity, asked.tol, asked.max_iter)
         columns: list[dict[str, Array]] = []
         left = len(Y)
@@ -323,10 +314,6 @@ class CompressedSensing(Certified):
         found: SensingFit = self._state
         return found
 
-    @property
-    def _n_features_out(self) -> int:
-        return self._fitted.dictionary.shape[0]
-
     def _asked(self, length: int) -> Asked:
         """The parameters, checked here once, for signals of this length."""
         check_all(self, RULES)
@@ -343,12 +330,11 @@ class CompressedSensing(Certified):
 
     def _check_parameters(self, state: SensingState) -> None:
         asked = self._asked(state.n_features)
-        check_fit(asked, chosen_basis(self.basis, asked.signal_shape).shape[1])
+        check_solver(asked, chosen_basis(self.basis, asked.signal_shape).shape[1], fitted=False)
         rng = np.random.default_rng(seed(copy.deepcopy(self.random_state)))  # a copy, as this draws from it
         if isinstance(self.measurement, str):
-            chosen_measurement(self.measurement, 1, (1,), rng)  # a small one tells whether the name is known
-        else:
-            chosen_measurement(self.measurement, asked.n_measurements, asked.signal_shape, rng)
+            asked = replace(asked, n_measurements=1, signal_shape=(1,))  # a small one tells whether the name is known
+        chosen_measurement(self.measurement, asked.n_measurements, asked.signal_shape, rng)
 
     def _stored_state(self) -> SensingState:
         return stored(self._fitted, self.measurement, self.basis)

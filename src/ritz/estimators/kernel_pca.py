@@ -63,12 +63,11 @@ def rules(n: int) -> Table:
     """What the parameters may be for n rows; kernel, gamma and memory_limit have rules where they are used."""
 
     def count_or_share(value: Any) -> bool:
-        return (is_integer(value) and 1 <= int(value) <= n) or is_share(value)
+        return value is None or (is_integer(value) and 1 <= int(value) <= n) or is_share(value)
 
     return {
-        "n_components": or_else(
-            None,
-            Rule(count_or_share, ""),
+        "n_components": Rule(
+            count_or_share,
             f"must be an integer between 1 and n_samples={n}, a share of the variance between 0 and 1, or None",
         ),
         "degree": Rule(lambda value: is_number(value) and value >= 0, "must be a finite number >= 0"),
@@ -87,9 +86,8 @@ def rules(n: int) -> Table:
         "iterated_power": or_else(None, COUNT_OR_AUTO, COUNT_OR_AUTO.words),
         "remove_zero_eig": FLAG,
         "copy_X": FLAG,
-        "n_landmarks": or_else(
-            None,
-            Rule(count_or_share, ""),
+        "n_landmarks": Rule(
+            count_or_share,
             f"must be an integer from 1 to n_samples={n}, a share of the trace between 0 and 1 that they may lack, or "
             "None",
         ),
@@ -277,15 +275,10 @@ class KernelPCA(Certified):
         found: KernelState = self._state
         return found
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self._fitted.eigenvalues)
-
     def _request(self, n: int) -> Request:
         """What is asked of a fit to n rows, checked here once."""
         if n < 2:
             raise DataError(f"needs at least 2 rows to be centred, got n_samples={n}")
-        self._check_solver_object()
         check_at_hand(self.n_components, "KernelPCA knows inner products of features, whose signs cannot be flipped")
         check_all(self, rules(n))
         self._check_together()
@@ -299,12 +292,10 @@ class KernelPCA(Certified):
             passes=min(most, default=None),
         )
 
-    def _check_solver_object(self) -> None:
+    def _check_together(self) -> None:
+        """A solver that is no object yet, and parameters that do not go with each other."""
         if isinstance(asked := self.eigen_solver, type):
             raise ValueError(f"eigen_solver is the class {asked.__name__}; pass an object: {asked.__name__}()")
-
-    def _check_together(self) -> None:
-        """Parameters that do not go with each other."""
         if self.fit_inverse_transform and isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel: the rows are not known")
         if self.n_landmarks is not None and not isinstance(self._solver(), LowRank) and self._solver() != "auto":
@@ -317,9 +308,8 @@ class KernelPCA(Certified):
         return EIGEN_SOLVERS[self.eigen_solver] if isinstance(self.eigen_solver, str) else self.eigen_solver
 
     def _kernel(self, gamma: float) -> Kernel:
-        """The kernel, with its parameters."""
-        known = {"gamma": gamma, "degree": float(self.degree), "coef0": float(self.coef0)}
-        return kernel_named(self.kernel, self.kernel_params, **known)
+        degree, coef0 = float(self.degree), float(self.coef0)
+        return kernel_named(self.kernel, self.kernel_params, gamma=gamma, degree=degree, coef0=coef0)
 
     def _check_parameters(self, state: KernelState) -> None:
         self._twin()._request(len(state.eigenvectors))

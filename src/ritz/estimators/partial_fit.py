@@ -81,9 +81,7 @@ class Batches(Certified):
             if not fresh:
                 self._columns_alone(X)
             return self
-        rows = as_rows(X) if fresh else self._like_fitted(X)
-        if not fresh:
-            self._columns(X, rows, reset=False)
+        rows = as_rows(X) if fresh else self._known(X)
         found = taken_in(self._moments, rows, request)
         if fresh:
             self._columns(X, rows, reset=True)

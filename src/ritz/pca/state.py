@@ -105,6 +105,7 @@ LEARNED: Table = {
     "plan_": attrgetter("plan"),
     "history_": attrgetter("history"),
     "n_components_": lambda state: state.subspace.axes.shape[1],
+    "_n_features_out": lambda state: state.subspace.axes.shape[1],
     "components_": lambda state: np.array(state.subspace.axes.T, dtype=state.dtype, order="C"),
     "explained_variance_": lambda state: as_result(state.subspace.variances, state.dtype),
     "explained_variance_ratio_": attrgetter("ratios"),
