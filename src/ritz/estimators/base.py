@@ -13,7 +13,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ from ritz.rows.scores import in_order
 from ritz.rows.select import check_names_once
 from ritz.rows.write.tables import Out, Results, deliver
 from ritz.runtime.watch import Watch
+
+State = TypeVar("State")
 
 
 class Columns:
@@ -121,10 +123,6 @@ class Columns:
         names = self.__dict__.get("feature_names_in_")
         return tuple(f"x{j}" for j in range(self.n_features_in_)) if names is None else tuple(map(str, names))
 
-    def _column_name(self, j: int) -> str:
-        names = model_columns(self)
-        return str(j) if names is None else repr(names[j])
-
 
 class Learned(NamedTuple):
     """What a fit comes to: the state, what to warn of, and what to print when verbose."""
@@ -134,7 +132,7 @@ class Learned(NamedTuple):
     shown: Sequence[object] = ()
 
 
-class Certified(Columns, ABC):
+class Certified(Columns, ABC, Generic[State]):
     """An estimator whose answers come with a certificate.
 
     A subclass has a frozen state, which is all that a fit learns, and a table from which its attributes follow. It says
@@ -147,7 +145,7 @@ class Certified(Columns, ABC):
     certificate_: Any
     notes_: dict[str, Any]
     _table: ClassVar[Table]  # how attributes follow from the state
-    _state: Any = None  # of the last fit
+    _state: State = None  # type: ignore[assignment]  # of the last fit
     _n_features_out: int  # numbers that a row becomes, one of the attributes that follow
 
     # What a subclass says.
@@ -323,7 +321,6 @@ class Certified(Columns, ABC):
     # Parameters.
 
     def _parameters(self) -> dict[str, Any]:
-        """By name."""
         return {name: getattr(self, name) for name in _names(type(self))}
 
     def _twin(self) -> Self:

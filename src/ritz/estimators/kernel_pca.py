@@ -96,7 +96,7 @@ def rules(n: int) -> Table:
 
 
 @dataclass(eq=False, repr=False)
-class KernelPCA(Certified):
+class KernelPCA(Certified[KernelState]):
     """Principal components in the feature space of a kernel k(x, y) = φ(x)·φ(y), with a certificate.
 
     The eigenpairs A u = λ u of the centred kernel matrix A = H K H, K_ij = k(x_i, x_j), H = I − 11ᵀ/n. The score of a
@@ -229,11 +229,11 @@ class KernelPCA(Certified):
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and the scores of the same rows."""
         self.fit(X)
-        return delivered(self._fitted.scores, self._fitted.eigenvectors.dtype)
+        return delivered(self._state.scores, self._state.eigenvectors.dtype)
 
     def codes(self, rows: Rows) -> Generator[Array, None, None]:
         """Scores: coordinates of rows along the components, block by block."""
-        return self._fitted.embedding.encode(rows)
+        return self._state.embedding.encode(rows)
 
     def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
         """Pre-images: rows whose features come near those of these scores.
@@ -259,21 +259,16 @@ class KernelPCA(Certified):
         preimage = self._way_back()
         check_finite(rows)
         for block in rows.each(lambda block: block):
-            scores = stack(self._fitted.embedding.encode(as_rows(block), np.float64), block.shape[0])
+            scores = stack(self._state.embedding.encode(as_rows(block), np.float64), block.shape[0])
             yield preimage.distances(dense(block), scores)
 
     def _way_back(self) -> PreImage:
-        preimage = self._fitted.preimage
+        preimage = self._state.preimage
         if preimage is None:
             from sklearn.exceptions import NotFittedError
 
             raise NotFittedError("there are no pre-images to be had; fit with fit_inverse_transform=True")
         return preimage
-
-    @property
-    def _fitted(self) -> KernelState:
-        found: KernelState = self._state
-        return found
 
     def _request(self, n: int) -> Request:
         """What is asked of a fit to n rows, checked here once."""

@@ -63,8 +63,8 @@ def export_onnx(model: PCA | KernelPCA, path: str | os.PathLike[str]) -> None:
         scores = _projected(graph, rows, model)
         dtype, k = model._dtype, model.n_components_
     else:
-        embedding = model._fitted.embedding
-        dtype, k = model._fitted.eigenvectors.dtype, embedding.n_components
+        embedding = model._state.embedding
+        dtype, k = model._state.eigenvectors.dtype, embedding.n_components
         scores = _embedded(graph, rows, embedding)
     metadata = {"ritz_version": __version__, "kind": type(model).__name__}
     metadata["components"] = json.dumps(list(map(str, model.get_feature_names_out())))

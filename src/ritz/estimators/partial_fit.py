@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 COLUMNS = ("n_features_in_", "feature_names_in_", "_column_keys")  # what a model knows of its columns
 
 
-class Batches(Certified):
+class Batches(Certified[PCAState | None]):
     """partial_fit, for an estimator whose state may be moments alone."""
 
     n_components: Any
-    _state: PCAState | None = None
 
     @abstractmethod
     def _request(self) -> Request:
@@ -96,8 +95,9 @@ class Batches(Certified):
         """Compute the axes from the moments of all batches so far; False where there is nothing to compute."""
         if self._moments is None or "subspace_" in self.__dict__:
             return False
+        names = model_columns(self)
         try:
-            fitted = from_moments(self._moments, self._request(), self._column_name)
+            fitted = from_moments(self._moments, self._request(), lambda j: str(j) if names is None else repr(names[j]))
         except ValueError as error:  # an attribute that is not there yet, as far as hasattr is concerned
             raise NotYetError(str(error)) from error
         self._warn(diagnostics.of_pca(fitted, self.n_components))

@@ -59,14 +59,12 @@ def _checked(notes: Any) -> dict[str, Any]:
     if not isinstance(notes, Mapping):
         raise DataError(f"{rule}; found {type(notes).__name__}")
     try:
-        found: dict[str, Any] = parsed(json.dumps(dict(notes), allow_nan=False), "the notes")
+        return parsed(json.dumps(dict(notes), allow_nan=False), "the notes")
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"{rule}; {error}") from None
-    return found
 
 
 def _parameter(name: str, value: Any) -> Any:
-    """A parameter as a file can hold it."""
     if isinstance(value, np.random.RandomState):
         state: dict[str, Any] = dict(value.get_state(legacy=False))
         if state["bit_generator"] == "MT19937":

@@ -86,5 +86,4 @@ def load(path: str | PathLike[str]) -> PCA | KernelPCA | CompressedSensing:
     ...     print(load(f"{folder}/pca.safetensors"))
     PCA(n_components=1)
     """
-    model: PCA | KernelPCA | CompressedSensing = loading.load(path, MODELS)
-    return model
+    return loading.load(path, MODELS)

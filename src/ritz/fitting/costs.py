@@ -256,9 +256,5 @@ def _thin_memory(rows: Rows, b: int) -> int:
 
 def total(*costs: Cost) -> Cost:
     """One after the other; memory is not given back in between."""
-    return Cost(
-        sum(cost.operations for cost in costs),
-        sum(cost.passes for cost in costs),
-        sum(cost.seconds for cost in costs),
-        sum(cost.memory for cost in costs),
-    )
+    parts = ((cost.operations, cost.passes, cost.seconds, cost.memory) for cost in costs)
+    return Cost(*map(sum, zip(*parts, strict=True)))
