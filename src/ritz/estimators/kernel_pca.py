@@ -267,7 +267,7 @@ class KernelPCA(Certified[KernelState]):
         if preimage is None:
             from sklearn.exceptions import NotFittedError
 
-            raise NotFittedError("there are no pre-images to be had; fit with fit_inverse_transform=True")
+            raise NotFittedError("the model has no pre-images; fit with fit_inverse_transform=True")
         return preimage
 
     def _request(self, n: int) -> Request:

@@ -53,7 +53,10 @@ def export_onnx(model: PCA | KernelPCA, path: str | os.PathLike[str]) -> None:
     ...     Path(f"{folder}/pca.onnx").stat().st_size > 0
     True
     """
-    onnx = _onnx()
+    try:
+        import onnx
+    except ImportError:
+        raise MissingPackageError("ONNX export needs the package onnx: pip install 'ritz[onnx]'") from None
     if not isinstance(model, PCA | KernelPCA):
         raise TypeError(f"expected a PCA or a KernelPCA, got {type(model).__name__}")
     model._check_fitted()
@@ -74,14 +77,6 @@ def export_onnx(model: PCA | KernelPCA, path: str | os.PathLike[str]) -> None:
     onnx.checker.check_model(made, full_check=True)
     with writing(path) as new:
         new.write_bytes(made.SerializeToString())
-
-
-def _onnx() -> Any:
-    try:
-        import onnx
-    except ImportError:
-        raise MissingPackageError("ONNX export needs the package onnx: pip install 'ritz[onnx]'") from None
-    return onnx
 
 
 class _Graph:

@@ -124,7 +124,7 @@ def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
         step = product / rates().thin
     else:
         product, slower = 4.0 * n * d * b * rows.density, LONG if d > 4 * n and not rows.sparse else 1.0
-        step = slower * (one_pass(rows) + product / _thin_rate(rows))
+        step = slower * (one_pass(rows) + product / ((GATHER if rows.sparse else 1.0) * rates().thin))
     operations = steps * product + own
     seconds = steps * (5 * rates().start + step) + own / (2 * rates().reduction)
     if dense:
@@ -216,7 +216,7 @@ def lapack(order: int, k: int) -> Cost:
 def _lift(rows: Rows, k: int) -> Cost:
     n, d = rows.shape
     along, across = 4.0 * n * d * k * rows.density, 2.0 * d * k * k
-    rate = _thin_rate(rows) if rows.sparse else rates().product
+    rate = GATHER * rates().thin if rows.sparse else rates().product
     memory = 8 * 2 * (n + d) * k + 8 * 6 * n * k + _thin_memory(rows, min(k, SKINNY))
     return Cost(along + across, 3, 3 * one_pass(rows) + along / rate + across / rates().product, memory)
 
@@ -235,11 +235,6 @@ def one_pass(rows: Rows) -> float:
 def entry_bytes(rows: Rows) -> float:
     """Bytes that an entry takes in a block, on average."""
     return ENTRY_BYTES * rows.density if rows.sparse else 8.0
-
-
-def _thin_rate(rows: Rows) -> float:
-    """Operations per second of products with few columns."""
-    return (GATHER if rows.sparse else 1.0) * rates().thin
 
 
 def block_memory(rows: Rows, copies: float) -> float:

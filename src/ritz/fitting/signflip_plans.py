@@ -61,10 +61,9 @@ def route(rows: Rows, limit: int) -> Route:
 
 def _by_matrices(kind: str, rows: Rows, limit: int) -> Route:
     """As many spectra from one pass as leave room, but at least one."""
-    cost = _scatter_cost if kind == "scatter" else _gram_cost
     room = min(limit, ROOM) if kind == "gram" or rows.in_memory else limit
-    at_once = next((count for count in range(SPECTRA, 1, -1) if cost(rows, count).memory <= room), 1)
-    return Route(kind, costs.within(rows, partial(cost, at_once=at_once), limit), at_once)
+    at_once = next((count for count in range(SPECTRA, 1, -1) if _matrices_cost(rows, kind, count).memory <= room), 1)
+    return Route(kind, costs.within(rows, partial(_matrices_cost, kind=kind, at_once=at_once), limit), at_once)
 
 
 def _krylov(rows: Rows, limit: int) -> Route:
@@ -72,23 +71,18 @@ def _krylov(rows: Rows, limit: int) -> Route:
     return Route("krylov", costs.within(flipped, partial(_krylov_cost, k=k), limit), 1)
 
 
-def _scatter_cost(rows: Rows, at_once: int) -> Cost:
-    """Spectra of d×d scatters of rows with random signs, so many of them from one pass, and LAPACK's eigenvalues."""
-    d, passes, size = rows.shape[1], -(-SPECTRA // at_once), flipping_dtype(rows).itemsize
-    operations, seconds = _flipping(rows, d)
-    # Sums in every thread, those that wait and their total; blocks before and after a flip, and the signs.
-    memory = size * d * d * at_once * (rows.threads + 3) + 24 * d * d + costs.block_memory(rows, 4)
-    return costs.total(costs.diagonal(rows), Cost(operations, passes, passes * _read(rows) + seconds, int(memory)))
-
-
-def _gram_cost(rows: Rows, at_once: int) -> Cost:
-    """The same from n×n inner products, by strips of columns of rows in memory."""
+def _matrices_cost(rows: Rows, kind: str, at_once: int) -> Cost:
+    """Spectra of d×d scatters, or of n×n inner products by strips of columns of rows in memory, so many from one pass,
+    and LAPACK's eigenvalues."""
     (n, d), passes, size = rows.shape, -(-SPECTRA // at_once), flipping_dtype(rows).itemsize
-    operations, seconds = _flipping(rows, n)
-    memory = size * n * n * at_once * (rows.threads + 3) + 24 * n * n + 40 * n * min(STRIP, d) * rows.threads
-    if not (isinstance(rows, ArrayRows) and rows.in_memory):  # tables and files become arrays, sparse rows are turned
-        memory += int(costs.entry_bytes(rows) * n * d)
-    return costs.total(costs.diagonal(rows), Cost(operations, passes, passes * costs.one_pass(rows) + seconds, memory))
+    order, reading = (n, costs.one_pass(rows)) if kind == "gram" else (d, _read(rows))
+    operations, seconds = _flipping(rows, order)
+    # Sums in every thread, those that wait and their total; strips, or blocks before and after a flip and the signs.
+    memory = size * order * order * at_once * (rows.threads + 3) + 24 * order * order
+    memory += 40 * n * min(STRIP, d) * rows.threads if kind == "gram" else int(costs.block_memory(rows, 4))
+    if kind == "gram" and not (isinstance(rows, ArrayRows) and rows.in_memory):
+        memory += int(costs.entry_bytes(rows) * n * d)  # tables and files become arrays, sparse rows are turned
+    return costs.total(costs.diagonal(rows), Cost(operations, passes, passes * reading + seconds, memory))
 
 
 def _krylov_cost(rows: Rows, k: int) -> Cost:

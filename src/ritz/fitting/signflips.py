@@ -51,8 +51,7 @@ class Flips:
         """Z Zᵀ ("gram", n×n, for rows in memory) or ZᵀZ ("scatter", d×d) of several flips, so many from one pass."""
         for i in range(0, len(which), at_once):
             group = which[i : i + at_once]
-            gram = side == "gram"
-            totals = self.rows.watch.whole(partial(self._grams, group)) if gram else self._scatters(group)
+            totals = self.rows.watch.whole(partial(self._grams, group)) if side == "gram" else self._scatters(group)
             yield from (mirrored(total).astype(np.float64) for total in totals)
 
     def leading(self, flip: int | None, k: int) -> Array:  # -> (k,)
@@ -98,7 +97,7 @@ class Flips:
             for flip, total in zip(which, totals, strict=True):
                 signs = None if flip is None else strip_bits(self.seed, flip, range(n), ends, d).T
                 add_squares(flipped_into(buffer, Z, signs), total)
-            watch.advance(ends[1] - ends[0])
+            watch.advance(width)
             return totals
 
         runs = list(pairwise([*range(0, d, STRIP), d]))
