@@ -11,7 +11,6 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from os import PathLike
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -264,8 +263,7 @@ class Certified(Columns, ABC, Generic[State]):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the scores: that of the class in lower case, and a number from 0."""
         self._check_fitted()
-        prefix = type(self).__name__.lower()
-        return np.asarray([f"{prefix}{i}" for i in range(self._n_features_out)], dtype=object)
+        return np.asarray([f"{type(self).__name__.lower()}{i}" for i in range(self._n_features_out)], dtype=object)
 
     def _known(self, X: Any) -> Rows:
         """New rows, once the model is known to be fitted and their columns to be the model's."""
@@ -321,7 +319,7 @@ class Certified(Columns, ABC, Generic[State]):
     # Parameters.
 
     def _parameters(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _names(type(self))}
+        return {name: getattr(self, name) for name in sorted(inspect.signature(type(self)).parameters)}
 
     def _twin(self) -> Self:
         """An estimator with copies of the parameters, and nothing learned: checks may draw from its random_state."""
@@ -332,12 +330,6 @@ class Certified(Columns, ABC, Generic[State]):
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._state is not None
-
-
-@cache
-def _names(kind: type[Certified]) -> tuple[str, ...]:
-    """The parameters of an estimator, in the order of scikit-learn."""
-    return tuple(sorted(inspect.signature(kind).parameters))
 
 
 def given(results: Results, out: Out | None, sources: Sequence[str] = ()) -> Array | None:

@@ -46,13 +46,19 @@ from ritz.sensing.state import (
 
 COUNTS = 1 << 31  # more than anybody has
 
+
+def _is_shape(asked: Any) -> bool:
+    sizes = asked if isinstance(asked, tuple | list) else (asked,)
+    return asked is None or (len(sizes) in (1, 2) and all(map(integer(1).holds, sizes)))
+
+
 # What the parameters may be; basis and measurement have rules where they are used.
 RULES = {
     "n_measurements": Rule(
         lambda value: is_share(value) or integer(1).holds(value),
         "must be an integer >= 1, or a share of the length in (0, 1)",
     ),
-    "signal_shape": Rule(lambda value: _is_shape(value), "must be a length, or the height and width of an image"),
+    "signal_shape": Rule(_is_shape, "must be a length, or the height and width of an image"),
     "solver": Rule(
         lambda value: isinstance(value, str) and value in SOLVERS,
         f"is not known; the known ones are {', '.join(SOLVERS)}",
@@ -218,8 +224,7 @@ class CompressedSensing(Certified[SensingFit]):
         """Squared distances of signals to what comes back of their measurements."""
         check_finite(rows)
         measured = _mapped(rows, self._measure, np.float64)
-        found = self._found(measured, self._signals, lambda certificate: None)
-        signals = stack(found, len(measured))
+        signals = stack(self._found(measured, self._signals, lambda certificate: None), len(measured))
         with np.errstate(over="ignore", under="ignore"):  # squares may be infinite
             yield np.square(_mapped(rows, lambda block: block, np.float64) - signals).sum(axis=1)
 
@@ -324,11 +329,6 @@ def _measurements(asked: int | float, length: int) -> int:
             f"need no recovery: ask for {length} or fewer"
         )
     return int(asked)
-
-
-def _is_shape(asked: Any) -> bool:
-    sizes = asked if isinstance(asked, tuple | list) else (asked,)
-    return asked is None or (len(sizes) in (1, 2) and all(map(integer(1).holds, sizes)))
 
 
 def _shape(asked: Any, length: int) -> tuple[int, ...]:

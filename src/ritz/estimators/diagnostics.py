@@ -19,6 +19,10 @@ if TYPE_CHECKING:  # a fit of PCA should not import kernels and compressed sensi
 
 FLAT = 2.0  # times the mean eigenvalue that the largest one of a kernel with a bandwidth must exceed to mean anything
 NEARLY = 1e-3  # relative residuals that speak for the basis
+ALIKE = (
+    "through these measurements some basis vectors look the same, or cannot be seen (coherence 1 between columns): "
+    "signals that contain them cannot be told from others; measure more, or less like the basis"
+)
 SAME = "check that basis, measurement and random_state are those that were measured with"
 
 Words = str | tuple[str, ...]  # the problem; or with it the advice, and the problem in plain words
@@ -152,7 +156,7 @@ def of_recovery(certificate: RecoveryCertificate, max_iter: int | None) -> list[
         "silent": _silent,
         "poor": _poor,
         "doubtful": _doubtful,
-        "alike": _alike,
+        "alike": lambda known: ALIKE,
     }
     return [_warning(one, words[one.code](certificate)) for one in certificate.diagnostics()]
 
@@ -169,13 +173,6 @@ def _poor(known: RecoveryCertificate) -> str:
     return (
         f"up to {known.residual[which].max():.0%} of the measurements of {which.sum()} of {len(which)} signals are "
         f"left unexplained by the coefficients found; raise sparsity, or {SAME}"
-    )
-
-
-def _alike(known: RecoveryCertificate) -> str:
-    return (
-        "through these measurements some basis vectors look the same, or cannot be seen (coherence 1 between "
-        "columns): signals that contain them cannot be told from others; measure more, or less like the basis"
     )
 
 

@@ -43,7 +43,6 @@ class Batches(Certified[PCAState | None]):
 
     @property
     def _dtype(self) -> np.dtype[Any]:
-        """Of the results."""
         return np.dtype(np.float64 if self._state is None else self._state.dtype)
 
     def partial_fit(self, X: Any, y: Any = None, check_input: bool = True) -> Self:

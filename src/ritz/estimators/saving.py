@@ -49,7 +49,7 @@ def write_model(model: Certified, path: str | PathLike[str], notes: Any) -> None
     tree = {"parameters": given, "notes": kept, **encoder.encoded(state)}
     name = type(model).__name__
     if type(model).__module__.partition(".")[0] != "ritz":
-        raise DataError(f"{name} is a class of its own, which a model file cannot hold; use pickle or joblib for it")
+        raise DataError(f"{name} is not a class of ritz, so a model file cannot hold it; use pickle or joblib for it")
     write(path, Stored(name, tree, encoder.tensors), __version__)
 
 

@@ -78,9 +78,8 @@ def together(a: Moments | Stream, b: Moments | Stream) -> Moments | Stream:
     if isinstance(a, Stream) and isinstance(b, Stream):
         with team():
             return a.merge(b)
-    raise DataError(
-        "one model has whole moments, another a sketch of its rows; start both again, with the same memory_limit"
-    )
+    problem = "one model has the moments of its rows, another a sketch of them"
+    raise DataError(f"{problem}; start both again, with the same memory_limit")
 
 
 def from_moments(found: Moments | Stream, request: Request, name: Callable[[int], str]) -> Decomposition:

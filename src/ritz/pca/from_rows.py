@@ -94,19 +94,15 @@ def held(rows: Rows) -> Rows:
 
 
 def _moments(rows: Rows, request: Request, plan: Plan) -> Moments:
-    """The moments that a plan needs, from one pass."""
+    """The moments that a plan needs, from one pass; all of them for few columns, so that models can be merged."""
     if _by_r_factor(plan, rows):
         return triangular_moments(rows, center=request.center, scale=request.scale)
-    return moments(rows, center=request.center, scale=request.scale, scatter=_scatter(plan, rows))
-
-
-def _scatter(plan: Plan, rows: Rows) -> Scatter:
-    """What has to be summed; models of few columns can be merged, so that they have all of it."""
+    scatter = Scatter.FLOAT64 if plan.precision == "float64" else Scatter.AUDITED
     if plan.refined:
-        return Scatter.FLOAT32
-    if not (plan.dense and plan.side == "covariance") and rows.shape[1] > CARRIED:
-        return Scatter.DIAGONAL
-    return Scatter.FLOAT64 if plan.precision == "float64" else Scatter.AUDITED
+        scatter = Scatter.FLOAT32
+    elif not (plan.dense and plan.side == "covariance") and rows.shape[1] > CARRIED:
+        scatter = Scatter.DIAGONAL
+    return moments(rows, center=request.center, scale=request.scale, scatter=scatter)
 
 
 def _by_r_factor(plan: Plan, rows: Rows) -> bool:
