@@ -36,12 +36,10 @@ from ritz.runtime.rules import (
     FLAG,
     TOL,
     Rule,
-    Table,
     check_all,
     is_integer,
     is_number,
     is_share,
-    or_else,
     parse_bytes,
 )
 from ritz.solvers import LowRank, Solver
@@ -59,7 +57,7 @@ EIGEN_SOLVERS: dict[str, str | Solver] = {
 }
 
 
-def rules(n: int) -> Table:
+def rules(n: int) -> dict[str, Rule]:
     """What the parameters may be for n rows; kernel, gamma and memory_limit have rules where they are used."""
 
     def count_or_share(value: Any) -> bool:
@@ -83,7 +81,7 @@ def rules(n: int) -> Table:
         ),
         "tol": TOL,
         "max_iter": COUNT_OR_NONE,
-        "iterated_power": or_else(None, COUNT_OR_AUTO, COUNT_OR_AUTO.words),
+        "iterated_power": Rule(lambda value: value is None or COUNT_OR_AUTO.holds(value), COUNT_OR_AUTO.words),
         "remove_zero_eig": FLAG,
         "copy_X": FLAG,
         "n_landmarks": Rule(

@@ -191,15 +191,13 @@ def _inner(graph: _Graph, rows: str, embedding: Embedding) -> str:
     return graph.add("MatMul", _points(graph, rows, embedding), embedding.points.Z.T)
 
 
-def _polynomial(graph: _Graph, rows: str, embedding: Embedding) -> str:
-    kernel: Any = embedding.kernel
+def _polynomial(graph: _Graph, rows: str, embedding: Any) -> str:
     base = graph.add("Add", _inner(graph, rows, embedding), float(embedding.frame.shift))
-    return graph.add("Pow", base, float(kernel.degree))
+    return graph.add("Pow", base, float(embedding.kernel.degree))
 
 
-def _sigmoid(graph: _Graph, rows: str, embedding: Embedding) -> str:
-    kernel: Any = embedding.kernel
-    return graph.add("Tanh", graph.add("Add", _inner(graph, rows, embedding), float(kernel.coef0)))
+def _sigmoid(graph: _Graph, rows: str, embedding: Any) -> str:
+    return graph.add("Tanh", graph.add("Add", _inner(graph, rows, embedding), float(embedding.kernel.coef0)))
 
 
 def _cosine(graph: _Graph, rows: str, embedding: Embedding) -> str:

@@ -156,11 +156,12 @@ def _accurate_for_free(rows: Rows, k: int, limit: int) -> Plan | None:
 
 
 def _why_direct(n: int, d: int) -> str:
+    compared = "as many as" if n == d else "fewer than"
     if d <= n:
-        fewer, matrix = f"{d} columns are fewer than {n} rows", f"{d}×{d} covariance"
+        sizes, matrix = f"{d} columns are {compared} {n} rows", f"{d}×{d} covariance"
     else:
-        fewer, matrix = f"{n} rows are fewer than {d} columns", f"{n}×{n} Gram matrix"
-    return f"{fewer}, so the {matrix} is the smallest matrix that holds the answer"
+        sizes, matrix = f"{n} rows are {compared} {d} columns", f"{n}×{n} Gram matrix"
+    return f"{sizes}, so the {matrix} is the smallest matrix that holds the answer"
 
 
 def _why_krylov(plan: Plan, n: int, d: int, k: int) -> str:

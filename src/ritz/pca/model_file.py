@@ -89,14 +89,16 @@ def _check_learned(state: Any) -> None:
     require(k >= 1 and len(state.deviations) == len(state.ratios) == k, f"{k} deviations and ratios, one per axis")
     require(len(certificate.values) == k, f"a certificate for {k} components")
     require(state.ratios.dtype == state.dtype, f"ratios in {state.dtype}")
-    check_shares(state.ratios, 1, _doubt(state.total_variance, certificate.rounding))
+    total, rounding = state.total_variance, certificate.rounding
+    known = total and np.isfinite([total, rounding]).all()
+    check_shares(state.ratios, 1, doubt=rounding / total if known else 0.0)
     require((state.deviations >= 0).all(), "deviations >= 0")
     require(squares_of(state.deviations, subspace.variances), "variances are squares of deviations")
     own = times_power(subspace.deviations, subspace.power)
     # Files of version 1 do not keep what is beyond the range of variances: such a model has to be fitted again.
     require(agree(own, state.deviations, least=FEW_DIGITS), "a subspace whose deviations are these")
     require(agree(certificate.values, subspace.variances), "a certificate of these variances")
-    _check_total(state.total_variance, subspace, (k + 1) * certificate.rounding)
+    _check_total(total, subspace, (k + 1) * rounding)
     require(n is None or n > subspace.ddof, "more rows than ddof")
     require(state.moments is None or state.moments.count == n, "moments of as many rows as the subspace is of")
     require(state.dual is None or state.dual.shape == (n, k), f"a dual of shape {(n, k)}")
@@ -114,11 +116,6 @@ def _check_total(total: float, subspace: Subspace, doubt: float) -> None:
         most = 2 * float(np.sum(kept)) + 2 * left_out + tiny + doubt
         both = max(float(kept[0]), left_out) <= 2 * total + tiny
     require(both and total <= most, "total_variance is that kept and left out")
-
-
-def _doubt(total: float, rounding: float) -> float:
-    """How much of the total variance, and of every share of it, may be rounding."""
-    return rounding / total if total and np.isfinite([total, rounding]).all() else 0.0
 
 
 def check_shares(ratios: Array, most: float, doubt: float = 0.0) -> None:
