@@ -246,6 +246,7 @@ class CompressedSensing(Certified[SensingFit]):
         self._check_solver(self._state.dictionary.basis.shape[1], fitted=True)
         most = [None if count is None else min(int(count), COUNTS) for count in (self.sparsity, self.max_iter)]
         goal = Goal(np.full(len(Y), self._noise), sparsity=most[0], tol=float(self.tol), max_iter=most[1])
+        blank = replace(self.certificate_, solver=self.solver, tol=goal.tol, noise=self._noise)
         columns: list[dict[str, Array]] = []
         left = len(Y)
         with Progress() if self.verbose else nullcontext() as progress:
@@ -259,17 +260,12 @@ class CompressedSensing(Certified[SensingFit]):
                     progress.advance(len(part.output))
                 if left:
                     yield part.output
-        note(self._certified(goal, columns))
-        yield part.output
-
-    def _certified(self, goal: Goal, columns: list[dict[str, Array]]) -> RecoveryCertificate:
-        """What is said of all signals, and warned of."""
-        blank = replace(self.certificate_, solver=self.solver, tol=goal.tol, noise=self._noise)
         certificate = certified(blank, columns)
         if self.verbose:
             print(certificate, file=sys.stderr)
         self._warn(diagnostics.of_recovery(certificate, goal.max_iter))
-        return certificate
+        note(certificate)
+        yield part.output
 
     @property
     def _noise(self) -> float:

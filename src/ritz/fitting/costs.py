@@ -109,12 +109,12 @@ def within(rows: Rows, cost: Callable[[Rows], Cost], limit: int) -> Cost:
 
 def direct(rows: Rows, k: int, side: str) -> Cost:
     """The d×d covariance, or the n×n matrix of inner products, in one pass, and LAPACK."""
-    return _on_matrix(rows, k, side, lapack(_order(rows, side), k))
+    return _on_matrix(rows, k, side, lapack(order_of(rows, side), k))
 
 
 def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
     """Block Krylov on a dense operator or, one pass per step, on the rows."""
-    (n, d), order = rows.shape, _order(rows, side)
+    (n, d), order = rows.shape, order_of(rows, side)
     b, steps = block_width(k), expected_steps(k)
     size = min(order, b * steps)
     basis = 16 * order * (capacity(order, k, b) + k)
@@ -147,7 +147,7 @@ def iterative(rows: Rows, k: int, side: str, dense: bool) -> Cost:
     """Orthogonal or power iteration; how many steps, only the spectrum knows, so these are the costs of one."""
     (n, d), memory = rows.shape, 24 * sum(rows.shape) * (k + 10)
     if dense:
-        return total(_form(rows, side), Cost(2.0 * _order(rows, side) ** 2 * k, 0, np.inf, memory))
+        return total(_form(rows, side), Cost(2.0 * order_of(rows, side) ** 2 * k, 0, np.inf, memory))
     return total(diagonal(rows), Cost(4.0 * n * d * k, 1, np.inf, memory + _thin_memory(rows, k)))
 
 
@@ -173,7 +173,8 @@ def r_factor_memory(rows: Rows) -> int:
     return int(block_memory(rows, 1)) + 8 * width * (3 * leaf_rows(rows) * threads + 8 * width * (threads + 1))
 
 
-def _order(rows: Rows, side: str) -> int:
+def order_of(rows: Rows, side: str) -> int:
+    """Of the d×d covariance, or of the n×n Gram matrix."""
     return rows.shape[0 if side == "gram" else 1]
 
 

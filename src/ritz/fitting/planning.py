@@ -220,7 +220,7 @@ def krylov_plans(rows: Rows, k: int, limit: int) -> list[Plan]:
 def _iterative_plan(rows: Rows, k: int, limit: int, side: str, free: str) -> Plan:
     """An iteration of which only the spectrum knows how many steps it takes, on a dense matrix of moderate order."""
     plan = _plan(rows, side, True, limit, partial(costs.iterative, k=k, side=side, dense=True))
-    if rows.shape[0 if side == "gram" else 1] <= DENSE and plan.memory <= limit:
+    if costs.order_of(rows, side) <= DENSE and plan.memory <= limit:
         return replace(plan, columns=k, passes=1 if side == "covariance" else None, operations=None)
     cost = partial(costs.iterative, k=k, side=free, dense=False)
     return _plan(rows, free, False, limit, cost, columns=k, passes=None, operations=None)
