@@ -147,15 +147,12 @@ class PCA(Batches):
         again with the same data, and its result is bitwise the same. The file is removed when the fit is done.
         An AnnData object keeps the axes in ``varm["PCs"]`` and variances and certificate in ``uns["pca"]``.
         """
+        if is_anndata(X):
+            anndata.check(X)
         self._fit(X, as_rows(X), checkpoint)
         if is_anndata(X):
             anndata.note(self, X)
         return self
-
-    def _fit(self, X: Any, rows: Rows, checkpoint: str | PathLike[str] | None = None) -> None:
-        if is_anndata(X):
-            anndata.check(X)
-        super()._fit(X, rows, checkpoint)
 
     def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
         request = self._request()
@@ -164,6 +161,12 @@ class PCA(Batches):
         choice = [] if fitted.choice is None else [fitted.choice]
         found = diagnostics.of_pca(fitted, self.n_components) if choice or fitted.certificate.diagnostics() else []
         return Learned(state_of(fitted, rows.result_dtype), found, [fitted.plan, *choice, fitted.certificate])
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, then transform the same rows."""
+        if is_anndata(X):
+            anndata.check(X)
+        return super().fit_transform(X)
 
     def _scores(self, X: Any, rows: Rows) -> Any:
         if not is_anndata(X):
