@@ -312,7 +312,7 @@ def test_where_no_rows_are_at_hand():
         PCA("auto").partial_fit(X)
     with pytest.raises(ValueError, match="to merge hold no rows"):
         merge([PCA("auto").fit(X), PCA("auto").fit(X)])
-    with pytest.raises(ValueError, match="only their moments, or a covariance, are known; ask for a number of components"):
+    with pytest.raises(ValueError, match="only moments or a covariance are known; ask for a number of components"):
         PCA.from_covariance(np.cov(X.T), n_components="auto", n_rows=100)
     with pytest.raises(ValueError, match="KernelPCA knows inner products"):
         KernelPCA("auto").fit(X)

@@ -110,7 +110,7 @@ def from_covariance(
 ) -> Decomposition:
     """Fit a principal subspace to a covariance matrix given directly, or by its factor, A·unit²."""
     n_rows, dim = units.n_rows, A.dim
-    check_at_hand(request.n_components, "only their moments, or a covariance, are known")
+    check_at_hand(request.n_components, "only moments or a covariance are known")
     if request.n_components == "mle" and n_rows is None:
         raise ValueError("n_components='mle' weighs the evidence of the rows; pass n_rows")
     if units.mean is not None and not request.center:
