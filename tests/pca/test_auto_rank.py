@@ -317,7 +317,7 @@ def test_where_no_rows_are_at_hand():
     with pytest.raises(ValueError, match="KernelPCA knows inner products"):
         KernelPCA("auto").fit(X)
     later = PCA(2).partial_fit(X).set_params(n_components="auto")
-    with pytest.raises(AttributeError, match="only their moments"):
+    with pytest.raises(AttributeError, match="only moments or a covariance"):
         _ = later.components_
 
 
