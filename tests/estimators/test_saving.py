@@ -346,7 +346,7 @@ def test_what_cannot_be_kept_is_said(tmp_path):
         KernelPCA(2, kernel=lambda x, y: x @ y).fit(TALL).save(path)
     with pytest.raises(DataError, match=r"random_state=Generator.* cannot be kept"):
         PCA(2, random_state=np.random.default_rng(0)).fit(TALL).save(path)
-    with pytest.raises(DataError, match="Child is a class of its own"):
+    with pytest.raises(DataError, match="Child is not a class of ritz"):
         Child(2).fit(TALL).save(path)
     with pytest.raises(ValueError, match="tol=7 must be"):
         PCA(2).fit(TALL).set_params(tol=7).save(path)

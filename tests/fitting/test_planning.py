@@ -158,6 +158,7 @@ def test_a_plan_is_the_same_again_without_measurements(cache, monkeypatch):
             ),
         ),
         ((100, 20_000), 10, ("gram: ", "the 100×100 Gram matrix")),
+        ((600, 600), 300, ("covariance: 1 pass", "600 columns are as many as 600 rows, so the 600×600 covariance")),
         ((400, 30), 4, ("svd: 1 pass", "400×30 is small")),
         ((30, 400), 4, ("svd: 2 passes", "30×400 is small")),
     ],

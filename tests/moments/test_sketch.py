@@ -18,7 +18,7 @@ from helpers.counts import usually
 from helpers.matrices import SPECTRA, broken_claims, preprocess, random_orthonormal, sine, with_spectrum
 from ritz import PCA, AccuracyWarning, DataError, merge
 from ritz.moments.sketch import Stream
-from ritz.pca.from_stream import sketching_memory, summing_memory
+from ritz.pca.from_moments import sketching_memory, summing_memory
 from ritz.rows import as_rows
 from ritz.rows.memory.computed import Transposed
 
@@ -262,7 +262,7 @@ def test_models_merge_in_any_order_and_grouping():
 
 def test_a_sketch_does_not_merge_with_moments_nor_with_rows_that_are_not_centred():
     part = sketching(3, 150, 16).partial_fit(SLOW)
-    with pytest.raises(DataError, match="one model has whole moments, another a sketch"):
+    with pytest.raises(DataError, match="one model has the moments of its rows, another a sketch"):
         merge([part, PCA(3).fit(SLOW)])
     other = sketching(3, 150, 16, center=False).partial_fit(SLOW[:5])
     with pytest.raises(DataError, match="center=False"):

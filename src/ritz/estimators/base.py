@@ -11,9 +11,8 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +32,8 @@ from ritz.rows.scores import in_order
 from ritz.rows.select import check_names_once
 from ritz.rows.write.tables import Out, Results, deliver
 from ritz.runtime.watch import Watch
+
+State = TypeVar("State")
 
 
 class Columns:
@@ -84,7 +85,6 @@ class Columns:
 
     def _columns_by_name(self, names: tuple[Any, ...] | None, d: int, reset: bool) -> None:
         """The same for sources that scikit-learn does not know: files, and AnnData objects."""
-        known = self.__dict__.get("feature_names_in_")
         if reset:
             self.n_features_in_ = d
             self.__dict__.pop("feature_names_in_", None)
@@ -94,6 +94,7 @@ class Columns:
         if d != self.n_features_in_:
             expected = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
             raise DataError(f"X has {d} features, but {expected}.")
+        known = self.__dict__.get("feature_names_in_")
         if known is not None and names is not None and list(known) != list(names):
             raise self._other_columns(names, list(known))
 
@@ -121,10 +122,6 @@ class Columns:
         names = self.__dict__.get("feature_names_in_")
         return tuple(f"x{j}" for j in range(self.n_features_in_)) if names is None else tuple(map(str, names))
 
-    def _column_name(self, j: int) -> str:
-        names = model_columns(self)
-        return str(j) if names is None else repr(names[j])
-
 
 class Learned(NamedTuple):
     """What a fit comes to: the state, what to warn of, and what to print when verbose."""
@@ -134,7 +131,7 @@ class Learned(NamedTuple):
     shown: Sequence[object] = ()
 
 
-class Certified(Columns, ABC):
+class Certified(Columns, ABC, Generic[State]):
     """An estimator whose answers come with a certificate.
 
     A subclass has a frozen state, which is all that a fit learns, and a table from which its attributes follow. It says
@@ -147,7 +144,8 @@ class Certified(Columns, ABC):
     certificate_: Any
     notes_: dict[str, Any]
     _table: ClassVar[Table]  # how attributes follow from the state
-    _state: Any = None  # of the last fit
+    _state: State = None  # type: ignore[assignment]  # of the last fit
+    _n_features_out: int  # numbers that a row becomes, one of the attributes that follow
 
     # What a subclass says.
 
@@ -166,11 +164,6 @@ class Certified(Columns, ABC):
     @abstractmethod
     def errors(self, rows: Rows) -> Generator[Array, None, None]:
         """Squared distances of rows to what comes back of their scores, block by block."""
-
-    @property
-    @abstractmethod
-    def _n_features_out(self) -> int:
-        """Numbers that a row becomes."""
 
     @abstractmethod
     def _check_parameters(self, state: Any) -> None:
@@ -239,17 +232,14 @@ class Certified(Columns, ABC):
         after another, nothing is returned and memory stays bounded however many rows there are. PCA leaves the scores
         of an AnnData object in its ``obsm["X_pca"]`` too.
         """
-        if out is not None:
-            return self._scores_into(X, out)
-        return self._scores(X, self._known(X))
+        rows = self._known(X)
+        if out is None:
+            return self._scores(X, rows)
+        names = tuple(map(str, self.get_feature_names_out()))
+        return given(Results(self.codes(rows), rows.shape[0], names, rows.result_dtype), out, files_of(X, rows))
 
     def _scores(self, X: Any, rows: Rows) -> Any:
         return stack(self.codes(rows), rows.shape[0])
-
-    def _scores_into(self, X: Any, out: Out) -> None:
-        rows = self._known(X)
-        names = tuple(map(str, self.get_feature_names_out()))
-        given(Results(self.codes(rows), rows.shape[0], names, rows.result_dtype), out, files_of(X, rows))
 
     def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
         """Rows from scores: x̂ = scale ⊙ (U y) + mean of PCA; signals of CompressedSensing, of which `certificate_`
@@ -273,8 +263,7 @@ class Certified(Columns, ABC):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the scores: that of the class in lower case, and a number from 0."""
         self._check_fitted()
-        prefix = type(self).__name__.lower()
-        return np.asarray([f"{prefix}{i}" for i in range(self._n_features_out)], dtype=object)
+        return np.asarray([f"{type(self).__name__.lower()}{i}" for i in range(self._n_features_out)], dtype=object)
 
     def _known(self, X: Any) -> Rows:
         """New rows, once the model is known to be fitted and their columns to be the model's."""
@@ -286,8 +275,7 @@ class Certified(Columns, ABC):
     def _check_scores(self, scores: Rows) -> None:
         """Scores must be finite, and as many as the model makes."""
         if scores.shape[1] != self._n_features_out:
-            known = f"the model has {self._n_features_out} components"
-            raise DataError(f"scores have {scores.shape[1]} columns, {known}")
+            raise DataError(f"scores have {scores.shape[1]} columns, the model has {self._n_features_out} components")
         check_finite(scores)
 
     def _check_fitted(self) -> None:
@@ -331,8 +319,7 @@ class Certified(Columns, ABC):
     # Parameters.
 
     def _parameters(self) -> dict[str, Any]:
-        """By name."""
-        return {name: getattr(self, name) for name in _names(type(self))}
+        return {name: getattr(self, name) for name in sorted(inspect.signature(type(self)).parameters)}
 
     def _twin(self) -> Self:
         """An estimator with copies of the parameters, and nothing learned: checks may draw from its random_state."""
@@ -343,12 +330,6 @@ class Certified(Columns, ABC):
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._state is not None
-
-
-@cache
-def _names(kind: type[Certified]) -> tuple[str, ...]:
-    """The parameters of an estimator, in the order of scikit-learn."""
-    return tuple(sorted(inspect.signature(kind).parameters))
 
 
 def given(results: Results, out: Out | None, sources: Sequence[str] = ()) -> Array | None:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,7 @@ def watching(
     rows: Rows, request: Request, shown: bool, checkpoint: str | os.PathLike[str] | None = None
 ) -> Iterator[Watch]:
     """Someone who sees every pass of a fit. The checkpoint is written when it is interrupted, gone when it is done."""
-    with ExitStack() as stack:
-        progress = stack.enter_context(Progress()) if shown else None
+    with Progress() if shown else nullcontext() as progress:
         journal = None if checkpoint is None else Checkpoint(_checked(checkpoint), owner(rows, request))
         if progress is not None:
             progress.say(repr(rows))

@@ -23,18 +23,7 @@ from ritz.linalg.exponents import delivered, mapped
 from ritz.rows import Rows, as_rows, check_finite
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.scores import in_order
-from ritz.runtime.rules import (
-    COUNT_OR_NONE,
-    FLAG,
-    TOL,
-    Rule,
-    check_all,
-    integer,
-    is_integer,
-    is_number,
-    is_share,
-    or_else,
-)
+from ritz.runtime.rules import COUNT_OR_NONE, FLAG, TOL, Rule, check_all, integer, is_integer, is_number, is_share
 from ritz.runtime.watch import Progress
 from ritz.sensing import SOLVERS
 from ritz.sensing.base import Goal
@@ -57,25 +46,26 @@ from ritz.sensing.state import (
 
 COUNTS = 1 << 31  # more than anybody has
 
+
+def _is_shape(asked: Any) -> bool:
+    sizes = asked if isinstance(asked, tuple | list) else (asked,)
+    return asked is None or (len(sizes) in (1, 2) and all(map(integer(1).holds, sizes)))
+
+
 # What the parameters may be; basis and measurement have rules where they are used.
 RULES = {
     "n_measurements": Rule(
         lambda value: is_share(value) or integer(1).holds(value),
         "must be an integer >= 1, or a share of the length in (0, 1)",
     ),
-    "signal_shape": or_else(
-        None,
-        Rule(lambda value: _is_shape((value,) if is_integer(value) else value), ""),
-        "must be a length, or the height and width of an image",
-    ),
+    "signal_shape": Rule(_is_shape, "must be a length, or the height and width of an image"),
     "solver": Rule(
         lambda value: isinstance(value, str) and value in SOLVERS,
         f"is not known; the known ones are {', '.join(SOLVERS)}",
     ),
     "sparsity": COUNT_OR_NONE,
-    "noise": or_else(
-        None,
-        Rule(lambda value: is_number(value) and 0 <= value <= float_info.max, ""),
+    "noise": Rule(
+        lambda value: value is None or (is_number(value) and 0 <= value <= float_info.max),
         "must be a standard deviation: a finite number >= 0, or None",
     ),
     "tol": TOL,
@@ -93,44 +83,8 @@ class Recovery:
     certificate: RecoveryCertificate
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a CompressedSensing asks for, of signals of known length."""
-
-    n_measurements: int
-    signal_shape: tuple[int, ...]
-    solver: str
-    sparsity: int | None
-    noise: float
-    tol: float
-    max_iter: int | None
-
-
-def check_solver(asked: Asked, coefficients: int) -> None:
-    """Whether the solver is one for this."""
-    solver = SOLVERS[asked.solver]
-    stops = solver.greedy and (asked.sparsity is not None or asked.noise > 0)
-    if solver.longest is not None and coefficients > solver.longest and not stops:
-        known = " unless sparsity or noise says when to stop" if solver.greedy else ""
-        raise DataError(
-            f"solver={asked.solver!r} is for up to {solver.longest} coefficients{known}, and there are {coefficients}; "
-            "solver='fista' has no limit"
-        )
-    if asked.noise and not solver.noisy:
-        raise DataError(
-            f"solver={asked.solver!r} takes measurements as exact, and noise={asked.noise:g} says that they are not; "
-            "use solver='fista' or 'omp'"
-        )
-
-
-def check_fit(asked: Asked, coefficients: int) -> None:
-    """The same for a fit, after which a greedy solver may still be told when to stop."""
-    if not SOLVERS[asked.solver].greedy:
-        check_solver(asked, coefficients)
-
-
 @dataclass(eq=False, repr=False)
-class CompressedSensing(Certified):
+class CompressedSensing(Certified[SensingFit]):
     """Few random measurements y = Φx of signals x = Ψc that are sparse in a known basis, and the way back.
 
     `transform` measures, `inverse_transform` recovers. There is nothing to learn from the rows of a fit but how long
@@ -220,15 +174,14 @@ class CompressedSensing(Certified):
         return super().fit(X)
 
     def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
-        asked = self._asked(rows.shape[1])
+        m, shape = self._checked(rows.shape[1])
         check_finite(rows)
         rng = np.random.default_rng(seed(self.random_state))
-        basis = chosen_basis(self.basis, asked.signal_shape)
-        check_fit(asked, basis.shape[1])
-        measurement = chosen_measurement(self.measurement, asked.n_measurements, asked.signal_shape, rng)
-        dictionary = Dictionary(measurement, basis)
-        blank = of_nothing(self.solver, asked.tol, asked.noise, dictionary.shape, dictionary.coherence)
-        return Learned(SensingFit(asked.signal_shape, dictionary, blank))
+        basis = chosen_basis(self.basis, shape)
+        self._check_solver(basis.shape[1], fitted=False)
+        dictionary = Dictionary(chosen_measurement(self.measurement, m, shape, rng), basis)
+        blank = of_nothing(self.solver, float(self.tol), self._noise, dictionary.shape, dictionary.coherence)
+        return Learned(SensingFit(shape, dictionary, blank))
 
     def codes(self, rows: Rows) -> Generator[Array, None, None]:
         """Measurements y = Φx of signals, block by block."""
@@ -240,10 +193,10 @@ class CompressedSensing(Certified):
         return _mapped(rows, self._measure, rows.result_dtype)
 
     def _measure(self, X: Array) -> Array:
-        return mapped(self._fitted.dictionary.measurement.apply, X)
+        return mapped(self._state.dictionary.measurement.apply, X)
 
     def _signals(self, codes: Array) -> Array:
-        return mapped(self._fitted.dictionary.basis.apply, codes)
+        return mapped(self._state.dictionary.basis.apply, codes)
 
     def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
         """Signals x = Ψc with a sparse c that explains the measurements, batch by batch.
@@ -253,7 +206,7 @@ class CompressedSensing(Certified):
         Y, dtype = self._measured(scores)
 
         def note(certificate: RecoveryCertificate) -> None:
-            self._adopt(replace(self._fitted, certificate=certificate))
+            self._adopt(replace(self._state, certificate=certificate))
 
         return self._found(Y, lambda codes: delivered(self._signals(codes), dtype), note)
 
@@ -271,8 +224,7 @@ class CompressedSensing(Certified):
         """Squared distances of signals to what comes back of their measurements."""
         check_finite(rows)
         measured = _mapped(rows, self._measure, np.float64)
-        found = self._found(measured, self._signals, lambda certificate: None)
-        signals = stack(found, len(measured))
+        signals = stack(self._found(measured, self._signals, lambda certificate: None), len(measured))
         with np.errstate(over="ignore", under="ignore"):  # squares may be infinite
             yield np.square(_mapped(rows, lambda block: block, np.float64) - signals).sum(axis=1)
 
@@ -290,68 +242,66 @@ class CompressedSensing(Certified):
     ) -> Generator[Array, None, None]:
         """What is made of the coefficients of all signals, batch by batch; `note` is given their certificate, before
         the last batch comes: whoever has that one may stop."""
-        asked = self._asked(self.n_features_in_)
-        check_solver(asked, self._fitted.dictionary.basis.shape[1])
-        goal = Goal(np.full(len(Y), asked.noise), asked.sparsity, asked.tol, asked.max_iter)
+        self._checked(self.n_features_in_)
+        self._check_solver(self._state.dictionary.basis.shape[1], fitted=True)
+        most = [None if count is None else min(int(count), COUNTS) for count in (self.sparsity, self.max_iter)]
+        goal = Goal(np.full(len(Y), self._noise), sparsity=most[0], tol=float(self.tol), max_iter=most[1])
+        blank = replace(self.certificate_, solver=self.solver, tol=goal.tol, noise=self._noise)
         columns: list[dict[str, Array]] = []
         left = len(Y)
         with Progress() if self.verbose else nullcontext() as progress:
             if progress is not None:
                 goal = replace(goal, tell=progress.say)
                 progress.begin(left, what="signals")
-            for part in parts(self._fitted.dictionary, Y, SOLVERS[self.solver], goal, output):
+            for part in parts(self._state.dictionary, Y, SOLVERS[self.solver], goal, output):
                 columns.append(part.columns)
                 left -= len(part.output)
                 if progress is not None:
                     progress.advance(len(part.output))
                 if left:
                     yield part.output
-        note(self._certified(asked, columns))
-        yield part.output
-
-    def _certified(self, asked: Asked, columns: list[dict[str, Array]]) -> RecoveryCertificate:
-        """What is said of all signals, and warned of."""
-        blank = replace(self.certificate_, solver=asked.solver, tol=asked.tol, noise=asked.noise)
         certificate = certified(blank, columns)
         if self.verbose:
             print(certificate, file=sys.stderr)
-        self._warn(diagnostics.of_recovery(certificate, asked.max_iter))
-        return certificate
+        self._warn(diagnostics.of_recovery(certificate, goal.max_iter))
+        note(certificate)
+        yield part.output
 
     @property
-    def _fitted(self) -> SensingFit:
-        found: SensingFit = self._state
-        return found
+    def _noise(self) -> float:
+        return 0.0 if self.noise is None else float(self.noise)
 
-    @property
-    def _n_features_out(self) -> int:
-        return self._fitted.dictionary.shape[0]
-
-    def _asked(self, length: int) -> Asked:
-        """The parameters, checked here once, for signals of this length."""
+    def _checked(self, length: int) -> tuple[int, tuple[int, ...]]:
+        """How many measurements, and which shape, signals of this length have; all parameters are checked."""
         check_all(self, RULES)
-        counts = [None if count is None else min(int(count), COUNTS) for count in (self.sparsity, self.max_iter)]
-        return Asked(
-            _measurements(self.n_measurements, length),
-            _shape(self.signal_shape, length),
-            self.solver,
-            counts[0],
-            0.0 if self.noise is None else float(self.noise),
-            float(self.tol),
-            counts[1],
-        )
+        return _measurements(self.n_measurements, length), _shape(self.signal_shape, length)
+
+    def _check_solver(self, coefficients: int, fitted: bool) -> None:
+        """Whether the solver is one for this; until a fit is done, a greedy one may still be told when to stop."""
+        solver = SOLVERS[self.solver]
+        stops = solver.greedy and (not fitted or self.sparsity is not None or self._noise > 0)
+        if solver.longest is not None and coefficients > solver.longest and not stops:
+            known = " unless sparsity or noise says when to stop" if solver.greedy else ""
+            raise DataError(
+                f"solver={self.solver!r} is for up to {solver.longest} coefficients{known}, and there are "
+                f"{coefficients}; solver='fista' has no limit"
+            )
+        if self._noise and not solver.noisy:
+            raise DataError(
+                f"solver={self.solver!r} takes measurements as exact, and noise={self._noise:g} says that they are "
+                "not; use solver='fista' or 'omp'"
+            )
 
     def _check_parameters(self, state: SensingState) -> None:
-        asked = self._asked(state.n_features)
-        check_fit(asked, chosen_basis(self.basis, asked.signal_shape).shape[1])
+        m, shape = self._checked(state.n_features)
+        self._check_solver(chosen_basis(self.basis, shape).shape[1], fitted=False)
         rng = np.random.default_rng(seed(copy.deepcopy(self.random_state)))  # a copy, as this draws from it
         if isinstance(self.measurement, str):
-            chosen_measurement(self.measurement, 1, (1,), rng)  # a small one tells whether the name is known
-        else:
-            chosen_measurement(self.measurement, asked.n_measurements, asked.signal_shape, rng)
+            m, shape = 1, (1,)  # a small one tells whether the name is known
+        chosen_measurement(self.measurement, m, shape, rng)
 
     def _stored_state(self) -> SensingState:
-        return stored(self._fitted, self.measurement, self.basis)
+        return stored(self._state, self.measurement, self.basis)
 
     def _restored(self, state: SensingState) -> SensingFit:
         return restored(state, self.measurement, self.basis)
@@ -377,10 +327,6 @@ def _measurements(asked: int | float, length: int) -> int:
     return int(asked)
 
 
-def _is_shape(sizes: Any) -> bool:
-    return isinstance(sizes, tuple | list) and len(sizes) in (1, 2) and all(map(integer(1).holds, sizes))
-
-
 def _shape(asked: Any, length: int) -> tuple[int, ...]:
     sizes = (length,) if asked is None else (asked,) if is_integer(asked) else asked
     if prod(sizes) != length:
@@ -398,8 +344,4 @@ def _mapped(rows: Rows, f: Callable[[Array], Array], dtype: Any) -> Array:
 
 def _of_block(f: Callable[[Array], Array], dtype: Any) -> Callable[[Block], Array]:
     """The same of a block."""
-
-    def mapped(block: Block) -> Array:
-        return delivered(np.asarray(f(dense(block).astype(np.float64, copy=False))), np.dtype(dtype))
-
-    return mapped
+    return lambda block: delivered(np.asarray(f(dense(block).astype(np.float64, copy=False))), np.dtype(dtype))

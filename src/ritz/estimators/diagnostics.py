@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ritz.errors import AccuracyWarning
@@ -17,14 +17,18 @@ if TYPE_CHECKING:  # a fit of PCA should not import kernels and compressed sensi
     from ritz.sensing.certificate import RecoveryCertificate
     from ritz.spectrum.certificate import Certificate
 
-FLAT = 2.0  # times the mean eigenvalue that the largest one must exceed to stand for anything
+FLAT = 2.0  # times the mean eigenvalue that the largest one of a kernel with a bandwidth must exceed to mean anything
 NEARLY = 1e-3  # relative residuals that speak for the basis
+ALIKE = (
+    "through these measurements some basis vectors look the same, or cannot be seen (coherence 1 between columns): "
+    "signals that contain them cannot be told from others; measure more, or less like the basis"
+)
+SAME = "check that basis, measurement and random_state are those that were measured with"
 
 Words = str | tuple[str, ...]  # the problem; or with it the advice, and the problem in plain words
 
 
 def _warning(diagnostic: Diagnostic, words: Words) -> AccuracyWarning:
-    """A diagnostic as a warning."""
     problem, advice, plain = (*((words,) if isinstance(words, str) else words), "", "")[:3]
     warning = AccuracyWarning(problem, advice, diagnostic.code, plain)
     warning.diagnostic = diagnostic
@@ -62,8 +66,14 @@ def of_kernel_pca(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, lan
     if not certificate.rank and not certificate.may_have_missed:
         alike = "the rows are all alike to the kernel: no component has a variance above rounding"
         return [] if asked is None else [_warning(Diagnostic("all_alike"), alike)]
+    why = fitted.spectrum.note
+    if fitted.trace_error:
+        why = (
+            f"landmarks lack {at_most(fitted.trace_error)} of the trace: more of them come nearer, "
+            "eigen_solver='krylov' reaches tol, and a larger tol says what is enough"
+        )
     words: dict[str, Words] = {
-        "not_converged": _kernel_not_converged(fitted),
+        "not_converged": _not_converged(certificate, why),
         "may_have_missed": "a component with larger variance may have been missed; eigen_solver='dense' would exclude "
         "it",
         "rank_deficient": f"{k} components were asked for, but only {certificate.rank} have a variance above rounding: "
@@ -93,16 +103,6 @@ def _not_converged(certificate: Certificate, note: str) -> Words:
     return f"did not converge to tol={tol}: {reached}", "see certificate_", plain
 
 
-def _kernel_not_converged(fitted: KernelFit) -> Words:
-    why = fitted.spectrum.note
-    if fitted.trace_error:
-        why = (
-            f"landmarks lack {at_most(fitted.trace_error)} of the trace: more of them come nearer, "
-            "eigen_solver='krylov' reaches tol, and a larger tol says what is enough"
-        )
-    return _not_converged(fitted.certificate, why)
-
-
 def _tie(certificate: Certificate, what: str) -> str:
     if not certificate.tie_at_k:
         return ""
@@ -122,38 +122,30 @@ def _nothing_above_noise(d: int, scaled: bool) -> AccuracyWarning:
     return warning
 
 
-def _about_kernel(fitted: KernelFit, kernel: Kernel, gamma: Any, landmarks: Any) -> list[AccuracyWarning]:
+def _about_kernel(fitted: KernelFit, kernel: Kernel, gamma: Any, landmarks: Any) -> Iterator[AccuracyWarning]:
     """What is no matter of accuracy: too few landmarks, an indefinite kernel, a bandwidth that tells no rows apart."""
-    found: list[AccuracyWarning] = []
     if isinstance(landmarks, float) and fitted.trace_error > landmarks:
         words = (
             f"n_landmarks={landmarks:g} was not reached: as many landmarks as memory_limit allows lack "
             f"{at_most(fitted.trace_error)} of the trace"
         )
-        found.append(_warning(Diagnostic("too_few_landmarks", {"trace_error": fitted.trace_error}), words))
+        yield _warning(Diagnostic("too_few_landmarks", {"trace_error": fitted.trace_error}), words)
     if fitted.indefinite:
         words = (
             f"the kernel matrix has eigenvalues below 0, the lowest {fitted.indefinite:.2g} times the largest in size: "
             "it is not an inner product, and the components kept are those of its positive part"
         )
-        found.append(_warning(Diagnostic("indefinite", {"lowest": fitted.indefinite}), words))
-    if _flat(fitted):
-        k, total = len(fitted.spectrum.values), sum(fitted.total) / 2
-        share = float(fitted.spectrum.values.sum() / total)
+        yield _warning(Diagnostic("indefinite", {"lowest": fitted.indefinite}), words)
+    values, total, n = fitted.spectrum.values, sum(fitted.total) / 2, len(fitted.spectrum.vectors)
+    if fitted.embedding.kernel.local and n > 10 and 0 < float(values[0]) < FLAT * total / (n - 1):
+        k, share = len(values), float(values.sum() / total)
         start = "" if isinstance(gamma, str) else ", gamma='median' is a good start"
         words = (
             f"the spectrum is nearly flat: {k} components explain only {share:.2g} of the variance, because "
             f"kernel={kernel!r} puts nearly all rows equally far from each other; a smaller gamma makes neighbours of "
             f"them{start}"
         )
-        found.append(_warning(Diagnostic("flat", {"share": share}), words))
-    return found
-
-
-def _flat(fitted: KernelFit) -> bool:
-    """Whether the largest eigenvalue hardly exceeds the mean of all, for kernels with a bandwidth."""
-    n, values = len(fitted.spectrum.vectors), fitted.spectrum.values
-    return fitted.embedding.kernel.local and n > 10 and 0 < float(values[0]) < FLAT * sum(fitted.total) / 2 / (n - 1)
+        yield _warning(Diagnostic("flat", {"share": share}), words)
 
 
 def of_recovery(certificate: RecoveryCertificate, max_iter: int | None) -> list[AccuracyWarning]:
@@ -164,7 +156,7 @@ def of_recovery(certificate: RecoveryCertificate, max_iter: int | None) -> list[
         "silent": _silent,
         "poor": _poor,
         "doubtful": _doubtful,
-        "alike": _alike,
+        "alike": lambda known: ALIKE,
     }
     return [_warning(one, words[one.code](certificate)) for one in certificate.diagnostics()]
 
@@ -180,33 +172,23 @@ def _poor(known: RecoveryCertificate) -> str:
     which = known.poor
     return (
         f"up to {known.residual[which].max():.0%} of the measurements of {which.sum()} of {len(which)} signals are "
-        "left unexplained by the coefficients found; raise sparsity, or check that basis, measurement and random_state "
-        "are those that were measured with"
-    )
-
-
-def _alike(known: RecoveryCertificate) -> str:
-    return (
-        "through these measurements some basis vectors look the same, or cannot be seen (coherence 1 between "
-        "columns): signals that contain them cannot be told from others; measure more, or less like the basis"
+        f"left unexplained by the coefficients found; raise sparsity, or {SAME}"
     )
 
 
 def _hopeless(known: RecoveryCertificate) -> str:
     """Too few measurements; or enough for what counts, which still take too many coefficients to be explained."""
     m, b, which = known.n_measurements, len(known.converged), known.hopeless
-    counted = f"{which.sum()} of {b} signals have up to {known.sparsity[which].max()} coefficients, of "
+    count, p = known.sparsity[which].max(), known.n_coefficients
+    counted = f"{which.sum()} of {b} signals have up to {count} coefficients, of {p}, that count"
+    advice = "measure more, choose a basis in which the signals are sparser, "
     if known.needed > m:
         return (
-            f"{m} measurements are hopeless for the sparsity found: {counted}{known.n_coefficients}, that count, and "
-            f"those need about {known.needed} random measurements; measure more, choose a basis in which the signals "
-            "are sparser, or say how much noise there is"
+            f"{m} measurements are hopeless for the sparsity found: {counted}, and those need about {known.needed} "
+            f"random measurements; {advice}or say how much noise there is"
         )
-    return (
-        f"{m} measurements take so many coefficients to be explained that anything could be: {counted}"
-        f"{known.n_coefficients}, that count; measure more, choose a basis in which the signals are sparser, say how "
-        "much noise there is, or check that basis, measurement and random_state are those that were measured with"
-    )
+    many = f"{m} measurements take so many coefficients to be explained that anything could be: {counted}"
+    return f"{many}; {advice}say how much noise there is, or {SAME}"
 
 
 def _doubtful(known: RecoveryCertificate) -> str:

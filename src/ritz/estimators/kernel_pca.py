@@ -35,12 +35,10 @@ from ritz.runtime.rules import (
     FLAG,
     TOL,
     Rule,
-    Table,
     check_all,
     is_integer,
     is_number,
     is_share,
-    or_else,
     parse_bytes,
 )
 from ritz.solvers import LowRank, Solver
@@ -58,16 +56,15 @@ EIGEN_SOLVERS: dict[str, str | Solver] = {
 }
 
 
-def rules(n: int) -> Table:
+def rules(n: int) -> dict[str, Rule]:
     """What the parameters may be for n rows; kernel, gamma and memory_limit have rules where they are used."""
 
     def count_or_share(value: Any) -> bool:
-        return (is_integer(value) and 1 <= int(value) <= n) or is_share(value)
+        return value is None or (is_integer(value) and 1 <= int(value) <= n) or is_share(value)
 
     return {
-        "n_components": or_else(
-            None,
-            Rule(count_or_share, ""),
+        "n_components": Rule(
+            count_or_share,
             f"must be an integer between 1 and n_samples={n}, a share of the variance between 0 and 1, or None",
         ),
         "degree": Rule(lambda value: is_number(value) and value >= 0, "must be a finite number >= 0"),
@@ -83,12 +80,11 @@ def rules(n: int) -> Table:
         ),
         "tol": TOL,
         "max_iter": COUNT_OR_NONE,
-        "iterated_power": or_else(None, COUNT_OR_AUTO, COUNT_OR_AUTO.words),
+        "iterated_power": Rule(lambda value: value is None or COUNT_OR_AUTO.holds(value), COUNT_OR_AUTO.words),
         "remove_zero_eig": FLAG,
         "copy_X": FLAG,
-        "n_landmarks": or_else(
-            None,
-            Rule(count_or_share, ""),
+        "n_landmarks": Rule(
+            count_or_share,
             f"must be an integer from 1 to n_samples={n}, a share of the trace between 0 and 1 that they may lack, or "
             "None",
         ),
@@ -97,7 +93,7 @@ def rules(n: int) -> Table:
 
 
 @dataclass(eq=False, repr=False)
-class KernelPCA(Certified):
+class KernelPCA(Certified[KernelState]):
     """Principal components in the feature space of a kernel k(x, y) = φ(x)·φ(y), with a certificate.
 
     The eigenpairs A u = λ u of the centred kernel matrix A = H K H, K_ij = k(x_i, x_j), H = I − 11ᵀ/n. The score of a
@@ -230,11 +226,11 @@ class KernelPCA(Certified):
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and the scores of the same rows."""
         self.fit(X)
-        return delivered(self._fitted.scores, self._fitted.eigenvectors.dtype)
+        return delivered(self._state.scores, self._state.eigenvectors.dtype)
 
     def codes(self, rows: Rows) -> Generator[Array, None, None]:
         """Scores: coordinates of rows along the components, block by block."""
-        return self._fitted.embedding.encode(rows)
+        return self._state.embedding.encode(rows)
 
     def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
         """Pre-images: rows whose features come near those of these scores.
@@ -260,31 +256,21 @@ class KernelPCA(Certified):
         preimage = self._way_back()
         check_finite(rows)
         for block in rows.each(lambda block: block):
-            scores = stack(self._fitted.embedding.encode(as_rows(block), np.float64), block.shape[0])
+            scores = stack(self._state.embedding.encode(as_rows(block), np.float64), block.shape[0])
             yield preimage.distances(dense(block), scores)
 
     def _way_back(self) -> PreImage:
-        preimage = self._fitted.preimage
+        preimage = self._state.preimage
         if preimage is None:
             from sklearn.exceptions import NotFittedError
 
-            raise NotFittedError("there are no pre-images to be had; fit with fit_inverse_transform=True")
+            raise NotFittedError("the model has no pre-images; fit with fit_inverse_transform=True")
         return preimage
-
-    @property
-    def _fitted(self) -> KernelState:
-        found: KernelState = self._state
-        return found
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self._fitted.eigenvalues)
 
     def _request(self, n: int) -> Request:
         """What is asked of a fit to n rows, checked here once."""
         if n < 2:
             raise DataError(f"needs at least 2 rows to be centred, got n_samples={n}")
-        self._check_solver_object()
         check_at_hand(self.n_components, "KernelPCA knows inner products of features, whose signs cannot be flipped")
         check_all(self, rules(n))
         self._check_together()
@@ -298,12 +284,10 @@ class KernelPCA(Certified):
             passes=min(most, default=None),
         )
 
-    def _check_solver_object(self) -> None:
+    def _check_together(self) -> None:
+        """A solver that is no object yet, and parameters that do not go with each other."""
         if isinstance(asked := self.eigen_solver, type):
             raise ValueError(f"eigen_solver is the class {asked.__name__}; pass an object: {asked.__name__}()")
-
-    def _check_together(self) -> None:
-        """Parameters that do not go with each other."""
         if self.fit_inverse_transform and isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel: the rows are not known")
         if self.n_landmarks is not None and not isinstance(self._solver(), LowRank) and self._solver() != "auto":
@@ -316,9 +300,8 @@ class KernelPCA(Certified):
         return EIGEN_SOLVERS[self.eigen_solver] if isinstance(self.eigen_solver, str) else self.eigen_solver
 
     def _kernel(self, gamma: float) -> Kernel:
-        """The kernel, with its parameters."""
-        known = {"gamma": gamma, "degree": float(self.degree), "coef0": float(self.coef0)}
-        return kernel_named(self.kernel, self.kernel_params, **known)
+        degree, coef0 = float(self.degree), float(self.coef0)
+        return kernel_named(self.kernel, self.kernel_params, gamma=gamma, degree=degree, coef0=coef0)
 
     def _check_parameters(self, state: KernelState) -> None:
         self._twin()._request(len(state.eigenvectors))

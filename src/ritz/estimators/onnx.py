@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,7 +53,10 @@ def export_onnx(model: PCA | KernelPCA, path: str | os.PathLike[str]) -> None:
     ...     Path(f"{folder}/pca.onnx").stat().st_size > 0
     True
     """
-    onnx = _onnx()
+    try:
+        import onnx
+    except ImportError:
+        raise MissingPackageError("ONNX export needs the package onnx: pip install 'ritz[onnx]'") from None
     if not isinstance(model, PCA | KernelPCA):
         raise TypeError(f"expected a PCA or a KernelPCA, got {type(model).__name__}")
     model._check_fitted()
@@ -61,28 +66,17 @@ def export_onnx(model: PCA | KernelPCA, path: str | os.PathLike[str]) -> None:
         scores = _projected(graph, rows, model)
         dtype, k = model._dtype, model.n_components_
     else:
-        embedding = model._fitted.embedding
-        dtype, k = model._fitted.eigenvectors.dtype, embedding.n_components
+        embedding = model._state.embedding
+        dtype, k = model._state.eigenvectors.dtype, embedding.n_components
         scores = _embedded(graph, rows, embedding)
-    made = graph.finished(scores, dtype, int(model.n_features_in_), k, _metadata(model))
+    metadata = {"ritz_version": __version__, "kind": type(model).__name__}
+    metadata["components"] = json.dumps(list(map(str, model.get_feature_names_out())))
+    if (names := model.__dict__.get("feature_names_in_")) is not None:
+        metadata["columns"] = json.dumps(list(map(str, names)))
+    made = graph.finished(scores, dtype, int(model.n_features_in_), k, metadata)
     onnx.checker.check_model(made, full_check=True)
     with writing(path) as new:
         new.write_bytes(made.SerializeToString())
-
-
-def _onnx() -> Any:
-    try:
-        import onnx
-    except ImportError:
-        raise MissingPackageError("ONNX export needs the package onnx: pip install 'ritz[onnx]'") from None
-    return onnx
-
-
-def _metadata(model: PCA | KernelPCA) -> dict[str, str]:
-    names = model.__dict__.get("feature_names_in_")
-    known = {"ritz_version": __version__, "kind": type(model).__name__}
-    known["components"] = json.dumps(list(map(str, model.get_feature_names_out())))
-    return known if names is None else known | {"columns": json.dumps(list(map(str, names)))}
 
 
 class _Graph:
@@ -110,7 +104,6 @@ class _Graph:
         return self.add("Mul", rows, weights) if len(weights) > 1 else self.add("MatMul", rows, weights[:, None])
 
     def constant(self, value: NDArray[Any] | float) -> str:
-        """The name of a constant."""
         array, name = np.asarray(value), f"{self._prefix}constant_{len(self.constants)}"
         self._bytes += array.nbytes
         if self._bytes > LARGEST:
@@ -198,15 +191,13 @@ def _inner(graph: _Graph, rows: str, embedding: Embedding) -> str:
     return graph.add("MatMul", _points(graph, rows, embedding), embedding.points.Z.T)
 
 
-def _polynomial(graph: _Graph, rows: str, embedding: Embedding) -> str:
-    kernel: Any = embedding.kernel
+def _polynomial(graph: _Graph, rows: str, embedding: Any) -> str:
     base = graph.add("Add", _inner(graph, rows, embedding), float(embedding.frame.shift))
-    return graph.add("Pow", base, float(kernel.degree))
+    return graph.add("Pow", base, float(embedding.kernel.degree))
 
 
-def _sigmoid(graph: _Graph, rows: str, embedding: Embedding) -> str:
-    kernel: Any = embedding.kernel
-    return graph.add("Tanh", graph.add("Add", _inner(graph, rows, embedding), float(kernel.coef0)))
+def _sigmoid(graph: _Graph, rows: str, embedding: Any) -> str:
+    return graph.add("Tanh", graph.add("Add", _inner(graph, rows, embedding), float(embedding.kernel.coef0)))
 
 
 def _cosine(graph: _Graph, rows: str, embedding: Embedding) -> str:
@@ -233,11 +224,8 @@ def _rbf(graph: _Graph, rows: str, embedding: Embedding) -> str:
     return graph.add("Exp", graph.add("Min", distance, 0.0))
 
 
-def _laplacian(graph: _Graph, rows: str, embedding: Embedding) -> str:
-    return _decayed(graph, rows, embedding, "cityblock")
-
-
 def _decayed(graph: _Graph, rows: str, embedding: Embedding, distance: str) -> str:
+    """exp(−γ distance) from differences of entries."""
     found = graph.each_row(_points(graph, rows, embedding), embedding.points.Z, distance)
     return graph.add("Exp", graph.add("Mul", found, -float(embedding.frame.factor)))
 
@@ -248,12 +236,12 @@ def _given(graph: _Graph, rows: str, embedding: Embedding) -> str:
     return graph.scaled(values, np.full(len(embedding.points), embedding.frame.weight))
 
 
-KERNELS = {
+KERNELS: dict[type[Any], Callable[[_Graph, str, Embedding], str]] = {
     Linear: _inner,
     Polynomial: _polynomial,
     Sigmoid: _sigmoid,
     Cosine: _cosine,
     Rbf: _rbf,
-    Laplacian: _laplacian,
+    Laplacian: partial(_decayed, distance="cityblock"),
     Precomputed: _given,
 }

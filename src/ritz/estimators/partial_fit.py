@@ -16,7 +16,7 @@ from ritz.estimators.base import Certified
 from ritz.fitting.request import Request, check_at_hand, checked_components
 from ritz.moments.moments import Moments
 from ritz.moments.sketch import Stream
-from ritz.pca.from_stream import from_stream, taken_in, together
+from ritz.pca.from_moments import from_moments, taken_in, together
 from ritz.pca.state import PCAState, state_of
 from ritz.rows import as_rows
 from ritz.rows.columns import model_columns, order_of
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 COLUMNS = ("n_features_in_", "feature_names_in_", "_column_keys")  # what a model knows of its columns
 
 
-class Batches(Certified):
+class Batches(Certified[PCAState | None]):
     """partial_fit, for an estimator whose state may be moments alone."""
 
     n_components: Any
-    _state: PCAState | None = None
 
     @abstractmethod
     def _request(self) -> Request:
@@ -44,7 +43,6 @@ class Batches(Certified):
 
     @property
     def _dtype(self) -> np.dtype[Any]:
-        """Of the results."""
         return np.dtype(np.float64 if self._state is None else self._state.dtype)
 
     def partial_fit(self, X: Any, y: Any = None, check_input: bool = True) -> Self:
@@ -81,9 +79,7 @@ class Batches(Certified):
             if not fresh:
                 self._columns_alone(X)
             return self
-        rows = as_rows(X) if fresh else self._like_fitted(X)
-        if not fresh:
-            self._columns(X, rows, reset=False)
+        rows = as_rows(X) if fresh else self._known(X)
         found = taken_in(self._moments, rows, request)
         if fresh:
             self._columns(X, rows, reset=True)
@@ -98,8 +94,9 @@ class Batches(Certified):
         """Compute the axes from the moments of all batches so far; False where there is nothing to compute."""
         if self._moments is None or "subspace_" in self.__dict__:
             return False
+        names = model_columns(self)
         try:
-            fitted = from_stream(self._moments, self._request(), self._column_name)
+            fitted = from_moments(self._moments, self._request(), lambda j: str(j) if names is None else repr(names[j]))
         except ValueError as error:  # an attribute that is not there yet, as far as hasattr is concerned
             raise NotYetError(str(error)) from error
         self._warn(diagnostics.of_pca(fitted, self.n_components))

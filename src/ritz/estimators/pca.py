@@ -158,7 +158,7 @@ class PCA(Batches):
         with self._watching(rows, request, checkpoint) as watch:
             fitted = from_rows(rows.watched(watch), request)
         choice = [] if fitted.choice is None else [fitted.choice]
-        found = diagnostics.of_pca(fitted, self.n_components) if fitted.remarkable else []
+        found = diagnostics.of_pca(fitted, self.n_components) if choice or fitted.certificate.diagnostics() else []
         return Learned(state_of(fitted, rows.result_dtype), found, [fitted.plan, *choice, fitted.certificate])
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -246,13 +246,7 @@ class PCA(Batches):
     @property
     def loadings_(self) -> Array:  # (d, k)
         """Axes times standard deviations."""
-        if not hasattr(self, "subspace_"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'loadings_'")
         return as_result(in_data(self.subspace_, self.subspace_.axes), self.components_.dtype)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
     def __getattr__(self, name: str) -> Any:
         if name in LEARNED and self._settle():

@@ -42,21 +42,15 @@ def write_model(model: Certified, path: str | PathLike[str], notes: Any) -> None
         output=model.__dict__.get("_sklearn_output_config", {}).get("transform"),
     )
     kept = _checked(notes)
-    given = {name: _parameter(name, value) for name, value in model._stored_parameters().items()}
-    tree = {
-        "parameters": {name: encoder.encoded(value, f"parameters.{name}") for name, value in given.items()},
-        "notes": kept,
-        **encoder.encoded(state),
+    given = {
+        name: encoder.encoded(_parameter(name, value), f"parameters.{name}")
+        for name, value in model._stored_parameters().items()
     }
-    write(path, Stored(_kind(model), tree, encoder.tensors), __version__)
-
-
-def _kind(model: Any) -> str:
-    """The name of its class, if that is what will be loaded."""
+    tree = {"parameters": given, "notes": kept, **encoder.encoded(state)}
     name = type(model).__name__
     if type(model).__module__.partition(".")[0] != "ritz":
-        raise DataError(f"{name} is a class of its own, which a model file cannot hold; use pickle or joblib for it")
-    return name
+        raise DataError(f"{name} is not a class of ritz, so a model file cannot hold it; use pickle or joblib for it")
+    write(path, Stored(name, tree, encoder.tensors), __version__)
 
 
 def _checked(notes: Any) -> dict[str, Any]:
@@ -65,14 +59,12 @@ def _checked(notes: Any) -> dict[str, Any]:
     if not isinstance(notes, Mapping):
         raise DataError(f"{rule}; found {type(notes).__name__}")
     try:
-        found: dict[str, Any] = parsed(json.dumps(dict(notes), allow_nan=False), "the notes")
+        return parsed(json.dumps(dict(notes), allow_nan=False), "the notes")
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"{rule}; {error}") from None
-    return found
 
 
 def _parameter(name: str, value: Any) -> Any:
-    """A parameter as a file can hold it."""
     if isinstance(value, np.random.RandomState):
         state: dict[str, Any] = dict(value.get_state(legacy=False))
         if state["bit_generator"] == "MT19937":

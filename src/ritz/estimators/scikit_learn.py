@@ -40,7 +40,7 @@ def _unless_streamed(wrapped: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(wrapped)
     def transform(self: Estimator, X: Any, *, out: Out | None = None) -> Any:
-        return wrapped(self, X) if out is None else self._scores_into(X, out)
+        return wrapped(self, X) if out is None else Certified.transform(self, X, out=out)
 
     return transform
 
@@ -86,5 +86,4 @@ def load(path: str | PathLike[str]) -> PCA | KernelPCA | CompressedSensing:
     ...     print(load(f"{folder}/pca.safetensors"))
     PCA(n_components=1)
     """
-    model: PCA | KernelPCA | CompressedSensing = loading.load(path, MODELS)
-    return model
+    return loading.load(path, MODELS)

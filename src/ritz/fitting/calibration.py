@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import time
+import timeit
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 
@@ -33,16 +32,11 @@ def calibrate(reset: bool = False) -> Rates:
         if reset:
             path.unlink(missing_ok=True)
         else:
-            _write(path, json.dumps(asdict(found), indent=1))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as new:
+                new.write_text(json.dumps(asdict(found), indent=1), encoding="utf-8")
     costs.known_rates[str(path)] = found
     return found
-
-
-def _write(path: Path, text: str) -> None:
-    """The whole file or none of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as new:
-        new.write_text(text, encoding="utf-8")
 
 
 def _measured() -> Rates:
@@ -66,10 +60,5 @@ def _measured() -> Rates:
     )
 
 
-def _best(f: Callable[[], object], repeat: int = 5) -> float:
-    times = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - start)
-    return min(times)
+def _best(f: Callable[[], object]) -> float:
+    return min(timeit.repeat(f, number=1, repeat=5))

@@ -107,38 +107,29 @@ def within(rows: Rows, cost: Callable[[Rows], Cost], limit: int) -> Cost:
     return replace(found, block_bytes=size, threads=threads)
 
 
-def covariance(rows: Rows, k: int) -> Cost:
-    """The d×d covariance in one pass, and LAPACK."""
-    d = rows.shape[1]
-    form, eig = _form_covariance(rows), lapack(d, k)
-    return total(form, eig)
-
-
-def gram(rows: Rows, k: int) -> Cost:
-    """The n×n matrix of inner products, LAPACK, and four products that lift, orthonormalise and check the axes."""
-    return total(_form_gram(rows), lapack(rows.shape[0], k), _lift(rows, k))
+def direct(rows: Rows, k: int, side: str) -> Cost:
+    """The d×d covariance, or the n×n matrix of inner products, in one pass, and LAPACK."""
+    return _on_matrix(rows, k, side, lapack(order_of(rows, side), k))
 
 
 def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
     """Block Krylov on a dense operator or, one pass per step, on the rows."""
-    n, d = rows.shape
-    order = n if side == "gram" else d
+    (n, d), order = rows.shape, order_of(rows, side)
     b, steps = block_width(k), expected_steps(k)
     size = min(order, b * steps)
     basis = 16 * order * (capacity(order, k, b) + k)
     own = 3.0 * order * size**2 + 10.0 * size**3
     if dense:
         product = 2.0 * order**2 * b
-        seconds = steps * (5 * rates().start + product / rates().thin) + own / (2 * rates().reduction)
-        inside = Cost(steps * product + own, 0, seconds, basis)
-        form = _form_gram(rows) if side == "gram" else _form_covariance(rows)
-        return total(form, inside, _lift(rows, k)) if side == "gram" else total(form, inside)
-    product = 4.0 * n * d * b * rows.density
-    slower = LONG if d > 4 * n and not rows.sparse else 1.0
-    seconds = steps * (5 * rates().start + slower * (one_pass(rows) + product / _thin_rate(rows))) + own / (
-        2 * rates().reduction
-    )
-    return total(diagonal(rows), Cost(steps * product + own, steps, seconds, basis + _thin_memory(rows, b)))
+        step = product / rates().thin
+    else:
+        product, slower = 4.0 * n * d * b * rows.density, LONG if d > 4 * n and not rows.sparse else 1.0
+        step = slower * (one_pass(rows) + product / ((GATHER if rows.sparse else 1.0) * rates().thin))
+    operations = steps * product + own
+    seconds = steps * (5 * rates().start + step) + own / (2 * rates().reduction)
+    if dense:
+        return _on_matrix(rows, k, side, Cost(operations, 0, seconds, basis))
+    return total(diagonal(rows), Cost(operations, steps, seconds, basis + _thin_memory(rows, b)))
 
 
 def refined(rows: Rows, k: int) -> Cost:
@@ -154,12 +145,10 @@ def refined(rows: Rows, k: int) -> Cost:
 
 def iterative(rows: Rows, k: int, side: str, dense: bool) -> Cost:
     """Orthogonal or power iteration; how many steps, only the spectrum knows, so these are the costs of one."""
-    n, d = rows.shape
-    order = n if side == "gram" else d
-    step = Cost(2.0 * order**2 * k if dense else 4.0 * n * d * k, not dense, np.inf, 24 * (n + d) * (k + 10))
-    if not dense:
-        return total(diagonal(rows), step, Cost(0.0, 0, 0.0, _thin_memory(rows, k)))
-    return total(_form_gram(rows) if side == "gram" else _form_covariance(rows), step)
+    (n, d), memory = rows.shape, 24 * sum(rows.shape) * (k + 10)
+    if dense:
+        return total(_form(rows, side), Cost(2.0 * order_of(rows, side) ** 2 * k, 0, np.inf, memory))
+    return total(diagonal(rows), Cost(4.0 * n * d * k, 1, np.inf, memory + _thin_memory(rows, k)))
 
 
 def svd(rows: Rows) -> Cost:
@@ -184,8 +173,24 @@ def r_factor_memory(rows: Rows) -> int:
     return int(block_memory(rows, 1)) + 8 * width * (3 * leaf_rows(rows) * threads + 8 * width * (threads + 1))
 
 
-def _form_covariance(rows: Rows) -> Cost:
+def order_of(rows: Rows, side: str) -> int:
+    """Of the d×d covariance, or of the n×n Gram matrix."""
+    return rows.shape[0 if side == "gram" else 1]
+
+
+def _on_matrix(rows: Rows, k: int, side: str, inside: Cost) -> Cost:
+    """A solver on a dense matrix; from the Gram matrix, four products lift, orthonormalise and check the axes."""
+    form = _form(rows, side)
+    return total(form, inside, _lift(rows, k)) if side == "gram" else total(form, inside)
+
+
+def _form(rows: Rows, side: str) -> Cost:
+    """The covariance in one pass; the Gram matrix in one after that for the means."""
     n, d = rows.shape
+    if side == "gram":
+        operations, rate = rows.inner_work, (SCATTER * rates().thin if rows.sparse else 0.7 * rates().product)
+        seconds = 2 * one_pass(rows) + operations / rate
+        return total(diagonal(rows), Cost(operations, 1, seconds, 8 * 3 * n * n + _thin_memory(rows, 16)))
     narrow = scatter_dtype(rows) == np.float32
     operations, rate = 1.0 * n * d * d, rates().narrow if narrow else rates().product
     if rows.density < FILLED:
@@ -194,13 +199,6 @@ def _form_covariance(rows: Rows) -> Cost:
     # A sum in every thread, or one in either precision, finished ones waiting to be added, the matrix and a copy.
     memory = 8 * d * d * (4 + (2.5 if narrow else 2) * rows.threads) + block_memory(rows, 1.5 if narrow else 1)
     return Cost(operations, 1, seconds, int(memory))
-
-
-def _form_gram(rows: Rows) -> Cost:
-    n = rows.shape[0]
-    operations, rate = rows.inner_work, (SCATTER * rates().thin if rows.sparse else 0.7 * rates().product)
-    seconds = 2 * one_pass(rows) + operations / rate
-    return total(diagonal(rows), Cost(operations, 1, seconds, 8 * 3 * n * n + _thin_memory(rows, 16)))
 
 
 def small_matrix(order: int, by_factor: bool) -> Cost:
@@ -219,7 +217,7 @@ def lapack(order: int, k: int) -> Cost:
 def _lift(rows: Rows, k: int) -> Cost:
     n, d = rows.shape
     along, across = 4.0 * n * d * k * rows.density, 2.0 * d * k * k
-    rate = _thin_rate(rows) if rows.sparse else rates().product
+    rate = GATHER * rates().thin if rows.sparse else rates().product
     memory = 8 * 2 * (n + d) * k + 8 * 6 * n * k + _thin_memory(rows, min(k, SKINNY))
     return Cost(along + across, 3, 3 * one_pass(rows) + along / rate + across / rates().product, memory)
 
@@ -240,11 +238,6 @@ def entry_bytes(rows: Rows) -> float:
     return ENTRY_BYTES * rows.density if rows.sparse else 8.0
 
 
-def _thin_rate(rows: Rows) -> float:
-    """Operations per second of products with few columns."""
-    return (GATHER if rows.sparse else 1.0) * rates().thin
-
-
 def block_memory(rows: Rows, copies: float) -> float:
     """Of so many copies of a block of rows in every thread."""
     return (8 * copies * rows.block_rows * rows.shape[1] + rows.reading) * rows.threads
@@ -259,9 +252,5 @@ def _thin_memory(rows: Rows, b: int) -> int:
 
 def total(*costs: Cost) -> Cost:
     """One after the other; memory is not given back in between."""
-    return Cost(
-        sum(cost.operations for cost in costs),
-        sum(cost.passes for cost in costs),
-        sum(cost.seconds for cost in costs),
-        sum(cost.memory for cost in costs),
-    )
+    parts = ((cost.operations, cost.passes, cost.seconds, cost.memory) for cost in costs)
+    return Cost(*map(sum, zip(*parts, strict=True)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -75,8 +77,7 @@ class Plan:
     @classmethod
     def of(cls, cost: Cost, solver: str, side: str, *, dense: bool, why: str = "") -> Plan:
         """A plan that costs so much."""
-        plan = cls(solver, side, cost.passes, cost.operations, cost.memory, why, dense, cost.seconds)
-        return replace(plan, block_bytes=cost.block_bytes, threads=cost.threads)
+        return cls(solver, side, why=why, dense=dense, **vars(cost))
 
     @staticmethod
     def cheapest(plans: Sequence[Plan], limit: int, modest: float = np.inf) -> Plan:
@@ -113,15 +114,10 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
 def counted(plan: Plan, route: Route, how: str) -> Plan:
     """A plan with what it takes to find the number of components beside it, and how that is done in words."""
     more = route.cost
-    known = plan.passes is not None and plan.operations is not None
-    return replace(
-        plan,
-        passes=plan.passes + more.passes if known else plan.passes,  # type: ignore[operator]
-        operations=plan.operations + more.operations if known else plan.operations,  # type: ignore[operator]
-        memory=max(plan.memory, more.memory),
-        seconds=plan.seconds + more.seconds,
-        why=f"{plan.why}; {how}",
-    )
+    if plan.passes is not None and plan.operations is not None:
+        plan = replace(plan, passes=plan.passes + more.passes, operations=plan.operations + more.operations)
+    memory, seconds = max(plan.memory, more.memory), plan.seconds + more.seconds
+    return replace(plan, memory=memory, seconds=seconds, why=f"{plan.why}; {how}")
 
 
 def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float = 1e-6) -> Plan:
@@ -135,7 +131,8 @@ def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float =
     plans = [] if asked == "mle" else krylov_plans(rows, k, limit)
     much = d <= n and float32_pays(n * d, d) and not rows.sparse
     if tol >= NARROW_TOL and much and isinstance(asked, int):
-        plans.append(_refined_plan(rows, k, limit))
+        known = {"solver": "krylov", "columns": block_width(k), "precision": "float32", "refined": True}
+        plans.append(_plan(rows, "covariance", True, limit, partial(costs.refined, k=k), **known))
     best = Plan.cheapest([direct, *plans], limit, MODEST * n * d * rows.dtype.itemsize)
     if best is not direct:
         best = replace(best, why=_why_krylov(best, n, d, k))
@@ -159,11 +156,12 @@ def _accurate_for_free(rows: Rows, k: int, limit: int) -> Plan | None:
 
 
 def _why_direct(n: int, d: int) -> str:
+    compared = "as many as" if n == d else "fewer than"
     if d <= n:
-        fewer, matrix = f"{d} columns are fewer than {n} rows", f"{d}×{d} covariance"
+        sizes, matrix = f"{d} columns are {compared} {n} rows", f"{d}×{d} covariance"
     else:
-        fewer, matrix = f"{n} rows are fewer than {d} columns", f"{n}×{n} Gram matrix"
-    return f"{fewer}, so the {matrix} is the smallest matrix that holds the answer"
+        sizes, matrix = f"{n} rows are {compared} {d} columns", f"{n}×{n} Gram matrix"
+    return f"{sizes}, so the {matrix} is the smallest matrix that holds the answer"
 
 
 def _why_krylov(plan: Plan, n: int, d: int, k: int) -> str:
@@ -196,13 +194,13 @@ def smaller_side(rows: Rows) -> str:
 
 def svd_plan(rows: Rows, limit: int) -> Plan:
     """svd, the most accurate solver."""
-    return replace(_plan(rows, "covariance", False, limit, costs.svd), solver="svd")
+    return _plan(rows, "covariance", False, limit, costs.svd, solver="svd")
 
 
 def direct_plan(rows: Rows, k: int, limit: int, side: str | None = None) -> Plan:
     """LAPACK on the smaller matrix, or on that of one side."""
     side = side or smaller_side(rows)
-    return _plan(rows, side, True, limit, lambda rows: (costs.gram if side == "gram" else costs.covariance)(rows, k))
+    return _plan(rows, side, True, limit, partial(costs.direct, k=k, side=side))
 
 
 def krylov_plans(rows: Rows, k: int, limit: int) -> list[Plan]:
@@ -211,28 +209,25 @@ def krylov_plans(rows: Rows, k: int, limit: int) -> list[Plan]:
     One pass over dense rows multiplies by Z and by Zᵀ; sparse ones take two products anyway, on the smaller side.
     """
     smaller = smaller_side(rows)
-    side = smaller if rows.sparse else "covariance"
-    free = _plan(rows, side, False, limit, lambda rows: costs.krylov(rows, k, side, False))
-    dense = _plan(rows, smaller, True, limit, lambda rows: costs.krylov(rows, k, smaller, True))
-    return [replace(plan, solver="krylov", columns=block_width(k)) for plan in (free, dense)]
-
-
-def _refined_plan(rows: Rows, k: int, limit: int) -> Plan:
-    plan = _plan(rows, "covariance", True, limit, lambda rows: costs.refined(rows, k))
-    return replace(plan, solver="krylov", columns=block_width(k), precision="float32", refined=True)
+    ways = ((smaller if rows.sparse else "covariance", False), (smaller, True))
+    known = {"solver": "krylov", "columns": block_width(k)}
+    return [
+        _plan(rows, side, dense, limit, partial(costs.krylov, k=k, side=side, dense=dense), **known)
+        for side, dense in ways
+    ]
 
 
 def _iterative_plan(rows: Rows, k: int, limit: int, side: str, free: str) -> Plan:
     """An iteration of which only the spectrum knows how many steps it takes, on a dense matrix of moderate order."""
-    plan = _plan(rows, side, True, limit, lambda rows: costs.iterative(rows, k, side, True))
-    if rows.shape[0 if side == "gram" else 1] <= DENSE and plan.memory <= limit:
+    plan = _plan(rows, side, True, limit, partial(costs.iterative, k=k, side=side, dense=True))
+    if costs.order_of(rows, side) <= DENSE and plan.memory <= limit:
         return replace(plan, columns=k, passes=1 if side == "covariance" else None, operations=None)
-    plan = _plan(rows, free, False, limit, lambda rows: costs.iterative(rows, k, free, False))
-    return replace(plan, columns=k, passes=None, operations=None)
+    cost = partial(costs.iterative, k=k, side=free, dense=False)
+    return _plan(rows, free, False, limit, cost, columns=k, passes=None, operations=None)
 
 
-def _plan(rows: Rows, side: str, dense: bool, limit: int, cost: Callable[[Rows], Cost]) -> Plan:
+def _plan(rows: Rows, side: str, dense: bool, limit: int, cost: Callable[[Rows], Cost], **known: Any) -> Plan:
     """In blocks as large as the limit allows, and with fewer threads where that is not enough."""
     narrow = dense and side == "covariance" and scatter_dtype(rows) == np.float32
     plan = Plan.of(costs.within(rows, cost, limit), side, side, dense=dense)
-    return replace(plan, precision="float32") if narrow else plan
+    return replace(plan, **{"precision": "float32" if narrow else "float64", **known})

@@ -89,18 +89,17 @@ class Choice:
         return parallel(self.values, self.null[None]) if self.count is None else self.count
 
     def __str__(self) -> str:
-        end, resumed = min(len(self.values), self.k + AROUND), self.k - AROUND
-        lines = [self._line(i) for i in range(end)]
+        end, resumed, above = min(len(self.values), self.k + AROUND), self.k - AROUND, self.above
+        lines = [
+            f"{component(i):>9}  {self.values[i]:11.5g}  {self.null[i]:11.5g}  {'' if i < above else 'not '}above"
+            for i in range(end)
+        ]
         if resumed > FIRST + 1:  # dots that stand for one line save none
             lines[FIRST:resumed] = [f"{'…':>9}"]
-        kept = f"{self.k} component{'s' if self.k > 1 else ''} kept, {self.above} above noise: {self.rule}"
-        kept += "" if self.above else f"; {INDEPENDENT}"
+        kept = f"{self.k} component{'s' if self.k > 1 else ''} kept, {above} above noise: {self.rule}"
+        kept += "" if above else f"; {INDEPENDENT}"
         what = f"null: the {self.quantile:g} quantile of the largest variance in {self.flips} copies of the rows with"
         return "\n".join([kept, f"{what} random signs (seed {self.seed})", "           variance         null", *lines])
-
-    def _line(self, i: int) -> str:
-        compared = "above" if i < self.above else "not above"
-        return f"{component(i):>9}  {self.values[i]:11.5g}  {self.null[i]:11.5g}  {compared}"
 
 
 def gavish_donoho(singular_values: Array, n: int, d: int, noise: float | None = None) -> int:

@@ -52,7 +52,7 @@ class Request:
         return with_options(SOLVERS[name], oversample=self.oversample, max_iter=passes)
 
 
-def checked_components(asked: object, n: int, d: int) -> int | float | str | None:
+def checked_components(asked: Any, n: int, d: int) -> int | float | str | None:
     """n_components as None, "mle", "auto", a float inside (0, 1) or an int from 1 to min(n, d); else an error.
 
     Examples
@@ -64,25 +64,22 @@ def checked_components(asked: object, n: int, d: int) -> int | float | str | Non
     """
     rule = f"must be between 1 and min(n_samples, n_features)={min(n, d)}"
     plain = f"must be between 1 and the smaller of rows and columns, {min(n, d)}"
-    if asked is None:
-        return None
-    if is_auto(asked):
-        return "auto"
+    if asked is None or is_auto(asked):
+        return asked
     if isinstance(asked, str) and asked == "mle":
         if n < d:
             rule = f"is only supported if n_samples >= n_features, got {n} < {d}"
             raise ParameterError("n_components", asked, rule, f"needs as many rows as columns, and has {n} < {d}")
         return asked
-    number: Any = asked
     if is_share(asked):
-        return float(number)
+        return float(asked)
     if is_integer(asked):
-        if 1 <= int(number) <= min(n, d):
-            return int(number)
-        raise ParameterError("n_components", int(number), rule, plain)
+        if 1 <= int(asked) <= min(n, d):
+            return int(asked)
+        raise ParameterError("n_components", int(asked), rule, plain)
     if is_number(asked):
         more = ", or a fraction strictly between 0 and 1"
-        raise ParameterError("n_components", float(number), rule + more, plain + more)
+        raise ParameterError("n_components", float(asked), rule + more, plain + more)
     raise ParameterError("n_components", asked, f"{rule}, a fraction between 0 and 1, 'mle', 'auto' or None")
 
 

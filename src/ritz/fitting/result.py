@@ -52,15 +52,13 @@ class Decomposition:
     moments: Moments | Stream | None = None  # of the rows, where they are whole, or their sketch: what merging needs
     choice: Choice | None = None  # what decided how many components, where that was left to the rows
 
-    @property
-    def remarkable(self) -> bool:
-        """Whether there is anything that the user should be told of."""
-        return self.choice is not None or bool(self.certificate.diagnostics())
-
     @classmethod
     def of(cls, found: Spectrum, total: float, units: Units, plan: Plan) -> Decomposition:
         """From a spectrum and its trace, which are in units of `unit`."""
-        d, unit, n, total = len(found.vectors), units.unit, units.n_rows, _at_least_kept(found, total)
+        d, unit, n, kept = len(found.vectors), units.unit, units.n_rows, float(np.sum(found.values))
+        # Computed in another way than the values, the total may fall below their sum, but by rounding alone.
+        rounding = (len(found.values) + 1) * found.certificate.rounding
+        total = kept if total < kept <= total + rounding else total
         left_out, seen = _left_out(found, total, d if n is None else min(n, d))
         variances, rest = squared(found.values, unit), float(squared(left_out, unit))
         exact: dict[str, Any] = {}
@@ -71,13 +69,6 @@ class Decomposition:
         about = (units.mean, units.scale, rest, n, units.ddof)
         subspace = Subspace(found.vectors, variances, *about, orthonormal=True, **exact)
         return cls(subspace, found, found.certificate.in_units(unit), plan, total, unit, seen)
-
-
-def _at_least_kept(found: Spectrum, total: float) -> float:
-    """The total, which rounding alone may have left below the sum of the values kept: it is computed otherwise."""
-    kept = float(np.sum(found.values))
-    rounding = (len(found.values) + 1) * found.certificate.rounding
-    return kept if total < kept <= total + rounding else total
 
 
 def _left_out(found: Spectrum, total: float, bound: int) -> tuple[float, bool]:
@@ -97,12 +88,7 @@ def _left_out(found: Spectrum, total: float, bound: int) -> tuple[float, bool]:
 def optional(name: str) -> Callable[[Any], Any]:
     """A part of the state that not every fit has."""
     part = attrgetter(name)
-
-    def found(state: Any) -> Any:
-        value = part(state)
-        return ABSENT if value is None else value
-
-    return found
+    return lambda state: ABSENT if (value := part(state)) is None else value
 
 
 def attributes(table: Table, state: Any) -> dict[str, Any]:

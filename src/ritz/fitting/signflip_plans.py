@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -47,9 +47,9 @@ def route(rows: Rows, limit: int) -> Route:
     n, d = rows.shape
     found = [_krylov(rows, limit)]
     if d <= n:
-        found.append(_scatter(rows, limit))
+        found.append(_by_matrices("scatter", rows, limit))
     elif rows.in_memory or costs.holdable(rows, limit):
-        found.append(_gram(rows, limit))
+        found.append(_by_matrices("gram", rows, limit))
     fitting = [one for one in found if one.cost.memory <= limit]
     if not fitting:
         needed = format_bytes(min(one.cost.memory for one in found))
@@ -59,43 +59,30 @@ def route(rows: Rows, limit: int) -> Route:
     return min(fitting, key=lambda one: one.cost.seconds)
 
 
-def _scatter(rows: Rows, limit: int) -> Route:
-    at_once = _most(lambda count: _scatter_cost(rows, count), min(limit, ROOM) if rows.in_memory else limit)
-    return Route("scatter", costs.within(rows, lambda rows: _scatter_cost(rows, at_once), limit), at_once)
-
-
-def _gram(rows: Rows, limit: int) -> Route:
-    at_once = _most(lambda count: _gram_cost(rows, count), min(limit, ROOM))
-    return Route("gram", costs.within(rows, lambda rows: _gram_cost(rows, at_once), limit), at_once)
+def _by_matrices(kind: str, rows: Rows, limit: int) -> Route:
+    """As many spectra from one pass as leave room, but at least one."""
+    room = min(limit, ROOM) if kind == "gram" or rows.in_memory else limit
+    at_once = next((count for count in range(SPECTRA, 1, -1) if _matrices_cost(rows, kind, count).memory <= room), 1)
+    return Route(kind, costs.within(rows, partial(_matrices_cost, kind=kind, at_once=at_once), limit), at_once)
 
 
 def _krylov(rows: Rows, limit: int) -> Route:
     flipped, k = Flipped(rows, Preprocessing(), 0, 0), min(GUESS, *rows.shape)
-    return Route("krylov", costs.within(flipped, lambda rows: _krylov_cost(rows, k), limit), 1)
+    return Route("krylov", costs.within(flipped, partial(_krylov_cost, k=k), limit), 1)
 
 
-def _most(cost: Callable[[int], Cost], room: int) -> int:
-    """The most spectra at once that leave room, but at least one."""
-    return next((count for count in range(SPECTRA, 1, -1) if cost(count).memory <= room), 1)
-
-
-def _scatter_cost(rows: Rows, at_once: int) -> Cost:
-    """Spectra of d×d scatters of rows with random signs, so many of them from one pass, and LAPACK's eigenvalues."""
-    d, passes, size = rows.shape[1], -(-SPECTRA // at_once), flipping_dtype(rows).itemsize
-    seconds = passes * _read(rows) + _flipping(rows, d)
-    # Sums in every thread, those that wait and their total; blocks before and after a flip, and the signs.
-    memory = size * d * d * at_once * (rows.threads + 3) + 24 * d * d + costs.block_memory(rows, 4)
-    return costs.total(costs.diagonal(rows), Cost(_products(rows, d), passes, seconds, int(memory)))
-
-
-def _gram_cost(rows: Rows, at_once: int) -> Cost:
-    """The same from n×n inner products, by strips of columns of rows in memory."""
+def _matrices_cost(rows: Rows, kind: str, at_once: int) -> Cost:
+    """Spectra of d×d scatters, or of n×n inner products by strips of columns of rows in memory, so many from one pass,
+    and LAPACK's eigenvalues."""
     (n, d), passes, size = rows.shape, -(-SPECTRA // at_once), flipping_dtype(rows).itemsize
-    seconds = passes * costs.one_pass(rows) + _flipping(rows, n)
-    memory = size * n * n * at_once * (rows.threads + 3) + 24 * n * n + 40 * n * min(STRIP, d) * rows.threads
-    if not (isinstance(rows, ArrayRows) and rows.in_memory):  # tables and files become arrays, sparse rows are turned
-        memory += int(costs.entry_bytes(rows) * n * d)
-    return costs.total(costs.diagonal(rows), Cost(_products(rows, n), passes, seconds, memory))
+    order, reading = (n, costs.one_pass(rows)) if kind == "gram" else (d, _read(rows))
+    operations, seconds = _flipping(rows, order)
+    # Sums in every thread, those that wait and their total; strips, or blocks before and after a flip and the signs.
+    memory = size * order * order * at_once * (rows.threads + 3) + 24 * order * order
+    memory += 40 * n * min(STRIP, d) * rows.threads if kind == "gram" else int(costs.block_memory(rows, 4))
+    if kind == "gram" and not (isinstance(rows, ArrayRows) and rows.in_memory):
+        memory += int(costs.entry_bytes(rows) * n * d)  # tables and files become arrays, sparse rows are turned
+    return costs.total(costs.diagonal(rows), Cost(operations, passes, passes * reading + seconds, memory))
 
 
 def _krylov_cost(rows: Rows, k: int) -> Cost:
@@ -107,23 +94,19 @@ def _krylov_cost(rows: Rows, k: int) -> Cost:
     return Cost(operations, steps, seconds, own.memory)
 
 
-def _edge(order: int) -> float:
-    """Operations for the largest eigenvalue of a dense matrix: by iteration where it is large."""
-    return 4 / 3 * order**3 if order <= LARGE else FLAT * expected_steps(1) * 2.0 * order**2 * block_width(1)
+def _flipping(rows: Rows, order: int) -> tuple[float, float]:
+    """Operations and seconds of signs, products and eigenvalues, but for reading the rows.
 
-
-def _products(rows: Rows, order: int) -> float:
-    own, copies = 4 / 3 * order**3, FLIPS * _edge(order)
-    return SPECTRA * 1.0 * rows.shape[0] * rows.shape[1] * order + own + copies
-
-
-def _flipping(rows: Rows, order: int) -> float:
-    """Seconds that signs, products and eigenvalues take; to flip a block takes about as long as to centre it."""
-    entries = 1.0 * rows.shape[0] * rows.shape[1]
-    rate = rates().narrow if flipping_dtype(rows) == np.float32 else rates().product
-    own, copies = 4 / 3 * order**3 / rates().reduction, FLIPS * _edge(order)
-    one = 8 * entries / rates().walk + entries * order / rate
-    return SPECTRA * one + own + copies / (rates().reduction if order <= LARGE else rates().thin)
+    To flip a block takes about as long as to centre it. Of copies the largest eigenvalue is found alone, by iteration
+    where the matrix is large.
+    """
+    (n, d), own, edge, solving = rows.shape, 4 / 3 * order**3, 4 / 3 * order**3, rates().reduction
+    if order > LARGE:
+        edge, solving = FLAT * expected_steps(1) * 2.0 * order**2 * block_width(1), rates().thin
+    multiplying = rates().narrow if flipping_dtype(rows) == np.float32 else rates().product
+    one = 8 * (1.0 * n * d) / rates().walk + 1.0 * n * d * order / multiplying
+    operations = SPECTRA * 1.0 * n * d * order + own + FLIPS * edge
+    return operations, SPECTRA * one + own / rates().reduction + FLIPS * edge / solving
 
 
 def _read(rows: Rows) -> float:

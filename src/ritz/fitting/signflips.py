@@ -51,8 +51,7 @@ class Flips:
         """Z Zᵀ ("gram", n×n, for rows in memory) or ZᵀZ ("scatter", d×d) of several flips, so many from one pass."""
         for i in range(0, len(which), at_once):
             group = which[i : i + at_once]
-            gram = side == "gram"
-            totals = self.rows.watch.whole(partial(self._grams, group)) if gram else self._scatters(group)
+            totals = self.rows.watch.whole(partial(self._grams, group)) if side == "gram" else self._scatters(group)
             yield from (mirrored(total).astype(np.float64) for total in totals)
 
     def leading(self, flip: int | None, k: int) -> Array:  # -> (k,)
@@ -72,7 +71,10 @@ class Flips:
             prepared, narrow = scratch("block", rows.block_rows, d), scratch("narrow", rows.block_rows, d, dtype)
             buffer = scratch("flipped", rows.block_rows, d, dtype)
             for block, at in pairs:
-                Z = _in_dtype(self.prepare(block, prepared), narrow)
+                Z = self.prepare(block, prepared)
+                if Z.dtype != dtype:
+                    narrow[: len(Z)] = Z
+                    Z = narrow[: len(Z)]
                 for flip, total in zip(which, totals, strict=True):
                     signs = None if flip is None else sign_bits(self.seed, flip, at, d)
                     add_squares(flipped_into(buffer, Z, signs), total)
@@ -95,7 +97,7 @@ class Flips:
             for flip, total in zip(which, totals, strict=True):
                 signs = None if flip is None else strip_bits(self.seed, flip, range(n), ends, d).T
                 add_squares(flipped_into(buffer, Z, signs), total)
-            watch.advance(ends[1] - ends[0])
+            watch.advance(width)
             return totals
 
         runs = list(pairwise([*range(0, d, STRIP), d]))
@@ -164,15 +166,6 @@ def flipped_into(out: Array, Z: Array, signs: NDArray[np.uint8] | None) -> Array
     flipped[...] = signs
     flipped <<= 8 * out.itemsize - 1
     flipped ^= Z.view(flipped.dtype)
-    return out
-
-
-def _in_dtype(Z: Array, out: Array) -> Array:
-    """Z in the precision of `out`, which is written only where it differs."""
-    if Z.dtype == out.dtype:
-        return Z
-    out = out[: len(Z)]
-    out[...] = Z
     return out
 
 

@@ -94,6 +94,7 @@ def _ratio_bounds(fitted: KernelFit) -> Array:  # (k, 2)
 
 # How every attribute that a fit learns follows from its state.
 ATTRIBUTES: Table = {
+    "_n_features_out": lambda state: len(state.eigenvalues),
     "X_fit_": attrgetter("rows"),
     "gamma_": attrgetter("gamma"),
     "eigenvalues_": attrgetter("eigenvalues"),

@@ -7,7 +7,7 @@ import numpy as np
 from ritz.fitting import rank
 from ritz.fitting.rank import Choice
 from ritz.fitting.request import Request
-from ritz.fitting.signflip_plans import COPIES, FLIPS, GUESS, Route
+from ritz.fitting.signflip_plans import FLIPS, GUESS, Route
 from ritz.fitting.signflips import Flips, edge, flipping_dtype, spectrum
 from ritz.fitting.solve import magnified, preprocessing
 from ritz.linalg.dense import Array, squared
@@ -18,12 +18,6 @@ from ritz.rows import Rows
 
 # What rounding may add to a value, of itself and of the largest: it must not decide between equal ones.
 TIE, DUST = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-9}, 1e-13
-
-
-def in_words(choice: Choice) -> str:
-    """What was found, for a plan."""
-    above = f"{choice.above} component{'s' if choice.above != 1 else ''}" if choice.above else "no component"
-    return f"{above} stood above the noise of {COPIES}"
 
 
 def chosen(rows: Rows, request: Request, route: Route) -> Choice:

@@ -45,7 +45,9 @@ def _as_many_as_stand_above_noise(rows: Rows, request: Request) -> Decomposition
     route = signflip_plans.route(rows, request.limit)
     choice = auto_rank.chosen(rows, request, route)
     fit = _decomposed(rows, replace(request, n_components=choice.k))
-    return replace(fit, choice=choice, plan=planning.counted(fit.plan, route, auto_rank.in_words(choice)))
+    above = f"{choice.above or 'no'} component{'s' * (choice.above > 1)}"
+    plan = planning.counted(fit.plan, route, f"{above} stood above the noise of {signflip_plans.COPIES}")
+    return replace(fit, choice=choice, plan=plan)
 
 
 def _decomposed(rows: Rows, request: Request) -> Decomposition:
@@ -92,19 +94,15 @@ def held(rows: Rows) -> Rows:
 
 
 def _moments(rows: Rows, request: Request, plan: Plan) -> Moments:
-    """The moments that a plan needs, from one pass."""
+    """The moments that a plan needs, from one pass; all of them for few columns, so that models can be merged."""
     if _by_r_factor(plan, rows):
         return triangular_moments(rows, center=request.center, scale=request.scale)
-    return moments(rows, center=request.center, scale=request.scale, scatter=_scatter(plan, rows))
-
-
-def _scatter(plan: Plan, rows: Rows) -> Scatter:
-    """What has to be summed; models of few columns can be merged, so that they have all of it."""
+    scatter = Scatter.FLOAT64 if plan.precision == "float64" else Scatter.AUDITED
     if plan.refined:
-        return Scatter.FLOAT32
-    if not (plan.dense and plan.side == "covariance") and rows.shape[1] > CARRIED:
-        return Scatter.DIAGONAL
-    return Scatter.FLOAT64 if plan.precision == "float64" else Scatter.AUDITED
+        scatter = Scatter.FLOAT32
+    elif not (plan.dense and plan.side == "covariance") and rows.shape[1] > CARRIED:
+        scatter = Scatter.DIAGONAL
+    return moments(rows, center=request.center, scale=request.scale, scatter=scatter)
 
 
 def _by_r_factor(plan: Plan, rows: Rows) -> bool:
@@ -135,10 +133,7 @@ def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: i
     share = request.n_components if isinstance(request.n_components, float) else 0.0
     enough = len(result.values) == min(n, d) or float(np.sum(result.values)) >= share * total
     fit = Decomposition.of(result, total, units, plan)
-    return replace(fit, enough=enough, moments=found if _mergeable(found) else None)
-
-
-def _mergeable(found: Moments) -> bool:
-    """Whether a model should carry these moments: whole, not too large, and right in units that do not change."""
-    whole = found.scatter.ndim == 2 or found.triangle is not None
-    return whole and not found.rough and not (found.audit and found.scaled) and len(found.mean) <= LARGE
+    # A model carries moments that are whole, not too large, and right in units that do not change: these can be merged.
+    whole = (found.scatter.ndim == 2 or found.triangle is not None) and d <= LARGE
+    right = not found.rough and not (found.audit and found.scaled)
+    return replace(fit, enough=enough, moments=found if whole and right else None)

@@ -42,8 +42,7 @@ class Gaussian:
     @pinned()
     def log_likelihood(self, rows: Rows) -> Array:
         """log N(x) of every row."""
-        likelihoods = (self._likelihood(*part) for part in self.subspace.parts(rows))
-        return stack(likelihoods, rows.shape[0])
+        return stack((self._likelihood(*part) for part in self.subspace.parts(rows)), rows.shape[0])
 
     def _likelihood(self, Y: Array, outside: Array, powers: Exponents) -> Array:
         """From scores and squared errors in units of 2^p and 4^p: distances have no unit, and determinants add up."""

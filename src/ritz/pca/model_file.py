@@ -78,26 +78,27 @@ def _check_pca(state: PCAState) -> None:
         require(all(part is None for part in learned) and state.dual is None, "nothing is learned without a subspace")
         return
     require(all(part is not None for part in learned), "a subspace comes with certificate, plan and variances")
-    _check_learned(state, state.subspace)
+    _check_learned(state)
 
 
-def _check_learned(state: PCAState, subspace: Subspace) -> None:
+def _check_learned(state: Any) -> None:
+    """A state with a subspace, and all that comes with it."""
+    subspace, certificate, n = state.subspace, state.certificate, state.subspace.n_rows
     d, k = subspace.axes.shape
-    deviations, ratios, certificate = np.asarray(state.deviations), np.asarray(state.ratios), state.certificate
     require(d == state.n_features, f"axes in {state.n_features} columns")
-    require(k >= 1 and len(deviations) == len(ratios) == k, f"{k} deviations and ratios, one per axis")
-    values = np.empty(0) if certificate is None else certificate.values
-    require(len(values) == k, f"a certificate for {k} components")
-    require(ratios.dtype == state.dtype, f"ratios in {state.dtype}")
-    check_shares(ratios, 1, _doubt(state))
-    require((deviations >= 0).all(), "deviations >= 0")
-    require(squares_of(deviations, subspace.variances), "variances are squares of deviations")
+    require(k >= 1 and len(state.deviations) == len(state.ratios) == k, f"{k} deviations and ratios, one per axis")
+    require(len(certificate.values) == k, f"a certificate for {k} components")
+    require(state.ratios.dtype == state.dtype, f"ratios in {state.dtype}")
+    total, rounding = state.total_variance, certificate.rounding
+    known = total and np.isfinite([total, rounding]).all()
+    check_shares(state.ratios, 1, doubt=rounding / total if known else 0.0)
+    require((state.deviations >= 0).all(), "deviations >= 0")
+    require(squares_of(state.deviations, subspace.variances), "variances are squares of deviations")
     own = times_power(subspace.deviations, subspace.power)
     # Files of version 1 do not keep what is beyond the range of variances: such a model has to be fitted again.
-    require(agree(own, deviations, least=FEW_DIGITS), "a subspace whose deviations are these")
-    require(agree(values, subspace.variances), "a certificate of these variances")
-    _check_total(state, subspace)
-    n = subspace.n_rows
+    require(agree(own, state.deviations, least=FEW_DIGITS), "a subspace whose deviations are these")
+    require(agree(certificate.values, subspace.variances), "a certificate of these variances")
+    _check_total(total, subspace, (k + 1) * rounding)
     require(n is None or n > subspace.ddof, "more rows than ddof")
     require(state.moments is None or state.moments.count == n, "moments of as many rows as the subspace is of")
     require(state.dual is None or state.dual.shape == (n, k), f"a dual of shape {(n, k)}")
@@ -107,21 +108,14 @@ def _check_learned(state: PCAState, subspace: Subspace) -> None:
         require(subspace.variances[0] > HUGE or np.isfinite(compared).all(), "a choice among finite variances")
 
 
-def _check_total(state: PCAState, subspace: Subspace) -> None:
+def _check_total(total: float, subspace: Subspace, doubt: float) -> None:
     """The total is that of the variances kept and left out, as far as they are in range."""
-    total, kept, left_out = state.total_variance, subspace.variances, subspace.left_out
-    require(total is not None and total >= 0, "total_variance >= 0")
-    doubt = 0.0 if state.certificate is None else (len(kept) + 1) * state.certificate.rounding
+    kept, left_out, tiny = subspace.variances, subspace.left_out, np.finfo(float).tiny
+    require(total >= 0, "total_variance >= 0")
     with np.errstate(over="ignore"):
-        most = 2 * float(np.sum(kept)) + 2 * left_out + np.finfo(float).tiny + doubt
-        both = total is not None and max(float(kept[0]), left_out) <= 2 * total + np.finfo(float).tiny
-    require(both and total is not None and total <= most, "total_variance is that kept and left out")
-
-
-def _doubt(state: PCAState) -> float:
-    """How much of the total variance, and of every share of it, may be rounding."""
-    total, rounding = state.total_variance, 0.0 if state.certificate is None else state.certificate.rounding
-    return rounding / total if total and np.isfinite([total, rounding]).all() else 0.0
+        most = 2 * float(np.sum(kept)) + 2 * left_out + tiny + doubt
+        both = max(float(kept[0]), left_out) <= 2 * total + tiny
+    require(both and total <= most, "total_variance is that kept and left out")
 
 
 def check_shares(ratios: Array, most: float, doubt: float = 0.0) -> None:

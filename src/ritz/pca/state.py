@@ -6,6 +6,7 @@ A new fitted attribute is one line in `LEARNED`; if it does not follow from what
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -97,21 +98,6 @@ def _singular_values(state: PCAState) -> Any:
     return as_result(in_data(subspace, np.sqrt(subspace.n_rows - subspace.ddof)), state.dtype)
 
 
-def _mean(state: PCAState) -> Array:
-    subspace: Any = state.subspace
-    return np.zeros(len(subspace.axes)) if subspace.mean is None else subspace.mean.copy()
-
-
-def _scale(state: PCAState) -> Array | None:
-    subspace: Any = state.subspace
-    return None if subspace.scale is None else subspace.scale.copy()
-
-
-def _noise_variance(state: PCAState) -> float:
-    subspace: Any = state.subspace
-    return subspace.left_out / subspace.spare if subspace.spare > 0 else 0.0
-
-
 # How every attribute follows from the state: what is learned, and what is known of moments alone.
 LEARNED: Table = {
     "subspace_": attrgetter("subspace"),
@@ -119,17 +105,22 @@ LEARNED: Table = {
     "plan_": attrgetter("plan"),
     "history_": attrgetter("history"),
     "n_components_": lambda state: state.subspace.axes.shape[1],
+    "_n_features_out": lambda state: state.subspace.axes.shape[1],
     "components_": lambda state: np.array(state.subspace.axes.T, dtype=state.dtype, order="C"),
     "explained_variance_": lambda state: as_result(state.subspace.variances, state.dtype),
     "explained_variance_ratio_": attrgetter("ratios"),
     "total_variance_": attrgetter("total_variance"),
-    "noise_variance_": _noise_variance,
-    "mean_": _mean,
-    "scale_": _scale,
+    "noise_variance_": lambda state: (
+        state.subspace.left_out / state.subspace.spare if state.subspace.spare > 0 else 0.0
+    ),
+    "mean_": lambda state: np.zeros(state.n_features) if state.subspace.mean is None else state.subspace.mean.copy(),
+    "scale_": lambda state: copy(state.subspace.scale),
     "singular_values_": _singular_values,
     "n_samples_": optional("subspace.n_rows"),
     "dual_components_": optional("dual"),
     "rank_choice_": optional("choice"),
 }
-OF_MOMENTS: Table = {"n_samples_seen_": lambda state: ABSENT if state.moments is None else state.moments.count}
-ATTRIBUTES: Table = {**{name: with_subspace(part) for name, part in LEARNED.items()}, **OF_MOMENTS}
+ATTRIBUTES: Table = {
+    **{name: with_subspace(part) for name, part in LEARNED.items()},
+    "n_samples_seen_": lambda state: ABSENT if state.moments is None else state.moments.count,
+}

@@ -44,6 +44,7 @@ class SensingFit:
 
 # How every attribute follows from it.
 ATTRIBUTES: Table = {
+    "_n_features_out": lambda fit: fit.dictionary.shape[0],
     "n_measurements_": lambda fit: fit.dictionary.shape[0],
     "signal_shape_": attrgetter("signal_shape"),
     "measurement_": attrgetter("dictionary.measurement"),
