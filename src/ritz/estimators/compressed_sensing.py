@@ -246,7 +246,7 @@ class CompressedSensing(Certified[SensingFit]):
         self._check_solver(self._state.dictionary.basis.shape[1], fitted=True)
         most = [None if count is None else min(int(count), COUNTS) for count in (self.sparsity, self.max_iter)]
         goal = Goal(np.full(len(Y), self._noise), sparsity=most[0], tol=float(self.tol), max_iter=most[1])
-        blank = replace(self.certificate_, solver=self.solver, tol=goal.tol, noise=self._noise)
+        blank = replace(self.certificate_, solver=self.solver, tol=float(self.tol), noise=self._noise)
         columns: list[dict[str, Array]] = []
         left = len(Y)
         with Progress() if self.verbose else nullcontext() as progress:
