@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from typing import Any, Self
+
+FILE = "\ufdd0"  # stands for the name of the file in the problem of a DataError; no text has that character
 
 
 class Advised(Exception):
@@ -36,13 +38,25 @@ class Advised(Exception):
 
 
 class DataError(Advised, ValueError):
-    """The data cannot be decomposed; the message names the place and the next step."""
+    """The data cannot be decomposed; the message names the place and the next step.
 
-    def about(self, problem: str, plain: str = "") -> DataError:
-        """The same error, whose problem is told in other words, such as another name of the file."""
-        error = type(self)(f"{problem}; {self.advice}" if self.advice else problem)
-        vars(error).update(vars(self), _plain=plain)
-        return error
+    `file` is the file that it is about; "" where that is not known, or there is none.
+    """
+
+    file: str = ""
+    _template: tuple[str, str] = ("", "")  # the problem and its plain words, with FILE in place of the name
+
+    def __init__(self, problem: str = "", advice: str = "", code: str = "", plain: str = "", file: object = "") -> None:
+        name = str(file) or "the file"
+        super().__init__(problem.replace(FILE, name), advice, code, plain.replace(FILE, name))
+        self.file, self._template = str(file), (problem, plain)
+
+    def in_file(self, name: object) -> Self:
+        """The same error, with that name where its problem has the file, or before the problem."""
+        problem, plain = self._template
+        if FILE not in problem:
+            problem, plain = f"{FILE}: {problem}", f"{FILE}: {plain or problem}"
+        return type(self)(problem, self.advice, self.code, plain, name)
 
 
 class ParameterError(ValueError):
@@ -80,7 +94,7 @@ class MissingPackageError(ImportError):
     """A package that an extra of Ritz brings is not installed; the message says how to."""
 
 
-class NotYetError(AttributeError, DataError):
+class NotYetError(DataError, AttributeError):
     """What was asked for cannot be computed from the rows so far."""
 
 

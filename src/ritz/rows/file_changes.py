@@ -10,7 +10,7 @@ from functools import partial
 from os import stat_result
 from pathlib import Path
 
-from ritz.errors import DataError
+from ritz.errors import FILE, DataError
 
 TICK = 12_000_000  # nanoseconds: two writes that are closer may have the same time, so coarse are the clocks of disks
 SMALL = 1 << 20  # bytes that are compared rather than waited for
@@ -66,10 +66,10 @@ class Files:
         for path in {**self.found, **now}:
             before, after = self.found.get(path), now.get(path)
             if _known(before) != _known(after) and (self.needed or after is not None):
-                raise DataError(_change(path, before, after)) from cause
+                raise DataError(_change(before, after), file=path) from cause
         there = now.keys() == self.found.keys() and all(now.values())
         if self._sum is not None and there and self._sum != self._checksum():
-            raise DataError(_change(next(iter(now)), None, None)) from cause
+            raise DataError(_change(None, None), file=next(iter(now))) from cause
 
     def _now(self) -> dict[Path, stat_result | None]:
         return {path: _stat(path) for path in self._listed()}
@@ -99,7 +99,7 @@ def _known(at: stat_result | None) -> tuple[int, ...] | None:
     return None if at is None else (at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
 
 
-def _change(path: Path, before: stat_result | None, now: stat_result | None) -> str:
+def _change(before: stat_result | None, now: stat_result | None) -> str:
     """What happened to a file, in words."""
     if before is not None and now is None:
         what = "it is gone, or cannot be reached any more"
@@ -110,4 +110,4 @@ def _change(path: Path, before: stat_result | None, now: stat_result | None) -> 
         what = f"it had {before.st_size} bytes and has {now.st_size}" if sized else "it was written to, or touched"  # type: ignore[union-attr]
     else:
         what = "another file has taken its place"
-    return f"{path} changed while it was in use: {what}. Its rows could be a mixture of old and new ones; {ADVICE}"
+    return f"{FILE} changed while it was in use: {what}. Its rows could be a mixture of old and new ones; {ADVICE}"

@@ -240,3 +240,10 @@ def test_labels_of_parquet_are_what_the_file_holds(tmp_path):
     assert read(path, columns=["x"], label="flag").labels.tolist() == [True, False, True]
     assert read(path, columns=["x", "y"], label="w", missing="drop").labels.tolist() == ["a", None]
     assert PCA(1).fit(read(path, columns=["x", "flag"])).n_samples_ == 3  # the gap in y is nobody's concern
+
+
+def test_an_error_names_the_file_though_a_column_has_its_name(tmp_path):
+    pq.write_table(pa.table({"x.parquet": ["a", "b"]}), tmp_path / "x.parquet")
+    with pytest.raises(DataError, match=r"x\.parquet: no column holds numbers") as found:
+        read(tmp_path / "x.parquet")
+    assert found.value.file == str(tmp_path / "x.parquet")

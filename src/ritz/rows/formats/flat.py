@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
+from ritz.errors import FILE, DataError
 from ritz.rows.base import Block, Rows
 from ritz.rows.file_changes import Files
 from ritz.rows.memory.array import ArrayRows, check_shape, is_mapped, real_numbers
@@ -40,7 +40,8 @@ class Handle:
         while len(out):
             count = self._some(out, at)
             if not count:
-                raise DataError(f"{self.path} is truncated: it ends at byte {at}, {len(out)} more are needed there")
+                problem = f"{FILE} is truncated: it ends at byte {at}, {len(out)} more are needed there"
+                raise DataError(problem, file=self.path)
             out, at = out[count:], at + count
 
     def _some(self, out: memoryview, at: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
+from ritz.errors import FILE, DataError
 from ritz.rows.formats.read import damage
 from ritz.runtime.memory import check_fits
 
@@ -26,12 +26,12 @@ class Annotation:
     n: int  # rows of the matrix
 
     def __call__(self, count: int | None = None) -> NDArray[Any]:
-        with open_file(self.path) as file, damage(f"{self.path} is damaged"):
-            values = column_of(file["obs"], self.name, count)
         expected = self.n if count is None else min(self.n, count)
-        if values.shape != (expected,):
-            where = f"column {self.name!r} of obs in {self.path}"
-            raise DataError(f"{where} has the shape {values.shape} where {expected} rows need a value each")
+        with open_file(self.path) as file, damage(f"{FILE} is damaged", file=self.path):
+            values = column_of(file["obs"], self.name, count)
+            if values.shape != (expected,):
+                where = f"column {self.name!r} of obs in {FILE}"
+                raise DataError(f"{where} has the shape {values.shape} where {expected} rows need a value each")
         return values
 
 
@@ -39,7 +39,7 @@ def open_file(path: Path) -> Any:
     """An HDF5 file, to be read."""
     import h5py
 
-    with damage(f"{path} is not a valid HDF5 file (truncated or corrupt)"):
+    with damage(f"{FILE} is not a valid HDF5 file (truncated or corrupt)", file=path):
         return h5py.File(path, "r")
 
 
@@ -100,7 +100,7 @@ def _values(column: Any, count: int | None) -> NDArray[Any]:
         return _chosen(_listed(column["codes"], count), column["categories"])
     values, mask = (_listed(column[part], count) for part in ("values", "mask"))
     if values.shape != mask.shape:
-        raise DataError(f"{column.name} of {column.file.filename} has {len(values)} values, but marks {len(mask)}")
+        raise DataError(f"{column.name} of {FILE} has {len(values)} values, but marks {len(mask)}")
     return _with_gaps(values, mask.astype(bool))
 
 
@@ -112,7 +112,7 @@ def _listed(dataset: Any, count: int | None) -> NDArray[Any]:
 
 def _check_list(dataset: Any, dtype: np.dtype[Any], count: int | None) -> None:
     """Whether it is a list, and one that memory can hold."""
-    where = f"{dataset.name} of {dataset.file.filename}"
+    where = f"{dataset.name} of {FILE}"
     if len(dataset.shape) != 1:
         raise DataError(f"{where} has the shape {dataset.shape}, but must be a list")
     size = dataset.size if count is None else min(count, dataset.size)
@@ -129,14 +129,12 @@ def _plain(values: NDArray[Any]) -> NDArray[Any]:
 def _chosen(codes: NDArray[Any], kinds: Any) -> NDArray[Any]:
     """The categories that codes stand for, of which no more are read than that."""
     if codes.dtype.kind not in "iu":
-        raise DataError(f"the codes of {kinds.name} of {kinds.file.filename} are {codes.dtype}, but must be integers")
+        raise DataError(f"the codes of {kinds.name} of {FILE} are {codes.dtype}, but must be integers")
     needed = _needed(codes)
     categories = _values(kinds, needed)
     if needed > len(categories):
-        raise DataError(
-            f"{kinds.file.filename} is damaged: a code stands for category {needed - 1} of {kinds.name}, "
-            f"there are {len(categories)}"
-        )
+        told = f"a code stands for category {needed - 1} of {kinds.name}, there are {len(categories)}"
+        raise DataError(f"{FILE} is damaged: {told}")
     return _categorical(codes, categories)
 
 

@@ -78,7 +78,8 @@ def read(
     ...     PCA(1).fit(read(f"{folder}/x.npy")).explained_variance_.round(4)
     array([10.301])
     """
-    columns = None if columns is None else _listed(columns)
+    if columns is not None:
+        columns = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
     rows = opened(path, transpose, header)
     chosen = select(rows, columns, label, missing)
     chosen.files, chosen.origin = rows.files, (rows.origin[0], columns, label, transpose, missing, header)
@@ -137,11 +138,6 @@ def _read_by(opener: str, path: Path) -> list[Path]:
     module, _ = opener.split(":")
     found: list[Path] = resolve_name(f"{module}:listed")(path)
     return found
-
-
-def _listed(columns: Any) -> list[Any]:
-    """Columns as a list, where only one was given."""
-    return [columns] if isinstance(columns, str | int | np.integer) else list(columns)
 
 
 def _turned(source: Any) -> Any:
@@ -224,14 +220,21 @@ def _opener(path: Path) -> str:
 
 
 @contextmanager
-def damage(what: str, kinds: type[Exception] | tuple[type[Exception], ...] = Exception) -> Iterator[None]:
-    """Whatever a library says of bytes that make no sense, in errors of many kinds or of these, as one in the data."""
+def damage(
+    what: str, kinds: type[Exception] | tuple[type[Exception], ...] = Exception, file: object = ""
+) -> Iterator[None]:
+    """Whatever a library says of bytes that make no sense, in errors of many kinds or of these, as one in the data.
+
+    A `file` is named where nobody else would, because it was opened before.
+    """
     try:
         yield
-    except DataError:
-        raise
+    except DataError as error:
+        if error.file or not file:
+            raise
+        raise error.in_file(file) from error
     except kinds as error:
-        raise DataError(f"{what}: {error}") from error
+        raise DataError(f"{what}: {error}", file=file) from error
 
 
 @contextmanager
@@ -241,6 +244,6 @@ def _naming(path: Path, files: Files) -> Iterator[None]:
         yield
     except (DataError, OSError) as error:
         files.check(error)
-        if isinstance(error, OSError) or path.name in str(error):
+        if isinstance(error, OSError) or error.file:
             raise
-        raise error.about(f"{path}: {error.problem}", f"{path}: {error.plain}") from error
+        raise error.in_file(path) from error

@@ -124,7 +124,7 @@ def check_is_text(head: bytes, path: Path) -> None:
     """
     found = _begun(head[:HEAD])
     if found is not None and (head.startswith(NO_TABLES) or UNTEXTUAL.search(head[:HEAD])):
-        raise DataError(f"cannot read {path.name!r} as text: {_told(found)}")
+        raise DataError(f"cannot read {path.name!r} as text: {_told(found)}", file=path.name)
 
 
 def _begun(head: bytes) -> str | None:

@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from copy import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,8 @@ class Table(Streamed):
         """A pyarrow table of some columns with all rows."""
 
     @abstractmethod
-    def _where(self, part: int) -> str:
-        """How messages call a part."""
+    def _where(self, part: int) -> tuple[str, Path]:
+        """How messages call a part, and its file."""
 
     def _describe(self, counts: Iterable[int]) -> None:
         """Shape, names and type, from the schema and the rows of every part."""
@@ -64,12 +65,14 @@ class Table(Streamed):
                 yield block
                 at += len(block)
         if at != end:
-            raise DataError(f"{self._where(part)} should end at row {end}, it ends at {at}")
+            where, file = self._where(part)
+            raise DataError(f"{where} should end at row {end}, it ends at {at}", file=file)
 
     def head(self, part: int, count: int) -> Block:
         batch = next(self._batches(part, count), None)
         if batch is None:
-            raise DataError(f"{self._where(part)} is damaged: it holds no rows")
+            where, file = self._where(part)
+            raise DataError(f"{where} is damaged: it holds no rows", file=file)
         return next(self._numbers(batch, int(self.edges[part]), count))
 
     def some(self, columns: NDArray[np.intp]) -> Table | None:
@@ -192,11 +195,11 @@ def as_array(column: Any) -> NDArray[Any]:
     return np.concatenate(parts)
 
 
-def arrow_damage(what: str) -> AbstractContextManager[None]:
+def arrow_damage(what: str, file: object = "") -> AbstractContextManager[None]:
     """What pyarrow says of bytes that make no sense, as an error in the data."""
     from pyarrow import ArrowException
 
-    return damage(what, (ArrowException, OSError, EOFError, struct.error, UnicodeDecodeError))
+    return damage(what, (ArrowException, OSError, EOFError, struct.error, UnicodeDecodeError), file)
 
 
 def _check_exact(values: NDArray[Any], column: Any, where: Where) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ritz.errors import DataError
+from ritz.errors import FILE, DataError
 from ritz.rows.columns import unique_names
 from ritz.rows.text.cells import Column, Kind, is_number, is_truth
 from ritz.rows.text.header import judge_header
@@ -133,14 +133,14 @@ def detect(
     >>> dialect.names, [column.kind.name for column in dialect.columns]
     (('größe', 'gewicht'), ['NUMBERS', 'NUMBERS'])
     """
-    encoding, mark, text = decoded(head, str(where))
+    encoding, mark, text = decoded(head, FILE)
     newline = "\n" if "\n" in text or "\r" not in text else "\r"
     lines = text.replace("\r\n", "\n").replace(newline, "\n").split("\n")
     lines = lines if whole and lines[-1] else lines[:-1]
     skipped, announced = _preamble(lines, header is not False)
     lines = lines[skipped : skipped + max(FEWEST, LETTERS // max(1, *map(len, lines)))] if lines else []
     if not any(lines):
-        raise DataError(f"{where} holds no rows")
+        raise DataError(f"{FILE} holds no rows")
     counts = counts_of(lines, ".vec" in _endings(where)) if announced is None else None
     lines, skipped = (lines[1:], skipped + 1) if counts else (lines, skipped)
     vectors = announced is None and header is not True and are_vectors(lines, counts)
@@ -149,12 +149,12 @@ def detect(
         style = style_of_vectors(lines) if vectors else find_style(lines, announced or usual)
         table = style.table(lines)
     except csv.Error as error:
-        raise DataError(f"{where} cannot be read as a table: {error}") from error
+        raise DataError(f"{FILE} cannot be read as a table: {error}") from error
     if header is None and not counts:
         header, doubt = judge_header(table, style.decimal, _alone_in_quotes(lines, table[0]), expected)
     else:
         header, doubt = bool(header), ""
-    first_line, columns, ended = _columns(table, header, style, where)
+    first_line, columns, ended = _columns(table, header, style)
     return Dialect(
         **vars(style),
         encoding=encoding,
@@ -169,14 +169,12 @@ def detect(
     )
 
 
-def _columns(
-    table: list[list[str]], header: bool, style: Style, where: Path
-) -> tuple[tuple[str, ...], tuple[Column, ...], bool]:
+def _columns(table: list[list[str]], header: bool, style: Style) -> tuple[tuple[str, ...], tuple[Column, ...], bool]:
     """`first_line`, `columns` and `ended` of a dialect."""
     first, rows = (table[0], table[1:]) if header else ([], table)
     if header and not rows:
-        raise DataError(f"{where} holds a header and no rows")
-    width = _width(rows, len(first), where)
+        raise DataError(f"{FILE} holds a header and no rows")
+    width = _width(rows, len(first))
     columns = [Column.of([row[j] for row in rows if len(row) > j], style.decimal) for j in range(width)]
     columns[0] = Column(Kind.TEXT) if style.vectors else columns[0]
     ended = not any(cell.strip() for row in rows for cell in row[width - 1 :])
@@ -216,11 +214,11 @@ def _named_by_comment(line: str, following: list[str]) -> bool:
     return any(is_number(cell) or is_truth(cell) for mark in marks for cell in nexts.split(mark))
 
 
-def _width(rows: list[list[str]], named: int, where: Path) -> int:
+def _width(rows: list[list[str]], named: int) -> int:
     """Columns of the table: those of the header, or one more where R left the names of the rows unnamed."""
     width = Counter(map(len, rows)).most_common(1)[0][0]
     if named and width not in (named, named + 1):
-        raise DataError(f"{where} has {named} names in its header, but {width} cells in most rows")
+        raise DataError(f"{FILE} has {named} names in its header, but {width} cells in most rows")
     return width
 
 

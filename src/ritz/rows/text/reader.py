@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
+from ritz.errors import FILE, DataError
 from ritz.rows.base import Block
 from ritz.rows.large_integers import all_small, check_numbers, exact_number, is_large, is_rounded
 from ritz.rows.text.cells import Kind, is_missing, is_number, is_truth
@@ -114,7 +114,7 @@ class Reader:
         """Where the text first departs from the dialect."""
         found = next(find_malformed(piece, self.lines, self.dialect, columns), None)
         if found is None:
-            return DataError(f"{self.path} cannot be parsed from line {piece.line} on: {error}")
+            return DataError(f"{FILE} cannot be parsed from line {piece.line} on: {error}", file=self.path)
         return found.error(self.path, self.dialect, self.needed)
 
 
@@ -127,15 +127,16 @@ class Malformed(NamedTuple):
 
     def error(self, path: Path, dialect: Dialect, needed: bool) -> DataError:
         """The place and the reason; a model may have `needed` the column."""
-        place = f"line {self.line} of {path}"
+        place = f"line {self.line} of {FILE}"
         if self.column is None:
-            return DataError(f"{place} {self.what}")
+            return DataError(f"{place} {self.what}", file=path)
         kind = "neither true nor false" if dialect.columns[self.column].kind is Kind.TRUTHS else "not a number"
         found = f"{place}, column {dialect.keys[self.column]!r}: {self.what!r} is {kind}"
         if needed:
-            return DataError(f"{found}, and the model needs that column", "correct the cell", "needed cell")
+            problem = f"{found}, and the model needs that column"
+            return DataError(problem, "correct the cell", "needed cell", file=path)
         advice = "pass columns= without it, or mark missing values as NA"
-        return DataError(f"{found}, unlike others of that column", advice, "not a number")
+        return DataError(f"{found}, unlike others of that column", advice, "not a number", file=path)
 
 
 def find_malformed(piece: Piece, lines: Lines, dialect: Dialect, columns: Iterable[int]) -> Iterator[Malformed]:
