@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +16,15 @@ WORD_BYTES = 64  # of a short word in memory, and the reference to it
 FORMS = ({"categories", "codes"}, {"values", "mask"})  # groups that are one column
 
 
-@dataclass(frozen=True)
-class Annotation:
-    """A column of the table `obs`. The file is open only while it is read."""
-
-    path: Path
-    name: str
-    n: int  # rows of the matrix
-
-    def __call__(self, count: int | None = None) -> NDArray[Any]:
-        expected = self.n if count is None else min(self.n, count)
-        with open_file(self.path) as file, damage(f"{FILE} is damaged", file=self.path):
-            values = column_of(file["obs"], self.name, count)
-            if values.shape != (expected,):
-                where = f"column {self.name!r} of obs in {FILE}"
-                raise DataError(f"{where} has the shape {values.shape} where {expected} rows need a value each")
-        return values
+def read_obs(path: Path, n: int, name: str, count: int | None) -> NDArray[Any]:
+    """A column of the table `obs` for the first so many of n rows. The file is open only while it is read."""
+    expected = n if count is None else min(n, count)
+    with open_file(path) as file, damage(f"{FILE} is damaged", file=path):
+        values = column_of(file["obs"], name, count)
+        if values.shape != (expected,):
+            where = f"column {name!r} of obs in {FILE}"
+            raise DataError(f"{where} has the shape {values.shape} where {expected} rows need a value each")
+    return values
 
 
 def open_file(path: Path) -> Any:
@@ -101,7 +93,8 @@ def _values(column: Any, count: int | None) -> NDArray[Any]:
     values, mask = (_listed(column[part], count) for part in ("values", "mask"))
     if values.shape != mask.shape:
         raise DataError(f"{column.name} of {FILE} has {len(values)} values, but marks {len(mask)}")
-    return _with_gaps(values, mask.astype(bool))
+    gaps = mask.astype(bool)
+    return np.where(gaps, None, values) if gaps.any() else values
 
 
 def _listed(dataset: Any, count: int | None) -> NDArray[Any]:
@@ -144,17 +137,6 @@ def _needed(codes: NDArray[Any]) -> int:
 
 
 def _categorical(codes: NDArray[Any], categories: NDArray[Any]) -> NDArray[Any]:
-    given = codes >= 0
-    if given.all():
+    if (codes >= 0).all():
         return categories[codes]
-    values = np.full(len(codes), None, object)
-    values[given] = categories[codes[given]]
-    return values
-
-
-def _with_gaps(values: NDArray[Any], gaps: NDArray[np.bool_]) -> NDArray[Any]:
-    if not gaps.any():
-        return values
-    values = values.astype(object)
-    values[gaps] = None
-    return values
+    return np.array([*categories.tolist(), None], object)[np.maximum(codes, -1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from ritz.errors import FILE, DataError, MissingPackageError
 from ritz.rows.base import Rows
 from ritz.rows.formats.chunked import Chunked, has_rows, only
-from ritz.rows.formats.h5ad import Annotation, as_text, column_of, columns_of, index_of, open_file
+from ritz.rows.formats.h5ad import as_text, column_of, columns_of, index_of, open_file, read_obs
 from ritz.rows.formats.read import damage
 from ritz.rows.memory.sparse import Sparse, stored_values
 from ritz.runtime.memory import check_fits
@@ -125,8 +126,8 @@ def _names(file: Any, d: int) -> tuple[str, ...] | None:
 
 def _annotated(rows: Rows, file: Any, path: Path) -> Rows:
     """The rows with the table `obs` beside them, of which nothing is read yet."""
-    obs, n = file.get("obs"), rows.shape[0]
+    obs, read = file.get("obs"), partial(read_obs, path, rows.shape[0])
     index = index_of(obs)
-    names = None if index is None else (CELL if index in NAMELESS else index, Annotation(path, index, n))
-    rows.put_beside([(name, Annotation(path, name, n)) for name in columns_of(obs)], names)
+    names = None if index is None else (CELL if index in NAMELESS else index, partial(read, index))
+    rows.put_beside([(name, partial(read, name)) for name in columns_of(obs)], names)
     return rows

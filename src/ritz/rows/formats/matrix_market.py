@@ -7,9 +7,9 @@ import gzip
 import inspect
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +41,10 @@ def open_market(path: Path) -> Any:
         with _text(path) as text:
             header = scipy.io.mminfo(text)
             _check_claims(header, path)
+        # Sparse arrays are to become SciPy's default, and older versions have no choice to offer.
+        choice = {"spmatrix": False} if "spmatrix" in inspect.signature(scipy.io.mmread).parameters else {}
         with _text(path) as text:
-            matrix = scipy.io.mmread(text, **_arrays(scipy.io.mmread))
+            matrix = scipy.io.mmread(text, **choice)
         values = matrix if isinstance(matrix, np.ndarray) else matrix.data
         if header[4] == "real" and not all_small(values):
             _check_written(path)
@@ -57,11 +59,6 @@ def _check_written(path: Path) -> None:
                 value = exact_number(line.split()[-1].decode("ascii"))
                 if is_rounded(value):
                     raise refusal(value, FILE)
-
-
-def _arrays(reader: Callable[..., Any]) -> dict[str, bool]:
-    """What asks for sparse arrays: SciPy is to make them its default, and older versions have no choice to offer."""
-    return {"spmatrix": False} if "spmatrix" in inspect.signature(reader).parameters else {}
 
 
 class LimitedText(io.RawIOBase):
@@ -143,23 +140,16 @@ def open_10x(folder: Path) -> Rows:
         raise DataError(f"{FILE} names {len(names)} genes, {matrix} has {counts.shape[0]} rows", file=genes)
     rows: Rows = Sparse(counts.T, names) if Sparse.opens(counts) else ArrayRows(counts.T, names)
     if barcodes is not None:
-        rows.put_beside([], ("barcode", Barcodes(barcodes, rows.shape[0])))
+        rows.put_beside([], ("barcode", partial(_barcodes, barcodes, rows.shape[0])))
     return rows
 
 
-@dataclass(frozen=True)
-class Barcodes:
-    """The names of the cells, one in every line of a file, read when they are asked for."""
-
-    path: Path
-    n: int  # rows of the matrix
-
-    def __call__(self, count: int | None = None) -> NDArray[Any]:
-        found = [row[0] for row in _table(self.path, "barcodes")]
-        if len(found) != self.n:
-            problem = f"{FILE} names {len(found)} cells, but the matrix beside it has {self.n}"
-            raise DataError(problem, file=self.path)
-        return np.array(found[:count], object)
+def _barcodes(path: Path, n: int, count: int | None) -> NDArray[Any]:
+    """The names of the first so many of n cells, one in every line of a file."""
+    found = [row[0] for row in _table(path, "barcodes")]
+    if len(found) != n:
+        raise DataError(f"{FILE} names {len(found)} cells, but the matrix beside it has {n}", file=path)
+    return np.array(found[:count], object)
 
 
 def _there(folder: Path, names: tuple[str, ...]) -> Path | None:

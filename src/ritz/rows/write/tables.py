@@ -62,7 +62,10 @@ def deliver(results: Results, out: Out, sources: Iterable[str] = ()) -> None:
                 out(block)
             return
         path = Path(out)
-        write = _writer(path, sources)
+        write = FORMATS.get(path.suffix.lower())
+        if write is None:
+            raise DataError(f"cannot write {path.name!r}: unknown extension; known formats: {', '.join(FORMATS)}")
+        check_target(path, sources)
         with writing(path) as new:
             write(results, new)
 
@@ -107,15 +110,6 @@ class _Sink(io.RawIOBase):
         return self._written
 
 
-def _writer(path: Path, sources: Iterable[str]) -> Callable[[Results, Path], None]:
-    """What writes a file of that name, if it may be written."""
-    write = FORMATS.get(path.suffix.lower())
-    if write is None:
-        raise DataError(f"cannot write {path.name!r}: unknown extension; known formats: {', '.join(FORMATS)}")
-    check_target(path, sources)
-    return write
-
-
 def check_target(path: Path, sources: Iterable[str] = ()) -> None:
     """A file may be written where there is a folder for it, and where it is none of those that are read."""
     if os.path.realpath(path) in map(os.path.realpath, sources):
@@ -132,11 +126,9 @@ def _write_npy(results: Results, path: Path) -> None:
         shown = ", ".join(repr(name) for name in list(results.beside)[:5])
         raise DataError(f".npy files hold numbers only, but {shown} should be written too; write {others}")
     first = next(results.blocks, np.empty((0, len(results.names)), results.dtype))
+    shape, descr = (results.n, *first.shape[1:]), npy.dtype_to_descr(results.dtype)
     with path.open("wb") as file:
-        shape = (results.n, *first.shape[1:])
-        npy.write_array_header_1_0(
-            file, {"descr": npy.dtype_to_descr(results.dtype), "fortran_order": False, "shape": shape}
-        )
+        npy.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
         for block in chain([first], results.blocks):
             file.write(np.ascontiguousarray(block, results.dtype).data)
 
