@@ -92,15 +92,15 @@ def name_by_position(rows: Rows) -> Rows:
     return rows
 
 
-def announce_names(rows: Rows, apart: Container[Any] = ()) -> None:
+def announce_names(rows: Rows, apart: Iterable[Any]) -> None:
     """Warn of a first line that may be something else, and of columns that are called otherwise than in the file.
 
     Those that nobody decomposes do not matter.
     """
     for remark in rows.remarks:
         warnings.warn(remark, stacklevel=5)
-    renamed = [pair for pair in rows.renamed if pair[1] not in rows.left_out and pair[1] not in apart]
-    told = [f"{found!r} is now {name!r}" for found, name in renamed]
+    unused = {*rows.left_out, *apart}
+    told = [f"{found!r} is now {name!r}" for found, name in rows.renamed if name not in unused]
     if told:
         warnings.warn(f"column names repeat or are empty: {', '.join(told[:SHOWN])}", ColumnWarning, stacklevel=5)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ritz.errors import FILE, DataError
+from ritz.rows.columns import shown
 from ritz.rows.formats.flat import Handle
 from ritz.rows.formats.flatbuffers import batches_of, body_length, claim_of, field, header_of, reference, root
 from ritz.rows.formats.table import Table, arrow_damage
@@ -65,7 +66,7 @@ class Arrow(Table):
     def reading(self) -> int:
         """A batch as it is stored, unpacked, and its numbers."""
         most = max(part.rows for part in self._parts)
-        return (3 if any(self._packed) else 2) * self.dtype.itemsize * self._width * most
+        return (3 if any(self._packed) else 2) * self.dtype.itemsize * self.shape[1] * most
 
     def _where(self, part: int) -> tuple[str, Path]:
         return f"record batch {self._parts[part].batch} of {FILE}", self._path
@@ -99,7 +100,7 @@ class Arrow(Table):
                 self._file.read(memoryview(buffer)[at + low : at + high], start + at + low)
 
         fetch_bits(valid, first, first + count)
-        if types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind):
+        if types.is_nested(kind):
             if types.is_fixed_size_list(kind):
                 first, last = first * kind.list_size, (first + count) * kind.list_size
             else:
@@ -118,7 +119,7 @@ class Arrow(Table):
         from pyarrow import ipc
 
         options = ipc.IpcReadOptions(included_fields=[self._schema.get_field_index(name) for name in names])
-        with arrow_damage(f"columns {', '.join(map(repr, names[:5]))} of {FILE} cannot be read", self._path):
+        with arrow_damage(f"columns {shown(names, 5)} of {FILE} cannot be read", self._path):
             reader = (ipc.open_file if self._filed else ipc.open_stream)(pyarrow_file(self._path), options=options)
             table = reader.read_all()
             table.validate(full=True)

@@ -46,8 +46,8 @@ class Chunked(Streamed):
         return max(1, min(whole, allowed() // 8 // row_bytes))
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
-        first, last = int(self.edges[part]), int(self.edges[part + 1])
-        yield from (rows[i : i + step] for rows in (self._rows(first, last),) for i in range(0, len(rows), step))
+        rows = self._rows(*map(int, self.edges[part : part + 2]))
+        yield from (rows[i : i + step] for i in range(0, len(rows), step))
 
     @property
     def reading(self) -> int:

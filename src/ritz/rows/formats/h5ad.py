@@ -94,7 +94,7 @@ def _values(column: Any, count: int | None) -> NDArray[Any]:
     if values.shape != mask.shape:
         raise DataError(f"{column.name} of {FILE} has {len(values)} values, but marks {len(mask)}")
     gaps = mask.astype(bool)
-    return np.where(gaps, None, values) if gaps.any() else values
+    return np.where(gaps, np.array(None), values) if gaps.any() else values
 
 
 def _listed(dataset: Any, count: int | None) -> NDArray[Any]:

@@ -42,7 +42,7 @@ def _matrix(file: Any, path: Path) -> Any:
     if path.suffix.lower() == ".h5ad" or {"X", "obs", "var"} <= set(file):
         return _open_h5ad(file, path)
     found: dict[str, Any] = {}
-    file.visititems(lambda name, item: found.setdefault(name, item) and None if has_rows(item) else None)
+    file.visititems(lambda name, item: found.update({name: item}) if has_rows(item) else None)
     return Chunked(_written(only(found)), FILE, file=path)
 
 

@@ -12,6 +12,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ritz.errors import FILE, DataError
+from ritz.rows.columns import shown
 from ritz.rows.formats.flat import Flat, Handle
 from ritz.rows.formats.read import damage
 from ritz.rows.memory.array import check_shape
@@ -42,8 +43,8 @@ def open_npz(path: Path) -> Any:
     with damage(f"{FILE} is not a valid .npz archive (truncated or corrupt)"), zipfile.ZipFile(path) as archive:
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
         if len(members) != 1 and not members.keys() >= SPARSE:
-            shown = ", ".join(map(repr, list(members)[:8])) or "none"
-            raise DataError(f"{FILE} holds {len(members)} arrays ({shown}); save the one to be decomposed on its own")
+            names = shown(list(members), 8) or "none"
+            raise DataError(f"{FILE} holds {len(members)} arrays ({names}); save the one to be decomposed on its own")
         check_fits(sum(member.file_size for member in members.values()), f"the contents of {FILE}, unpacked,")
         parts = {name: _array(archive, member, f"{name!r} in {FILE}") for name, member in members.items()}
     return _sparse(parts) if parts.keys() >= SPARSE else next(iter(parts.values()))

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ritz.errors import FILE, DataError
+from ritz.rows.columns import shown
 from ritz.rows.formats.table import Table, arrow_damage
 from ritz.rows.text.lines import pyarrow_file
 
@@ -40,7 +41,7 @@ class Parquet(Table):
             group = self._metadata[file].row_group(i)
             chunks = (group.column(j) for j in range(group.num_columns))
             pages = max(pages, sum(min(2 * chunk.total_uncompressed_size, PAGE_BYTES) for chunk in chunks))
-        batches = 6 * min(self.most_bytes, self.dtype.itemsize * self.shape[0] * self._width)
+        batches = 6 * min(self.most_bytes, self.dtype.itemsize * self.shape[0] * self.shape[1])
         return batches + int(pages) + min(POOL_BYTES, int(4 * pages))
 
     def _where(self, part: int) -> tuple[str, Path]:
@@ -51,7 +52,7 @@ class Parquet(Table):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with arrow_damage(f"columns {', '.join(map(repr, names[:5]))} cannot be read"):
+        with arrow_damage(f"columns {shown(names, 5)} cannot be read"):
             # Names of folders are no columns; "a.b" may also stand for a field of a struct "a", hence `select`.
             files = map(pyarrow_file, self._metadata)
             tables = [pq.read_table(file, columns=names, partitioning=None).select(names) for file in files]

@@ -210,12 +210,12 @@ def _opener(path: Path) -> str:
         if suffix in FORMATS and suffix not in FOLDERS:
             raise DataError(f"{str(path)!r} is a folder, but {suffix} is the name of a file; pass a file inside it")
         if suffix != ".zarr" and not listed(path):
-            raise DataError(about_folder(path, list(FORMATS)))
+            raise DataError(about_folder(path))
         return FORMATS[suffix if suffix in FOLDERS else ".parquet"]
     if not path.is_file():  # a pipe would be waited for, a device never end
         raise DataError(f"{str(path)!r} is neither a file nor a folder; save its contents as a file first")
     if suffix not in FORMATS:
-        raise DataError(about_file(path, list(FORMATS)))
+        raise DataError(about_file(path))
     return FORMATS[suffix]
 
 

@@ -7,11 +7,12 @@ import re
 import shutil
 import zlib
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from ritz.errors import DataError
-from ritz.rows.formats.read import TEXTS, suffix_of
+from ritz.rows.formats.read import FORMATS, TEXTS, suffix_of
 
 CHUNK = 1 << 22
 MARKET = b"%%MatrixMarket"
@@ -99,21 +100,20 @@ UNTEXTUAL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # bytes that no text has
 HEAD = 1 << 16  # bytes that are looked at
 ANY = (".txt", ".dat")  # ends of names of tables, and of texts of any kind
 COMMON = 3  # ends of names in a folder that are shown
+KNOWN = f"known formats: {', '.join(FORMATS)}"
 
 
-def about_file(path: Path, known: list[str]) -> str:
+def about_file(path: Path) -> str:
     """What a file that nothing opens seems to be by its name, or else by how it begins, and the next step."""
-    ending = _ending(path, known)
-    about = _about(ending, known)
+    ending = _ending(path)
+    about = _about(ending)
     if about is not None:
         return f"cannot read {path.name!r}: {ending} is {about[0]}; {about[1]}"
     with path.open("rb") as file:
         found = _begun(file.read(HEAD))
     if found in ENDINGS:
         return f"cannot read {path.name!r}: {_told(found)}"
-    advice = f"known formats: {', '.join(known)}"
-    if found is not None:
-        advice = f"{_told(found)}; {advice}"
+    advice = KNOWN if found is None else f"{_told(found)}; {KNOWN}"
     return f"cannot read {path.name!r}: unknown extension; {advice}"
 
 
@@ -141,18 +141,18 @@ def _told(found: str) -> str:
     return f"it begins like {kind}; {step}"
 
 
-def _ending(path: Path, known: list[str]) -> str:
+def _ending(path: Path) -> str:
     """The end of a name that tells what is in a file, and with it how that is packed."""
     outer, inner = path.suffix.lower(), Path(path.stem).suffix.lower()
-    return inner + outer if outer in PACKINGS and (inner in ENDINGS or inner in known) else outer
+    return inner + outer if outer in PACKINGS and (inner in ENDINGS or inner in FORMATS) else outer
 
 
-def _about(ending: str, known: list[str]) -> tuple[str, str] | None:
+def _about(ending: str) -> tuple[str, str] | None:
     """What files are whose names end so, and the next step; None where nobody knows."""
     if ending in ENDINGS or "." not in ending[1:]:
         return ENDINGS.get(ending)
     inner, outer = (f".{part}" for part in ending[1:].split("."))
-    if inner in known:
+    if inner in FORMATS:
         return f"a {inner} file, compressed", REPACK if inner in TEXTS else UNPACK
     kind, step = ENDINGS[inner]
     if step == UNPACK:
@@ -160,22 +160,22 @@ def _about(ending: str, known: list[str]) -> tuple[str, str] | None:
     return f"{kind}, compressed", f"{step}; where that does not read {outer}, unpack it first"
 
 
-def about_folder(path: Path, known: list[str]) -> str:
+def about_folder(path: Path) -> str:
     """What a folder holds that is no table, and the next step."""
     missing = f"the folder {str(path)!r} has no .parquet or .pq file, and is not a Zarr or 10x folder"
     if any((path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
         return f"the folder {str(path)!r} looks like Zarr; let its name end in .zarr"
     files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
-    counts = Counter(_ending(file, known) or "without an ending" for file in files)
+    counts = Counter(_ending(file) or "without an ending" for file in files)
     if not counts:
         return f"{missing}: it is empty"
     shown = ", ".join(f"{count} {ending}" for ending, count in counts.most_common(COMMON))
-    readable = sorted((file for file in files if suffix_of(file) in known), key=lambda file: suffix_of(file) in ANY)
-    read = {_ending(file, known) for file in readable}
-    foreign = next((end for end, _ in counts.most_common() if end not in read and _about(end, known)), None)
+    readable = sorted((file for file in files if suffix_of(file) in FORMATS), key=lambda file: suffix_of(file) in ANY)
+    read = {_ending(file) for file in readable}
+    foreign = next((end for end, _ in counts.most_common() if end not in read and _about(end)), None)
     if readable and (foreign is None or max(counts[end] for end in read) >= counts[foreign]):
         return f"{missing}; it holds {shown}. Pass one file of it, such as {str(readable[0])!r}"
-    kind, step = (foreign and _about(foreign, known)) or ("", f"known formats: {', '.join(known)}")
+    kind, step = (foreign and _about(foreign)) or ("", KNOWN)
     return f"{missing}; it holds {shown}{f' ({foreign} is {kind})' if foreign else ''}; {step}"
 
 
@@ -209,13 +209,8 @@ def _head(stream: BinaryIO) -> bytes:
 
 def _suffix(head: bytes) -> str:
     if head.startswith(GZIP):
-        return ".mtx.gz" if _unpacked(head).startswith(MARKET) else ".csv.gz"
+        unpacked = b""
+        with suppress(zlib.error):
+            unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, len(MARKET))
+        return ".mtx.gz" if unpacked == MARKET else ".csv.gz"
     return next((suffix for beginning, suffix in BEGINNINGS.items() if head.startswith(beginning)), ".csv")
-
-
-def _unpacked(head: bytes) -> bytes:
-    """The beginning of what was compressed with gzip, as far as it can be unpacked."""
-    try:
-        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, len(MARKET))
-    except zlib.error:
-        return b""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
+from ritz.rows.columns import shown
 from ritz.rows.formats.read import damage
 from ritz.rows.formats.streamed import Streamed
 from ritz.rows.large_integers import Where, check_integers, check_numbers
@@ -50,15 +51,15 @@ class Table(Streamed):
         self._picked, self.vectors, self.left_out = _select_numbers(self._schema)
         self.text_columns = tuple(name for name, kind in self.left_out.items() if kind == TEXT)
         self.keys, self.index = None if self.vectors else tuple(self._schema.names), _index_columns(self._schema)
-        self._width = self._vector_width() if self.vectors else len(self._picked)
-        self.shape = (int(self.edges[-1]), self._width)
+        d = self._vector_width() if self.vectors else len(self._picked)
+        self.shape = (int(self.edges[-1]), d)
         check_shape(self.shape)
-        self.names = tuple(f"{self._picked[0]}_{i}" for i in range(self._width)) if self.vectors else self._picked
+        self.names = tuple(f"{self._picked[0]}_{i}" for i in range(d)) if self.vectors else self._picked
         self.dtype = _common_dtype(self._schema, self._picked, self.vectors)
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         # As many rows at a time as memory allows, since every batch of a column costs a call.
-        rows = max(step, self.most_bytes // (self.dtype.itemsize * self._width))
+        rows = max(step, self.most_bytes // (self.dtype.itemsize * self.shape[1]))
         at, end = int(self.edges[part]), int(self.edges[part + 1])
         for batch in self._batches(part, rows):
             for block in self._numbers(batch, at, step, exact=True):
@@ -80,7 +81,7 @@ class Table(Streamed):
             return None
         some = copy(self)
         some._picked = some.names = tuple(self._picked[j] for j in columns)
-        some._width, some.shape = len(columns), (self.shape[0], len(columns))
+        some.shape = (self.shape[0], len(columns))
         widened = self.dtype.kind == "f" and _common_dtype(self._schema, self._picked, False).kind != "f"  # for gaps
         some.dtype = np.dtype(np.float64) if widened else _common_dtype(self._schema, some._picked, False)
         return some
@@ -132,7 +133,7 @@ class Table(Streamed):
             for name, values, column in zip(self._picked, columns, picked, strict=True):
                 _check_exact(values, column, f"column {name!r}")
         for start in range(0, batch.num_rows, step):
-            block = np.empty((min(step, batch.num_rows - start), self._width), self.dtype)
+            block = np.empty((min(step, batch.num_rows - start), len(columns)), self.dtype)
             for j, column in enumerate(columns):
                 block[:, j] = column[start : start + step]
             yield block
@@ -152,22 +153,21 @@ class Table(Streamed):
         """Vectors as rows; one that is missing is a row of NaN."""
         import pyarrow.compute as pc
 
-        lengths = pc.list_value_length(column).fill_null(self._width).to_numpy(zero_copy_only=False)
-        given = column.is_valid().to_numpy(zero_copy_only=False)
-        wrong = given & (lengths != self._width)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            place = f"in row {first + row} of column {self._picked[0]!r}"
-            raise DataError(f"the vector {place} has {lengths[row]} numbers, the first one has {self._width}")
+        d = self.shape[1]
+        lengths = pc.list_value_length(column).fill_null(d).to_numpy(zero_copy_only=False)
+        wrong = np.flatnonzero(lengths != d)
+        if len(wrong):
+            place = f"in row {first + wrong[0]} of column {self._picked[0]!r}"
+            raise DataError(f"the vector {place} has {lengths[wrong[0]]} numbers, the first one has {d}")
         present = column.drop_null() if column.null_count else column
         values = _values(present.flatten())
         if exact:
-            _check_exact(values, present.flatten(), lambda i: f"column {self.name(i % self._width)}")
-        vectors = np.asarray(values.reshape(len(present), self._width), self.dtype)
+            _check_exact(values, present.flatten(), lambda i: f"column {self.name(i % d)}")
+        vectors = np.asarray(values.reshape(len(present), d), self.dtype)
         if not column.null_count:
             return vectors
-        rows = np.full((len(column), self._width), np.nan, self.dtype)
-        rows[given] = vectors
+        rows = np.full((len(column), d), np.nan, self.dtype)
+        rows[column.is_valid().to_numpy(zero_copy_only=False)] = vectors
         return rows
 
     def _vector_width(self) -> int:
@@ -227,13 +227,13 @@ def _select_numbers(schema: Any) -> tuple[tuple[str, ...], bool, dict[str, str]]
     names = schema.names
     repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if repeated:
-        raise DataError(f"column names appear more than once: {', '.join(map(repr, repeated[:5]))}; rename them")
+        raise DataError(f"column names appear more than once: {shown(repeated, 5)}; rename them")
     vectors = [field.name for field in schema if _is_vector(field.type)]
     if len(vectors) > 1:
-        raise DataError(f"several columns hold vectors ({', '.join(map(repr, vectors))}); keep one of them in the file")
+        raise DataError(f"several columns hold vectors ({shown(vectors)}); keep one of them in the file")
     picked = vectors or [field.name for field in schema if _is_number(field.type)]
     if not picked:
-        raise DataError(f"no column holds numbers; there are {', '.join(map(repr, names[:8])) or 'no columns'}")
+        raise DataError(f"no column holds numbers; there are {shown(names, 8) or 'no columns'}")
     chosen = set(picked)
     kinds = {field.name: _told(field.type) for field in schema if field.name not in chosen}
     return tuple(picked), bool(vectors), dict.fromkeys(kinds, "beside vectors") if vectors else kinds

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
-from ritz.rows.columns import unique_names
+from ritz.rows.columns import shown, unique_names
 from ritz.rows.write.columns import as_column, escape_formulas
 from ritz.runtime import threads
 from ritz.runtime.atomic import writing
@@ -123,8 +123,8 @@ def check_target(path: Path, sources: Iterable[str] = ()) -> None:
 def _write_npy(results: Results, path: Path) -> None:
     if results.beside:
         others = ", ".join(ending for ending in FORMATS if ending != ".npy")
-        shown = ", ".join(repr(name) for name in list(results.beside)[:5])
-        raise DataError(f".npy files hold numbers only, but {shown} should be written too; write {others}")
+        columns = shown(list(results.beside), 5)
+        raise DataError(f".npy files hold numbers only, but {columns} should be written too; write {others}")
     first = next(results.blocks, np.empty((0, len(results.names)), results.dtype))
     shape, descr = (results.n, *first.shape[1:]), npy.dtype_to_descr(results.dtype)
     with path.open("wb") as file:
