@@ -93,10 +93,7 @@ def name_by_position(rows: Rows) -> Rows:
 
 
 def announce_names(rows: Rows, apart: Iterable[Any]) -> None:
-    """Warn of a first line that may be something else, and of columns that are called otherwise than in the file.
-
-    Those that nobody decomposes do not matter.
-    """
+    """Warn of a first line that may be something else, and of decomposed columns whose names the file does not have."""
     for remark in rows.remarks:
         warnings.warn(remark, stacklevel=5)
     unused = {*rows.left_out, *apart}

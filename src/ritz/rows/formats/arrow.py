@@ -52,9 +52,14 @@ class Arrow(Table):
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._file = path, _begun(path)
+        self._path, self._file = path, Handle(path)
+        head = bytes(self._file.bytes(0, min(len(END), self._file.size)))
+        if head.startswith(b"FEA1"):
+            raise DataError(f"{FILE} is Feather of version 1; write it again with version 2")
+        if not head.startswith((MAGIC, STREAM)):
+            raise DataError(f"{FILE} is neither an Arrow file nor a stream: it begins with {head!r}, not {MAGIC!r}")
         with arrow_damage(f"{FILE} is not a valid Arrow file (truncated or corrupt)", path):
-            self._filed = self._file.bytes(0, len(MAGIC)) == MAGIC
+            self._filed = head.startswith(MAGIC)
             self._schema, self._messages = self._in_file() if self._filed else self._in_stream()
             self._plain = _plain(self._schema)
             claims = [claim_of(self._read(message)[0]) for message in self._messages]
@@ -144,10 +149,7 @@ class Arrow(Table):
         return schema, messages
 
     def _read(self, message: _Message, whole: bool = False) -> tuple[Any, Any]:
-        """A message, and the buffer it is in: what describes it is read, and the `whole` of what it holds if need be.
-
-        What nothing was put into takes no memory.
-        """
+        """A message and its buffer, which takes no memory where nothing was read: the description, or the `whole`."""
         import pyarrow as pa
         from pyarrow import ipc
 
@@ -180,10 +182,8 @@ class Arrow(Table):
         return ipc.read_schema(found[0][1]), batches
 
     def _described(self, at: int, found: int) -> int:
-        """Bytes that describe the message that begins there; as many as its mark takes are the mark of the end.
-
-        A stream that was cut off between two messages looks like a shorter one.
-        """
+        """Bytes that describe the message that begins there; as many as its mark takes are the mark of the end."""
+        # A stream that was cut off between two messages looks like a shorter one.
         if at + len(END) > self._file.size:
             raise DataError(f"{FILE} is not a valid Arrow stream: no end-of-stream marker after {found} messages")
         mark = bytes(self._file.bytes(at, len(END)))
@@ -206,17 +206,6 @@ class Arrow(Table):
         cuts = 1 if packed else max(1, min(rows, size // SLICE_BYTES))
         ends = [rows * cut // cuts for cut in range(cuts + 1)]
         return [_Slice(i, a, b - a) for a, b in pairwise(ends) if b > a]
-
-
-def _begun(path: Path) -> Handle:
-    """A file that begins as Arrow does."""
-    file = Handle(path)
-    head = bytes(file.bytes(0, min(8, file.size)))
-    if head.startswith(b"FEA1"):
-        raise DataError(f"{FILE} is Feather of version 1; write it again with version 2")
-    if not head.startswith((MAGIC, STREAM)):
-        raise DataError(f"{FILE} is neither an Arrow file nor a stream: it begins with {head!r}, not {MAGIC!r}")
-    return file
 
 
 def _memory(size: int) -> mmap.mmap:

@@ -10,6 +10,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -192,15 +193,11 @@ def mapped(X: NDArray[Any]) -> Flat | None:
 
 def _mapping(address: int) -> tuple[Path, int, int, int] | None:
     """What Linux says is mapped there and shared with others: a file, its inode, where it begins, and at which byte."""
-    try:
-        with open("/proc/self/maps", "rb") as maps:
-            for entry in maps:
-                ends, rights, offset, _, inode, *name = entry.rstrip(b"\n").split(maxsplit=5)
-                start, stop = (int(end, 16) for end in ends.split(b"-"))
-                if start <= address < stop:
-                    shared = rights.endswith(b"s") and bool(name) and int(inode)
-                    path = Path(os.fsdecode(name[0].replace(b"\\012", b"\n"))) if shared else None
-                    return None if path is None else (path, int(inode), start, int(offset, 16))
-    except OSError:
-        pass
+    with suppress(OSError), open("/proc/self/maps", "rb") as maps:
+        for entry in maps:
+            ends, rights, offset, _, inode, *name = entry.rstrip(b"\n").split(maxsplit=5)
+            start, stop = (int(end, 16) for end in ends.split(b"-"))
+            if start <= address < stop and rights.endswith(b"s") and name and int(inode):
+                path = Path(os.fsdecode(name[0].replace(b"\\012", b"\n")))
+                return path, int(inode), start, int(offset, 16)
     return None

@@ -150,21 +150,17 @@ def _write_csv(results: Results, sink: Path | _Sink, separator: str = ",") -> No
     from pyarrow import csv
 
     schema, tables = _tables(results, spreadsheet=True)
-    options = csv.WriteOptions(delimiter=separator, include_header=False)
 
-    def lines(table: Any) -> Any:
+    def lines(table: Any, header: bool = False) -> Any:
         text = pa.BufferOutputStream()
-        csv.write_csv(table, text, options)
+        csv.write_csv(table, text, csv.WriteOptions(delimiter=separator, include_header=header))
         return text.getvalue()
 
-    with sink.open("wb") if isinstance(sink, Path) else nullcontext(sink) as stream:
-        head = pa.BufferOutputStream()
-        csv.write_csv(schema.empty_table(), head, csv.WriteOptions(delimiter=separator))
-        with closing(threads.ordered(lines, tables, threads.pinned.budget())) as texts:
-            first = next(texts, b"")  # whoever reads a pipe should not take a header for a table when there is an error
-            stream.write(head.getvalue())
-            for text in chain([first], texts):
-                stream.write(text)
+    native = sink.open("wb") if isinstance(sink, Path) else nullcontext(sink)
+    with native as stream, closing(threads.ordered(lines, tables, threads.pinned.budget())) as texts:
+        first = next(texts, b"")  # whoever reads a pipe should not take a header for a table when there is an error
+        for text in chain([lines(schema.empty_table(), header=True), first], texts):
+            stream.write(text)
 
 
 def _tables(results: Results, spreadsheet: bool = False) -> tuple[Any, Iterator[Any]]:
