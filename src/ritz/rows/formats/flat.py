@@ -116,11 +116,11 @@ class Flat(Rows):
                 out[places] = self._read(int(near[-1]) + 1 - first, self._at + first * self._strides[0])[near - first]
         return out
 
-    def _blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:
+    def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
         at, pitch = start, self._strides[0]
         follows = self.shape[0] * self.shape[1] * self._stored.itemsize > LARGE and pitch >= abs(self._strides[1])
-        for block in super()._blocks(start, stop, step, beside):
-            at += len(block if beside is None else block[0])
+        for block in super()._blocks(start, stop, step):
+            at += len(block)
             if follows and at < stop:
                 self._file.ahead(self._at + at * pitch, min(step, stop - at) * pitch)
             yield block

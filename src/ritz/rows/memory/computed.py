@@ -66,9 +66,8 @@ class Scaled(Computed):
     def thin_rows(self) -> int:
         return self._base.thin_rows
 
-    def _blocks(self, start: int, stop: int, step: int, beside: Any) -> Iterator[Any]:
-        for found in self._base._blocks(start, stop, step, beside):
-            yield self._scaled(found) if beside is None else (self._scaled(found[0]), found[1])
+    def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
+        return map(self._scaled, self._base._blocks(start, stop, step))
 
     def _scaled(self, block: Any) -> Any:
         if self.sparse:

@@ -74,19 +74,13 @@ class Subset(Computed):
         ends = np.searchsorted(self._kept, [runs[0][0], *(stop for _, stop in runs)])
         return [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
 
-    def _blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:
-        for block, at in self._kept_blocks(start, stop, step):
-            piece = self._finish(block)
-            yield piece if beside is None else (piece, beside[at : at + len(piece)])
-
-    def _kept_blocks(self, start: int, stop: int, step: int) -> Iterator[tuple[Block, int]]:
-        """Blocks of the rows kept, and where they begin among them."""
+    def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
         kept = np.arange(start, stop) if self._kept is None else self._kept[start:stop]
-        at, row = start, int(kept[0])
-        for block in self._base._blocks(row, int(kept[-1]) + 1, step, None):
-            here = kept[at - start : np.searchsorted(kept, row + len(block))] - row
+        at, row = 0, int(kept[0])
+        for block in self._base._blocks(row, int(kept[-1]) + 1, step):
+            here = kept[at : np.searchsorted(kept, row + len(block))] - row
             if len(here):
-                yield (block if len(here) == len(block) else block[here]), at
+                yield self._finish(block if len(here) == len(block) else block[here])
             at, row = at + len(here), row + len(block)
 
     def _finish(self, block: Block) -> Block:
