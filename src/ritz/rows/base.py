@@ -86,9 +86,8 @@ class Rows(Columns, Partition, ABC):
     ) -> tuple[Array, ...]:
         """Σ (x − shift) yᵀ and Σ y over all rows, y = Wᵀ(x − shift) − remainder; with `factor`, the R factor of all y.
 
-        One pass. A source that can multiply by its transpose in a better way does. Sparse rows are not shifted.
+        One pass. A source that can multiply by its transpose in a better way does.
         """
-        shifted = self._shifting(shifted)
 
         def project(blocks: Iterable[Block]) -> tuple[Array, ...]:
             AW, total = np.zeros(W.shape), np.zeros(W.shape[1])
@@ -107,7 +106,6 @@ class Rows(Columns, Partition, ABC):
 
     def combine(self, V: Array, shifted: Callable[[Block], Block]) -> Array:  # (n, b) -> (d, b)
         """Σ (x − shift) v over all rows, for few columns."""
-        shifted = self._shifting(shifted)
 
         def combine(pairs: Iterable[tuple[Block, Array]]) -> Array:
             total: Any = 0.0
@@ -119,7 +117,6 @@ class Rows(Columns, Partition, ABC):
 
     def project(self, W: Array, shifted: Callable[[Block], Block]) -> Array:  # (d, b) -> (n, b)
         """Wᵀ(x − shift) of every row."""
-        shifted = self._shifting(shifted)
         return self.map(lambda block: times(shifted(block), W))
 
     def map(self, f: Callable[[Block], Block], exact: bool = True) -> Block:
@@ -218,9 +215,6 @@ class Rows(Columns, Partition, ABC):
         watched = copy(self)
         watched.watch = watch
         return watched
-
-    def _shifting(self, shifted: Callable[[Block], Block]) -> Callable[[Block], Block]:
-        return (lambda block: block) if self.sparse else shifted
 
     def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
         """Blocks of at most `step` rows, about equal: a small one at the end would cost as many calls."""
