@@ -40,7 +40,7 @@ def test_parquet_of_vectors_and_folders(tmp_path):
     for kind in (pa.list_(pa.float32()), pa.list_(pa.float32(), 7), pa.large_list(pa.float32())):
         vectors = pa.array(list(narrow), kind)
         pq.write_table(pa.table({"id": np.arange(300), "v": vectors}), tmp_path / "v.parquet", row_group_size=64)
-        with pytest.warns(ColumnWarning, match="columns left out: 'id' .beside vectors."):
+        with pytest.warns(ColumnWarning, match="columns left out: 'id' .next to vectors."):
             rows = read(tmp_path / "v.parquet")
         assert rows.dtype == np.float32
         assert rows.names[:2] == ("v_0", "v_1")

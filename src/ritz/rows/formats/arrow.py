@@ -55,7 +55,7 @@ class Arrow(Table):
         self._path, self._file = path, Handle(path)
         head = bytes(self._file.bytes(0, min(len(END), self._file.size)))
         if head.startswith(b"FEA1"):
-            raise DataError(f"{FILE} is Feather of version 1; write it again with version 2")
+            raise DataError(f"{FILE} is a Feather file of version 1; write it again as version 2")
         if not head.startswith((MAGIC, STREAM)):
             raise DataError(f"{FILE} is neither an Arrow file nor a stream: it begins with {head!r}, not {MAGIC!r}")
         with arrow_damage(f"{FILE} is not a valid Arrow file (truncated or corrupt)", path):

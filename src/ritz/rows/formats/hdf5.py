@@ -102,7 +102,7 @@ def _sparse(group: Any) -> Any:
     kind = _as_text(group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", "csr")))[:3]
     shape = np.asarray(group.attrs.get("shape", group.attrs.get("h5sparse_shape", ())))
     if kind not in ("csr", "csc") or shape.shape != (2,) or shape.dtype.kind not in "iu":
-        raise DataError(f"X of {FILE} is a group, but no sparse matrix with its format and its shape")
+        raise DataError(f"X of {FILE} is a group, but not a sparse matrix with a known format and shape")
     n, d = (int(length) for length in shape)
     data, indices, indptr = _parts(group, n if kind == "csr" else d)
     with damage(f"the sparse matrix X of {FILE} is damaged", ValueError):
@@ -204,7 +204,7 @@ def _values(column: Any, count: int | None) -> NDArray[Any]:
         return _chosen(_listed(column["codes"], count), column["categories"])
     values, mask = (_listed(column[part], count) for part in ("values", "mask"))
     if values.shape != mask.shape:
-        raise DataError(f"{column.name} of {FILE} has {len(values)} values, but marks {len(mask)}")
+        raise DataError(f"{column.name} of {FILE} has {len(values)} values, but a mask of {len(mask)}")
     gaps = mask.astype(bool)
     return np.where(gaps, np.array(None), values) if gaps.any() else values
 

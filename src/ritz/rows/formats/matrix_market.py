@@ -148,7 +148,7 @@ def _barcodes(path: Path, n: int, count: int | None) -> NDArray[Any]:
     """The names of the first so many of n cells, one in every line of a file."""
     found = [row[0] for row in _table(path, "barcodes")]
     if len(found) != n:
-        raise DataError(f"{FILE} names {len(found)} cells, but the matrix beside it has {n}", file=path)
+        raise DataError(f"{FILE} names {len(found)} cells, but the matrix has {n}", file=path)
     return np.array(found[:count], object)
 
 

@@ -32,8 +32,8 @@ BEGINNINGS = {
 UNPACK = "unpack it first; only text is read while it is unpacked"
 REPACK = "unpack it first, or compress it as .gz, .zst or .bz2"
 PICTURES = (
-    "put pictures of one size into one array, a row each: import numpy as np; from PIL import Image; "
-    "X = np.stack([np.asarray(Image.open(p)) for p in paths]).reshape(len(paths), -1); np.save('pictures.npy', X)"
+    "put images of equal size into one array, one row each: import numpy as np; from PIL import Image; "
+    "X = np.stack([np.asarray(Image.open(p)) for p in paths]).reshape(len(paths), -1); np.save('images.npy', X)"
 )
 GENOTYPES = (
     "write its counts as text with plink --bfile NAME --recode A, rename NAME.raw to NAME.txt and read that, or pass "
@@ -43,18 +43,18 @@ SAVE = "and pass it, or save it with np.save('x.npy', X)"
 NIBABEL = f"take the array with nibabel.load(path).get_fdata(), make rows of it {SAVE}"
 # Ends of names, what such files are, and the next step.
 KINDS: list[tuple[str, str, str]] = [
-    (".png .jpg .jpeg .gif .bmp .tif .tiff .webp .heic .pgm .ppm", "a picture", PICTURES),
+    (".png .jpg .jpeg .gif .bmp .tif .tiff .webp .heic .pgm .ppm", "an image", PICTURES),
     (".bed .bim .fam", "a part of a PLINK data set of genotypes", GENOTYPES),
     (".pgen .psam .pvar", "a part of a PLINK 2 data set of genotypes", GENOTYPES.replace("--bfile", "--pfile")),
     (".vcf .bcf .bgen", "a file of genotypes", "write counts as text with plink2 --export A, rename .raw to .txt"),
     (".xlsx .xls .ods", "a spreadsheet", "save the sheet as CSV, or pass pandas.read_excel(path) in Python"),
-    (".sav .zsav .por", "a file of SPSS", "pass pandas.read_spss(path), or export it as CSV"),
-    (".dta", "a file of Stata", "pass pandas.read_stata(path), or export it as CSV"),
-    (".sas7bdat .xpt", "a file of SAS", "pass pandas.read_sas(path), or export it as CSV"),
-    (".rds .rda .rdata", "a file of R", "write it as CSV in R: write.csv(x, 'x.csv', row.names = FALSE)"),
-    (".mat", "a file of MATLAB", f"take the matrix with scipy.io.loadmat(path)['X'] (version 7.3: h5py) {SAVE}"),
+    (".sav .zsav .por", "an SPSS file", "pass pandas.read_spss(path), or export it as CSV"),
+    (".dta", "a Stata file", "pass pandas.read_stata(path), or export it as CSV"),
+    (".sas7bdat .xpt", "a SAS file", "pass pandas.read_sas(path), or export it as CSV"),
+    (".rds .rda .rdata", "an R data file", "write it as CSV in R: write.csv(x, 'x.csv', row.names = FALSE)"),
+    (".mat", "a MATLAB file", f"take the matrix with scipy.io.loadmat(path)['X'] (version 7.3: h5py) {SAVE}"),
     (".pkl .pickle .joblib", "a pickle, which may run any code", f"open it yourself if you trust it {SAVE}"),
-    (".pt .pth .ckpt", "a file of PyTorch", f"take the tensor with torch.load(path).numpy() {SAVE}"),
+    (".pt .pth .ckpt", "a PyTorch file", f"take the tensor with torch.load(path).numpy() {SAVE}"),
     (".safetensors", "a file of tensors", f"take one with safetensors.numpy.load_file(path)['X'] {SAVE}"),
     (".json .jsonl .ndjson", "JSON", "make a table of it with pandas.read_json(path), and pass that or save it as CSV"),
     (".db .sqlite .sqlite3 .duckdb", "a database", "pass the table that pandas.read_sql gives, or save it as CSV"),
@@ -66,11 +66,11 @@ KINDS: list[tuple[str, str, str]] = [
     (".fits .fit .fts", "a FITS image or table", f"read it with astropy.io.fits, make rows of it {SAVE}"),
     (".dcm", "a DICOM image", f"take the array with pydicom.dcmread(path).pixel_array, make rows of it {SAVE}"),
     (".nrrd .mha .mhd", "a medical image", f"read it with SimpleITK, make rows of it {SAVE}"),
-    (".wav .mp3 .flac .mp4 .avi .mov", "sound or film", f"make an array of it, a row for each sample or frame, {SAVE}"),
+    (".wav .mp3 .flac .mp4 .avi .mov", "audio or video", f"make an array of it, a row per sample or frame, {SAVE}"),
     (".pdf .doc .docx .html .htm .xml", "a document", "save its table as CSV"),
     (".bin", "binary, and may be anything", "if it holds vectors of words, save them as text that ends in .vec"),
     (".zip .tar .tgz .7z .rar", "an archive", UNPACK),
-    (".xz .gz .zst .bz2 .lz4 .z", "an archive, or compressed", UNPACK),
+    (".xz .gz .zst .bz2 .lz4 .z", "an archive or a compressed file", UNPACK),
 ]
 ENDINGS = {ending: (kind, step) for endings, kind, step in KINDS for ending in endings.split()}
 PACKINGS = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".z", ".zip")  # ends behind the one that tells what is in it

@@ -236,7 +236,7 @@ def _select_numbers(schema: Any) -> tuple[tuple[str, ...], bool, dict[str, str]]
         raise DataError(f"no column holds numbers; there are {shown(names, 8) or 'no columns'}")
     chosen = set(picked)
     kinds = {field.name: _told(field.type) for field in schema if field.name not in chosen}
-    return tuple(picked), bool(vectors), dict.fromkeys(kinds, "beside vectors") if vectors else kinds
+    return tuple(picked), bool(vectors), dict.fromkeys(kinds, "next to vectors") if vectors else kinds
 
 
 def _common_dtype(schema: Any, names: tuple[str, ...], vectors: bool) -> np.dtype[Any]:

@@ -51,7 +51,7 @@ class Results:
     def __post_init__(self) -> None:
         for name, values in self.beside.items():
             if np.shape(values) != (self.n,):
-                raise DataError(f"column {name!r} beside the results has shape {np.shape(values)}, not ({self.n},)")
+                raise DataError(f"column {name!r} next to the results has shape {np.shape(values)}, not ({self.n},)")
 
 
 def deliver(results: Results, out: Out, sources: Iterable[str] = ()) -> None:
