@@ -20,21 +20,9 @@ class Advised(Exception):
     plain : the problem without names of Python, such as those of parameters
     """
 
-    advice: str = ""
-    code: str = ""
-    _plain: str = ""
-
     def __init__(self, problem: str = "", advice: str = "", code: str = "", plain: str = "") -> None:
         super().__init__(f"{problem}; {advice}" if advice else problem)
-        self.advice, self.code, self._plain = advice, code, plain
-
-    @property
-    def problem(self) -> str:
-        return str(self).removesuffix(f"; {self.advice}")
-
-    @property
-    def plain(self) -> str:
-        return self._plain or self.problem
+        self.problem, self.advice, self.code, self.plain = problem, advice, code, plain or problem
 
 
 class DataError(Advised, ValueError):
@@ -43,19 +31,15 @@ class DataError(Advised, ValueError):
     `file` is the file that it is about; "" where that is not known, or there is none.
     """
 
-    file: str = ""
-    _template: tuple[str, str] = ("", "")  # the problem and its plain words, with FILE in place of the name
-
     def __init__(self, problem: str = "", advice: str = "", code: str = "", plain: str = "", file: object = "") -> None:
         name = str(file) or "the file"
         super().__init__(problem.replace(FILE, name), advice, code, plain.replace(FILE, name))
-        self.file, self._template = str(file), (problem, plain)
+        self.file, self._template = str(file), (problem, plain or problem)  # with FILE in place of its name
 
     def in_file(self, name: object) -> Self:
         """The same error, with that name where its problem has the file, or before the problem."""
-        problem, plain = self._template
-        if FILE not in problem:
-            problem, plain = f"{FILE}: {problem}", f"{FILE}: {plain or problem}"
+        before = "" if FILE in self._template[0] else f"{FILE}: "
+        problem, plain = (before + text for text in self._template)
         return type(self)(problem, self.advice, self.code, plain, name)
 
 

@@ -20,13 +20,13 @@ from ritz.errors import ColumnWarning, DataError
 from ritz.rows.base import Rows, dense
 from ritz.rows.columns import check_once, order_of
 from ritz.rows.formats.streamed import Streamed
+from ritz.rows.large_integers import LIMIT
 from ritz.rows.memory.subset import choose
 
 COUNTED = 1024  # rows of a part that are looked at
 BYTES = 1 << 24  # of numbers of a part that are looked at
 PARTS = 8  # of a file that are looked at; what has no more is looked at whole, where a column needs it
 FEWEST = 8  # rows below which a column without a name may count upwards by chance
-EXACT = 2.0**53  # beyond, numbers that differ may be read as the same
 ROW_NUMBERS, IDENTIFIER, INDEXED, EMPTY = "row numbers", "identifies rows", "index of the table", "no value at all"
 # What programs call a column that nobody named: pandas, then its index in a file, and Ritz.
 NAMELESS = re.compile(r"(unnamed[:_ ]*\d*|level_\d+|__index_level_\d+__|)", re.IGNORECASE)
@@ -254,4 +254,4 @@ def _whole(values: NDArray[Any]) -> bool:
 
 def _all_different(there: NDArray[Any]) -> bool:
     """Whether whole numbers are all different, as far as they can be told apart."""
-    return _whole(there) and (len(np.unique(there)) == len(there) or float(np.abs(there).max()) >= EXACT)
+    return _whole(there) and (len(np.unique(there)) == len(there) or float(np.abs(there).max()) >= LIMIT)

@@ -53,7 +53,7 @@ class Arrow(Table):
 
     def __init__(self, path: Path) -> None:
         self._path, self._file = path, Handle(path)
-        head = bytes(self._file.bytes(0, min(len(END), self._file.size)))
+        head = self._file.bytes(0, min(len(END), self._file.size))
         if head.startswith(b"FEA1"):
             raise DataError(f"{FILE} is a Feather file of version 1; write it again as version 2")
         if not head.startswith((MAGIC, STREAM)):
@@ -139,7 +139,7 @@ class Arrow(Table):
         schema = ipc.open_file(pyarrow_file(self._path)).schema  # raises what is wrong with the footer
         end = self._file.size - TAIL
         size = int.from_bytes(self._file.bytes(end, 4), "little")
-        footer = bytes(self._file.bytes(end - size, size))
+        footer = self._file.bytes(end - size, size)
         self._check_order(footer, reference(footer, root(footer), 1))
         messages = [_Message(*place) for place in batches_of(footer)]
         for message in messages:
@@ -168,7 +168,7 @@ class Arrow(Table):
         found: list[tuple[_Message, Any]] = []
         at = 0
         while (described := self._described(at, len(found))) > len(END):
-            body = body_length(bytes(self._file.bytes(at, described))[len(END) :])
+            body = body_length(self._file.bytes(at, described)[len(END) :])
             message = _Message(at, described, body)
             found.append((message, self._read(message)[0]))
             at = message.end
@@ -186,7 +186,7 @@ class Arrow(Table):
         # A stream that was cut off between two messages looks like a shorter one.
         if at + len(END) > self._file.size:
             raise DataError(f"{FILE} is not a valid Arrow stream: no end-of-stream marker after {found} messages")
-        mark = bytes(self._file.bytes(at, len(END)))
+        mark = self._file.bytes(at, len(END))
         length = struct.unpack_from("<i", mark, 4)[0]
         if not mark.startswith(STREAM) or length < 0:
             raise DataError(f"{FILE} is not a valid Arrow stream: message {found} begins with {mark!r}")

@@ -52,11 +52,11 @@ class Handle:
             self._file.seek(at)
             return self._file.readinto(out) or 0
 
-    def bytes(self, at: int, size: int) -> bytearray:
+    def bytes(self, at: int, size: int) -> bytes:
         """So many bytes from there on."""
         found = bytearray(size)
         self.read(memoryview(found), at)
-        return found
+        return bytes(found)
 
     def stream(self) -> BinaryIO:
         """The file from its beginning, for one reader."""

@@ -86,7 +86,7 @@ class Streamed(Rows):
         return [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
 
     def _pieces(self) -> list[Run]:
-        return [(int(a), int(b)) for a, b in pairwise(self.edges)]
+        return list(pairwise(self.edges.tolist()))
 
     def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
         first = int(np.searchsorted(self.edges, start, side="right")) - 1
