@@ -314,3 +314,7 @@ def test_barcodes_of_a_10x_folder(tmp_path, matrix):
     (folder / "barcodes.tsv.gz").write_bytes(gzip.compress(b"AAAC-0\n" * N)[:30])
     with pytest.raises(DataError, match="not a valid list of barcodes"):
         _ = opened(folder).row_names
+    (folder / "matrix.mtx").write_text("%%MatrixMarket matrix array real general\n2 60\n1.0\n")
+    with pytest.raises(DataError) as found:
+        opened(folder)
+    assert found.value.file == str(folder / "matrix.mtx") in str(found.value)

@@ -37,7 +37,7 @@ def open_market(path: Path) -> Any:
     """The matrix in a Matrix Market file, sparse or dense."""
     import scipy.io
 
-    with damage(f"{FILE} is not a valid Matrix Market file (truncated or corrupt)"):
+    with damage(f"{FILE} is not a valid Matrix Market file (truncated or corrupt)", file=path):
         with _text(path) as text:
             header = scipy.io.mminfo(text)
             _check_claims(header, path)

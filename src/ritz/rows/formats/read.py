@@ -27,8 +27,7 @@ TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".vec")
 FORMATS = {
     ".npy": "ritz.rows.formats.npy:open_npy",
     ".npz": "ritz.rows.formats.npy:open_npz",
-    ".parquet": "ritz.rows.formats.parquet:Parquet",
-    ".pq": "ritz.rows.formats.parquet:Parquet",
+    **dict.fromkeys((".parquet", ".pq"), "ritz.rows.formats.parquet:Parquet"),
     **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), "ritz.rows.formats.arrow:Arrow"),
     **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.formats.hdf5:open_hdf5"),
     ".zarr": "ritz.rows.formats.chunked:open_zarr",
@@ -171,8 +170,7 @@ def _first(names: tuple[str, ...], count: int | None) -> NDArray[Any]:
 
 def _names_of_rows(rows: Rows, apart: Iterable[Any] = ()) -> tuple[str, ...] | None:
     """What the source calls its rows, its first column of text, or one `apart`, if that tells them apart: genes."""
-    text = next(iter(rows.text_columns), rows.named_by)
-    text = next(iter(apart), None) if text is None else text
+    text = next((key for key in (*rows.text_columns, rows.named_by, *apart) if key is not None), None)
     if text is None:
         return None
     names = tuple(map(str, rows.raw_cells([text])[text]))

@@ -55,7 +55,7 @@ class Table(Streamed):
         self.shape = (int(self.edges[-1]), d)
         check_shape(self.shape)
         self.names = tuple(f"{self._picked[0]}_{i}" for i in range(d)) if self.vectors else self._picked
-        self.dtype = _common_dtype(self._schema, self._picked, self.vectors)
+        self.dtype = self._common_dtype(self._picked)
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         # As many rows at a time as memory allows, since every batch of a column costs a call.
@@ -82,8 +82,8 @@ class Table(Streamed):
         some = copy(self)
         some._picked = some.names = tuple(self._picked[j] for j in columns)
         some.shape = (self.shape[0], len(columns))
-        widened = self.dtype.kind == "f" and _common_dtype(self._schema, self._picked, False).kind != "f"  # for gaps
-        some.dtype = np.dtype(np.float64) if widened else _common_dtype(self._schema, some._picked, False)
+        widened = self.dtype != self._common_dtype(self._picked)  # for gaps
+        some.dtype = self.dtype if widened else self._common_dtype(some._picked)
         return some
 
     def with_gaps(self) -> Table:
@@ -170,6 +170,14 @@ class Table(Streamed):
         rows[column.is_valid().to_numpy(zero_copy_only=False)] = vectors
         return rows
 
+    def _common_dtype(self, names: tuple[str, ...]) -> np.dtype[Any]:
+        """float32 where no column holds more digits, integers where all are; else float64."""
+        kinds = [self._schema.field(name).type for name in names]
+        kinds = [kind.value_type for kind in kinds] if self.vectors else kinds
+        if all(str(kind).startswith(("int", "uint")) for kind in kinds) and not self.vectors:
+            return np.result_type(*(kind.to_pandas_dtype() for kind in kinds))
+        return np.dtype(np.float32 if all(str(kind) in ("float", "halffloat") for kind in kinds) else np.float64)
+
     def _vector_width(self) -> int:
         """Numbers in the first vector there is."""
         for part in range(len(self.edges) - 1):
@@ -237,15 +245,6 @@ def _select_numbers(schema: Any) -> tuple[tuple[str, ...], bool, dict[str, str]]
     chosen = set(picked)
     kinds = {field.name: _told(field.type) for field in schema if field.name not in chosen}
     return tuple(picked), bool(vectors), dict.fromkeys(kinds, "next to vectors") if vectors else kinds
-
-
-def _common_dtype(schema: Any, names: tuple[str, ...], vectors: bool) -> np.dtype[Any]:
-    """float32 where no column holds more digits, integers where all are; else float64."""
-    kinds = [schema.field(name).type for name in names]
-    kinds = [kind.value_type for kind in kinds] if vectors else kinds
-    if all(str(kind).startswith(("int", "uint")) for kind in kinds) and not vectors:
-        return np.result_type(*(kind.to_pandas_dtype() for kind in kinds))
-    return np.dtype(np.float32 if all(str(kind) in ("float", "halffloat") for kind in kinds) else np.float64)
 
 
 def _index_columns(schema: Any) -> tuple[str, ...]:
