@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ritz import PCA, DataError, read
-from ritz.errors import NotYetError
+from ritz.errors import FILE, NotYetError
 
 
 def test_a_problem_and_its_advice_make_the_message():
@@ -23,12 +23,12 @@ def test_a_problem_and_its_advice_make_the_message():
 
 @pytest.mark.parametrize("kind", [DataError, NotYetError])
 def test_the_same_error_in_other_words_is_of_the_same_kind(kind):
-    error = kind("x.csv is empty").about("standard input is empty")
+    error = kind(f"{FILE} is empty", file="x.csv").in_file("standard input")
     assert (type(error), str(error), error.code) == (kind, "standard input is empty", "")
 
 
 def test_other_words_keep_advice_and_code():
-    error = DataError("x.csv is empty", "fill it", "empty").about("standard input is empty")
+    error = DataError(f"{FILE} is empty", "fill it", "empty", file="x.csv").in_file("standard input")
     assert str(error) == "standard input is empty; fill it"
     assert (error.problem, error.code) == ("standard input is empty", "empty")
 

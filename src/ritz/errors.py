@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from typing import Any, Self
+
+FILE = "\ufdd0"  # stands for the name of the file in the problem of a DataError; no text has that character
 
 
 class Advised(Exception):
@@ -18,31 +20,27 @@ class Advised(Exception):
     plain : the problem without names of Python, such as those of parameters
     """
 
-    advice: str = ""
-    code: str = ""
-    _plain: str = ""
-
     def __init__(self, problem: str = "", advice: str = "", code: str = "", plain: str = "") -> None:
         super().__init__(f"{problem}; {advice}" if advice else problem)
-        self.advice, self.code, self._plain = advice, code, plain
-
-    @property
-    def problem(self) -> str:
-        return str(self).removesuffix(f"; {self.advice}")
-
-    @property
-    def plain(self) -> str:
-        return self._plain or self.problem
+        self.problem, self.advice, self.code, self.plain = problem, advice, code, plain or problem
 
 
 class DataError(Advised, ValueError):
-    """The data cannot be decomposed; the message names the place and the next step."""
+    """The data cannot be decomposed; the message names the place and the next step.
 
-    def about(self, problem: str, plain: str = "") -> DataError:
-        """The same error, whose problem is told in other words, such as another name of the file."""
-        error = type(self)(f"{problem}; {self.advice}" if self.advice else problem)
-        vars(error).update(vars(self), _plain=plain)
-        return error
+    `file` is the file that it is about; "" where that is not known, or there is none.
+    """
+
+    def __init__(self, problem: str = "", advice: str = "", code: str = "", plain: str = "", file: object = "") -> None:
+        name = str(file) or "the file"
+        super().__init__(problem.replace(FILE, name), advice, code, plain.replace(FILE, name))
+        self.file, self._template = str(file), (problem, plain or problem)  # with FILE in place of its name
+
+    def in_file(self, name: object) -> Self:
+        """The same error, with that name where its problem has the file, or before the problem."""
+        before = "" if FILE in self._template[0] else f"{FILE}: "
+        problem, plain = (before + text for text in self._template)
+        return type(self)(problem, self.advice, self.code, plain, name)
 
 
 class ParameterError(ValueError):
@@ -80,7 +78,7 @@ class MissingPackageError(ImportError):
     """A package that an extra of Ritz brings is not installed; the message says how to."""
 
 
-class NotYetError(AttributeError, DataError):
+class NotYetError(DataError, AttributeError):
     """What was asked for cannot be computed from the rows so far."""
 
 

@@ -185,3 +185,11 @@ def test_whatever_is_told_about_an_index_does_no_harm(tmp_path, told):
     table = pa.table({"a": [1.0, 2, 4], "b": [3.0, 1, 2]}).replace_schema_metadata({b"pandas": told})
     pq.write_table(table, tmp_path / "x.parquet")
     assert read(tmp_path / "x.parquet").names == ("a", "b")
+
+
+def test_warnings_are_of_the_line_that_reads(tmp_path):
+    (tmp_path / "x.csv").write_text("a,a,n\n" + "".join(f"{a},{b},{i}\n" for i, (a, b, _) in enumerate(X)))
+    with pytest.warns(ColumnWarning) as told:
+        read(tmp_path / "x.csv")
+    assert len(told) == 2
+    assert {warning.filename for warning in told} == {__file__}

@@ -49,8 +49,9 @@ def located(name: str) -> Iterator[Path]:
         try:
             yield path
         except DataError as error:  # nobody knows that file but we
-            told = (text.replace(str(path), "standard input") for text in (error.problem, error.plain))
-            raise error.about(*told) from error
+            if error.file != str(path):
+                raise
+            raise error.in_file("standard input") from error
 
 
 def may_write(path: Path, sources: Iterable[str | None], force: bool) -> None:

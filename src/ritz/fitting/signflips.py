@@ -27,7 +27,7 @@ from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.operators import Covariance, DataMatrix, Dense, Operator
 from ritz.rows import Rows
-from ritz.rows.base import Block
+from ritz.rows.base import Block, paired
 from ritz.rows.memory.computed import Computed
 from ritz.runtime import threads
 from ritz.runtime.threads import pinned, scratch
@@ -123,10 +123,9 @@ class Flipped(Computed):
     def reading(self) -> int:
         return self._base.reading + 8 * self.shape[1] * self.thin_rows
 
-    def _blocks(self, start: int, stop: int, step: int, beside: Any) -> Iterator[Any]:
-        for block, at in self._base._blocks(start, stop, step, range(self.shape[0])):
-            piece = self._flipped(block, at)
-            yield piece if beside is None else (piece, beside[at.start : at.stop])
+    def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
+        for block, at in paired(self._base._blocks(start, stop, step), range(self.shape[0]), start):
+            yield self._flipped(block, at)
 
     def _flipped(self, block: Block, at: range) -> Block:
         Z, out = (scratch(use, len(at), self.shape[1]) for use in ("plain", "flipped"))

@@ -109,7 +109,9 @@ class DataMatrix:
         return total.T
 
     def _shifted(self, block: Block) -> Block:
-        """x − shift of a block, in memory that the next block will use again."""
+        """x − shift of a block, in memory that the next block will use again; sparse rows are not shifted."""
+        if self.rows.sparse:
+            return block
         return self.prepare.shifted(block, scratch("block", max(len(block), self.rows.thin_rows), self.shape[1]))
 
     def dense(self) -> Array:  # (n, d)

@@ -76,7 +76,8 @@ class Rows(Columns, Partition, ABC):
         step, runs = self.cut(cut, least)
 
         def partial(run: Run) -> Partial:
-            return f(self.watch.seen(self._exact_blocks(*run, step, beside)))
+            blocks = self.watch.seen(map(self.exact, self._blocks(*run, step)))
+            return f(blocks if beside is None else paired(blocks, beside, run[0]))
 
         return self.watch.fold(runs, lambda some: self.in_parallel(partial, some), combine)
 
@@ -85,9 +86,8 @@ class Rows(Columns, Partition, ABC):
     ) -> tuple[Array, ...]:
         """Σ (x − shift) yᵀ and Σ y over all rows, y = Wᵀ(x − shift) − remainder; with `factor`, the R factor of all y.
 
-        One pass. A source that can multiply by its transpose in a better way does. Sparse rows are not shifted.
+        One pass. A source that can multiply by its transpose in a better way does.
         """
-        shifted = self._shifting(shifted)
 
         def project(blocks: Iterable[Block]) -> tuple[Array, ...]:
             AW, total = np.zeros(W.shape), np.zeros(W.shape[1])
@@ -106,7 +106,6 @@ class Rows(Columns, Partition, ABC):
 
     def combine(self, V: Array, shifted: Callable[[Block], Block]) -> Array:  # (n, b) -> (d, b)
         """Σ (x − shift) v over all rows, for few columns."""
-        shifted = self._shifting(shifted)
 
         def combine(pairs: Iterable[tuple[Block, Array]]) -> Array:
             total: Any = 0.0
@@ -118,7 +117,6 @@ class Rows(Columns, Partition, ABC):
 
     def project(self, W: Array, shifted: Callable[[Block], Block]) -> Array:  # (d, b) -> (n, b)
         """Wᵀ(x − shift) of every row."""
-        shifted = self._shifting(shifted)
         return self.map(lambda block: times(shifted(block), W))
 
     def map(self, f: Callable[[Block], Block], exact: bool = True) -> Block:
@@ -131,10 +129,10 @@ class Rows(Columns, Partition, ABC):
         Integers that float64 cannot hold are refused, unless `exact` is False because nobody computes with them.
         """
         step, pieces = self.block_rows, self._pieces()
-        blocks_of = self._exact_blocks if exact else self._blocks
 
         def piece(ends: tuple[int, int]) -> list[Block]:
-            return [f(block) for block in self.watch.seen(blocks_of(*ends, step, None))]
+            blocks = self._blocks(*ends, step)
+            return [f(block) for block in self.watch.seen(map(self.exact, blocks) if exact else blocks)]
 
         self.watch.begin(pieces)
         with closing(self.in_parallel(piece, pieces)) as results:
@@ -218,21 +216,19 @@ class Rows(Columns, Partition, ABC):
         watched.watch = watch
         return watched
 
-    def _shifting(self, shifted: Callable[[Block], Block]) -> Callable[[Block], Block]:
-        return (lambda block: block) if self.sparse else shifted
-
-    def _blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:
+    def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
         """Blocks of at most `step` rows, about equal: a small one at the end would cost as many calls."""
         count = -(-(stop - start) // step)
         for i, j in pairwise(start + (stop - start) * part // count for part in range(count + 1)):
-            yield self.block(i, j) if beside is None else (self.block(i, j), beside[i:j])
+            yield self.block(i, j)
 
-    def _exact_blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:
-        """The same, once it is known that float64 can hold their integers."""
-        blocks = self._blocks(start, stop, step, beside)
-        if beside is None:
-            return map(self.exact, blocks)
-        return ((self.exact(block), part) for block, part in blocks)
+
+def paired(blocks: Iterable[Block], beside: Block | range, start: int) -> Iterator[tuple[Block, Any]]:
+    """Consecutive blocks, of which the first begins at row `start`, each with the same rows of `beside`."""
+    for block in blocks:
+        stop = start + block.shape[0]
+        yield block, beside[start:stop]
+        start = stop
 
 
 def stack(blocks: Iterator[Block], n: int) -> Block:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from copy import copy
-from functools import partial
 from os import stat_result
 from pathlib import Path
 
-from ritz.errors import DataError
+from ritz.errors import FILE, DataError
 
 TICK = 12_000_000  # nanoseconds: two writes that are closer may have the same time, so coarse are the clocks of disks
 SMALL = 1 << 20  # bytes that are compared rather than waited for
@@ -26,8 +26,8 @@ class Files:
 
     needed = True  # whether rows are read from them still: what was read whole may outlive its file
 
-    def __init__(self, listed: Callable[[], Iterable[Path]]) -> None:
-        self._listed = listed
+    def __init__(self, listed: Callable[[], Iterable[Path]], others: Iterable[Path] = ()) -> None:
+        self._listed, self._others = listed, tuple(others)
         self.found = self._now()
         newest = max((state.st_ctime_ns for state in self.found.values() if state), default=0)
         self._sum: int | None = None
@@ -42,12 +42,12 @@ class Files:
     @classmethod
     def at(cls, *paths: Path) -> Files:
         """These files."""
-        return cls(partial(tuple, tuple(path.absolute() for path in paths)))
+        return cls(tuple, (path.absolute() for path in paths))
 
     def joined(self, paths: Iterable[Path]) -> Files:
         """These files and others."""
-        other = {path.absolute(): None for path in paths if path.absolute() not in self.found}
-        return self if not other else Files(partial(_both, self._listed, tuple(other)))
+        new = {path.absolute(): None for path in paths if path.absolute() not in self.found}
+        return Files(self._listed, (*self._others, *new)) if new else self
 
     def read_whole(self) -> Files:
         """The same files, once all of their rows are in memory."""
@@ -66,26 +66,21 @@ class Files:
         for path in {**self.found, **now}:
             before, after = self.found.get(path), now.get(path)
             if _known(before) != _known(after) and (self.needed or after is not None):
-                raise DataError(_change(path, before, after)) from cause
+                raise DataError(_change(before, after), file=path) from cause
         there = now.keys() == self.found.keys() and all(now.values())
         if self._sum is not None and there and self._sum != self._checksum():
-            raise DataError(_change(next(iter(now)), None, None)) from cause
+            path, state = next(iter(now.items()))
+            raise DataError(_change(state, state), file=path) from cause
 
     def _now(self) -> dict[Path, stat_result | None]:
-        return {path: _stat(path) for path in self._listed()}
+        return {path: _stat(path) for path in (*self._listed(), *self._others)}
 
     def _checksum(self) -> int:
         value = 0
         for path in self.found:
-            try:
+            with suppress(OSError):  # a folder in a folder, or a file that is gone: the listing tells
                 value = zlib.crc32(path.read_bytes(), value)
-            except OSError:  # a folder in a folder, or a file that is gone: the listing tells
-                continue
         return value
-
-
-def _both(listed: Callable[[], Iterable[Path]], others: tuple[Path, ...]) -> list[Path]:
-    return [*listed(), *others]
 
 
 def _stat(path: Path) -> stat_result | None:
@@ -99,15 +94,14 @@ def _known(at: stat_result | None) -> tuple[int, ...] | None:
     return None if at is None else (at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
 
 
-def _change(path: Path, before: stat_result | None, now: stat_result | None) -> str:
+def _change(before: stat_result | None, now: stat_result | None) -> str:
     """What happened to a file, in words."""
-    if before is not None and now is None:
-        what = "it is gone, or cannot be reached any more"
-    elif before is None and now is not None:
-        what = "it did not exist before"
-    elif before is None or now is None or (before.st_ino, before.st_dev) == (now.st_ino, now.st_dev):
-        sized = before is not None and now is not None and before.st_size != now.st_size
-        what = f"it had {before.st_size} bytes and has {now.st_size}" if sized else "it was written to, or touched"  # type: ignore[union-attr]
-    else:
+    if before is None or now is None:
+        what = "it did not exist before" if before is None else "it is gone, or cannot be reached any more"
+    elif (before.st_ino, before.st_dev) != (now.st_ino, now.st_dev):
         what = "another file has taken its place"
-    return f"{path} changed while it was in use: {what}. Its rows could be a mixture of old and new ones; {ADVICE}"
+    elif before.st_size != now.st_size:
+        what = f"it had {before.st_size} bytes and has {now.st_size}"
+    else:
+        what = "it was written to, or touched"
+    return f"{FILE} changed while it was in use: {what}. Its rows could be a mixture of old and new ones; {ADVICE}"

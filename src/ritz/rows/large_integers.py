@@ -65,8 +65,7 @@ def all_small(values: NDArray[Any]) -> bool:
 
 def is_large(found: NDArray[Any]) -> NDArray[np.bool_]:
     """Which floats may have been another number before; 2⁵³ may have been 2⁵³ + 1."""
-    large: NDArray[np.bool_] = np.abs(found.astype(np.float64, copy=False)) >= LIMIT
-    return large
+    return np.abs(found.astype(np.float64, copy=False)) >= LIMIT
 
 
 def is_rounded(value: Any) -> bool:
@@ -86,8 +85,7 @@ def held_by_float(values: NDArray[Any]) -> NDArray[np.bool_]:
     bits = values.astype(np.uint64)
     size = np.where(values < 0, ~bits + np.uint64(1), bits)
     last = np.maximum(size & (~size + np.uint64(1)), np.uint64(1))
-    held: NDArray[np.bool_] = size // last <= LIMIT
-    return held
+    return size // last <= LIMIT
 
 
 def refusal(value: Any, where: Where, i: int = 0) -> DataError:

@@ -55,7 +55,7 @@ class Profile:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, rows: Rows, size: int = LOOKED_AT) -> Profile:
+    def of(cls, rows: Rows) -> Profile:
         """All rows, or where they are many, some from all over the data.
 
         Examples
@@ -67,7 +67,7 @@ class Profile:
         """
         n, d = rows.shape
         whole = n <= 2 or 8 * n * d <= LOOKED_BYTES
-        some = rows.exact(rows.block(0, n) if whole else rows.spread(max(2, min(size, LOOKED_BYTES // (8 * d)))))
+        some = rows.exact(rows.block(0, n) if whole else rows.spread(max(2, min(LOOKED_AT, LOOKED_BYTES // (8 * d)))))
         block = dense(some).astype(np.float64)
         gaps = np.isnan(block)
         missing = gaps.sum(axis=0)

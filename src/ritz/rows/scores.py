@@ -10,7 +10,7 @@ import numpy as np
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.rows import Rows
-from ritz.rows.columns import shown
+from ritz.rows.columns import order_of, shown
 from ritz.rows.memory.computed import Subset
 from ritz.rows.select import check_names_once
 from ritz.runtime.wording import component
@@ -54,17 +54,15 @@ def in_order(rows: Rows, model: Any) -> Rows:
     if expected is None:
         _check_rising(names, model)
         return rows
-    places, known = {name: j for j, name in enumerate(names)}, set(expected)
-    lacking = [name for name in expected if name not in places]
+    known, there = set(expected), set(names)
+    lacking = [name for name in expected if name not in there]
     unknown = [name for name in names if name not in known]
     if lacking or unknown:
         what = [f"lack {shown(lacking)}"] if lacking else []
         what += [f"have {shown(unknown)}, which the model does not know"] if unknown else []
         raise DataError(f"scores {' and '.join(what)}; pass the columns {shown(expected, 4)}, in any order")
-    if names == expected:
-        return rows
-    order = np.array([places[name] for name in expected], np.intp)
-    return rows.some(order) or Subset(rows, order)
+    order = order_of(names, expected, "the scores")
+    return rows if order is None else rows.some(order) or Subset(rows, order)
 
 
 def without_columns(X: Any) -> Array | None:  # (n, 0)

@@ -6,7 +6,6 @@ Columns that hold numbers but measure nothing are found here: row numbers, ident
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Container, Iterable
 from copy import copy
 from dataclasses import dataclass, field
@@ -16,17 +15,17 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import ColumnWarning, DataError
+from ritz.errors import ColumnWarning, DataError, warn
 from ritz.rows.base import Rows, dense
 from ritz.rows.columns import check_once, order_of
 from ritz.rows.formats.streamed import Streamed
+from ritz.rows.large_integers import LIMIT
 from ritz.rows.memory.computed import choose
 
 COUNTED = 1024  # rows of a part that are looked at
 BYTES = 1 << 24  # of numbers of a part that are looked at
 PARTS = 8  # of a file that are looked at; what has no more is looked at whole, where a column needs it
 FEWEST = 8  # rows below which a column without a name may count upwards by chance
-EXACT = 2.0**53  # beyond, numbers that differ may be read as the same
 ROW_NUMBERS, IDENTIFIER, INDEXED, EMPTY = "row numbers", "identifies rows", "index of the table", "no value at all"
 # What programs call a column that nobody named: pandas, then its index in a file, and Ritz.
 NAMELESS = re.compile(r"(unnamed[:_ ]*\d*|level_\d+|__index_level_\d+__|)", re.IGNORECASE)
@@ -92,24 +91,21 @@ def name_by_position(rows: Rows) -> Rows:
     return rows
 
 
-def announce_names(rows: Rows, apart: Container[Any] = ()) -> None:
-    """Warn of a first line that may be something else, and of columns that are called otherwise than in the file.
-
-    Those that nobody decomposes do not matter.
-    """
+def announce_names(rows: Rows, apart: Iterable[Any]) -> None:
+    """Warn of a first line that may be something else, and of decomposed columns whose names the file does not have."""
     for remark in rows.remarks:
-        warnings.warn(remark, stacklevel=5)
-    renamed = [pair for pair in rows.renamed if pair[1] not in rows.left_out and pair[1] not in apart]
-    told = [f"{found!r} is now {name!r}" for found, name in renamed]
+        warn(remark)
+    unused = {*rows.left_out, *apart}
+    told = [f"{found!r} is now {name!r}" for found, name in rows.renamed if name not in unused]
     if told:
-        warnings.warn(f"column names repeat or are empty: {', '.join(told[:SHOWN])}", ColumnWarning, stacklevel=5)
+        warn(ColumnWarning(f"column names repeat or are empty: {', '.join(told[:SHOWN])}"))
 
 
 def announce_doubts(found: IdColumns) -> None:
     """Warn of columns that are decomposed and should perhaps not be."""
     for key, why in list(found.doubtful.items())[:SHOWN]:
         advice = "if it is not a measurement, pass columns= without it"
-        warnings.warn(ColumnWarning(f"column {key!r} {why}; it is decomposed", advice, "doubtful column"), stacklevel=5)
+        warn(ColumnWarning(f"column {key!r} {why}; it is decomposed", advice, "doubtful column"))
 
 
 def _alias(rows: Rows, label: Any) -> tuple[Any, ...]:
@@ -125,8 +121,7 @@ def _announce(rows: Rows, label: Any, found: IdColumns) -> None:
         shown = ", ".join(f"{name!r} ({what})" for name, what in list(left_out.items())[:SHOWN])
         more = ", …" if len(left_out) > SHOWN else ""
         advice = "; name them in columns= to include them" if found.out else ""
-        text = f"columns left out: {shown}{more}; only numbers are decomposed{advice}"
-        warnings.warn(text, ColumnWarning, stacklevel=5)
+        warn(ColumnWarning(f"columns left out: {shown}{more}; only numbers are decomposed{advice}"))
     announce_doubts(found)
 
 
@@ -202,27 +197,26 @@ def _why(rows: Streamed, key: Any, columns: list[tuple[NDArray[Any], int]], fewe
 
 def _judged(rows: Streamed, key: Any, columns: list[tuple[NDArray[Any], int]], fewest: int) -> str:
     values = np.concatenate([values for values, _ in columns])
-    there = values[~np.isnan(values)] if values.dtype.kind == "f" else values
-    if not len(there):
-        return EMPTY
+    there = values[~np.isnan(values)]
     if len(there) < 2:
-        return ""
-    named, counts, first = _kind_of_name(rows, key), _counts(columns), values[0]
+        return "" if len(there) else EMPTY
+    named, counts = _kind_of_name(rows, key), _counts(columns)
+    enough, begins = rows.shape[0] >= fewest, values[0] in (0, 1)
     if named is Named.NO_HEADER:
-        return ROW_NUMBERS if counts and first in (0, 1) and rows.shape[0] >= fewest else ""
+        return ROW_NUMBERS if counts and begins and enough else ""
     if INDEX.fullmatch(str(key)):
         return ROW_NUMBERS
     if key in rows.index:
         return INDEXED
     if named is Named.NOTHING:
         leading = rows.keys is None or key == rows.keys[0]
-        certain = rows.shape[0] >= fewest or (leading and first in (0, 1))
+        certain = enough or (leading and begins)
         return ROW_NUMBERS if certain and (counts or (leading and _all_different(there))) else ""
     if named is Named.NUMBERING:
-        return ROW_NUMBERS if counts and (rows.shape[0] >= fewest or first in (0, 1)) else ""
-    if named is Named.IDENTIFIER and counts:
-        return ROW_NUMBERS
-    return IDENTIFIER if named is Named.IDENTIFIER and _all_different(there) else ""
+        return ROW_NUMBERS if counts and (enough or begins) else ""
+    if named is Named.OTHERWISE:
+        return ""
+    return ROW_NUMBERS if counts else IDENTIFIER if _all_different(there) else ""
 
 
 def _doubt(rows: Streamed, key: Any, columns: list[tuple[NDArray[Any], int]]) -> str:
@@ -251,10 +245,10 @@ def _counts(columns: list[tuple[NDArray[Any], int]]) -> bool:
 
 
 def _whole(values: NDArray[Any]) -> bool:
-    there = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    there = values[~np.isnan(values)]
     return len(there) > 0 and bool((np.isfinite(there) & (np.floor(there) == there)).all())
 
 
 def _all_different(there: NDArray[Any]) -> bool:
     """Whether whole numbers are all different, as far as they can be told apart."""
-    return _whole(there) and (len(np.unique(there)) == len(there) or float(np.abs(there).max()) >= EXACT)
+    return _whole(there) and (len(np.unique(there)) == len(there) or float(np.abs(there).max()) >= LIMIT)

@@ -160,7 +160,7 @@ class Watch:
         for block in blocks:
             threads.check()
             yield block
-            self.advance((block[0] if isinstance(block, tuple) else block).shape[0])
+            self.advance(block.shape[0])
 
 
 UNWATCHED = Watch()

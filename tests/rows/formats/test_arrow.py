@@ -78,7 +78,7 @@ def test_arrow_of_vectors_that_may_be_missing(tmp_path, monkeypatch, new, packed
     expected = full.astype(np.float32 if kind.value_type == pa.float32() else np.float64)
     expected[[*range(100), 150, 299]], expected[200, 1] = np.nan, np.nan
     path = write(tmp_path / "v.arrow", data, new, packed, 110)
-    with pytest.warns(ColumnWarning, match="columns left out: 'id' .beside vectors."):
+    with pytest.warns(ColumnWarning, match="columns left out: 'id' .next to vectors."):
         rows = read(path)
     assert (rows.dtype, rows.names) == (expected.dtype, ("v_0", "v_1", "v_2"))
     np.testing.assert_array_equal(rows.block(0, 300), expected)

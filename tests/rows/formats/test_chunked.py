@@ -139,7 +139,7 @@ def test_h5ad_with_only_raw_counts_and_groups_without_a_matrix(tmp_path):
         read(path)
     with h5py.File(path, "a") as file:
         file.create_group("X")
-    with pytest.raises(DataError, match="is a group, but no sparse matrix"):
+    with pytest.raises(DataError, match="is a group, but not a sparse matrix"):
         read(path)
 
 
@@ -149,9 +149,9 @@ def test_h5ad_with_only_raw_counts_and_groups_without_a_matrix(tmp_path):
         ({"shape": (10**12, 7)}, "and 1000000000001 index pointers"),
         ({"shape": (30, 10**12)}, "names 7 variables, but X has 1000000000000 columns"),
         ({"shape": (-30, 7)}, "and -29 index pointers"),
-        ({"shape": (30,)}, "no sparse matrix with its format and its shape"),
-        ({"shape": np.array([30.0, np.nan])}, "no sparse matrix with its format and its shape"),
-        ({"format": "coo"}, "no sparse matrix with its format and its shape"),
+        ({"shape": (30,)}, "not a sparse matrix with a known format and shape"),
+        ({"shape": np.array([30.0, np.nan])}, "not a sparse matrix with a known format and shape"),
+        ({"format": "coo"}, "not a sparse matrix with a known format and shape"),
         ({"format": "csc_matrix"}, "and 8 index pointers"),
         ({"data": None}, r"found the shapes None, \(84,\)"),
         ({"indptr": SPARSE.indptr[:-2]}, r"\(29,\)"),

@@ -40,7 +40,7 @@ def test_parquet_of_vectors_and_folders(tmp_path):
     for kind in (pa.list_(pa.float32()), pa.list_(pa.float32(), 7), pa.large_list(pa.float32())):
         vectors = pa.array(list(narrow), kind)
         pq.write_table(pa.table({"id": np.arange(300), "v": vectors}), tmp_path / "v.parquet", row_group_size=64)
-        with pytest.warns(ColumnWarning, match="columns left out: 'id' .beside vectors."):
+        with pytest.warns(ColumnWarning, match="columns left out: 'id' .next to vectors."):
             rows = read(tmp_path / "v.parquet")
         assert rows.dtype == np.float32
         assert rows.names[:2] == ("v_0", "v_1")
@@ -240,3 +240,10 @@ def test_labels_of_parquet_are_what_the_file_holds(tmp_path):
     assert read(path, columns=["x"], label="flag").labels.tolist() == [True, False, True]
     assert read(path, columns=["x", "y"], label="w", missing="drop").labels.tolist() == ["a", None]
     assert PCA(1).fit(read(path, columns=["x", "flag"])).n_samples_ == 3  # the gap in y is nobody's concern
+
+
+def test_an_error_names_the_file_though_a_column_has_its_name(tmp_path):
+    pq.write_table(pa.table({"x.parquet": ["a", "b"]}), tmp_path / "x.parquet")
+    with pytest.raises(DataError, match=r"x\.parquet: no column holds numbers") as found:
+        read(tmp_path / "x.parquet")
+    assert found.value.file == str(tmp_path / "x.parquet")

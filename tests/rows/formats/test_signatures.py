@@ -16,14 +16,14 @@ from ritz import DataError, read
 from ritz.rows.formats.signatures import ENDINGS
 
 RECIPES = {
-    "a.PNG": "is a picture; put pictures .*np.stack",
+    "a.PNG": "is an image; put images .*np.stack",
     "a.bed": "PLINK data set of genotypes; .*--recode A.*bed_reader",
     "a.xlsx": "spreadsheet; save the sheet as CSV, or pass pandas.read_excel",
-    "a.sav": "SPSS; pass pandas.read_spss",
-    "a.rds": "file of R; .*write.csv",
-    "a.mat": "MATLAB; .*loadmat",
+    "a.sav": "SPSS file; pass pandas.read_spss",
+    "a.rds": "an R data file; .*write.csv",
+    "a.mat": "MATLAB file; .*loadmat",
     "a.pkl": "pickle, which may run any code",
-    "a.pt": "PyTorch; .*torch.load",
+    "a.pt": "PyTorch file; .*torch.load",
     "a.json": "JSON; .*read_json",
     "a.zip": "unpack it first",
     "a.npy.gz": r": \.npy\.gz is a \.npy file, compressed; unpack it first; only text",
@@ -35,7 +35,7 @@ RECIPES = {
     "a.vcf.gz": r": \.vcf\.gz is a file of genotypes, compressed; .*plink2",
     "a.json.bz2": r": \.json\.bz2 is JSON, compressed; .*read_json",
     "a.tar.gz": r": \.tar\.gz is an archive; unpack it first",
-    "a.b.gz": r": \.gz is an archive, or compressed; unpack it first",
+    "a.b.gz": r": \.gz is an archive or a compressed file; unpack it first",
     "a.bin": r"vectors of words.*\.vec",
     "a.xyz": "unknown extension; known formats: .npy, ",
     "a": "unknown extension; known formats: .npy, ",
@@ -52,7 +52,7 @@ def test_a_file_of_another_format_is_called_what_it_is(tmp_path, name):
 @pytest.mark.parametrize(
     ("head", "words"),
     [
-        (b"\x89PNG\r\n", "it begins like a picture"),
+        (b"\x89PNG\r\n", "it begins like an image"),
         (b"PAR1....", "it begins like a .parquet file: if it is one, give it that ending"),
         (b"l\x1b\x01", "PLINK"),
         (b"", "known formats"),
@@ -68,14 +68,14 @@ def test_a_file_without_an_ending_is_known_by_its_beginning(tmp_path, head, word
 @pytest.mark.parametrize(
     ("head", "words"),
     [
-        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "it begins like a picture; put pictures"),
-        (b"\xff\xd8\xff\xe0\x00\x10JFIF\x00", "it begins like a picture; put pictures"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "it begins like an image; put images"),
+        (b"\xff\xd8\xff\xe0\x00\x10JFIF\x00", "it begins like an image; put images"),
         (b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n", "it begins like a document; save its table as CSV"),
         (b"PK\x03\x04\x14\x00\x00\x00\x08\x00x.csv", "it begins like an archive; unpack it"),
         (b"PK\x03\x04\x14\x00\x00\x00\x08\x00[Content_Types].xml PK xl/workbook.xml", "a spreadsheet; save the sheet"),
         (b"PK\x03\x04\x14\x00\x00\x00\x08\x00arr_0.npy", "a .npz file: if it is one, give it that ending"),
         (b"PAR1\x15\x04\x15\x10", "a .parquet file: if it is one, give it that ending"),
-        (b"\x1f\x8b\x08\x00", "an archive, or compressed"),
+        (b"\x1f\x8b\x08\x00", "an archive or a compressed file"),
         (b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 5\n", "a .mtx file: if it is one, give it"),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_header_may_begin_like_another_format(tmp_path, word):
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        (["1.png", "2.png", "notes.txt"], r"it holds 2 \.png, 1 \.txt \(\.png is a picture\); put pictures .*reshape"),
+        (["1.png", "2.png", "notes.txt"], r"it holds 2 \.png, 1 \.txt \(\.png is an image\); put images .*reshape"),
         (["x.bed", "x.bim", "x.fam"], r"1 \.bed, 1 \.bim, 1 \.fam \(.*PLINK.*plink --bfile NAME --recode A"),
         (["a.csv", "b.csv", "plot.png"], r"it holds 2 \.csv, 1 \.png\. Pass one file of it, such as .*a\.csv"),
         (

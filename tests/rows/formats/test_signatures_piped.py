@@ -107,4 +107,6 @@ def test_a_pipe_is_called_what_people_call_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     told = run("fit", "-", code=3, input="a,b\n1,2\n3,4\n5,6,7\n8,9\n").stderr
     assert "line 4 of standard input" in told
+    told = run("fit", "-", code=3, input="a,b\nx,y\nz,w\n").stderr
+    assert "no column of standard input holds" in told
     assert run("info", "-", input="a,b\n1,2\n3,4.5\n5,6\n").stdout.endswith("next: ritz fit -\n")

@@ -123,7 +123,7 @@ def test_names_that_repeat_are_told_apart(tmp_path, ending):
 def test_npy_holds_numbers_alone(tmp_path):
     with pytest.raises(DataError, match=r"\.npy files hold numbers only, but 'id', .* write \.parquet, \.arrow"):
         deliver(results(LABELS), tmp_path / "y.npy")
-    with pytest.raises(DataError, match=r"column 'who' beside the results has shape \(3,\), not \(1000,\)"):
+    with pytest.raises(DataError, match=r"column 'who' next to the results has shape \(3,\), not \(1000,\)"):
         results({"who": np.arange(3)})
     assert not os.listdir(tmp_path)
 

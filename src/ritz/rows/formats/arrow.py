@@ -10,7 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ritz.errors import DataError
+from ritz.errors import FILE, DataError
+from ritz.rows.columns import shown
 from ritz.rows.formats.flat import Handle
 from ritz.rows.formats.flatbuffers import batches_of, body_length, claim_of, field, header_of, reference, root
 from ritz.rows.formats.table import Table, arrow_damage
@@ -51,9 +52,14 @@ class Arrow(Table):
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._file = path, _begun(path)
-        with arrow_damage(f"{path} is not a valid Arrow file (truncated or corrupt)"):
-            self._filed = self._file.bytes(0, len(MAGIC)) == MAGIC
+        self._path, self._file = path, Handle(path)
+        head = self._file.bytes(0, min(len(END), self._file.size))
+        if head.startswith(b"FEA1"):
+            raise DataError(f"{FILE} is a Feather file of version 1; write it again as version 2")
+        if not head.startswith((MAGIC, STREAM)):
+            raise DataError(f"{FILE} is neither an Arrow file nor a stream: it begins with {head!r}, not {MAGIC!r}")
+        with arrow_damage(f"{FILE} is not a valid Arrow file (truncated or corrupt)", path):
+            self._filed = head.startswith(MAGIC)
             self._schema, self._messages = self._in_file() if self._filed else self._in_stream()
             self._plain = _plain(self._schema)
             claims = [claim_of(self._read(message)[0]) for message in self._messages]
@@ -65,16 +71,16 @@ class Arrow(Table):
     def reading(self) -> int:
         """A batch as it is stored, unpacked, and its numbers."""
         most = max(part.rows for part in self._parts)
-        return (3 if any(self._packed) else 2) * self.dtype.itemsize * self._width * most
+        return (3 if any(self._packed) else 2) * self.dtype.itemsize * self.shape[1] * most
 
-    def _where(self, part: int) -> str:
-        return f"record batch {self._parts[part].batch} of {self._path}"
+    def _where(self, part: int) -> tuple[str, Path]:
+        return f"record batch {self._parts[part].batch} of {FILE}", self._path
 
     def _batches(self, part: int, rows: int) -> Iterator[Any]:
         from pyarrow import ipc
 
         i, first, count = self._parts[part]
-        with arrow_damage(f"{self._where(part)} is damaged"):
+        with arrow_damage(f"record batch {i} of {FILE} is damaged", self._path):
             message, buffer = self._read(self._messages[i], whole=self._packed[i])
             batch = ipc.read_record_batch(message, self._plain).select(list(self._picked))
             batch.validate()  # lengths, before anything is read that they tell of
@@ -99,7 +105,7 @@ class Arrow(Table):
                 self._file.read(memoryview(buffer)[at + low : at + high], start + at + low)
 
         fetch_bits(valid, first, first + count)
-        if types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind):
+        if types.is_nested(kind):
             if types.is_fixed_size_list(kind):
                 first, last = first * kind.list_size, (first + count) * kind.list_size
             else:
@@ -118,12 +124,12 @@ class Arrow(Table):
         from pyarrow import ipc
 
         options = ipc.IpcReadOptions(included_fields=[self._schema.get_field_index(name) for name in names])
-        with arrow_damage(f"columns {', '.join(map(repr, names[:5]))} of {self._path} cannot be read"):
+        with arrow_damage(f"columns {shown(names, 5)} of {FILE} cannot be read", self._path):
             reader = (ipc.open_file if self._filed else ipc.open_stream)(pyarrow_file(self._path), options=options)
             table = reader.read_all()
             table.validate(full=True)
-        if table.num_rows != self.shape[0]:
-            raise DataError(f"{self._path} has {table.num_rows} rows by its footer, {self.shape[0]} in its batches")
+            if table.num_rows != self.shape[0]:
+                raise DataError(f"{FILE} has {table.num_rows} rows by its footer, {self.shape[0]} in its batches")
         return table
 
     def _in_file(self) -> tuple[Any, list[_Message]]:
@@ -133,27 +139,24 @@ class Arrow(Table):
         schema = ipc.open_file(pyarrow_file(self._path)).schema  # raises what is wrong with the footer
         end = self._file.size - TAIL
         size = int.from_bytes(self._file.bytes(end, 4), "little")
-        footer = bytes(self._file.bytes(end - size, size))
+        footer = self._file.bytes(end - size, size)
         self._check_order(footer, reference(footer, root(footer), 1))
         messages = [_Message(*place) for place in batches_of(footer)]
         for message in messages:
             kind = self._read(message)[0].type
             if kind != "record batch":
-                raise DataError(f"{self._path} is damaged: it has a {kind} where a record batch should be")
+                raise DataError(f"{FILE} is damaged: it has a {kind} where a record batch should be")
         return schema, messages
 
     def _read(self, message: _Message, whole: bool = False) -> tuple[Any, Any]:
-        """A message, and the buffer it is in: what describes it is read, and the `whole` of what it holds if need be.
-
-        What nothing was put into takes no memory.
-        """
+        """A message and its buffer, which takes no memory where nothing was read: the description, or the `whole`."""
         import pyarrow as pa
         from pyarrow import ipc
 
         start, described, size = message
         there = self._file.size
         if not (0 <= start <= message.end <= there and described > 0 and size >= 0):
-            raise DataError(f"{self._path} is damaged: a message should end at byte {message.end}, there are {there}")
+            raise DataError(f"{FILE} is damaged: a message should end at byte {message.end}, there are {there}")
         buffer = pa.py_buffer(_memory(described + size))
         self._file.read(memoryview(buffer)[: described + size if whole else described], start)
         return ipc.read_message(buffer), buffer
@@ -165,59 +168,44 @@ class Arrow(Table):
         found: list[tuple[_Message, Any]] = []
         at = 0
         while (described := self._described(at, len(found))) > len(END):
-            body = body_length(bytes(self._file.bytes(at, described))[len(END) :])
+            body = body_length(self._file.bytes(at, described)[len(END) :])
             message = _Message(at, described, body)
             found.append((message, self._read(message)[0]))
             at = message.end
         rest = self._file.size - at - len(END)
         if rest:
-            raise DataError(f"{self._path} goes on for {rest} bytes after the end of its stream; split it")
+            raise DataError(f"{FILE} goes on for {rest} bytes after the end of its stream; split it")
         if not found or found[0][1].type != "schema":
-            raise DataError(f"{self._path} is not a valid Arrow stream: it does not begin with a schema")
+            raise DataError(f"{FILE} is not a valid Arrow stream: it does not begin with a schema")
         self._check_order(*header_of(found[0][1]))
         batches = [message for message, content in found if content.type == "record batch"]
         return ipc.read_schema(found[0][1]), batches
 
     def _described(self, at: int, found: int) -> int:
-        """Bytes that describe the message that begins there; as many as its mark takes are the mark of the end.
-
-        A stream that was cut off between two messages looks like a shorter one.
-        """
+        """Bytes that describe the message that begins there; as many as its mark takes are the mark of the end."""
+        # A stream that was cut off between two messages looks like a shorter one.
         if at + len(END) > self._file.size:
-            raise DataError(f"{self._path} is not a valid Arrow stream: no end-of-stream marker after {found} messages")
-        mark = bytes(self._file.bytes(at, len(END)))
+            raise DataError(f"{FILE} is not a valid Arrow stream: no end-of-stream marker after {found} messages")
+        mark = self._file.bytes(at, len(END))
         length = struct.unpack_from("<i", mark, 4)[0]
         if not mark.startswith(STREAM) or length < 0:
-            raise DataError(f"{self._path} is not a valid Arrow stream: message {found} begins with {mark!r}")
+            raise DataError(f"{FILE} is not a valid Arrow stream: message {found} begins with {mark!r}")
         return len(END) + length
 
     def _check_order(self, data: bytes, schema: int) -> None:
         """Only numbers in the order of bytes that this machine has are read where they stand."""
         place = field(data, schema, 0)
         if place is not None and struct.unpack_from("<h", data, place)[0] != (sys.byteorder == "big"):
-            raise DataError(
-                f"{self._path} was written by a machine with another byte order; write it again on this one"
-            )
+            raise DataError(f"{FILE} was written by a machine with another byte order; write it again on this one")
 
     def _cut(self, i: int, rows: int, packed: bool) -> list[_Slice]:
         """The parts of a batch."""
         size = self._messages[i].body
         if rows < 0 or (rows > 8 * size and not packed):  # a number takes a bit at least
-            raise DataError(f"record batch {i} of {self._path} is damaged: it claims {rows} rows in {size} bytes")
+            raise DataError(f"record batch {i} of {FILE} is damaged: it claims {rows} rows in {size} bytes")
         cuts = 1 if packed else max(1, min(rows, size // SLICE_BYTES))
         ends = [rows * cut // cuts for cut in range(cuts + 1)]
         return [_Slice(i, a, b - a) for a, b in pairwise(ends) if b > a]
-
-
-def _begun(path: Path) -> Handle:
-    """A file that begins as Arrow does."""
-    file = Handle(path)
-    head = bytes(file.bytes(0, min(8, file.size)))
-    if head.startswith(b"FEA1"):
-        raise DataError(f"{path} is Feather of version 1; write it again with version 2")
-    if not head.startswith((MAGIC, STREAM)):
-        raise DataError(f"{path} is neither an Arrow file nor a stream: it begins with {head!r}, not {MAGIC!r}")
-    return file
 
 
 def _memory(size: int) -> mmap.mmap:

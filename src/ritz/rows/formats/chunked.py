@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import DataError, MissingPackageError
+from ritz.errors import FILE, DataError, MissingPackageError
 from ritz.rows.base import Block
 from ritz.rows.formats.read import damage
 from ritz.rows.formats.streamed import Streamed
@@ -28,10 +28,10 @@ class Chunked(Streamed):
 
     elsewhere: tuple[Path, ...] = ()  # files that it is read from, beside the one it was opened by
 
-    def __init__(self, array: Any, where: str, names: tuple[Any, ...] | None = None) -> None:
+    def __init__(self, array: Any, where: str, names: tuple[Any, ...] | None = None, file: object = "") -> None:
         check_shape(array.shape)
         check_numbers(array, where)
-        self._array, self._where, self.names = array, where, names
+        self._array, self._where, self._file, self.names = array, where, file, names
         self.shape = (int(array.shape[0]), int(array.shape[1]))
         self.dtype = real_numbers(np.empty(0, array.dtype)).dtype
         row_bytes = np.dtype(array.dtype).itemsize * self.shape[1]
@@ -46,8 +46,8 @@ class Chunked(Streamed):
         return max(1, min(whole, allowed() // 8 // row_bytes))
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
-        first, last = int(self.edges[part]), int(self.edges[part + 1])
-        yield from (rows[i : i + step] for rows in (self._rows(first, last),) for i in range(0, len(rows), step))
+        rows = self._rows(*map(int, self.edges[part : part + 2]))
+        yield from (rows[i : i + step] for i in range(0, len(rows), step))
 
     @property
     def reading(self) -> int:
@@ -59,7 +59,8 @@ class Chunked(Streamed):
         return self._rows(first, min(first + count, int(self.edges[part + 1])))
 
     def _rows(self, first: int, last: int) -> Block:
-        with damage(f"rows {first} to {last} of {self._where} cannot be read"):  # every codec has errors of its own
+        what = f"rows {first} to {last} of {self._where} cannot be read"
+        with damage(what, file=self._file):  # every codec has errors of its own
             return np.asarray(self._array[first:last], self.dtype)
 
 
@@ -74,10 +75,10 @@ def open_zarr(path: Path) -> Chunked:
         import zarr
     except ImportError as error:
         raise MissingPackageError('reading Zarr needs zarr: pip install "ritz[zarr]"') from error
-    with damage(f"{path} is not a Zarr array or group"):  # every store has errors of its own
+    with damage(f"{FILE} is not a Zarr array or group"):  # every store has errors of its own
         root = zarr.open(str(path), mode="r")
         members = dict(root.members(max_depth=None)) if hasattr(root, "members") else {"": root}
-    return Chunked(only({name: item for name, item in members.items() if has_rows(item)}, path), str(path))
+    return Chunked(only({name: item for name, item in members.items() if has_rows(item)}), FILE, file=path)
 
 
 def has_rows(item: Any) -> bool:
@@ -85,15 +86,15 @@ def has_rows(item: Any) -> bool:
     return len(getattr(item, "shape", ()) or ()) >= 2 and np.dtype(item.dtype).kind in "biuf"
 
 
-def only(arrays: dict[str, Any], path: Path) -> Any:
+def only(arrays: dict[str, Any]) -> Any:
     """The one matrix there is; which of several is meant, nobody can guess."""
     matrices = {name: item for name, item in arrays.items() if len(item.shape) == 2}
     if arrays and not matrices:
         name, item = next(iter(arrays.items()))
-        raise DataError(f"{path} holds no matrix, but an array {name!r} of shape {item.shape}. {ROW_OF_EACH}")
+        raise DataError(f"{FILE} holds no matrix, but an array {name!r} of shape {item.shape}. {ROW_OF_EACH}")
     if len(matrices) != 1:
         shown = ", ".join(f"{name!r} {item.shape}" for name, item in list(matrices.items())[:8]) or "none"
-        raise DataError(f"{path} holds {len(matrices)} matrices of numbers ({shown}); keep one of them in the file")
+        raise DataError(f"{FILE} holds {len(matrices)} matrices of numbers ({shown}); keep one of them in the file")
     return next(iter(matrices.values()))
 
 

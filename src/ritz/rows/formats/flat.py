@@ -10,13 +10,14 @@ import os
 import threading
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
+from ritz.errors import FILE, DataError
 from ritz.rows.base import Block, Rows
 from ritz.rows.file_changes import Files
 from ritz.rows.memory.array import ArrayRows, check_shape, is_mapped, real_numbers
@@ -40,7 +41,8 @@ class Handle:
         while len(out):
             count = self._some(out, at)
             if not count:
-                raise DataError(f"{self.path} is truncated: it ends at byte {at}, {len(out)} more are needed there")
+                problem = f"{FILE} is truncated: it ends at byte {at}, {len(out)} more are needed there"
+                raise DataError(problem, file=self.path)
             out, at = out[count:], at + count
 
     def _some(self, out: memoryview, at: int) -> int:
@@ -50,11 +52,11 @@ class Handle:
             self._file.seek(at)
             return self._file.readinto(out) or 0
 
-    def bytes(self, at: int, size: int) -> bytearray:
+    def bytes(self, at: int, size: int) -> bytes:
         """So many bytes from there on."""
         found = bytearray(size)
         self.read(memoryview(found), at)
-        return found
+        return bytes(found)
 
     def stream(self) -> BinaryIO:
         """The file from its beginning, for one reader."""
@@ -114,11 +116,11 @@ class Flat(Rows):
                 out[places] = self._read(int(near[-1]) + 1 - first, self._at + first * self._strides[0])[near - first]
         return out
 
-    def _blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:
+    def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
         at, pitch = start, self._strides[0]
         follows = self.shape[0] * self.shape[1] * self._stored.itemsize > LARGE and pitch >= abs(self._strides[1])
-        for block in super()._blocks(start, stop, step, beside):
-            at += len(block if beside is None else block[0])
+        for block in super()._blocks(start, stop, step):
+            at += len(block)
             if follows and at < stop:
                 self._file.ahead(self._at + at * pitch, min(step, stop - at) * pitch)
             yield block
@@ -191,15 +193,11 @@ def mapped(X: NDArray[Any]) -> Flat | None:
 
 def _mapping(address: int) -> tuple[Path, int, int, int] | None:
     """What Linux says is mapped there and shared with others: a file, its inode, where it begins, and at which byte."""
-    try:
-        with open("/proc/self/maps", "rb") as maps:
-            for entry in maps:
-                ends, rights, offset, _, inode, *name = entry.rstrip(b"\n").split(maxsplit=5)
-                start, stop = (int(end, 16) for end in ends.split(b"-"))
-                if start <= address < stop:
-                    shared = rights.endswith(b"s") and bool(name) and int(inode)
-                    path = Path(os.fsdecode(name[0].replace(b"\\012", b"\n"))) if shared else None
-                    return None if path is None else (path, int(inode), start, int(offset, 16))
-    except OSError:
-        pass
+    with suppress(OSError), open("/proc/self/maps", "rb") as maps:
+        for entry in maps:
+            ends, rights, offset, _, inode, *name = entry.rstrip(b"\n").split(maxsplit=5)
+            start, stop = (int(end, 16) for end in ends.split(b"-"))
+            if start <= address < stop and rights.endswith(b"s") and name and int(inode):
+                path = Path(os.fsdecode(name[0].replace(b"\\012", b"\n")))
+                return path, int(inode), start, int(offset, 16)
     return None

@@ -38,7 +38,7 @@ def batches_of(footer: bytes) -> Iterator[tuple[int, int, int]]:
 
 def root(data: bytes) -> int:
     """Where the outermost table stands."""
-    return _follow(data, 0)
+    return struct.unpack_from("<I", data)[0]
 
 
 def field(data: bytes, table: int, i: int) -> int | None:
@@ -54,8 +54,4 @@ def reference(data: bytes, table: int, i: int) -> int:
     place = field(data, table, i)
     if place is None:
         raise struct.error(f"field {i} is missing")
-    return _follow(data, place)
-
-
-def _follow(data: bytes, place: int) -> int:
     return place + struct.unpack_from("<I", data, place)[0]

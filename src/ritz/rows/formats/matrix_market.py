@@ -7,16 +7,16 @@ import gzip
 import inspect
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
+from ritz.errors import FILE, DataError
 from ritz.rows.base import Rows
 from ritz.rows.formats.read import damage
 from ritz.rows.large_integers import all_small, exact_number, is_rounded, refusal
@@ -37,12 +37,14 @@ def open_market(path: Path) -> Any:
     """The matrix in a Matrix Market file, sparse or dense."""
     import scipy.io
 
-    with damage(f"{path} is not a valid Matrix Market file (truncated or corrupt)"):
+    with damage(f"{FILE} is not a valid Matrix Market file (truncated or corrupt)", file=path):
         with _text(path) as text:
             header = scipy.io.mminfo(text)
             _check_claims(header, path)
+        # Sparse arrays are to become SciPy's default, and older versions have no choice to offer.
+        choice = {"spmatrix": False} if "spmatrix" in inspect.signature(scipy.io.mmread).parameters else {}
         with _text(path) as text:
-            matrix = scipy.io.mmread(text, **_arrays(scipy.io.mmread))
+            matrix = scipy.io.mmread(text, **choice)
         values = matrix if isinstance(matrix, np.ndarray) else matrix.data
         if header[4] == "real" and not all_small(values):
             _check_written(path)
@@ -56,12 +58,7 @@ def _check_written(path: Path) -> None:
             if LONG.search(line) and not line.startswith(b"%"):
                 value = exact_number(line.split()[-1].decode("ascii"))
                 if is_rounded(value):
-                    raise refusal(value, str(path))
-
-
-def _arrays(reader: Callable[..., Any]) -> dict[str, bool]:
-    """What asks for sparse arrays: SciPy is to make them its default, and older versions have no choice to offer."""
-    return {"spmatrix": False} if "spmatrix" in inspect.signature(reader).parameters else {}
+                    raise refusal(value, FILE)
 
 
 class LimitedText(io.RawIOBase):
@@ -70,8 +67,8 @@ class LimitedText(io.RawIOBase):
     A line end is put after it: SciPy's parser reads beyond a number that nothing follows.
     """
 
-    def __init__(self, file: Any, path: Path, most: int) -> None:
-        self._file, self._path, self._most = file, path, most
+    def __init__(self, file: Any, most: int) -> None:
+        self._file, self._most = file, most
         self._read = self._line = 0  # characters so far, in all and since the last line end
         self._ended = False
 
@@ -89,13 +86,13 @@ class LimitedText(io.RawIOBase):
     def _check(self, part: bytes) -> None:
         self._read += len(part)
         if self._read > self._most:
-            raise DataError(f"{self._path} unpacks to more than the {format_bytes(self._most)} allowed here")
+            raise DataError(f"{FILE} unpacks to more than the {format_bytes(self._most)} allowed here")
         end = part.rfind(b"\n") + 1
         self._line = len(part) - end + (0 if end else self._line)
         if self._line > LINE:
-            raise DataError(f"{self._path} has a line of more than {LINE} characters, so it is not a list of entries")
+            raise DataError(f"{FILE} has a line of more than {LINE} characters, so it is not a list of entries")
         if b"\0" in part:  # where SciPy's parser would look for the end of the line without an end
-            raise DataError(f"{self._path} is not text: it contains a zero byte before position {self._read}")
+            raise DataError(f"{FILE} is not text: it contains a zero byte before position {self._read}")
 
 
 @contextmanager
@@ -103,7 +100,7 @@ def _text(path: Path) -> Iterator[LimitedText]:
     packed = path.suffix.lower() == ".gz"
     opened: Any = gzip.open if packed else open
     with opened(path, "rb") as file:
-        yield LimitedText(file, path, allowed() if packed else path.stat().st_size)
+        yield LimitedText(file, allowed() if packed else path.stat().st_size)
 
 
 def _check_claims(header: tuple[Any, ...], path: Path) -> None:
@@ -111,15 +108,15 @@ def _check_claims(header: tuple[Any, ...], path: Path) -> None:
     rows, columns, entries, layout, field, symmetry = header
     mirrored = symmetry != "general"
     if mirrored and rows != columns:  # SciPy writes beyond the matrix
-        raise DataError(f"{path} claims to be {symmetry}, but its shape is ({rows}, {columns})")
+        raise DataError(f"{FILE} claims to be {symmetry}, but its shape is ({rows}, {columns})")
     if layout == "array":
         entries = rows * columns if not mirrored else rows * (rows - 1) // 2
     size = path.stat().st_size * (DEFLATE if path.suffix.lower() == ".gz" else 1)
     if entries * SHORTEST[layout] > size + 1:
-        raise DataError(f"{path} claims {entries} entries, but it is too short for them; it may be truncated")
+        raise DataError(f"{FILE} claims {entries} entries, but it is too short for them; it may be truncated")
     number = 16 if field == "complex" else 8
     held = rows * columns * number if layout == "array" else entries * (8 + number) * (2 if mirrored else 1)
-    check_fits(held, f"the {rows}×{columns} matrix in {path}")
+    check_fits(held, f"the {rows}×{columns} matrix in {FILE}")
 
 
 def is_10x(folder: Path) -> bool:
@@ -140,25 +137,19 @@ def open_10x(folder: Path) -> Rows:
     genes, barcodes = _there(folder, GENES), _there(folder, BARCODES)
     names = None if genes is None else _names(genes)
     if names is not None and len(names) != counts.shape[0]:
-        raise DataError(f"{genes} names {len(names)} genes, {matrix} has {counts.shape[0]} rows")
+        raise DataError(f"{FILE} names {len(names)} genes, {matrix} has {counts.shape[0]} rows", file=genes)
     rows: Rows = Sparse(counts.T, names) if Sparse.opens(counts) else ArrayRows(counts.T, names)
     if barcodes is not None:
-        rows.put_beside([], ("barcode", Barcodes(barcodes, rows.shape[0])))
+        rows.put_beside([], ("barcode", partial(_barcodes, barcodes, rows.shape[0])))
     return rows
 
 
-@dataclass(frozen=True)
-class Barcodes:
-    """The names of the cells, one in every line of a file, read when they are asked for."""
-
-    path: Path
-    n: int  # rows of the matrix
-
-    def __call__(self, count: int | None = None) -> NDArray[Any]:
-        found = [row[0] for row in _table(self.path, "barcodes")]
-        if len(found) != self.n:
-            raise DataError(f"{self.path} names {len(found)} cells, but the matrix beside it has {self.n}")
-        return np.array(found[:count], object)
+def _barcodes(path: Path, n: int, count: int | None) -> NDArray[Any]:
+    """The names of the first so many of n cells, one in every line of a file."""
+    found = [row[0] for row in _table(path, "barcodes")]
+    if len(found) != n:
+        raise DataError(f"{FILE} names {len(found)} cells, but the matrix has {n}", file=path)
+    return np.array(found[:count], object)
 
 
 def _there(folder: Path, names: tuple[str, ...]) -> Path | None:
@@ -175,6 +166,6 @@ def _names(path: Path) -> tuple[str, ...]:
 
 def _table(path: Path, what: str) -> list[list[str]]:
     """The cells of all lines."""
-    with damage(f"{path} is not a valid list of {what} (truncated or corrupt)"), _text(path) as text:
+    with damage(f"{FILE} is not a valid list of {what} (truncated or corrupt)", file=path), _text(path) as text:
         file = io.TextIOWrapper(io.BufferedReader(text), "utf-8", newline="")
         return [row for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row]

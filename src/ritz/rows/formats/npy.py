@@ -11,7 +11,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
+from ritz.errors import FILE, DataError
+from ritz.rows.columns import shown
 from ritz.rows.formats.flat import Flat, Handle
 from ritz.rows.formats.read import damage
 from ritz.rows.memory.array import check_shape
@@ -25,12 +26,12 @@ def open_npy(path: Path) -> Flat:
     """The array in a .npy file, read where it stands."""
     file = Handle(path)
     with file.stream() as stream:
-        shape, fortran, dtype = _header(stream, path)
+        shape, fortran, dtype = _header(stream, FILE)
         offset = stream.tell()
     check_shape(shape)
     expected, found = offset + _bytes(shape, dtype), file.size
     if found < expected:
-        raise DataError(f"{path} is truncated: a {dtype} array of shape {shape} takes {expected} bytes, found {found}")
+        raise DataError(f"{FILE} is truncated: a {dtype} array of shape {shape} takes {expected} bytes, found {found}")
     n, d = shape
     strides = (dtype.itemsize, n * dtype.itemsize) if fortran else (d * dtype.itemsize, dtype.itemsize)
     return Flat(file, dtype, shape, offset, strides)
@@ -39,30 +40,25 @@ def open_npy(path: Path) -> Flat:
 def open_npz(path: Path) -> Any:
     """The only array in a .npz file, or the sparse matrix that SciPy saved there."""
     # Damaged bytes break the archive, its compression or its headers in many ways.
-    with damage(f"{path} is not a valid .npz archive (truncated or corrupt)"), zipfile.ZipFile(path) as archive:
+    with damage(f"{FILE} is not a valid .npz archive (truncated or corrupt)"), zipfile.ZipFile(path) as archive:
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
-        _check_names(list(members), path)
-        check_fits(sum(member.file_size for member in members.values()), f"the contents of {path}, unpacked,")
-        parts = {name: _array(archive, member, f"{name!r} in {path}") for name, member in members.items()}
-    return _sparse(parts, path) if parts.keys() >= SPARSE else next(iter(parts.values()))
+        if len(members) != 1 and not members.keys() >= SPARSE:
+            names = shown(list(members), 8) or "none"
+            raise DataError(f"{FILE} holds {len(members)} arrays ({names}); save the one to be decomposed on its own")
+        check_fits(sum(member.file_size for member in members.values()), f"the contents of {FILE}, unpacked,")
+        parts = {name: _array(archive, member, f"{name!r} in {FILE}") for name, member in members.items()}
+    return _sparse(parts) if parts.keys() >= SPARSE else next(iter(parts.values()))
 
 
-def _check_names(names: list[str], path: Path) -> None:
-    """Whether there is one array or the parts of a sparse matrix; asked before anything is unpacked."""
-    if len(names) != 1 and not set(names) >= SPARSE:
-        shown = ", ".join(map(repr, names[:8])) or "none"
-        raise DataError(f"{path} holds {len(names)} arrays ({shown}); save the one to be decomposed on its own")
-
-
-def _header(file: Any, path: Path | str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    with damage(f"{path} is not a valid .npy file (truncated or corrupt)"):  # a header is parsed as Python
+def _header(file: Any, where: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    with damage(f"{where} is not a valid .npy file (truncated or corrupt)"):  # a header is parsed as Python
         version = npy.read_magic(file)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(file)
     if min(shape, default=0) < 0:
-        raise DataError(f"{path} is not a valid .npy file: it claims the shape {shape}")
+        raise DataError(f"{where} is not a valid .npy file: it claims the shape {shape}")
     if dtype.hasobject:
-        raise DataError(f"{path} holds Python objects; unpickling them could run any code, so save plain numbers")
+        raise DataError(f"{where} holds Python objects; unpickling them could run any code, so save plain numbers")
     return shape, fortran, dtype
 
 
@@ -84,20 +80,20 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> NDA
     return array
 
 
-def _sparse(parts: dict[str, NDArray[Any]], path: Path) -> Any:
+def _sparse(parts: dict[str, NDArray[Any]]) -> Any:
     """The matrix as it was saved; places that are given twice are left to `Sparse`, which adds their values up."""
     import scipy.sparse
 
     kind = _word(parts["format"])
     names = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col")}.get(kind)
     if names is None or not set(names) <= parts.keys():
-        raise DataError(f"{path} holds a sparse matrix of format {kind!r}; save it as csr, csc or coo")
+        raise DataError(f"{FILE} holds a sparse matrix of format {kind!r}; save it as csr, csc or coo")
     shape, first, second = (parts[name] for name in ("shape", *names))
     if any(part.dtype.kind not in "iu" or part.ndim != 1 for part in (shape, first, second)):
-        raise DataError(f"the sparse matrix in {path} is damaged: its shape and indices must be lists of integers")
+        raise DataError(f"the sparse matrix in {FILE} is damaged: its shape and indices must be lists of integers")
     places = (first, second) if kind != "coo" else ((first, second),)
     values = stored_values(parts["data"])
-    with damage(f"the sparse matrix in {path} is damaged", ValueError):
+    with damage(f"the sparse matrix in {FILE} is damaged", ValueError):
         return getattr(scipy.sparse, f"{kind}_array")((values, *places), shape=tuple(map(int, shape)))
 
 

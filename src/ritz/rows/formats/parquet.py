@@ -9,7 +9,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
+from ritz.errors import FILE, DataError
+from ritz.rows.columns import shown
 from ritz.rows.formats.table import Table, arrow_damage
 from ritz.rows.text.lines import pyarrow_file
 
@@ -40,18 +41,18 @@ class Parquet(Table):
             group = self._metadata[file].row_group(i)
             chunks = (group.column(j) for j in range(group.num_columns))
             pages = max(pages, sum(min(2 * chunk.total_uncompressed_size, PAGE_BYTES) for chunk in chunks))
-        batches = 6 * min(self.most_bytes, self.dtype.itemsize * self.shape[0] * self._width)
+        batches = 6 * min(self.most_bytes, self.dtype.itemsize * self.shape[0] * self.shape[1])
         return batches + int(pages) + min(POOL_BYTES, int(4 * pages))
 
-    def _where(self, part: int) -> str:
+    def _where(self, part: int) -> tuple[str, Path]:
         file, group = self._groups[part]
-        return f"row group {group} of {file}"
+        return f"row group {group} of {FILE}", file
 
     def _whole(self, names: list[str]) -> Any:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with arrow_damage(f"columns {', '.join(map(repr, names[:5]))} cannot be read"):
+        with arrow_damage(f"columns {shown(names, 5)} cannot be read"):
             # Names of folders are no columns; "a.b" may also stand for a field of a struct "a", hence `select`.
             files = map(pyarrow_file, self._metadata)
             tables = [pq.read_table(file, columns=names, partitioning=None).select(names) for file in files]
@@ -74,7 +75,7 @@ class Parquet(Table):
     def _batches(self, part: int, rows: int) -> Iterator[Any]:
         file, group = self._groups[part]
         reader = _opened(file, self._metadata[file])
-        with arrow_damage(f"{self._where(part)} is damaged"):
+        with arrow_damage(f"row group {group} of {FILE} is damaged", file):
             yield from reader.iter_batches(rows, [group], list(self._picked), use_threads=False)
 
     def _common_schema(self) -> Any:
@@ -82,9 +83,8 @@ class Parquet(Table):
         schema = metadata.schema.to_arrow_schema()
         for file, other in others:
             if not other.schema.to_arrow_schema().equals(schema):
-                raise DataError(
-                    f"the columns of {file} differ from those of {first}; all files of a folder make one table"
-                )
+                problem = f"the columns of {FILE} differ from those of {first}"
+                raise DataError(problem, "all files of a folder make one table", file=file)
         return schema
 
 
@@ -106,14 +106,15 @@ def _metadata(file: Path) -> Any:
     metadata = _opened(file).metadata
     counts = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     if min(counts, default=0) < 0 or sum(counts) != metadata.num_rows:  # nothing else protects these numbers
-        raise DataError(f"{file} is damaged: it claims {metadata.num_rows} rows, and {sum(counts)} in its row groups")
+        problem = f"{FILE} is damaged: it claims {metadata.num_rows} rows, and {sum(counts)} in its row groups"
+        raise DataError(problem, file=file)
     return metadata
 
 
 def _opened(file: Path, metadata: Any = None) -> Any:
     import pyarrow.parquet as pq
 
-    with arrow_damage(f"{file} is not a valid Parquet file (truncated or corrupt)"):
+    with arrow_damage(f"{FILE} is not a valid Parquet file (truncated or corrupt)", file):
         source = pyarrow_file(file)
         return pq.ParquetFile(
             source, metadata=metadata, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True

@@ -27,8 +27,7 @@ TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".vec")
 FORMATS = {
     ".npy": "ritz.rows.formats.npy:open_npy",
     ".npz": "ritz.rows.formats.npy:open_npz",
-    ".parquet": "ritz.rows.formats.parquet:Parquet",
-    ".pq": "ritz.rows.formats.parquet:Parquet",
+    **dict.fromkeys((".parquet", ".pq"), "ritz.rows.formats.parquet:Parquet"),
     **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), "ritz.rows.formats.arrow:Arrow"),
     **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.formats.hdf5:open_hdf5"),
     ".zarr": "ritz.rows.formats.chunked:open_zarr",
@@ -78,7 +77,8 @@ def read(
     ...     PCA(1).fit(read(f"{folder}/x.npy")).explained_variance_.round(4)
     array([10.301])
     """
-    columns = None if columns is None else _listed(columns)
+    if columns is not None:
+        columns = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
     rows = opened(path, transpose, header)
     chosen = select(rows, columns, label, missing)
     chosen.files, chosen.origin = rows.files, (rows.origin[0], columns, label, transpose, missing, header)
@@ -139,11 +139,6 @@ def _read_by(opener: str, path: Path) -> list[Path]:
     return found
 
 
-def _listed(columns: Any) -> list[Any]:
-    """Columns as a list, where only one was given."""
-    return [columns] if isinstance(columns, str | int | np.integer) else list(columns)
-
-
 def _turned(source: Any) -> Any:
     """Columns as rows, with their names. What can only be read by rows is read into memory, if it fits."""
     from ritz.rows import as_rows
@@ -175,8 +170,7 @@ def _first(names: tuple[str, ...], count: int | None) -> NDArray[Any]:
 
 def _names_of_rows(rows: Rows, apart: Iterable[Any] = ()) -> tuple[str, ...] | None:
     """What the source calls its rows, its first column of text, or one `apart`, if that tells them apart: genes."""
-    text = next(iter(rows.text_columns), rows.named_by)
-    text = next(iter(apart), None) if text is None else text
+    text = next((key for key in (*rows.text_columns, rows.named_by, *apart) if key is not None), None)
     if text is None:
         return None
     names = tuple(map(str, rows.raw_cells([text])[text]))
@@ -214,24 +208,31 @@ def _opener(path: Path) -> str:
         if suffix in FORMATS and suffix not in FOLDERS:
             raise DataError(f"{str(path)!r} is a folder, but {suffix} is the name of a file; pass a file inside it")
         if suffix != ".zarr" and not listed(path):
-            raise DataError(about_folder(path, list(FORMATS)))
+            raise DataError(about_folder(path))
         return FORMATS[suffix if suffix in FOLDERS else ".parquet"]
     if not path.is_file():  # a pipe would be waited for, a device never end
         raise DataError(f"{str(path)!r} is neither a file nor a folder; save its contents as a file first")
     if suffix not in FORMATS:
-        raise DataError(about_file(path, list(FORMATS)))
+        raise DataError(about_file(path))
     return FORMATS[suffix]
 
 
 @contextmanager
-def damage(what: str, kinds: type[Exception] | tuple[type[Exception], ...] = Exception) -> Iterator[None]:
-    """Whatever a library says of bytes that make no sense, in errors of many kinds or of these, as one in the data."""
+def damage(
+    what: str, kinds: type[Exception] | tuple[type[Exception], ...] = Exception, file: object = ""
+) -> Iterator[None]:
+    """Whatever a library says of bytes that make no sense, in errors of many kinds or of these, as one in the data.
+
+    A `file` is named where nobody else would, because it was opened before.
+    """
     try:
         yield
-    except DataError:
-        raise
+    except DataError as error:
+        if error.file or not file:
+            raise
+        raise error.in_file(file) from error
     except kinds as error:
-        raise DataError(f"{what}: {error}") from error
+        raise DataError(f"{what}: {error}", file=file) from error
 
 
 @contextmanager
@@ -241,6 +242,6 @@ def _naming(path: Path, files: Files) -> Iterator[None]:
         yield
     except (DataError, OSError) as error:
         files.check(error)
-        if isinstance(error, OSError) or path.name in str(error):
+        if isinstance(error, OSError) or error.file:
             raise
-        raise error.about(f"{path}: {error.problem}", f"{path}: {error.plain}") from error
+        raise error.in_file(path) from error

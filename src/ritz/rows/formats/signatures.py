@@ -7,11 +7,12 @@ import re
 import shutil
 import zlib
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from ritz.errors import DataError
-from ritz.rows.formats.read import TEXTS, suffix_of
+from ritz.rows.formats.read import FORMATS, TEXTS, suffix_of
 
 CHUNK = 1 << 22
 MARKET = b"%%MatrixMarket"
@@ -31,8 +32,8 @@ BEGINNINGS = {
 UNPACK = "unpack it first; only text is read while it is unpacked"
 REPACK = "unpack it first, or compress it as .gz, .zst or .bz2"
 PICTURES = (
-    "put pictures of one size into one array, a row each: import numpy as np; from PIL import Image; "
-    "X = np.stack([np.asarray(Image.open(p)) for p in paths]).reshape(len(paths), -1); np.save('pictures.npy', X)"
+    "put images of equal size into one array, one row each: import numpy as np; from PIL import Image; "
+    "X = np.stack([np.asarray(Image.open(p)) for p in paths]).reshape(len(paths), -1); np.save('images.npy', X)"
 )
 GENOTYPES = (
     "write its counts as text with plink --bfile NAME --recode A, rename NAME.raw to NAME.txt and read that, or pass "
@@ -42,18 +43,18 @@ SAVE = "and pass it, or save it with np.save('x.npy', X)"
 NIBABEL = f"take the array with nibabel.load(path).get_fdata(), make rows of it {SAVE}"
 # Ends of names, what such files are, and the next step.
 KINDS: list[tuple[str, str, str]] = [
-    (".png .jpg .jpeg .gif .bmp .tif .tiff .webp .heic .pgm .ppm", "a picture", PICTURES),
+    (".png .jpg .jpeg .gif .bmp .tif .tiff .webp .heic .pgm .ppm", "an image", PICTURES),
     (".bed .bim .fam", "a part of a PLINK data set of genotypes", GENOTYPES),
     (".pgen .psam .pvar", "a part of a PLINK 2 data set of genotypes", GENOTYPES.replace("--bfile", "--pfile")),
     (".vcf .bcf .bgen", "a file of genotypes", "write counts as text with plink2 --export A, rename .raw to .txt"),
     (".xlsx .xls .ods", "a spreadsheet", "save the sheet as CSV, or pass pandas.read_excel(path) in Python"),
-    (".sav .zsav .por", "a file of SPSS", "pass pandas.read_spss(path), or export it as CSV"),
-    (".dta", "a file of Stata", "pass pandas.read_stata(path), or export it as CSV"),
-    (".sas7bdat .xpt", "a file of SAS", "pass pandas.read_sas(path), or export it as CSV"),
-    (".rds .rda .rdata", "a file of R", "write it as CSV in R: write.csv(x, 'x.csv', row.names = FALSE)"),
-    (".mat", "a file of MATLAB", f"take the matrix with scipy.io.loadmat(path)['X'] (version 7.3: h5py) {SAVE}"),
+    (".sav .zsav .por", "an SPSS file", "pass pandas.read_spss(path), or export it as CSV"),
+    (".dta", "a Stata file", "pass pandas.read_stata(path), or export it as CSV"),
+    (".sas7bdat .xpt", "a SAS file", "pass pandas.read_sas(path), or export it as CSV"),
+    (".rds .rda .rdata", "an R data file", "write it as CSV in R: write.csv(x, 'x.csv', row.names = FALSE)"),
+    (".mat", "a MATLAB file", f"take the matrix with scipy.io.loadmat(path)['X'] (version 7.3: h5py) {SAVE}"),
     (".pkl .pickle .joblib", "a pickle, which may run any code", f"open it yourself if you trust it {SAVE}"),
-    (".pt .pth .ckpt", "a file of PyTorch", f"take the tensor with torch.load(path).numpy() {SAVE}"),
+    (".pt .pth .ckpt", "a PyTorch file", f"take the tensor with torch.load(path).numpy() {SAVE}"),
     (".safetensors", "a file of tensors", f"take one with safetensors.numpy.load_file(path)['X'] {SAVE}"),
     (".json .jsonl .ndjson", "JSON", "make a table of it with pandas.read_json(path), and pass that or save it as CSV"),
     (".db .sqlite .sqlite3 .duckdb", "a database", "pass the table that pandas.read_sql gives, or save it as CSV"),
@@ -65,11 +66,11 @@ KINDS: list[tuple[str, str, str]] = [
     (".fits .fit .fts", "a FITS image or table", f"read it with astropy.io.fits, make rows of it {SAVE}"),
     (".dcm", "a DICOM image", f"take the array with pydicom.dcmread(path).pixel_array, make rows of it {SAVE}"),
     (".nrrd .mha .mhd", "a medical image", f"read it with SimpleITK, make rows of it {SAVE}"),
-    (".wav .mp3 .flac .mp4 .avi .mov", "sound or film", f"make an array of it, a row for each sample or frame, {SAVE}"),
+    (".wav .mp3 .flac .mp4 .avi .mov", "audio or video", f"make an array of it, a row per sample or frame, {SAVE}"),
     (".pdf .doc .docx .html .htm .xml", "a document", "save its table as CSV"),
     (".bin", "binary, and may be anything", "if it holds vectors of words, save them as text that ends in .vec"),
     (".zip .tar .tgz .7z .rar", "an archive", UNPACK),
-    (".xz .gz .zst .bz2 .lz4 .z", "an archive, or compressed", UNPACK),
+    (".xz .gz .zst .bz2 .lz4 .z", "an archive or a compressed file", UNPACK),
 ]
 ENDINGS = {ending: (kind, step) for endings, kind, step in KINDS for ending in endings.split()}
 PACKINGS = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".z", ".zip")  # ends behind the one that tells what is in it
@@ -99,21 +100,20 @@ UNTEXTUAL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # bytes that no text has
 HEAD = 1 << 16  # bytes that are looked at
 ANY = (".txt", ".dat")  # ends of names of tables, and of texts of any kind
 COMMON = 3  # ends of names in a folder that are shown
+KNOWN = f"known formats: {', '.join(FORMATS)}"
 
 
-def about_file(path: Path, known: list[str]) -> str:
+def about_file(path: Path) -> str:
     """What a file that nothing opens seems to be by its name, or else by how it begins, and the next step."""
-    ending = _ending(path, known)
-    about = _about(ending, known)
+    ending = _ending(path)
+    about = _about(ending)
     if about is not None:
         return f"cannot read {path.name!r}: {ending} is {about[0]}; {about[1]}"
     with path.open("rb") as file:
         found = _begun(file.read(HEAD))
     if found in ENDINGS:
         return f"cannot read {path.name!r}: {_told(found)}"
-    advice = f"known formats: {', '.join(known)}"
-    if found is not None:
-        advice = f"{_told(found)}; {advice}"
+    advice = KNOWN if found is None else f"{_told(found)}; {KNOWN}"
     return f"cannot read {path.name!r}: unknown extension; {advice}"
 
 
@@ -124,7 +124,7 @@ def check_is_text(head: bytes, path: Path) -> None:
     """
     found = _begun(head[:HEAD])
     if found is not None and (head.startswith(NO_TABLES) or UNTEXTUAL.search(head[:HEAD])):
-        raise DataError(f"cannot read {path.name!r} as text: {_told(found)}")
+        raise DataError(f"cannot read {path.name!r} as text: {_told(found)}", file=path.name)
 
 
 def _begun(head: bytes) -> str | None:
@@ -141,18 +141,18 @@ def _told(found: str) -> str:
     return f"it begins like {kind}; {step}"
 
 
-def _ending(path: Path, known: list[str]) -> str:
+def _ending(path: Path) -> str:
     """The end of a name that tells what is in a file, and with it how that is packed."""
     outer, inner = path.suffix.lower(), Path(path.stem).suffix.lower()
-    return inner + outer if outer in PACKINGS and (inner in ENDINGS or inner in known) else outer
+    return inner + outer if outer in PACKINGS and (inner in ENDINGS or inner in FORMATS) else outer
 
 
-def _about(ending: str, known: list[str]) -> tuple[str, str] | None:
+def _about(ending: str) -> tuple[str, str] | None:
     """What files are whose names end so, and the next step; None where nobody knows."""
     if ending in ENDINGS or "." not in ending[1:]:
         return ENDINGS.get(ending)
     inner, outer = (f".{part}" for part in ending[1:].split("."))
-    if inner in known:
+    if inner in FORMATS:
         return f"a {inner} file, compressed", REPACK if inner in TEXTS else UNPACK
     kind, step = ENDINGS[inner]
     if step == UNPACK:
@@ -160,22 +160,22 @@ def _about(ending: str, known: list[str]) -> tuple[str, str] | None:
     return f"{kind}, compressed", f"{step}; where that does not read {outer}, unpack it first"
 
 
-def about_folder(path: Path, known: list[str]) -> str:
+def about_folder(path: Path) -> str:
     """What a folder holds that is no table, and the next step."""
     missing = f"the folder {str(path)!r} has no .parquet or .pq file, and is not a Zarr or 10x folder"
     if any((path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
         return f"the folder {str(path)!r} looks like Zarr; let its name end in .zarr"
     files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
-    counts = Counter(_ending(file, known) or "without an ending" for file in files)
+    counts = Counter(_ending(file) or "without an ending" for file in files)
     if not counts:
         return f"{missing}: it is empty"
     shown = ", ".join(f"{count} {ending}" for ending, count in counts.most_common(COMMON))
-    readable = sorted((file for file in files if suffix_of(file) in known), key=lambda file: suffix_of(file) in ANY)
-    read = {_ending(file, known) for file in readable}
-    foreign = next((end for end, _ in counts.most_common() if end not in read and _about(end, known)), None)
+    readable = sorted((file for file in files if suffix_of(file) in FORMATS), key=lambda file: suffix_of(file) in ANY)
+    read = {_ending(file) for file in readable}
+    foreign = next((end for end, _ in counts.most_common() if end not in read and _about(end)), None)
     if readable and (foreign is None or max(counts[end] for end in read) >= counts[foreign]):
         return f"{missing}; it holds {shown}. Pass one file of it, such as {str(readable[0])!r}"
-    kind, step = (foreign and _about(foreign, known)) or ("", f"known formats: {', '.join(known)}")
+    kind, step = (foreign and _about(foreign)) or ("", KNOWN)
     return f"{missing}; it holds {shown}{f' ({foreign} is {kind})' if foreign else ''}; {step}"
 
 
@@ -209,13 +209,8 @@ def _head(stream: BinaryIO) -> bytes:
 
 def _suffix(head: bytes) -> str:
     if head.startswith(GZIP):
-        return ".mtx.gz" if _unpacked(head).startswith(MARKET) else ".csv.gz"
+        unpacked = b""
+        with suppress(zlib.error):
+            unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, len(MARKET))
+        return ".mtx.gz" if unpacked == MARKET else ".csv.gz"
     return next((suffix for beginning, suffix in BEGINNINGS.items() if head.startswith(beginning)), ".csv")
-
-
-def _unpacked(head: bytes) -> bytes:
-    """The beginning of what was compressed with gzip, as far as it can be unpacked."""
-    try:
-        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, len(MARKET))
-    except zlib.error:
-        return b""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,7 @@ class Streamed(Rows):
         """The rows of a part in blocks of at most `step`."""
 
     def block(self, start: int, stop: int) -> Block:
-        blocks = list(self._blocks(start, stop, max(1, stop - start), None))
+        blocks = list(self._blocks(start, stop, max(1, stop - start)))
         return np.concatenate(blocks) if blocks else np.empty((0, self.shape[1]), self.dtype)
 
     def take(self, indices: NDArray[np.integer]) -> Block:
@@ -87,9 +86,9 @@ class Streamed(Rows):
         return [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
 
     def _pieces(self) -> list[Run]:
-        return [(int(a), int(b)) for a, b in pairwise(self.edges)]
+        return list(pairwise(self.edges.tolist()))
 
-    def _blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:
+    def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
         first = int(np.searchsorted(self.edges, start, side="right")) - 1
         for part in range(first, len(self.edges) - 1):
             at = int(self.edges[part])
@@ -98,8 +97,7 @@ class Streamed(Rows):
             for block in self.stream(part, step):
                 low, high = max(start - at, 0), min(stop - at, len(block))
                 if low < high:
-                    piece = block[low:high]
-                    yield piece if beside is None else (piece, beside[at + low : at + high])
+                    yield block[low:high]
                 at += len(block)
                 if at >= stop:
                     return

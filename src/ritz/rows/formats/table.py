@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from copy import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
+from ritz.rows.columns import shown
 from ritz.rows.formats.read import damage
 from ritz.rows.formats.streamed import Streamed
 from ritz.rows.large_integers import Where, check_integers, check_numbers
@@ -40,8 +42,8 @@ class Table(Streamed):
         """A pyarrow table of some columns with all rows."""
 
     @abstractmethod
-    def _where(self, part: int) -> str:
-        """How messages call a part."""
+    def _where(self, part: int) -> tuple[str, Path]:
+        """How messages call a part, and its file."""
 
     def _describe(self, counts: Iterable[int]) -> None:
         """Shape, names and type, from the schema and the rows of every part."""
@@ -49,27 +51,29 @@ class Table(Streamed):
         self._picked, self.vectors, self.left_out = _select_numbers(self._schema)
         self.text_columns = tuple(name for name, kind in self.left_out.items() if kind == TEXT)
         self.keys, self.index = None if self.vectors else tuple(self._schema.names), _index_columns(self._schema)
-        self._width = self._vector_width() if self.vectors else len(self._picked)
-        self.shape = (int(self.edges[-1]), self._width)
+        d = self._vector_width() if self.vectors else len(self._picked)
+        self.shape = (int(self.edges[-1]), d)
         check_shape(self.shape)
-        self.names = tuple(f"{self._picked[0]}_{i}" for i in range(self._width)) if self.vectors else self._picked
-        self.dtype = _common_dtype(self._schema, self._picked, self.vectors)
+        self.names = tuple(f"{self._picked[0]}_{i}" for i in range(d)) if self.vectors else self._picked
+        self.dtype = self._common_dtype(self._picked)
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         # As many rows at a time as memory allows, since every batch of a column costs a call.
-        rows = max(step, self.most_bytes // (self.dtype.itemsize * self._width))
+        rows = max(step, self.most_bytes // (self.dtype.itemsize * self.shape[1]))
         at, end = int(self.edges[part]), int(self.edges[part + 1])
         for batch in self._batches(part, rows):
             for block in self._numbers(batch, at, step, exact=True):
                 yield block
                 at += len(block)
         if at != end:
-            raise DataError(f"{self._where(part)} should end at row {end}, it ends at {at}")
+            where, file = self._where(part)
+            raise DataError(f"{where} should end at row {end}, it ends at {at}", file=file)
 
     def head(self, part: int, count: int) -> Block:
         batch = next(self._batches(part, count), None)
         if batch is None:
-            raise DataError(f"{self._where(part)} is damaged: it holds no rows")
+            where, file = self._where(part)
+            raise DataError(f"{where} is damaged: it holds no rows", file=file)
         return next(self._numbers(batch, int(self.edges[part]), count))
 
     def some(self, columns: NDArray[np.intp]) -> Table | None:
@@ -77,9 +81,9 @@ class Table(Streamed):
             return None
         some = copy(self)
         some._picked = some.names = tuple(self._picked[j] for j in columns)
-        some._width, some.shape = len(columns), (self.shape[0], len(columns))
-        widened = self.dtype.kind == "f" and _common_dtype(self._schema, self._picked, False).kind != "f"  # for gaps
-        some.dtype = np.dtype(np.float64) if widened else _common_dtype(self._schema, some._picked, False)
+        some.shape = (self.shape[0], len(columns))
+        widened = self.dtype != self._common_dtype(self._picked)  # for gaps
+        some.dtype = self.dtype if widened else self._common_dtype(some._picked)
         return some
 
     def with_gaps(self) -> Table:
@@ -129,7 +133,7 @@ class Table(Streamed):
             for name, values, column in zip(self._picked, columns, picked, strict=True):
                 _check_exact(values, column, f"column {name!r}")
         for start in range(0, batch.num_rows, step):
-            block = np.empty((min(step, batch.num_rows - start), self._width), self.dtype)
+            block = np.empty((min(step, batch.num_rows - start), len(columns)), self.dtype)
             for j, column in enumerate(columns):
                 block[:, j] = column[start : start + step]
             yield block
@@ -149,23 +153,30 @@ class Table(Streamed):
         """Vectors as rows; one that is missing is a row of NaN."""
         import pyarrow.compute as pc
 
-        lengths = pc.list_value_length(column).fill_null(self._width).to_numpy(zero_copy_only=False)
-        given = column.is_valid().to_numpy(zero_copy_only=False)
-        wrong = given & (lengths != self._width)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            place = f"in row {first + row} of column {self._picked[0]!r}"
-            raise DataError(f"the vector {place} has {lengths[row]} numbers, the first one has {self._width}")
+        d = self.shape[1]
+        lengths = pc.list_value_length(column).fill_null(d).to_numpy(zero_copy_only=False)
+        wrong = np.flatnonzero(lengths != d)
+        if len(wrong):
+            place = f"in row {first + wrong[0]} of column {self._picked[0]!r}"
+            raise DataError(f"the vector {place} has {lengths[wrong[0]]} numbers, the first one has {d}")
         present = column.drop_null() if column.null_count else column
         values = _values(present.flatten())
         if exact:
-            _check_exact(values, present.flatten(), lambda i: f"column {self.name(i % self._width)}")
-        vectors = np.asarray(values.reshape(len(present), self._width), self.dtype)
+            _check_exact(values, present.flatten(), lambda i: f"column {self.name(i % d)}")
+        vectors = np.asarray(values.reshape(len(present), d), self.dtype)
         if not column.null_count:
             return vectors
-        rows = np.full((len(column), self._width), np.nan, self.dtype)
-        rows[given] = vectors
+        rows = np.full((len(column), d), np.nan, self.dtype)
+        rows[column.is_valid().to_numpy(zero_copy_only=False)] = vectors
         return rows
+
+    def _common_dtype(self, names: tuple[str, ...]) -> np.dtype[Any]:
+        """float32 where no column holds more digits, integers where all are; else float64."""
+        kinds = [self._schema.field(name).type for name in names]
+        kinds = [kind.value_type for kind in kinds] if self.vectors else kinds
+        if all(str(kind).startswith(("int", "uint")) for kind in kinds) and not self.vectors:
+            return np.result_type(*(kind.to_pandas_dtype() for kind in kinds))
+        return np.dtype(np.float32 if all(str(kind) in ("float", "halffloat") for kind in kinds) else np.float64)
 
     def _vector_width(self) -> int:
         """Numbers in the first vector there is."""
@@ -192,11 +203,11 @@ def as_array(column: Any) -> NDArray[Any]:
     return np.concatenate(parts)
 
 
-def arrow_damage(what: str) -> AbstractContextManager[None]:
+def arrow_damage(what: str, file: object = "") -> AbstractContextManager[None]:
     """What pyarrow says of bytes that make no sense, as an error in the data."""
     from pyarrow import ArrowException
 
-    return damage(what, (ArrowException, OSError, EOFError, struct.error, UnicodeDecodeError))
+    return damage(what, (ArrowException, OSError, EOFError, struct.error, UnicodeDecodeError), file)
 
 
 def _check_exact(values: NDArray[Any], column: Any, where: Where) -> None:
@@ -224,25 +235,16 @@ def _select_numbers(schema: Any) -> tuple[tuple[str, ...], bool, dict[str, str]]
     names = schema.names
     repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if repeated:
-        raise DataError(f"column names appear more than once: {', '.join(map(repr, repeated[:5]))}; rename them")
+        raise DataError(f"column names appear more than once: {shown(repeated, 5)}; rename them")
     vectors = [field.name for field in schema if _is_vector(field.type)]
     if len(vectors) > 1:
-        raise DataError(f"several columns hold vectors ({', '.join(map(repr, vectors))}); keep one of them in the file")
+        raise DataError(f"several columns hold vectors ({shown(vectors)}); keep one of them in the file")
     picked = vectors or [field.name for field in schema if _is_number(field.type)]
     if not picked:
-        raise DataError(f"no column holds numbers; there are {', '.join(map(repr, names[:8])) or 'no columns'}")
+        raise DataError(f"no column holds numbers; there are {shown(names, 8) or 'no columns'}")
     chosen = set(picked)
     kinds = {field.name: _told(field.type) for field in schema if field.name not in chosen}
-    return tuple(picked), bool(vectors), dict.fromkeys(kinds, "beside vectors") if vectors else kinds
-
-
-def _common_dtype(schema: Any, names: tuple[str, ...], vectors: bool) -> np.dtype[Any]:
-    """float32 where no column holds more digits, integers where all are; else float64."""
-    kinds = [schema.field(name).type for name in names]
-    kinds = [kind.value_type for kind in kinds] if vectors else kinds
-    if all(str(kind).startswith(("int", "uint")) for kind in kinds) and not vectors:
-        return np.result_type(*(kind.to_pandas_dtype() for kind in kinds))
-    return np.dtype(np.float32 if all(str(kind) in ("float", "halffloat") for kind in kinds) else np.float64)
+    return tuple(picked), bool(vectors), dict.fromkeys(kinds, "next to vectors") if vectors else kinds
 
 
 def _index_columns(schema: Any) -> tuple[str, ...]:

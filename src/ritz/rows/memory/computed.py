@@ -70,9 +70,8 @@ class Scaled(Computed):
     def thin_rows(self) -> int:
         return self._base.thin_rows
 
-    def _blocks(self, start: int, stop: int, step: int, beside: Any) -> Iterator[Any]:
-        for found in self._base._blocks(start, stop, step, beside):
-            yield self._scaled(found) if beside is None else (self._scaled(found[0]), found[1])
+    def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
+        return map(self._scaled, self._base._blocks(start, stop, step))
 
     def _scaled(self, block: Any) -> Any:
         if self.sparse:
@@ -138,14 +137,13 @@ class Subset(Computed):
         ends = np.searchsorted(self._kept, [runs[0][0], *(stop for _, stop in runs)])
         return [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
 
-    def _blocks(self, start: int, stop: int, step: int, beside: Block | range | None) -> Iterator[Any]:
+    def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
         kept = np.arange(start, stop) if self._kept is None else self._kept[start:stop]
-        at, row = start, int(kept[0])
-        for block in self._base._blocks(row, int(kept[-1]) + 1, step, None):
-            here = kept[at - start : np.searchsorted(kept, row + len(block))] - row
+        at, row = 0, int(kept[0])
+        for block in self._base._blocks(row, int(kept[-1]) + 1, step):
+            here = kept[at : np.searchsorted(kept, row + len(block))] - row
             if len(here):
-                piece = self._finish(block if len(here) == len(block) else block[here])
-                yield piece if beside is None else (piece, beside[at : at + len(piece)])
+                yield self._finish(block if len(here) == len(block) else block[here])
             at, row = at + len(here), row + len(block)
 
     def _finish(self, block: Block) -> Block:

@@ -11,7 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from ritz.errors import DataError
+from ritz.errors import FILE, DataError
 from ritz.rows.columns import unique_names
 from ritz.rows.text.cells import Column, Kind, is_number, is_truth
 from ritz.rows.text.header import judge_header
@@ -135,7 +135,7 @@ def detect(
     >>> dialect.names, [column.kind.name for column in dialect.columns]
     (('größe', 'gewicht'), ['NUMBERS', 'NUMBERS'])
     """
-    encoding, mark, text = decoded(head, str(where))
+    encoding, mark, text = decoded(head, FILE)
     newline = "\n" if "\n" in text or "\r" not in text else "\r"
     lines = text.replace("\r\n", "\n").replace(newline, "\n").split("\n")
     found = _of_lines(lines if whole and lines[-1] else lines[:-1], where, header, expected)
@@ -146,7 +146,7 @@ def _of_lines(lines: list[str], where: Path, header: bool | None, expected: Coll
     """The dialect of lines of text, however they are encoded."""
     skipped, lines, announced = _preamble(lines, header is not False)
     if not any(lines):
-        raise DataError(f"{where} holds no rows")
+        raise DataError(f"{FILE} holds no rows")
     endings = [ending.lower() for ending in where.suffixes[-2:]]
     counts = counts_of(lines, ".vec" in endings) if announced is None else None
     if counts:
@@ -156,12 +156,12 @@ def _of_lines(lines: list[str], where: Path, header: bool | None, expected: Coll
         style = find_style(lines, announced or ("\t" if ".tsv" in endings else None), vectors)
         table = style.table(lines)
     except csv.Error as error:
-        raise DataError(f"{where} cannot be read as a table: {error}") from error
+        raise DataError(f"{FILE} cannot be read as a table: {error}") from error
     doubt = ""
     if header is None:
         header, doubt = judge_header(table, style.decimal, _alone_in_quotes(lines, table[0]), expected)
     first_line, rows = (table[0], table[1:]) if header else ([], table)
-    columns, ended = _columns(rows, len(first_line), style, where)
+    columns, ended = _columns(rows, len(first_line), style)
     return Dialect(
         **vars(style),
         skipped=skipped + _lines_of_header(first_line, lines),
@@ -212,13 +212,13 @@ def _lines_of_header(first: list[str], lines: list[str]) -> int:
     return 1 + len(list(blank)) + sum(cell.count("\n") for cell in first)
 
 
-def _columns(rows: list[list[str]], named: int, style: Style, where: Path) -> tuple[tuple[Column, ...], bool]:
+def _columns(rows: list[list[str]], named: int, style: Style) -> tuple[tuple[Column, ...], bool]:
     """`columns` and `ended` of a dialect: as many as the header has, or one more where R left that of the rows out."""
     if not rows:
-        raise DataError(f"{where} holds a header and no rows")
+        raise DataError(f"{FILE} holds a header and no rows")
     width = Counter(map(len, rows)).most_common(1)[0][0]
     if named and width not in (named, named + 1):
-        raise DataError(f"{where} has {named} names in its header, but {width} cells in most rows")
+        raise DataError(f"{FILE} has {named} names in its header, but {width} cells in most rows")
     columns = [Column.of([row[j] for row in rows if len(row) > j], style.decimal) for j in range(width)]
     columns[0] = Column(Kind.TEXT) if style.vectors else columns[0]
     return tuple(columns), not any(cell.strip() for row in rows for cell in row[width - 1 :])

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
+from ritz.errors import FILE, DataError
 from ritz.rows.text.dialect import Dialect
 from ritz.runtime import threads
 
@@ -131,7 +131,7 @@ class Lines:
             rows = int(np.count_nonzero(~self._blank(whole, self.ends(whole))))
             found.append(_Part(start, start + len(text), rows, whole.count(self._newline)))
         if not found:
-            raise DataError(f"{self._path} holds no rows")
+            raise DataError(f"{FILE} holds no rows")
         return found
 
     def _check_quotes(self, text: bytes, line: int) -> None:
@@ -144,7 +144,7 @@ class Lines:
         if len(wrong) or len(places) % 2:
             at = line + text.count(self._newline, 0, int((wrong if len(wrong) else places[-1:])[0]))
             raise DataError(
-                f"line {at} of {self._path} has a quote that does not open a cell or is never closed; remove it, or "
+                f"line {at} of {FILE} has a quote that does not open a cell or is never closed; remove it, or "
                 "double it and put the cell in quotes"
             )
 
@@ -171,7 +171,8 @@ class Lines:
                     yield at, text[:cut]
                     text, at = text[cut:], at + cut
                 elif len(text) > LONGEST:
-                    raise DataError(f"{self._path} has a row of over {LONGEST} bytes, or a quote is left open")
+                    problem = f"{FILE} has a row of over {LONGEST} bytes, or a quote is left open"
+                    raise DataError(problem, file=self._path)
         if text.strip():
             yield at, text
 
@@ -200,7 +201,7 @@ def first_lines(path: Path) -> tuple[bytes, bool]:
         while len(head) == size and head.count(b"\n") + head.count(b"\r") <= HEAD_LINES:
             if size > LONGEST:
                 few = f"fewer than {HEAD_LINES} lines in its first {size} bytes"
-                raise DataError(f"{path} has {few}, so it is not a table")
+                raise DataError(f"{FILE} has {few}, so it is not a table")
             size *= 4
             head += stream.read(size - len(head))
     return head, len(head) < size
@@ -219,6 +220,6 @@ def _opened(path: Path, encoding: str = "utf-8") -> Iterator[Any]:
         with stream if encoding == "utf-8" else pa.transcoding_input_stream(stream, encoding, "utf-8") as text:
             yield text
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not text in a known encoding; save it as UTF-8") from error
+        raise DataError(f"{FILE} is not text in a known encoding; save it as UTF-8", file=path) from error
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path} cannot be read to its end: {error}") from error
+        raise DataError(f"{FILE} cannot be read to its end: {error}", file=path) from error

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pyarrow import ArrowException
 
-from ritz.errors import DataError
+from ritz.errors import FILE, DataError
 from ritz.rows.base import Block
 from ritz.rows.large_integers import all_small, check_numbers, exact_number, is_large, is_rounded
 from ritz.rows.text.cells import Kind, is_missing, is_number, is_truth
@@ -115,16 +115,17 @@ class Reader:
         """Where the text first departs from the dialect, in its rows or in columns of numbers."""
         found = next(self.malformed(piece, columns), None)
         if found is None:
-            return DataError(f"{self.path} cannot be parsed from line {piece.line} on: {error}")
-        place = f"line {found.line} of {self.path}"
+            return DataError(f"{FILE} cannot be parsed from line {piece.line} on: {error}", file=self.path)
+        place = f"line {found.line} of {FILE}"
         if found.column is None:
-            return DataError(f"{place} {found.what}")
+            return DataError(f"{place} {found.what}", file=self.path)
         kind = "neither true nor false" if self._holds_truths(found.column) else "not a number"
         cell = f"{place}, column {self.dialect.keys[found.column]!r}: {found.what!r} is {kind}"
         if self.needed:
-            return DataError(f"{cell}, and the model needs that column", "correct the cell", "needed cell")
+            problem = f"{cell}, and the model needs that column"
+            return DataError(problem, "correct the cell", "needed cell", file=self.path)
         advice = "pass columns= without it, or mark missing values as NA"
-        return DataError(f"{cell}, unlike others of that column", advice, "not a number")
+        return DataError(f"{cell}, unlike others of that column", advice, "not a number", file=self.path)
 
     def malformed(self, piece: Piece, columns: Collection[int]) -> Iterator[Malformed]:
         """What is not as the dialect says, in rows and in the cells of some columns."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import ColumnWarning, DataError
+from ritz.errors import FILE, ColumnWarning, DataError
 from ritz.rows.base import Block
 from ritz.rows.formats.signatures import check_is_text
 from ritz.rows.formats.streamed import PARTS, Streamed
@@ -60,7 +60,7 @@ class Text(Streamed):
         counts = self._lines.rows if self._lines.plain else [sum(self._lines.rows)]
         self.edges = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if not self.edges[-1]:
-            raise DataError(f"{path} holds no rows")
+            raise DataError(f"{FILE} holds no rows")
         self.shape, self.dtype = (int(self.edges[-1]), len(self._picked)), np.dtype(np.float64)
         self.remarks = tuple(self._remarks())
 
@@ -105,7 +105,7 @@ class Text(Streamed):
         odd = ((key, column.odd) for key, column in zip(self.keys, self.dialect.columns, strict=True) if column.odd)
         key, cell = next(odd, (None, None))
         what = "numbers" if cell is None else f"only numbers; column {key!r} also holds {cell!r}"
-        return DataError(f"no column of {self._path} holds {what}; the text was read as {self.dialect}")
+        return DataError(f"no column of {FILE} holds {what}; the text was read as {self.dialect}")
 
     def _explain_mixed(self) -> None:
         """Say of columns that are left out as text, although at least half of their cells are numbers, why they are."""
@@ -205,7 +205,8 @@ class Text(Streamed):
     def _check_count(self, at: int, end: int, complete: bool) -> None:
         """Rows that were parsed are those that were counted, before anyone works with rows that are not there."""
         if at > end or (complete and at < end):
-            raise DataError(f"{self._path} was counted as {end} rows up to here, but parsed as {at}; did it change?")
+            problem = f"{FILE} was counted as {end} rows up to here, but parsed as {at}; did it change?"
+            raise DataError(problem, file=self._path)
 
     def _place(self, key: Any) -> int:
         """Where a column stands in the file, whether it holds numbers or not and whether it was chosen or not."""

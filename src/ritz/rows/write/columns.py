@@ -79,14 +79,11 @@ def _as_text(values: NDArray[Any]) -> Any:
     """Values of several kinds as text."""
     import pyarrow as pa
 
-    words = [None if _is_missing(value) else _word(value) for value in values.tolist()]
-    return pa.array(words, pa.string())
+    return pa.array([_word(value) for value in values.tolist()], pa.string())
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float | np.datetime64 | np.timedelta64) and value != value)
-
-
-def _word(value: Any) -> str:
+def _word(value: Any) -> str | None:
+    if value is None or (isinstance(value, float | np.datetime64 | np.timedelta64) and value != value):
+        return None
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
     return text.encode("utf-8", "replace").decode("utf-8")  # halves of characters cannot be written

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
-from ritz.rows.columns import unique_names
+from ritz.rows.columns import shown, unique_names
 from ritz.rows.write.columns import as_column, escape_formulas
 from ritz.runtime import threads
 from ritz.runtime.atomic import writing
@@ -51,7 +51,7 @@ class Results:
     def __post_init__(self) -> None:
         for name, values in self.beside.items():
             if np.shape(values) != (self.n,):
-                raise DataError(f"column {name!r} beside the results has shape {np.shape(values)}, not ({self.n},)")
+                raise DataError(f"column {name!r} next to the results has shape {np.shape(values)}, not ({self.n},)")
 
 
 def deliver(results: Results, out: Out, sources: Iterable[str] = ()) -> None:
@@ -62,7 +62,10 @@ def deliver(results: Results, out: Out, sources: Iterable[str] = ()) -> None:
                 out(block)
             return
         path = Path(out)
-        write = _writer(path, sources)
+        write = FORMATS.get(path.suffix.lower())
+        if write is None:
+            raise DataError(f"cannot write {path.name!r}: unknown extension; known formats: {', '.join(FORMATS)}")
+        check_target(path, sources)
         with writing(path) as new:
             write(results, new)
 
@@ -107,15 +110,6 @@ class _Sink(io.RawIOBase):
         return self._written
 
 
-def _writer(path: Path, sources: Iterable[str]) -> Callable[[Results, Path], None]:
-    """What writes a file of that name, if it may be written."""
-    write = FORMATS.get(path.suffix.lower())
-    if write is None:
-        raise DataError(f"cannot write {path.name!r}: unknown extension; known formats: {', '.join(FORMATS)}")
-    check_target(path, sources)
-    return write
-
-
 def check_target(path: Path, sources: Iterable[str] = ()) -> None:
     """A file may be written where there is a folder for it, and where it is none of those that are read."""
     if os.path.realpath(path) in map(os.path.realpath, sources):
@@ -129,14 +123,12 @@ def check_target(path: Path, sources: Iterable[str] = ()) -> None:
 def _write_npy(results: Results, path: Path) -> None:
     if results.beside:
         others = ", ".join(ending for ending in FORMATS if ending != ".npy")
-        shown = ", ".join(repr(name) for name in list(results.beside)[:5])
-        raise DataError(f".npy files hold numbers only, but {shown} should be written too; write {others}")
+        columns = shown(list(results.beside), 5)
+        raise DataError(f".npy files hold numbers only, but {columns} should be written too; write {others}")
     first = next(results.blocks, np.empty((0, len(results.names)), results.dtype))
+    shape, descr = (results.n, *first.shape[1:]), npy.dtype_to_descr(results.dtype)
     with path.open("wb") as file:
-        shape = (results.n, *first.shape[1:])
-        npy.write_array_header_1_0(
-            file, {"descr": npy.dtype_to_descr(results.dtype), "fortran_order": False, "shape": shape}
-        )
+        npy.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
         for block in chain([first], results.blocks):
             file.write(np.ascontiguousarray(block, results.dtype).data)
 
@@ -158,21 +150,17 @@ def _write_csv(results: Results, sink: Path | _Sink, separator: str = ",") -> No
     from pyarrow import csv
 
     schema, tables = _tables(results, spreadsheet=True)
-    options = csv.WriteOptions(delimiter=separator, include_header=False)
 
-    def lines(table: Any) -> Any:
+    def lines(table: Any, header: bool = False) -> Any:
         text = pa.BufferOutputStream()
-        csv.write_csv(table, text, options)
+        csv.write_csv(table, text, csv.WriteOptions(delimiter=separator, include_header=header))
         return text.getvalue()
 
-    with sink.open("wb") if isinstance(sink, Path) else nullcontext(sink) as stream:
-        head = pa.BufferOutputStream()
-        csv.write_csv(schema.empty_table(), head, csv.WriteOptions(delimiter=separator))
-        with closing(threads.ordered(lines, tables, threads.pinned.budget())) as texts:
-            first = next(texts, b"")  # whoever reads a pipe should not take a header for a table when there is an error
-            stream.write(head.getvalue())
-            for text in chain([first], texts):
-                stream.write(text)
+    native = sink.open("wb") if isinstance(sink, Path) else nullcontext(sink)
+    with native as stream, closing(threads.ordered(lines, tables, threads.pinned.budget())) as texts:
+        first = next(texts, b"")  # whoever reads a pipe should not take a header for a table when there is an error
+        for text in chain([lines(schema.empty_table(), header=True), first], texts):
+            stream.write(text)
 
 
 def _tables(results: Results, spreadsheet: bool = False) -> tuple[Any, Iterator[Any]]:

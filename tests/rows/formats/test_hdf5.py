@@ -208,7 +208,7 @@ def test_what_is_no_column_is_not_known(tmp_path, obs, keys):
         ({"bad/codes": np.zeros(N), "bad/categories": ["a"]}, "float64, but must be integers"),
         ({"bad/codes": np.zeros((N, 2), np.int8), "bad/categories": ["a"]}, r"shape \(60, 2\), but must be a list"),
         ({"bad/codes": np.zeros(N, np.int8), "bad/categories": h5py.SoftLink("/obs/bad")}, r"x\.h5ad is damaged"),
-        ({"bad/values": np.arange(N), "bad/mask": np.zeros(3, bool)}, "has 60 values, but marks 3"),
+        ({"bad/values": np.arange(N), "bad/mask": np.zeros(3, bool)}, "has 60 values, but a mask of 3"),
         ({"bad/values/inner": np.arange(N), "bad/mask": np.zeros(N, bool)}, r"x\.h5ad is damaged"),
     ],
 )
@@ -309,8 +309,12 @@ def test_barcodes_of_a_10x_folder(tmp_path, matrix):
     assert (turned.names, turned.row_names.tolist()) == (tuple(BARCODES), GENES)
     np.testing.assert_array_equal(turned.column("AAAC-7"), X[7])
     (folder / "barcodes.tsv.gz").write_bytes(gzip.compress(b"AAAC-0\n"))
-    with pytest.raises(DataError, match=r"barcodes\.tsv\.gz names 1 cells, but the matrix beside it has 60"):
+    with pytest.raises(DataError, match=r"barcodes\.tsv\.gz names 1 cells, but the matrix has 60"):
         _ = opened(folder).row_names
     (folder / "barcodes.tsv.gz").write_bytes(gzip.compress(b"AAAC-0\n" * N)[:30])
     with pytest.raises(DataError, match="not a valid list of barcodes"):
         _ = opened(folder).row_names
+    (folder / "matrix.mtx").write_text("%%MatrixMarket matrix array real general\n2 60\n1.0\n")
+    with pytest.raises(DataError) as found:
+        opened(folder)
+    assert found.value.file == str(folder / "matrix.mtx") in str(found.value)
