@@ -174,10 +174,8 @@ def float32_pays(entries: int, columns: int) -> bool:
 
 def times(Z: Array, Q: Array) -> Array:  # (m, d), (d, b) -> (m, b)
     """Z Q for a matrix with few columns, in pieces of rows; Z may be sparse."""
-    if not isinstance(Z, np.ndarray):
-        return Z @ Q
     (m, d), b = Z.shape, Q.shape[1]
-    if not 0 < b <= SKINNY:
+    if not isinstance(Z, np.ndarray) or not 0 < b <= SKINNY:
         return Z @ Q
     out = np.empty((m, b), np.result_type(Z, Q))
     width = min(d, PIECE // (12 * b))  # the kernels like a dozen rows

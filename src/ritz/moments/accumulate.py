@@ -64,19 +64,6 @@ class Sums:
         self.terms += 1
         self.total += np.ones(Z.shape[0]) @ Z
 
-    def absorb(self, other: Sums) -> Sums:
-        """Add another run to this one, in place: the scatter may be large."""
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            self.count += other.count
-            self.total += other.total
-            if self.scatter.ndim == 1:
-                self.scatter += other.scatter
-            else:
-                add_upper(other.scatter, self.scatter)
-            self.terms = max(self.terms, other.terms) + 1
-            self.probed += other.probed
-        return self
-
     @property
     def parts(self) -> tuple[Any, ...]:
         """All fields, as plain values that a checkpoint can keep."""
@@ -84,11 +71,18 @@ class Sums:
 
     @classmethod
     def absorbed(cls, ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
-        return cls(*ours).absorb(cls(*theirs)).parts
-
-    @property
-    def diagonal(self) -> Array:
-        return diagonal_of(self.scatter)
+        """The parts of one run with another added to them, in place: the scatter may be large."""
+        sums, other = cls(*ours), cls(*theirs)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            sums.count += other.count
+            sums.total += other.total
+            if sums.scatter.ndim == 1:
+                sums.scatter += other.scatter
+            else:
+                add_upper(other.scatter, sums.scatter)
+            sums.terms = max(sums.terms, other.terms) + 1
+            sums.probed += other.probed
+        return sums.parts
 
 
 def scatter_dtype(rows: Rows) -> np.dtype[Any]:
@@ -176,7 +170,7 @@ def audited(sums: Sums, probes: Array, spread: Array | None) -> float:
     error = sums.scatter @ probes - sums.probed
     if spread is None:
         return float(PROBE_FACTOR * np.max(column_norms(error)))
-    deviation = np.sqrt(np.maximum(sums.diagonal, np.finfo(float).tiny))
+    deviation = np.sqrt(np.maximum(diagonal_of(sums.scatter), np.finfo(float).tiny))
     # The probes were scaled by the spread of a sample; its ratio to the deviation found carries them over.
     ratio = float(np.max(spread / deviation))
     return float(PROBE_FACTOR * np.max(column_norms(error / deviation[:, None]))) * ratio

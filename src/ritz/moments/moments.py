@@ -195,7 +195,7 @@ def moments(rows: Rows, *, center: bool = True, scale: bool = False, scatter: Sc
 def _peaks_of_unsafe(rows: Rows, shift: Array, sums: Sums, dtype: np.dtype[Any]) -> Array:
     """Largest |x − shift| per column if squares may have overflowed or underflowed, else zeros."""
     low, high = SAFE_SQUARES[dtype]
-    diagonal = sums.diagonal
+    diagonal = diagonal_of(sums.scatter)
     found: Array = np.zeros(len(diagonal))
     small = diagonal < low
     if small.any():  # constant columns land here too; only their own entries are read again
@@ -209,8 +209,7 @@ def _about_the_mean(sums: Sums, shift: Array, unit: Array, center: bool) -> Mome
     """Correct the remainder δ of the shift, and bound what rounding did to the scatter."""
     delta = sums.total / sums.count if center else np.zeros_like(sums.total)
     remainder = delta * np.sqrt(sums.count)
-    scatter = sums.scatter
-    sizes = sums.diagonal.copy()
+    scatter, sizes = sums.scatter, diagonal_of(sums.scatter).copy()
     if scatter.ndim == 1:
         scatter -= remainder**2
         np.maximum(scatter, 0.0, out=scatter)

@@ -59,7 +59,8 @@ class Preprocessing:
 
     def shifted(self, block: Block, buffer: Array) -> Array:
         """x − shift alone, not to be written to: products with few columns take the rest on themselves."""
-        if self.shift is None and _ready(block):
+        readable = not isinstance(block, np.ndarray) or (block.dtype == np.float64 and block.flags.c_contiguous)
+        if self.shift is None and readable:
             return block
         return self._moved(block, buffer[: len(block)])
 
@@ -104,14 +105,11 @@ class Preprocessing:
     @property
     def center(self) -> Array | None:
         """mean·weight: what z = x·weight − center subtracts."""
-        mean = self.mean
-        return mean if mean is None or self.weight is None else mean * self.weight
-
-    @property
-    def mean(self) -> Array | None:
-        """What is subtracted, in one word."""
         parts = [part for part in (self.shift, self.delta) if part is not None]
-        return sum(parts[1:], start=parts[0]) if parts else None
+        if not parts:
+            return None
+        mean = sum(parts[1:], start=parts[0])
+        return mean if self.weight is None else mean * self.weight
 
     def weighted(self, V: Array) -> Array:  # (d, b) -> (d, b)
         """V·weight, row by row."""
@@ -151,11 +149,6 @@ def mean_in_words(X: Block) -> tuple[Array, Array]:
     """The mean of dense rows, and what its rounding left over."""
     shift: Array = np.asarray(np.mean(X, axis=0, dtype=np.float64))
     return two_words(shift, np.mean(Preprocessing(shift)(X), axis=0))
-
-
-def _ready(block: Block) -> bool:
-    """Whether products can read the block as it is."""
-    return not isinstance(block, np.ndarray) or (block.dtype == np.float64 and bool(block.flags.c_contiguous))
 
 
 def less(Z: Array, vector: Array | float) -> Array:
