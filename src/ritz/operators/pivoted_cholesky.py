@@ -26,6 +26,7 @@ LEAST = 16
 STEP = 1024  # rows that are handled at a time
 ROOM = 1024  # columns to begin with
 FLOOR = 64  # roundings below which what is left of the diagonal is nothing but them
+Entries = Callable[[slice | NDArray[np.intp], NDArray[np.intp]], Array]  # K at the given rows and columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,7 @@ class Factor:
 
 def randomly_pivoted(
     diagonal: Array,
-    entries: Callable[[slice | NDArray[np.intp], NDArray[np.intp]], Array],
+    entries: Entries,
     most: int,
     rng: np.random.Generator,
     enough: float = 0.0,
@@ -125,14 +126,7 @@ def _accepted(rest: Array, before: Array, rng: np.random.Generator, floor: float
     return kept, np.tril(columns[kept, : len(kept)])
 
 
-def _extend(
-    F: Array,
-    done: int,
-    chosen: NDArray[np.intp],
-    L: Array,
-    entries: Callable[[slice | NDArray[np.intp], NDArray[np.intp]], Array],
-    left: Array,
-) -> float:
+def _extend(F: Array, done: int, chosen: NDArray[np.intp], L: Array, entries: Entries, left: Array) -> float:
     """New columns of F, (K − F Fᵀ) at the chosen times L⁻ᵀ, and the diagonal that is left, all rows by all cores.
 
     Returns ‖L‖‖L⁻¹‖, by which the product with L⁻ᵀ may magnify rounding.
