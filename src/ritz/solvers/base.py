@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
+from ritz.linalg.dense import Array, column_norms, orthonormalise
 from ritz.operators import Operator
 from ritz.runtime.rules import FRACTION, integer
 from ritz.runtime.wording import component
@@ -74,14 +74,6 @@ def with_options(kind: type[Solver], **options: object) -> Solver:
     """A solver of that kind, with those of the options that it has."""
     fields = getattr(kind, "__dataclass_fields__", {})
     return kind(**{key: value for key, value in options.items() if key in fields and value is not None})
-
-
-def leading_vectors(A: Operator, k: int) -> Basis:
-    """The k leading eigenvectors of the dense operator, and one more if there is: for the certificate."""
-    matrix = A.dense()
-    if matrix is None:
-        raise DataError("this solver needs the matrix, but the operator is known only by its products; use 'krylov'")
-    return Basis(eigh_descending(matrix, k if A.rank_bound <= k else k + 1)[1])
 
 
 def block_width(k: int) -> int:

@@ -55,11 +55,8 @@ class Krylov:
     def __post_init__(self) -> None:
         check_options(self.max_iter, 0.0, self.oversample)
 
+    @team()  # BLAS threads that spin after a small product would keep the next pass from its cores
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
-        with team():  # BLAS threads that spin after a small product would keep the next pass from its cores
-            return self._iterate(A, k, tol, rng)
-
-    def _iterate(self, A: Operator, k: int, tol: float | None, rng: np.random.Generator) -> Basis:
         width, wanted = min(max(1, block_width(k) + self.oversample - USUAL), A.dim), min(k + 1, A.dim)
         start = starting_block(self.start, A.dim, width, rng)
         space = KrylovSpace(A, start, capacity(A.dim, k, width), rng)
@@ -81,7 +78,8 @@ class Krylov:
                 if missed is None:
                     break
                 space.widen(missed)
-            next_look = iteration + _steps_to_wait(iteration, expected)
+            # Ritz vectors are looked at well before the expected end, and before a third more steps are done.
+            next_look = iteration + max(1, int(min(0.6 * expected, 0.35 * iteration)))
             if space.full:
                 space.restart()
                 completeness.probes = None  # what they are orthogonal to was overwritten
@@ -110,11 +108,6 @@ def _steps_left(history: list[Step], goal: float) -> float:
     before = history[-2]
     gained = np.log(before.residual / last.residual) / (last.iteration - before.iteration)
     return float(np.log(last.residual / goal) / max(gained, 0.1))
-
-
-def _steps_to_wait(iteration: int, expected: float) -> int:
-    """Steps until Ritz vectors are looked at again: well before the expected end, and before a third more are done."""
-    return max(1, int(min(0.6 * expected, 0.35 * iteration)))
 
 
 class _Completeness:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg.dense import Array, orthonormalise
+from ritz.linalg.dense import orthonormalise
 from ritz.operators import LowRank as Approximation
 from ritz.operators import Operator
 from ritz.rows.memory.array import thin_product
@@ -32,11 +32,6 @@ class LowRank:
         m = min(k + SPARE, int(np.count_nonzero(values > SMALL * values[0])))
         following = float(values[m]) if m < len(values) else 0.0
         Q = thin_product(A.F, V[:, :m] / np.sqrt(values[:m])) if m else np.empty((A.dim, 0))
-        Q = orthonormalise(_filled(Q, k, rng))
-        return Basis(Q, outside=Outside(max(following, 0.0) + A.rounding))
-
-
-def _filled(Q: Array, k: int, rng: np.random.Generator) -> Array:
-    """As many columns as were asked for, random ones beyond the rank."""
-    more = max(0, k - Q.shape[1])
-    return np.column_stack([Q, rng.standard_normal((len(Q), more))]) if more else Q
+        if m < k:  # random columns beyond the rank
+            Q = np.column_stack([Q, rng.standard_normal((A.dim, k - m))])
+        return Basis(orthonormalise(Q), outside=Outside(max(following, 0.0) + A.rounding))
