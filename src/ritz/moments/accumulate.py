@@ -9,17 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ritz.linalg.dense import (
-    Array,
-    add_squares,
-    add_upper,
-    column_norms,
-    cross,
-    diagonal_of,
-    float32_pays,
-    mirrored,
-    times,
-)
+from ritz.linalg.dense import Array, add_squares, add_upper, column_norms, cross, float32_pays, mirrored, times
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
@@ -170,7 +160,7 @@ def audited(sums: Sums, probes: Array, spread: Array | None) -> float:
     error = sums.scatter @ probes - sums.probed
     if spread is None:
         return float(PROBE_FACTOR * np.max(column_norms(error)))
-    deviation = np.sqrt(np.maximum(diagonal_of(sums.scatter), np.finfo(float).tiny))
+    deviation = np.sqrt(np.maximum(np.diagonal(sums.scatter), np.finfo(float).tiny))
     # The probes were scaled by the spread of a sample; its ratio to the deviation found carries them over.
     ratio = float(np.max(spread / deviation))
     return float(PROBE_FACTOR * np.max(column_norms(error / deviation[:, None]))) * ratio

@@ -8,9 +8,8 @@ A solver that "auto" may choose needs a cost, too, in `fitting.costs`, and a lin
 from __future__ import annotations
 
 from ritz.solvers.base import Basis, Outside, Solver, Step, with_options
-from ritz.solvers.direct import SVD, Covariance, Gram
+from ritz.solvers.direct import SVD, Covariance, Gram, LowRank
 from ritz.solvers.krylov import Krylov
-from ritz.solvers.lowrank import LowRank
 from ritz.solvers.power import Orthogonal, Power
 
 SOLVERS: dict[str, type[Solver]] = {

@@ -11,17 +11,7 @@ from ritz.linalg.dense import LARGE, Array
 from ritz.operators import Operator
 from ritz.operators.base import trusted
 from ritz.runtime.threads import team
-from ritz.solvers.base import (
-    Basis,
-    Outside,
-    Step,
-    block_width,
-    capacity,
-    check_options,
-    slow,
-    starting_block,
-    target,
-)
+from ritz.solvers.base import Basis, Outside, Step, block_width, capacity, check_options, slow, starting_block, target
 from ritz.solvers.lanczos import KrylovSpace
 from ritz.solvers.probes import Probes
 
