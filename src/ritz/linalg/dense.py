@@ -82,10 +82,10 @@ def outside(Q: Array, V: Array) -> Array:
     return W
 
 
-def norm_estimate(A: Array, steps: int = 8) -> float:
-    """‖A‖₂ of a symmetric matrix from below, by a few steps of orthogonal iteration on four vectors."""
+def norm_estimate(A: Array) -> float:
+    """‖A‖₂ of a symmetric matrix from below, by orthogonal iteration on four vectors."""
     V = orthonormalise(np.random.default_rng(0).standard_normal((len(A), min(4, len(A)))))
-    for _ in range(steps):
+    for _ in range(20):
         V = orthonormalise(A @ V)
     return float(np.linalg.norm(A @ V, 2))
 

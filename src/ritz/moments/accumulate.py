@@ -84,27 +84,24 @@ def scatter_dtype(rows: Rows) -> np.dtype[Any]:
 
 def sums_of(rows: Rows, shift: Array, unit: Array, scatter: Scatter, probes: Array) -> Sums:
     """Sums over all rows, and over the same rows the products of the probes, of which an audit has some."""
+    add_up = {Scatter.DIAGONAL: _diagonals, Scatter.FLOAT64: _scatters}.get(scatter, _narrow)
     prepare = Preprocessing(shift if shift.any() else None, None, 1 / unit if (unit != 1).any() else None)
 
-    def run(blocks: Iterable[Block]) -> Sums:
+    def run(blocks: Iterable[Block]) -> tuple[Any, ...]:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            if scatter is Scatter.DIAGONAL:
-                return _diagonals(blocks, prepare, rows)
-            if scatter is Scatter.FLOAT64:
-                return _scatters(blocks, prepare, rows)
-            return _narrow(blocks, prepare, rows, probes)
+            return add_up(blocks, prepare, rows, probes).parts
 
     thin = scatter is Scatter.DIAGONAL
-    sums = Sums(*rows.reduce(lambda blocks: run(blocks).parts, Sums.absorbed, cut=Cut.THIN if thin else Cut.SQUARE))
+    sums = Sums(*rows.reduce(run, Sums.absorbed, cut=Cut.THIN if thin else Cut.SQUARE))
     if not thin:
         mirrored(sums.scatter)
     return sums
 
 
-def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> Sums:
+def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> Sums:
     """Sums of z and of z² over consecutive blocks."""
     step, d = rows.thin_rows, rows.shape[1]
-    sums = Sums(0, np.zeros(d), np.zeros(d), step, np.zeros((d, 0)))
+    sums = Sums(0, np.zeros(d), np.zeros(d), step, np.zeros(probes.shape))
     buffer = scratch("block", 1 if rows.sparse else step, d)
     for block in blocks:
         Z: Any = prepare.uncentred(block) if rows.sparse else prepare(block, buffer)
@@ -114,10 +111,10 @@ def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> S
     return sums
 
 
-def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> Sums:
+def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> Sums:
     """Sums of z and z zᵀ over consecutive blocks, in float64."""
     step, d = rows.block_rows, rows.shape[1]
-    sums = Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros((d, 0)))
+    sums = Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros(probes.shape))
     buffer = scratch("block", step, d)
     for block in blocks:
         Z = prepare.uncentred(block) if rows.density < FILLED else prepare(block, buffer)

@@ -163,14 +163,11 @@ class Function(Operator):
     """
 
     negativity = np.inf
+    rounding = 0.0  # of the products so far
 
     def __init__(self, product: Callable[[Array], Any], dim: int, unit: float = 1.0) -> None:
-        self._product, self._unit, self._error = product, unit, 0.0
+        self._product, self._unit = product, unit
         self.dim = self.rank_bound = dim
-
-    @property
-    def rounding(self) -> float:
-        return self._error
 
     def apply(self, V: Array) -> Array:
         self.passes += 1
@@ -183,7 +180,7 @@ class Function(Operator):
         relative = gamma(self.dim + 4) * max(1.0, float(limits.eps) / 2 / UNIT)
         least = self.dim**1.5 * float(limits.smallest_subnormal) if AV.any() else 0.0
         AV = AV.astype(np.float64) / self._unit
-        self._error = max(self._error, relative * float(column_norms(AV).max(initial=0.0)) + least / self._unit)
+        self.rounding = max(self.rounding, relative * float(column_norms(AV).max(initial=0.0)) + least / self._unit)
         return AV
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from ritz.linalg.dense import Array, column_norms, gamma, orthonormalise, outside, r_factor
-from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.sketch import Sketch
 from ritz.operators.base import COMBINING, Operator, Pairs, Rotation, ritz_pairs, rotation
@@ -173,7 +172,7 @@ class Sketched(Gram):
         rows = sum(map(len, sketch.pieces))
         F = np.concatenate([*sketch.pieces, np.zeros((max(0, least - rows), d))])
         here = replace(sketch.moments.rescaled(np.full(d, self.unit)), unit=np.ones(d))
-        super().__init__(_SketchRows(F, here, ddof, rank_bound))
+        super().__init__(_SketchRows(as_rows(F), Preprocessing(), here, ddof, rank_bound))
         self.missing = sketch.lost / self.divisor
         self.offset = self.missing / 2
         self._error = sketch.error / self.divisor
@@ -191,10 +190,6 @@ class Sketched(Gram):
 class _SketchRows(DataMatrix):
     """The rows F of a sketch, few and long."""
 
-    def __init__(self, F: Array, moments: Moments, ddof: int, rank_bound: int) -> None:
-        super().__init__(as_rows(F), Preprocessing(), moments, ddof, rank_bound)
-        self._F = F
-
     def combine(self, V: Array) -> Array:  # (p, b) -> (d, b)
         """Fᵀ V by pieces of columns, so that no core needs a d×b of its own."""
-        return thin_product(self._F.T, V)
+        return thin_product(self.rows.block(0, self.shape[0]).T, V)

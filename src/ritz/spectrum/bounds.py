@@ -265,6 +265,6 @@ def proved_ceiling(deflated: Array, last: float, *, rounding: float, converged: 
     if converged and np.isfinite(tau := proved(last)):
         return tau
     small = n <= SMALL
-    estimate = max(float(eigh_descending(deflated, 1)[0][0]), 0.0) if small else norm_estimate(deflated, steps=20)
+    estimate = max(float(eigh_descending(deflated, 1)[0][0]), 0.0) if small else norm_estimate(deflated)
     guesses = sorted([last, (1 + 1e-9 if small else 1.02) * estimate, 1.2 * estimate, 2 * estimate])
     return next((tau for guess in guesses if np.isfinite(tau := proved(guess))), np.inf)
