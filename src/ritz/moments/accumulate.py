@@ -147,11 +147,6 @@ def _narrow(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes:
     return sums
 
 
-def probe_vectors(spread: Array) -> Array:
-    """Gaussian vectors, in units of the columns."""
-    return np.random.default_rng(0).standard_normal((len(spread), PROBES)) / spread[:, None]
-
-
 def audited(sums: Sums, probes: Array, spread: Array | None) -> float:
     """Bound on the error of float32 products from what they and float64 say about the same vectors, over all rows."""
     error = sums.scatter @ probes - sums.probed

@@ -83,10 +83,12 @@ class Preprocessing:
         return less(product, self.remainder(W))
 
     def sizes(self, block: Any) -> tuple[Array, Array]:  # (m, d) -> (m,), (m,)
-        """‖z‖² of every row, and for sparse ones of what it is the difference: digits are lost by their ratio."""
+        """‖z‖² of every row, and for sparse ones of what it is the difference: digits are lost by their ratio.
+
+        Dense rows are preprocessed already.
+        """
         if isinstance(block, np.ndarray):
-            Z = block if self == Preprocessing() else self(block)
-            size = np.einsum("ij,ij->i", Z, Z)
+            size = np.einsum("ij,ij->i", block, block)
             return size, size
         plain, center = self.uncentred(block), self.center
         sizes: Array = plain.power(2).sum(axis=1)

@@ -70,6 +70,18 @@ class Solver(Protocol):
         ...
 
 
+class Iterative:
+    """What iterative solvers share: they need only products, with the smaller operator, and check their options."""
+
+    side: ClassVar[str] = "either"
+    direct: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name, rule in (("max_iter", integer(1)), ("change", FRACTION), ("oversample", integer(0))):
+            if hasattr(self, name):
+                rule.check(name, getattr(self, name))
+
+
 def with_options(kind: type[Solver], **options: object) -> Solver:
     """A solver of that kind, with those of the options that it has."""
     fields = getattr(kind, "__dataclass_fields__", {})
@@ -89,13 +101,6 @@ def expected_steps(k: int) -> int:
 def capacity(dim: int, k: int, width: int) -> int:
     """Vectors that a basis holds before it is restarted."""
     return min(dim, 3 * k + STEPS * width)
-
-
-def check_options(max_iter: int, change: float, oversample: int = 0) -> None:
-    """The options that iterative solvers share."""
-    integer(1).check("max_iter", max_iter)
-    FRACTION.check("change", change)
-    integer(0).check("oversample", oversample)
 
 
 def starting_block(start: Array | None, dim: int, width: int, rng: np.random.Generator) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from ritz.linalg.dense import LARGE, Array
 from ritz.operators import Operator
 from ritz.operators.base import trusted
 from ritz.runtime.threads import team
-from ritz.solvers.base import Basis, Outside, Step, block_width, capacity, check_options, slow, starting_block, target
+from ritz.solvers.base import Basis, Iterative, Outside, Step, block_width, capacity, slow, starting_block, target
 from ritz.solvers.lanczos import KrylovSpace
 from ritz.solvers.probes import Probes
 
@@ -23,7 +22,7 @@ PROBED = 10  # products after which a probe has said what it can
 
 
 @dataclass(frozen=True, eq=False)
-class Krylov:
+class Krylov(Iterative):
     """Rayleigh–Ritz in span{G, A G, A² G, …} with a random block G: one product with A per step.
 
     A step costs no more than a step of orthogonal iteration with so few columns, and the best polynomial over all
@@ -39,11 +38,6 @@ class Krylov:
     max_iter: int = 500
     oversample: int = USUAL
     start: Array | None = None
-    side: ClassVar[str] = "either"
-    direct: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        check_options(self.max_iter, 0.0, self.oversample)
 
     @team()  # BLAS threads that spin after a small product would keep the next pass from its cores
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
-from ritz.solvers.base import Basis, Step, check_options, slow, starting_block, target
+from ritz.solvers.base import Basis, Iterative, Step, slow, starting_block, target
 
 
 @dataclass(frozen=True, eq=False)
-class Power:
+class Power(Iterative):
     """v ← A v/‖A v‖, λ = vᵀA v; stop when λ's relative change is small; deflate A ← A − λ v vᵀ; go on.
 
     Parameters
@@ -28,11 +27,6 @@ class Power:
     max_iter: int = 1000
     change: float = 1e-9
     start: Array | None = None
-    side: ClassVar[str] = "either"
-    direct: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        check_options(self.max_iter, self.change)
 
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
         starts = starting_block(self.start, A.dim, k, rng)
@@ -86,7 +80,7 @@ def _unit_outside(V: Array, w: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Orthogonal:
+class Orthogonal(Iterative):
     """Power iteration on k vectors at once: U ← orthonormal basis of A U.
 
     Converges like (λ_{m+1}/λ_k)^iterations with m = k + oversample columns.
@@ -103,11 +97,6 @@ class Orthogonal:
     change: float = 1e-9
     oversample: int = 10
     start: Array | None = None
-    side: ClassVar[str] = "either"
-    direct: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        check_options(self.max_iter, self.change, self.oversample)
 
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
         U = starting_block(self.start, A.dim, min(k + self.oversample, A.dim), rng)
