@@ -42,8 +42,7 @@ class Krylov(Iterative):
     @team()  # BLAS threads that spin after a small product would keep the next pass from its cores
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
         width, wanted = min(max(1, block_width(k) + self.oversample - USUAL), A.dim), min(k + 1, A.dim)
-        start = starting_block(self.start, A.dim, width, rng)
-        space = KrylovSpace(A, start, capacity(A.dim, k, width), rng)
+        space = KrylovSpace(A, starting_block(self.start, A.dim, width, rng), capacity(A.dim, k, width), rng)
         completeness = _Completeness(space, k, rng)
         most = max(self.max_iter, -(-wanted // width))  # fewer would not fill a basis
         history: list[Step] = []
