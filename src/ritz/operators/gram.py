@@ -166,6 +166,8 @@ class Sketched(Gram):
     unit². `mean` is that of the rows, `remainder` what it lacks as a float64, in units of unit.
     """
 
+    passes = 1  # over the rows themselves; products with F are none
+
     def __init__(self, sketch: Sketch, ddof: int, rank_bound: int, least: int) -> None:
         self.remainder = sketch.moments.remainder(sketch.unit)
         self.mean, self.unit, d = sketch.moments.mean, sketch.unit, len(sketch.moments.mean)
@@ -180,11 +182,6 @@ class Sketched(Gram):
     @property
     def rounding(self) -> float:
         return super().rounding + self._error
-
-    @property
-    def passes(self) -> int:  # type: ignore[override]
-        """The rows themselves were read once; products with F are no passes over them."""
-        return 1
 
 
 class _SketchRows(DataMatrix):
