@@ -82,10 +82,10 @@ def outside(Q: Array, V: Array) -> Array:
     return W
 
 
-def norm_estimate(A: Array, steps: int = 8) -> float:
-    """‖A‖₂ of a symmetric matrix from below, by a few steps of orthogonal iteration on four vectors."""
+def norm_estimate(A: Array) -> float:
+    """‖A‖₂ of a symmetric matrix from below, by orthogonal iteration on four vectors."""
     V = orthonormalise(np.random.default_rng(0).standard_normal((len(A), min(4, len(A)))))
-    for _ in range(steps):
+    for _ in range(20):
         V = orthonormalise(A @ V)
     return float(np.linalg.norm(A @ V, 2))
 
@@ -174,10 +174,8 @@ def float32_pays(entries: int, columns: int) -> bool:
 
 def times(Z: Array, Q: Array) -> Array:  # (m, d), (d, b) -> (m, b)
     """Z Q for a matrix with few columns, in pieces of rows; Z may be sparse."""
-    if not isinstance(Z, np.ndarray):
-        return Z @ Q
     (m, d), b = Z.shape, Q.shape[1]
-    if not 0 < b <= SKINNY:
+    if not isinstance(Z, np.ndarray) or not 0 < b <= SKINNY:
         return Z @ Q
     out = np.empty((m, b), np.result_type(Z, Q))
     width = min(d, PIECE // (12 * b))  # the kernels like a dozen rows

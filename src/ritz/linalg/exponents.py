@@ -108,9 +108,6 @@ def delivered(values: Array, dtype: np.dtype[Any]) -> Array:
     with np.errstate(over="ignore", under="ignore"):
         out = values.astype(dtype)
     if np.isinf(out).any() and not np.isinf(values).all(where=np.isinf(out)):
-        warnings.warn(
-            f"some results are beyond the range of {dtype} and infinite there; pass float64 data",
-            AccuracyWarning,
-            stacklevel=2,
-        )
+        message = f"some results are beyond the range of {dtype} and infinite there; pass float64 data"
+        warnings.warn(message, AccuracyWarning, stacklevel=2)
     return out

@@ -9,17 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ritz.linalg.dense import (
-    Array,
-    add_squares,
-    add_upper,
-    column_norms,
-    cross,
-    diagonal_of,
-    float32_pays,
-    mirrored,
-    times,
-)
+from ritz.linalg.dense import Array, add_squares, add_upper, column_norms, cross, float32_pays, mirrored, times
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
@@ -64,19 +54,6 @@ class Sums:
         self.terms += 1
         self.total += np.ones(Z.shape[0]) @ Z
 
-    def absorb(self, other: Sums) -> Sums:
-        """Add another run to this one, in place: the scatter may be large."""
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            self.count += other.count
-            self.total += other.total
-            if self.scatter.ndim == 1:
-                self.scatter += other.scatter
-            else:
-                add_upper(other.scatter, self.scatter)
-            self.terms = max(self.terms, other.terms) + 1
-            self.probed += other.probed
-        return self
-
     @property
     def parts(self) -> tuple[Any, ...]:
         """All fields, as plain values that a checkpoint can keep."""
@@ -84,11 +61,18 @@ class Sums:
 
     @classmethod
     def absorbed(cls, ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
-        return cls(*ours).absorb(cls(*theirs)).parts
-
-    @property
-    def diagonal(self) -> Array:
-        return diagonal_of(self.scatter)
+        """The parts of one run with another added to them, in place: the scatter may be large."""
+        sums, other = cls(*ours), cls(*theirs)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            sums.count += other.count
+            sums.total += other.total
+            if sums.scatter.ndim == 1:
+                sums.scatter += other.scatter
+            else:
+                add_upper(other.scatter, sums.scatter)
+            sums.terms = max(sums.terms, other.terms) + 1
+            sums.probed += other.probed
+        return sums.parts
 
 
 def scatter_dtype(rows: Rows) -> np.dtype[Any]:
@@ -100,27 +84,24 @@ def scatter_dtype(rows: Rows) -> np.dtype[Any]:
 
 def sums_of(rows: Rows, shift: Array, unit: Array, scatter: Scatter, probes: Array) -> Sums:
     """Sums over all rows, and over the same rows the products of the probes, of which an audit has some."""
+    add_up = {Scatter.DIAGONAL: _diagonals, Scatter.FLOAT64: _scatters}.get(scatter, _narrow)
     prepare = Preprocessing(shift if shift.any() else None, None, 1 / unit if (unit != 1).any() else None)
 
-    def run(blocks: Iterable[Block]) -> Sums:
+    def run(blocks: Iterable[Block]) -> tuple[Any, ...]:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            if scatter is Scatter.DIAGONAL:
-                return _diagonals(blocks, prepare, rows)
-            if scatter is Scatter.FLOAT64:
-                return _scatters(blocks, prepare, rows)
-            return _narrow(blocks, prepare, rows, probes)
+            return add_up(blocks, prepare, rows, probes).parts
 
     thin = scatter is Scatter.DIAGONAL
-    sums = Sums(*rows.reduce(lambda blocks: run(blocks).parts, Sums.absorbed, cut=Cut.THIN if thin else Cut.SQUARE))
+    sums = Sums(*rows.reduce(run, Sums.absorbed, cut=Cut.THIN if thin else Cut.SQUARE))
     if not thin:
         mirrored(sums.scatter)
     return sums
 
 
-def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> Sums:
+def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> Sums:
     """Sums of z and of z² over consecutive blocks."""
     step, d = rows.thin_rows, rows.shape[1]
-    sums = Sums(0, np.zeros(d), np.zeros(d), step, np.zeros((d, 0)))
+    sums = Sums(0, np.zeros(d), np.zeros(d), step, np.zeros(probes.shape))
     buffer = scratch("block", 1 if rows.sparse else step, d)
     for block in blocks:
         Z: Any = prepare.uncentred(block) if rows.sparse else prepare(block, buffer)
@@ -130,10 +111,10 @@ def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> S
     return sums
 
 
-def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows) -> Sums:
+def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> Sums:
     """Sums of z and z zᵀ over consecutive blocks, in float64."""
     step, d = rows.block_rows, rows.shape[1]
-    sums = Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros((d, 0)))
+    sums = Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros(probes.shape))
     buffer = scratch("block", step, d)
     for block in blocks:
         Z = prepare.uncentred(block) if rows.density < FILLED else prepare(block, buffer)
@@ -166,17 +147,12 @@ def _narrow(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes:
     return sums
 
 
-def probe_vectors(spread: Array) -> Array:
-    """Gaussian vectors, in units of the columns."""
-    return np.random.default_rng(0).standard_normal((len(spread), PROBES)) / spread[:, None]
-
-
 def audited(sums: Sums, probes: Array, spread: Array | None) -> float:
     """Bound on the error of float32 products from what they and float64 say about the same vectors, over all rows."""
     error = sums.scatter @ probes - sums.probed
     if spread is None:
         return float(PROBE_FACTOR * np.max(column_norms(error)))
-    deviation = np.sqrt(np.maximum(sums.diagonal, np.finfo(float).tiny))
+    deviation = np.sqrt(np.maximum(np.diagonal(sums.scatter), np.finfo(float).tiny))
     # The probes were scaled by the spread of a sample; its ratio to the deviation found carries them over.
     ratio = float(np.max(spread / deviation))
     return float(PROBE_FACTOR * np.max(column_norms(error / deviation[:, None]))) * ratio

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg.dense import Array, column_squares, diagonal_of, gamma, qr_terms, r_factor
-from ritz.moments.accumulate import Scatter, Sums, audited, probe_vectors, scatter_dtype, sums_of
+from ritz.moments.accumulate import PROBES, Scatter, Sums, audited, scatter_dtype, sums_of
 from ritz.moments.preprocessing import check_differences, peaks, power_near, provisional_mean, two_words, units
 from ritz.rows import Rows, check_finite
 
@@ -178,8 +178,9 @@ def moments(rows: Rows, *, center: bool = True, scale: bool = False, scatter: Sc
     deviations = spread if scale else unit
     if audits and (dtype == np.float64 or not (deviations > 0).all()):  # an audit needs to know the units beforehand
         scatter = Scatter.FLOAT64
-    none = np.empty((rows.shape[1], 0))
-    probes = probe_vectors(deviations) if scatter is Scatter.AUDITED else none
+    probes = none = np.empty((len(unit), 0))
+    if scatter is Scatter.AUDITED:  # Gaussian vectors, in units of the columns
+        probes = np.random.default_rng(0).standard_normal((len(unit), PROBES)) / deviations[:, None]
     sums = sums_of(rows, shift, unit, scatter, probes)
     if not np.isfinite(sums.total).all():
         check_finite(rows)
@@ -195,7 +196,7 @@ def moments(rows: Rows, *, center: bool = True, scale: bool = False, scatter: Sc
 def _peaks_of_unsafe(rows: Rows, shift: Array, sums: Sums, dtype: np.dtype[Any]) -> Array:
     """Largest |x − shift| per column if squares may have overflowed or underflowed, else zeros."""
     low, high = SAFE_SQUARES[dtype]
-    diagonal = sums.diagonal
+    diagonal = diagonal_of(sums.scatter)
     found: Array = np.zeros(len(diagonal))
     small = diagonal < low
     if small.any():  # constant columns land here too; only their own entries are read again
@@ -209,8 +210,7 @@ def _about_the_mean(sums: Sums, shift: Array, unit: Array, center: bool) -> Mome
     """Correct the remainder δ of the shift, and bound what rounding did to the scatter."""
     delta = sums.total / sums.count if center else np.zeros_like(sums.total)
     remainder = delta * np.sqrt(sums.count)
-    scatter = sums.scatter
-    sizes = sums.diagonal.copy()
+    scatter, sizes = sums.scatter, diagonal_of(sums.scatter).copy()
     if scatter.ndim == 1:
         scatter -= remainder**2
         np.maximum(scatter, 0.0, out=scatter)

@@ -39,7 +39,7 @@ class Preprocessing:
     def __call__(self, block: Block, out: Array | None = None) -> Array:
         """The preprocessed block, dense, in float64 or in the precision of `out`; never the input itself."""
         block = dense(block)
-        Z = self._moved(block, np.empty(block.shape) if out is None else out[: len(block)])
+        Z = _subtracted(block, self.shift, np.empty(block.shape) if out is None else out[: len(block)])
         if self.delta is not None:
             Z -= self.delta.astype(Z.dtype)
         if self.weight is not None:
@@ -48,7 +48,7 @@ class Preprocessing:
 
     def nearly(self, block: Block, dtype: np.dtype[Any]) -> Array:
         """(x − shift) · weight of a dense block: all but `lacking`, which is the same for every row."""
-        Z = self._moved(block, np.empty(block.shape, dtype))
+        Z = _subtracted(block, self.shift, np.empty(block.shape, dtype))
         if self.weight is not None:
             Z *= self.weight.astype(dtype)
         return Z
@@ -59,16 +59,10 @@ class Preprocessing:
 
     def shifted(self, block: Block, buffer: Array) -> Array:
         """x − shift alone, not to be written to: products with few columns take the rest on themselves."""
-        if self.shift is None and _ready(block):
+        readable = not isinstance(block, np.ndarray) or (block.dtype == np.float64 and block.flags.c_contiguous)
+        if self.shift is None and readable:
             return block
-        return self._moved(block, buffer[: len(block)])
-
-    def _moved(self, block: Block, Z: Array) -> Array:
-        if self.shift is None:
-            Z[...] = block
-        else:
-            _subtract(block, self.shift, Z)
-        return Z
+        return _subtracted(block, self.shift, buffer[: len(block)])
 
     def times(self, block: Block, V: Array) -> Array:  # (m, d), (d, b) -> (m, b)
         """Z V in float64; shifted before it is multiplied, but for sparse rows, where that cannot be."""
@@ -82,10 +76,12 @@ class Preprocessing:
         return less(product, self.remainder(W))
 
     def sizes(self, block: Any) -> tuple[Array, Array]:  # (m, d) -> (m,), (m,)
-        """‖z‖² of every row, and for sparse ones of what it is the difference: digits are lost by their ratio."""
+        """‖z‖² of every row, and for sparse ones of what it is the difference: digits are lost by their ratio.
+
+        Dense rows are preprocessed already.
+        """
         if isinstance(block, np.ndarray):
-            Z = block if self == Preprocessing() else self(block)
-            size = np.einsum("ij,ij->i", Z, Z)
+            size = np.einsum("ij,ij->i", block, block)
             return size, size
         plain, center = self.uncentred(block), self.center
         sizes: Array = plain.power(2).sum(axis=1)
@@ -104,14 +100,11 @@ class Preprocessing:
     @property
     def center(self) -> Array | None:
         """mean·weight: what z = x·weight − center subtracts."""
-        mean = self.mean
-        return mean if mean is None or self.weight is None else mean * self.weight
-
-    @property
-    def mean(self) -> Array | None:
-        """What is subtracted, in one word."""
         parts = [part for part in (self.shift, self.delta) if part is not None]
-        return sum(parts[1:], start=parts[0]) if parts else None
+        if not parts:
+            return None
+        mean = sum(parts[1:], start=parts[0])
+        return mean if self.weight is None else mean * self.weight
 
     def weighted(self, V: Array) -> Array:  # (d, b) -> (d, b)
         """V·weight, row by row."""
@@ -153,32 +146,26 @@ def mean_in_words(X: Block) -> tuple[Array, Array]:
     return two_words(shift, np.mean(Preprocessing(shift)(X), axis=0))
 
 
-def _ready(block: Block) -> bool:
-    """Whether products can read the block as it is."""
-    return not isinstance(block, np.ndarray) or (block.dtype == np.float64 and bool(block.flags.c_contiguous))
-
-
 def less(Z: Array, vector: Array | float) -> Array:
     """Z with that subtracted from every row, in place."""
-    if isinstance(vector, np.ndarray):
-        _subtract(Z, vector, Z)
-    return Z
+    return _subtracted(Z, vector, Z) if isinstance(vector, np.ndarray) else Z
 
 
-def _subtract(block: Block, shift: Array, Z: Array) -> None:
+def _subtracted(block: Block, shift: Array | None, Z: Array) -> Array:
     """Z = block − shift, several rows at a time: NumPy's loops are slow to start."""
-    if block.dtype != Z.dtype:  # converting first is faster than converting on the way
+    if shift is None or block.dtype != Z.dtype:  # converting first is faster than converting on the way
         Z[...] = block
         block = Z
+    if shift is None:
+        return Z
     shift = shift.astype(Z.dtype, copy=False)
     m, d = block.shape
     rows = -(-LOOP // d) if block.flags.c_contiguous and Z.flags.c_contiguous else 1
-    whole = m // rows * rows
-    if rows > 1 and whole:
+    whole = m // rows * rows if rows > 1 else 0
+    if whole:
         np.subtract(block[:whole].reshape(-1, rows * d), np.tile(shift, rows), out=Z[:whole].reshape(-1, rows * d))
-    else:
-        whole = 0
     np.subtract(block[whole:], shift, out=Z[whole:])
+    return Z
 
 
 def provisional_mean(rows: Rows, dtype: np.dtype[Any]) -> tuple[Array, Array]:

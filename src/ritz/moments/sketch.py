@@ -57,7 +57,7 @@ class Sketch:
     def of(cls, X: Array, center: bool) -> Sketch:
         """A block of rows in float64, centred, which overwrites it; nothing is lost."""
         found = moments(as_rows(X).limited(BLOCK_BYTES), center=center, scatter=Scatter.DIAGONAL)
-        unit = _unit(found)
+        unit = float(np.max(found.unit))
         shift = found.shift if center else None
         Z = Preprocessing(shift, None, None if unit == 1 else np.full(X.shape[1], 1 / unit))(X, out=X)
         if center:
@@ -67,7 +67,7 @@ class Sketch:
     @property
     def unit(self) -> float:
         """The power of two in which squares are in range."""
-        return _unit(self.moments)
+        return float(np.max(self.moments.unit))
 
     @property
     def error(self) -> float:
@@ -75,15 +75,11 @@ class Sketch:
         sizes = self.moments.sizes * (self.moments.unit / self.unit) ** 2
         return self.rounding + self.moments.rounding * float(np.sum(sizes))
 
-    def merge(self, other: Sketch, room: int) -> Sketch:
-        """The sketch of both sets of rows, of at most so many rows."""
-        return self.joined(other).shrunk(room)
-
     def joined(self, other: Sketch) -> Sketch:
         """Both, one below the other, and the row that holds the spread between their means. Nothing more is lost."""
         a, b = self.moments, other.moments
         found = a.merge(b)
-        unit = _unit(found)
+        unit = float(np.max(found.unit))
         ours, theirs = self._rescaled(unit), other._rescaled(unit)
         pieces = (*ours.pieces, *theirs.pieces)
         if found.centred:
@@ -128,10 +124,6 @@ class Sketch:
         ratio = min(self.unit / unit, FAR)  # a larger one is that of rows without spread, which are 0 in any unit
         pieces = tuple(piece * ratio for piece in self.pieces)
         return replace(self, pieces=pieces, lost=self.lost * ratio**2, rounding=self.rounding * ratio**2)
-
-
-def _unit(found: Moments) -> float:
-    return float(np.max(found.unit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +199,8 @@ class Stream:
         if len(block) < self.room:
             return replace(self, waiting=(*self.waiting, block))
         found = Sketch.of(block, self.center)
-        return replace(self, sketch=found if self.sketch is None else self.sketch.merge(found, self.room), waiting=())
+        sketch = found if self.sketch is None else self.sketch.joined(found).shrunk(self.room)
+        return replace(self, sketch=sketch, waiting=())
 
     def merge(self, other: Stream) -> Stream:
         """The rows of both; their bounds add up."""
@@ -215,7 +208,7 @@ class Stream:
             raise DataError("sketches about the mean and about 0 cannot be merged: center was changed in between")
         room = max(self.room, other.room)
         sketches = [stream.sketch for stream in (self, other) if stream.sketch is not None]
-        sketch = sketches[0].merge(sketches[1], room) if len(sketches) == 2 else next(iter(sketches), None)
+        sketch = sketches[0].joined(sketches[1]).shrunk(room) if len(sketches) == 2 else next(iter(sketches), None)
         both = replace(self, room=room, sketch=sketch)
         for piece in other.waiting:
             both = both.add(as_rows(piece))

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import reduce as fold
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,18 +30,8 @@ LEAF_BYTES = 1 << 19  # of rows that are factored at once, so that they stay in 
 LEAF = 4  # but at least so many rows per column, or merging would cost more than the leaves
 # Sizes of columns between which reflections lose nothing, and those whose squares and their errors are in range.
 EXACT, SQUARED = (1e-140, 1e140), (1e-30, 1e30)
-
-
-class _Part(NamedTuple):
-    """The R factor of [1, z] of some rows, or of z alone, and how often u of a column's norm it may be off."""
-
-    T: Array
-    terms: int
-
-    def merge(self, other: _Part) -> _Part:
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            T = r_factor(self.T, other.T)
-        return _Part(T, max(self.terms, other.terms) + qr_terms(len(self.T) + len(other.T), T.shape[1]))
+# The R factor of [1, z] of some rows, or of z alone, and how often u of a column's norm it may be off.
+Part = tuple[Array, int]
 
 
 def triangular_moments(rows: Rows, *, center: bool = True, scale: bool = False) -> Moments:
@@ -64,16 +53,16 @@ def triangular_moments(rows: Rows, *, center: bool = True, scale: bool = False) 
     d = rows.shape[1]
     shift = provisional_mean(rows, np.dtype(np.float64))[0] if center else np.zeros(d)
     unit: Array = np.ones(d)
-    part = _reduced(rows, shift, unit, center)
-    size = np.abs(part.T[:, int(center) :]).max(axis=0)
+    T, terms = _reduced(rows, shift, unit, center)
+    size = np.abs(T[:, int(center) :]).max(axis=0)
     if not _within(size, EXACT):
         check_finite(rows)
         unit = units(peaks(rows, shift, np.ones(d, bool)))
-        part = _reduced(rows, shift, unit, center)
+        T, terms = _reduced(rows, shift, unit, center)
     elif not _within(size, SQUARED):
         unit = units(size)
-        part.T[:, int(center) :] /= unit
-    delta, R = _split(part.T, center)
+        T[:, int(center) :] /= unit
+    delta, R = (T[0, 1:] / T[0, 0], np.ascontiguousarray(T[1:, 1:])) if center else (np.zeros(d), T)
     diagonal = column_squares(R)
     return Moments(
         count=rows.shape[0],
@@ -82,18 +71,11 @@ def triangular_moments(rows: Rows, *, center: bool = True, scale: bool = False) 
         scatter=diagonal,
         unit=unit,
         sizes=diagonal + rows.shape[0] * delta**2,
-        rounding=2 * gamma(part.terms),
+        rounding=2 * gamma(terms),
         scaled=scale,
         centred=center,
         triangle=R,
     )
-
-
-def _split(T: Array, center: bool) -> tuple[Array, Array]:
-    """δ and R."""
-    if not center:
-        return np.zeros(T.shape[1]), T
-    return T[0, 1:] / T[0, 0], np.ascontiguousarray(T[1:, 1:])
 
 
 def leaf_rows(rows: Rows) -> int:
@@ -107,18 +89,24 @@ def _within(size: Array, limits: tuple[float, float]) -> bool:
     return bool(((size == 0) | ((size > limits[0]) & (size < limits[1]))).all())
 
 
-def _reduced(rows: Rows, shift: Array, unit: Array, center: bool) -> _Part:
+def _reduced(rows: Rows, shift: Array, unit: Array, center: bool) -> Part:
     """The R factor of all rows, from one pass."""
     prepare = Preprocessing(shift if shift.any() else None, None, 1 / unit if (unit != 1).any() else None)
     size, width = leaf_rows(rows), rows.shape[1] + center
 
-    def run(blocks: Iterable[Block]) -> _Part:
+    def run(blocks: Iterable[Block]) -> Part:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             leaves = _leaves(blocks, prepare, scratch("leaf", size, width), int(center))
-            return fold(_Part.merge, (_Part(r_factor(leaf), qr_terms(*leaf.shape)) for leaf in leaves))
+            return fold(_merged, ((r_factor(leaf), qr_terms(*leaf.shape)) for leaf in leaves))
 
-    # A checkpoint gives plain tuples back.
-    return _Part(*rows.reduce(run, lambda ours, theirs: _Part(*ours).merge(_Part(*theirs)), least=LEAF * width))
+    return rows.reduce(run, _merged, least=LEAF * width)
+
+
+def _merged(ours: Part, theirs: Part) -> Part:
+    (A, some), (B, others) = ours, theirs
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        T = r_factor(A, B)
+    return T, max(some, others) + qr_terms(len(A) + len(B), T.shape[1])
 
 
 def _leaves(blocks: Iterable[Block], prepare: Preprocessing, leaf: Array, ones: int) -> Iterator[Array]:

@@ -7,8 +7,8 @@ matter of this package but of `solvers`.
 
 from ritz.operators.base import Dense, Factored, Function, Operator
 from ritz.operators.covariance import Covariance, DataMatrix, Summed, factored, scale_error
-from ritz.operators.gram import Gram
-from ritz.operators.lowrank import LowRank, Sketched
+from ritz.operators.gram import Gram, Sketched
+from ritz.operators.pivoted_cholesky import LowRank
 
 __all__ = [
     "Covariance",

@@ -137,8 +137,20 @@ class Factored(Operator):
         return self._F.T @ (self._F @ V)
 
     def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None, tol: float = 0.0) -> Pairs:
-        """From singular triplets of the factor, where nothing was squared."""
-        return ritz_triplets(self._F, Q, P)
+        """From singular triplets of the factor, where nothing was squared; P holds the left vectors if known."""
+        F = self._F
+        if P is None:
+            P, T = np.linalg.qr(F @ Q)
+            left, _, turn = svd(T)
+            P, Q = P @ left, Q @ turn
+        FQ = F @ Q
+        sigma = np.maximum(np.einsum("ij,ij->j", P, FQ), 0.0)
+        order = np.argsort(-sigma, kind="stable")
+        P, Q, FQ, sigma = P[:, order], Q[:, order], FQ[:, order], sigma[order]
+        coupling = np.maximum(column_norms(FQ - P * sigma), column_norms(F.T @ P - Q * sigma))
+        own = 2 * orthogonality_defect(P) + 2 * orthogonality_defect(Q) + 4 * len(sigma) * UNIT
+        pairs = ritz_pairs(Q, F.T @ FQ, Rotation(sigma**2, None, 0.0))
+        return replace(pairs, levels=sigma, coupling=coupling + own * sigma[0] / np.sqrt(len(sigma)))
 
     def factor(self) -> Array:
         return self._F
@@ -151,14 +163,11 @@ class Function(Operator):
     """
 
     negativity = np.inf
+    rounding = 0.0  # of the products so far
 
     def __init__(self, product: Callable[[Array], Any], dim: int, unit: float = 1.0) -> None:
-        self._product, self._unit, self._error = product, unit, 0.0
+        self._product, self._unit = product, unit
         self.dim = self.rank_bound = dim
-
-    @property
-    def rounding(self) -> float:
-        return self._error
 
     def apply(self, V: Array) -> Array:
         self.passes += 1
@@ -167,11 +176,11 @@ class Function(Operator):
             raise DataError(f"the operator returned shape {AV.shape} for a block of shape {V.shape}; return the same")
         if AV.dtype.kind not in "biuf" or not np.isfinite(AV).all():
             raise DataError(f"the operator returned {AV.dtype} entries that are not finite real numbers")
-        relative = gamma(self.dim + 4) * max(1.0, float(np.finfo(np.result_type(AV, np.float16)).eps) / 2 / UNIT)
-        faint = float(np.finfo(np.result_type(AV, np.float16)).smallest_subnormal)
-        least = self.dim**1.5 * faint if AV.any() else 0.0
+        limits = np.finfo(np.result_type(AV, np.float16))
+        relative = gamma(self.dim + 4) * max(1.0, float(limits.eps) / 2 / UNIT)
+        least = self.dim**1.5 * float(limits.smallest_subnormal) if AV.any() else 0.0
         AV = AV.astype(np.float64) / self._unit
-        self._error = max(self._error, relative * float(column_norms(AV).max(initial=0.0)) + least / self._unit)
+        self.rounding = max(self.rounding, relative * float(column_norms(AV).max(initial=0.0)) + least / self._unit)
         return AV
 
 
@@ -194,18 +203,12 @@ class Pairs:
     nonorthogonality: float | None = None  # ‖UᵀU − I‖ where it was measured
     slack: Array | None = None  # (m,) what rounding may have turned u by, as a residual, beyond what it did to values
 
-    def first(self, m: int) -> Pairs:
-        """The first m pairs."""
-        names = ("values", "residuals", "levels", "coupling", "slack")
-        vectors = {name: getattr(self, name) for name in names}
-        matrices = {"vectors": self.vectors, "image": self.image, "dual": self.dual}
-        cut: dict[str, Array] = {name: part[:m] for name, part in vectors.items() if part is not None}
-        cut |= {name: part[:, :m] for name, part in matrices.items() if part is not None}
-        return replace(self, **cut)  # type: ignore[arg-type]
-
     def trusted(self, k: int, rounding: float) -> Pairs:
         """The k pairs asked for and those spare ones that are as good; unconverged ones would loosen every bound."""
-        return self.first(trusted(self.residuals, k, rounding))
+        m = trusted(self.residuals, k, rounding)
+        # The last axis of every array counts the pairs.
+        cut: dict[str, Any] = {name: part[..., :m] for name, part in vars(self).items() if isinstance(part, np.ndarray)}
+        return replace(self, **cut)
 
 
 def trusted(residuals: Array, k: int, rounding: float) -> int:
@@ -238,12 +241,12 @@ def rotation(H: Array, T: Array | None = None) -> Rotation:
     off = float(np.linalg.norm(H - np.diag(diagonal)))
     if off <= ALIGNED * len(H) * abs(float(diagonal[0])) and np.all(diagonal[:-1] >= diagonal[1:]):
         values, turn = diagonal if T is None else column_norms(T) ** 2, None
-    elif T is None:
-        values, turn = eigh_descending(H)
-        off = float(np.linalg.norm(turn.T @ H @ turn - np.diag(values)))
     else:
-        _, sigma, turn = svd(T)
-        values = sigma**2
+        if T is None:
+            values, turn = eigh_descending(H)
+        else:
+            _, sigma, turn = svd(T)
+            values = sigma**2
         off = float(np.linalg.norm(turn.T @ H @ turn - np.diag(values)))
     lowest = float(values[-1])
     return Rotation(np.maximum(values, 0.0), turn, off + max(0.0, -lowest), lowest)
@@ -259,19 +262,3 @@ def ritz_pairs(Q: Array, AQ: Array, turned: Rotation) -> Pairs:
         defect=turned.defect,
         image=U * np.sqrt(turned.values),
     )
-
-
-def ritz_triplets(F: Array, Q: Array, P: Array | None = None) -> Pairs:
-    """Singular triplets of the factor inside span(Q); P holds their left vectors where they are known."""
-    if P is None:
-        P, T = np.linalg.qr(F @ Q)
-        left, _, turn = svd(T)
-        P, Q = P @ left, Q @ turn
-    FQ = F @ Q
-    sigma = np.maximum(np.einsum("ij,ij->j", P, FQ), 0.0)
-    order = np.argsort(-sigma, kind="stable")
-    P, Q, FQ, sigma = P[:, order], Q[:, order], FQ[:, order], sigma[order]
-    coupling = np.maximum(column_norms(FQ - P * sigma), column_norms(F.T @ P - Q * sigma))
-    own = 2 * orthogonality_defect(P) + 2 * orthogonality_defect(Q) + 4 * len(sigma) * UNIT
-    pairs = ritz_pairs(Q, F.T @ FQ, Rotation(sigma**2, None, 0.0))
-    return replace(pairs, levels=sigma, coupling=coupling + own * sigma[0] / np.sqrt(len(sigma)))

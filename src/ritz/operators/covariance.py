@@ -27,6 +27,7 @@ class DataMatrix:
     Attributes
     ----------
     rows, prepare, moments : what it is made from, and how
+    shape : (n, d)
     divisor : n − ddof
     rank_bound : the most non-zero singular values it can have
     passes : over the rows so far; the moments took one
@@ -38,15 +39,11 @@ class DataMatrix:
     def __init__(
         self, rows: Rows, prepare: Preprocessing, moments: Moments, ddof: int, rank_bound: int, passes: int = 1
     ) -> None:
-        self.rows, self.prepare, self.moments = rows, prepare, moments
+        self.rows, self.shape, self.prepare, self.moments = rows, rows.shape, prepare, moments
         self.divisor, self.rank_bound, self.passes = moments.count - ddof, rank_bound, passes
         self.ratio = unit_ratio(moments, prepare)
         self.trace = float(np.sum(moments.diagonal * self.ratio**2)) / self.divisor
         self.sizes = float(np.sum(moments.sizes * self.ratio**2)) / self.divisor
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.rows.shape
 
     @cached_property
     def scaling(self) -> float:
@@ -275,8 +272,10 @@ def _offset(moments: Moments) -> float:
 
 def _inner(a: Block, b: Block, prepare: Preprocessing) -> Array:
     """Inner products of preprocessed rows, chunk by chunk of columns so that no wide copy is made."""
-    if not isinstance(a, np.ndarray):
-        return _sparse_inner(a, b, prepare)
+    if not isinstance(a, np.ndarray):  # (x − m)·(y − m) = x·y − x·m − m·y + m·m, every x, y and m times the weights
+        A, B, center = prepare.uncentred(a), prepare.uncentred(b), prepare.center
+        inner: Array = (A @ B.T).toarray()
+        return inner if center is None else inner - (A @ center)[:, None] - (B @ center) + center @ center
     step = max(1, CHUNK // max(len(a), len(b)))
     total = np.zeros((len(a), len(b)))
     for start in range(0, a.shape[1], step):
@@ -285,10 +284,3 @@ def _inner(a: Block, b: Block, prepare: Preprocessing) -> Array:
         Z = part(a[:, columns])
         total += Z @ (Z if a is b else part(b[:, columns])).T
     return total
-
-
-def _sparse_inner(a: Block, b: Block, prepare: Preprocessing) -> Array:
-    """(x − m)·(y − m) = x·y − x·m − m·y + m·m, every x, y and m times the weights."""
-    A, B, center = prepare.uncentred(a), prepare.uncentred(b), prepare.center
-    inner: Array = (A @ B.T).toarray()
-    return inner if center is None else inner - (A @ center)[:, None] - (B @ center) + center @ center

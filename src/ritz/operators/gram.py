@@ -1,4 +1,4 @@
-"""The Gram matrix of rows, n×n: their inner products."""
+"""The Gram matrix of rows, n×n: their inner products. The rows may be those of a sketch."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from ritz.linalg.dense import Array, column_norms, gamma, orthonormalise, outside, r_factor
+from ritz.moments.preprocessing import Preprocessing
+from ritz.moments.sketch import Sketch
 from ritz.operators.base import COMBINING, Operator, Pairs, Rotation, ritz_pairs, rotation
 from ritz.operators.covariance import DataMatrix
+from ritz.rows import as_rows
 from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
 from ritz.runtime.threads import cached_property
 
@@ -154,3 +157,36 @@ class Gram(Operator):
         seen = pairs.values > self.rounding
         dual = np.divide(image, pairs.values * np.sqrt(self.divisor), out=np.zeros_like(image), where=seen)
         return replace(pairs, image=image, dual=dual)
+
+
+class Sketched(Gram):
+    """K = F Fᵀ/(n − ddof) of a sketch F of n rows, at least `least` of them: zeros fill up what the sketch has less.
+
+    Its eigenvalues are those of FᵀF/(n − ddof), which falls short of the covariance by `missing` at most, in units of
+    unit². `mean` is that of the rows, `remainder` what it lacks as a float64, in units of unit.
+    """
+
+    passes = 1  # over the rows themselves; products with F are none
+
+    def __init__(self, sketch: Sketch, ddof: int, rank_bound: int, least: int) -> None:
+        self.remainder = sketch.moments.remainder(sketch.unit)
+        self.mean, self.unit, d = sketch.moments.mean, sketch.unit, len(sketch.moments.mean)
+        rows = sum(map(len, sketch.pieces))
+        F = np.concatenate([*sketch.pieces, np.zeros((max(0, least - rows), d))])
+        here = replace(sketch.moments.rescaled(np.full(d, self.unit)), unit=np.ones(d))
+        super().__init__(_SketchRows(as_rows(F), Preprocessing(), here, ddof, rank_bound))
+        self.missing = sketch.lost / self.divisor
+        self.offset = self.missing / 2
+        self._error = sketch.error / self.divisor
+
+    @property
+    def rounding(self) -> float:
+        return super().rounding + self._error
+
+
+class _SketchRows(DataMatrix):
+    """The rows F of a sketch, few and long."""
+
+    def combine(self, V: Array) -> Array:  # (p, b) -> (d, b)
+        """Fᵀ V by pieces of columns, so that no core needs a d×b of its own."""
+        return thin_product(self.rows.block(0, self.shape[0]).T, V)

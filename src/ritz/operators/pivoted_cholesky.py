@@ -17,8 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import UNIT, Array
-from ritz.runtime.threads import ordered, pinned, team
+from ritz.linalg.dense import UNIT, Array, eigh_descending, gamma
+from ritz.operators.base import Operator
+from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
+from ritz.runtime.threads import cached_property, ordered, pinned, team
 from ritz.runtime.watch import UNWATCHED, Watch
 
 PROPOSED = 160  # pivots of a round
@@ -26,6 +28,7 @@ LEAST = 16
 STEP = 1024  # rows that are handled at a time
 ROOM = 1024  # columns to begin with
 FLOOR = 64  # roundings below which what is left of the diagonal is nothing but them
+Entries = Callable[[slice | NDArray[np.intp], NDArray[np.intp]], Array]  # K at the given rows and columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +58,7 @@ class Factor:
 
 def randomly_pivoted(
     diagonal: Array,
-    entries: Callable[[slice | NDArray[np.intp], NDArray[np.intp]], Array],
+    entries: Entries,
     most: int,
     rng: np.random.Generator,
     enough: float = 0.0,
@@ -125,14 +128,7 @@ def _accepted(rest: Array, before: Array, rng: np.random.Generator, floor: float
     return kept, np.tril(columns[kept, : len(kept)])
 
 
-def _extend(
-    F: Array,
-    done: int,
-    chosen: NDArray[np.intp],
-    L: Array,
-    entries: Callable[[slice | NDArray[np.intp], NDArray[np.intp]], Array],
-    left: Array,
-) -> float:
+def _extend(F: Array, done: int, chosen: NDArray[np.intp], L: Array, entries: Entries, left: Array) -> float:
     """New columns of F, (K − F Fᵀ) at the chosen times L⁻ᵀ, and the diagonal that is left, all rows by all cores.
 
     Returns ‖L‖‖L⁻¹‖, by which the product with L⁻ᵀ may magnify rounding.
@@ -150,3 +146,33 @@ def _extend(
     for _ in ordered(fill, range(0, n, STEP), pinned.budget()):
         pass
     return float(np.linalg.norm(L) * np.linalg.norm(inverse))
+
+
+class LowRank(Operator):
+    """A ≈ H F (H F)ᵀ, H = I − 11ᵀ/n, from a factor of the matrix that is centred.
+
+    0 ⪯ A − H F (H F)ᵀ ⪯ missing·I, where `missing` is a trace: hardly any direction lacks so much, so values are given
+    as they are and not in the middle of what is possible. `trace` is the most that A's can be.
+    """
+
+    def __init__(self, found: Factor) -> None:
+        """Takes over the factor's memory: F is centred where it stands."""
+        self.dim, p = found.F.shape
+        self.triangle, self.mean = found.triangle, found.F.mean(axis=0)
+        self.F = np.subtract(found.F, self.mean, out=found.F)
+        self.rows_of_factor, self.rank_bound = p, self.dim - 1
+        self.missing, self.offset = found.error, 0.0
+        self._size, self._error = found.trace, found.rounding
+        self.trace = max(found.trace - self.dim * float(self.mean @ self.mean), 0.0)
+
+    @property
+    def rounding(self) -> float:
+        return self._error + 8 * gamma(self.dim + len(self.mean) + 16) * self._size
+
+    @cached_property
+    def small(self) -> tuple[Array, Array]:
+        """Eigenvalues and vectors of (H F)ᵀ H F, which has the non-zero eigenvalues of H F (H F)ᵀ."""
+        return eigh_descending(symmetric_product(self.F))
+
+    def apply(self, V: Array) -> Array:
+        return thin_product(self.F, thin_inner(self.F, V))

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
+from ritz.linalg.dense import Array, column_norms, orthonormalise
 from ritz.operators import Operator
 from ritz.runtime.rules import FRACTION, integer
 from ritz.runtime.wording import component
@@ -70,18 +70,22 @@ class Solver(Protocol):
         ...
 
 
+class Iterative:
+    """What iterative solvers share: they need only products, with the smaller operator, and check their options."""
+
+    side: ClassVar[str] = "either"
+    direct: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name, rule in (("max_iter", integer(1)), ("change", FRACTION), ("oversample", integer(0))):
+            if hasattr(self, name):
+                rule.check(name, getattr(self, name))
+
+
 def with_options(kind: type[Solver], **options: object) -> Solver:
     """A solver of that kind, with those of the options that it has."""
     fields = getattr(kind, "__dataclass_fields__", {})
     return kind(**{key: value for key, value in options.items() if key in fields and value is not None})
-
-
-def leading_vectors(A: Operator, k: int) -> Basis:
-    """The k leading eigenvectors of the dense operator, and one more if there is: for the certificate."""
-    matrix = A.dense()
-    if matrix is None:
-        raise DataError("this solver needs the matrix, but the operator is known only by its products; use 'krylov'")
-    return Basis(eigh_descending(matrix, k if A.rank_bound <= k else k + 1)[1])
 
 
 def block_width(k: int) -> int:
@@ -97,13 +101,6 @@ def expected_steps(k: int) -> int:
 def capacity(dim: int, k: int, width: int) -> int:
     """Vectors that a basis holds before it is restarted."""
     return min(dim, 3 * k + STEPS * width)
-
-
-def check_options(max_iter: int, change: float, oversample: int = 0) -> None:
-    """The options that iterative solvers share."""
-    integer(1).check("max_iter", max_iter)
-    FRACTION.check("change", change)
-    integer(0).check("oversample", oversample)
 
 
 def starting_block(start: Array | None, dim: int, width: int, rng: np.random.Generator) -> Array:

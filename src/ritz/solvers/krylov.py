@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -11,17 +10,7 @@ from ritz.linalg.dense import LARGE, Array
 from ritz.operators import Operator
 from ritz.operators.base import trusted
 from ritz.runtime.threads import team
-from ritz.solvers.base import (
-    Basis,
-    Outside,
-    Step,
-    block_width,
-    capacity,
-    check_options,
-    slow,
-    starting_block,
-    target,
-)
+from ritz.solvers.base import Basis, Iterative, Outside, Step, block_width, capacity, slow, starting_block, target
 from ritz.solvers.lanczos import KrylovSpace
 from ritz.solvers.probes import Probes
 
@@ -33,7 +22,7 @@ PROBED = 10  # products after which a probe has said what it can
 
 
 @dataclass(frozen=True, eq=False)
-class Krylov:
+class Krylov(Iterative):
     """Rayleigh–Ritz in span{G, A G, A² G, …} with a random block G: one product with A per step.
 
     A step costs no more than a step of orthogonal iteration with so few columns, and the best polynomial over all
@@ -49,20 +38,11 @@ class Krylov:
     max_iter: int = 500
     oversample: int = USUAL
     start: Array | None = None
-    side: ClassVar[str] = "either"
-    direct: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        check_options(self.max_iter, 0.0, self.oversample)
-
+    @team()  # BLAS threads that spin after a small product would keep the next pass from its cores
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
-        with team():  # BLAS threads that spin after a small product would keep the next pass from its cores
-            return self._iterate(A, k, tol, rng)
-
-    def _iterate(self, A: Operator, k: int, tol: float | None, rng: np.random.Generator) -> Basis:
         width, wanted = min(max(1, block_width(k) + self.oversample - USUAL), A.dim), min(k + 1, A.dim)
-        start = starting_block(self.start, A.dim, width, rng)
-        space = KrylovSpace(A, start, capacity(A.dim, k, width), rng)
+        space = KrylovSpace(A, starting_block(self.start, A.dim, width, rng), capacity(A.dim, k, width), rng)
         completeness = _Completeness(space, k, rng)
         most = max(self.max_iter, -(-wanted // width))  # fewer would not fill a basis
         history: list[Step] = []
@@ -81,7 +61,8 @@ class Krylov:
                 if missed is None:
                     break
                 space.widen(missed)
-            next_look = iteration + _steps_to_wait(iteration, expected)
+            # Ritz vectors are looked at well before the expected end, and before a third more steps are done.
+            next_look = iteration + max(1, int(min(0.6 * expected, 0.35 * iteration)))
             if space.full:
                 space.restart()
                 completeness.probes = None  # what they are orthogonal to was overwritten
@@ -110,11 +91,6 @@ def _steps_left(history: list[Step], goal: float) -> float:
     before = history[-2]
     gained = np.log(before.residual / last.residual) / (last.iteration - before.iteration)
     return float(np.log(last.residual / goal) / max(gained, 0.1))
-
-
-def _steps_to_wait(iteration: int, expected: float) -> int:
-    """Steps until Ritz vectors are looked at again: well before the expected end, and before a third more are done."""
-    return max(1, int(min(0.6 * expected, 0.35 * iteration)))
 
 
 class _Completeness:

@@ -140,12 +140,9 @@ class KrylovSpace:
         if not np.isfinite(beyond.level):
             return beyond
         S, width = self._S[:, :m], len(self.C)
-        M = np.zeros((self.size + width, self.size + width))
-        M[: self.size, : self.size] = self.H - (S * self.values[:m]) @ S.T
-        coupling = np.zeros((width, self.size))
-        coupling[:, self._last] = self.C
-        M[self.size :, : self.size] = coupling - (coupling @ S) @ S.T
-        M[: self.size, self.size :] = M[self.size :, : self.size].T
-        M[range(self.size, len(M)), range(self.size, len(M))] = beyond.level
+        C = np.zeros((width, self.size))
+        C[:, self._last] = self.C
+        H, C = self.H - (S * self.values[:m]) @ S.T, C - (C @ S) @ S.T
+        M = np.block([[H, C.T], [C, beyond.level * np.eye(width)]])
         largest = max(float(eigh_descending(M, 1)[0][0]), 0.0)
         return beyond._replace(level=largest + self._dropped + self.A.rounding)

@@ -34,15 +34,9 @@ class Probes:
 
     def __init__(self, V: Array, rng: np.random.Generator) -> None:
         self._V = V
-        start = self._outside(rng.standard_normal((len(V), COUNT)))
-        sizes = column_norms(start)
-        self._powers = [start / np.where(sizes > 0, sizes, 1.0)]
-        self._growth = [sizes]
-
-    def _outside(self, Y: Array) -> Array:
-        for _ in range(2):  # twice is enough (Kahan)
-            Y = Y - thin_product(self._V, thin_inner(self._V, Y))
-        return Y
+        self._powers: list[Array] = []
+        self._growth: list[Array] = []
+        self.absorb(rng.standard_normal((len(V), COUNT)))
 
     @property
     def columns(self) -> Array:  # (dim, q)
@@ -51,9 +45,10 @@ class Probes:
 
     def absorb(self, product: Array) -> None:
         """Take the product of A with `columns`."""
-        Y = self._outside(product)
-        sizes = column_norms(Y)
-        self._powers.append(Y / np.where(sizes > 0, sizes, 1.0))
+        for _ in range(2):  # twice is enough (Kahan)
+            product = product - thin_product(self._V, thin_inner(self._V, product))
+        sizes = column_norms(product)
+        self._powers.append(product / np.where(sizes > 0, sizes, 1.0))
         self._growth.append(sizes)
 
     @property

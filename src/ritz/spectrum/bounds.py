@@ -169,17 +169,13 @@ class Question:
 
 def completeness(question: Question) -> tuple[Bounds, float]:
     """The bounds from the first ceiling that settles the question, and the probability that they do not hold."""
-    free = question.bounded(min(ceiling(question) for ceiling in FREE))
+    free = question.bounded(0.0 if question.seen.exhausted else min(ceiling(question) for ceiling in FREE))
     return _by_probes(question, free) or _by_cholesky(question, free) or (free, 0.0)
-
-
-def _by_dimension(question: Question) -> float:
-    return 0.0 if question.seen.exhausted else np.inf
 
 
 def _by_trace(question: Question) -> float:
     A, seen = question.A, question.seen
-    if A.trace is None or seen.exhausted:
+    if A.trace is None:
         return np.inf
     m = len(seen.values)
     hidden = (len(question.pairs.vectors) - m) * A.negativity  # eigenvalues below 0 may hide as much above it
@@ -188,7 +184,7 @@ def _by_trace(question: Question) -> float:
 
 def _by_frobenius_norm(question: Question) -> float:
     seen, matrix = question.seen, question.matrix
-    if matrix is None or not question.exact or seen.exhausted:
+    if matrix is None or not question.exact:
         return np.inf
     norm = float(np.linalg.norm(matrix))
     squares = norm**2 * (1 + gamma(8 * len(question.pairs.vectors))) - float(np.sum(seen.values**2))
@@ -200,7 +196,7 @@ def _by_solver(question: Question) -> float:
     return np.inf if question.outside.failure else question.outside.level + question.seen.rounding
 
 
-FREE = (_by_dimension, _by_trace, _by_frobenius_norm, _by_solver)  # each costs at most a look at every entry of A
+FREE = (_by_trace, _by_frobenius_norm, _by_solver)  # each costs at most a look at every entry of A
 
 
 def _by_probes(question: Question, free: Bounds) -> tuple[Bounds, float] | None:
@@ -269,6 +265,6 @@ def proved_ceiling(deflated: Array, last: float, *, rounding: float, converged: 
     if converged and np.isfinite(tau := proved(last)):
         return tau
     small = n <= SMALL
-    estimate = max(float(eigh_descending(deflated, 1)[0][0]), 0.0) if small else norm_estimate(deflated, steps=20)
+    estimate = max(float(eigh_descending(deflated, 1)[0][0]), 0.0) if small else norm_estimate(deflated)
     guesses = sorted([last, (1 + 1e-9 if small else 1.02) * estimate, 1.2 * estimate, 2 * estimate])
     return next((tau for guess in guesses if np.isfinite(tau := proved(guess))), np.inf)

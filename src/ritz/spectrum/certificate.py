@@ -14,7 +14,7 @@ from ritz.runtime.wording import at_most, at_most_degrees, at_most_within, compo
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One such fact. Warnings, the page and the command line each put it into words of their own.
+    """A fact to know before believing a result. Warnings, the page and the command line each word it on their own.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Certificate:
     rank : how many of the components have a variance above what rounding can fake; below k it is the rank of the data
     rounding : bound on the error of A, in the units of the eigenvalues: of rounding, and of what is missing
     missing : the most that a sketch of the rows may lack of the variance in any direction; values of a sketch
-        stand in the middle of what that allows, those of landmarks at its lower end. 0 where all was taken whole
+        stand in the middle of what that allows, those of landmarks at its lower end. 0 without a sketch or landmarks
     audited : whether `rounding` rests on random vectors multiplied in float64 beside float32 products (failing with
         probability 1e-6) instead of a worst case
     passes : over the data

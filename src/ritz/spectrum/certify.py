@@ -67,7 +67,7 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
     if pairs.levels is None:
         verdict = _by_eigenvalues(A, pairs, k, tol, basis.mixed, _outside(A, basis, everything, len(pairs.values)))
     else:
-        verdict = _by_singular_values(A, pairs, k, tol)
+        verdict = _by_singular_values(A, pairs, k)
     sizes = everything.values if everything.levels is None else everything.levels
     resolved = _resolved(sizes, verdict.floor, verdict.found.ceiling)
     # The values that are meant lie between these and `missing` more.
@@ -91,7 +91,7 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
         passes=A.passes,
         tol=tol,
         reached=verdict.reached,
-        satisfied=verdict.satisfied,
+        satisfied=verdict.satisfied(tol, max(pairs.vectors.shape)),
         n_rows=n_rows,
         by_singular_values=pairs.levels is not None,
     )
@@ -112,13 +112,6 @@ def _resolved(values: Array, floor: float, ceiling: float) -> NDArray[np.bool_]:
 def _delivered(residuals: Array, values: Array, resolved: NDArray[np.bool_]) -> Array:
     """Residuals of what is delivered: 0 for values not resolved."""
     return np.hypot(residuals, np.where(resolved, 0.0, values))
-
-
-def _relative(error: float, least: float) -> float:
-    """An upper bound of an error relative to a value that is known from below."""
-    if not error:
-        return 0.0
-    return error / least if least else np.inf
 
 
 def signs(U: Array) -> Array:  # (d, k) -> (k,)
@@ -147,10 +140,22 @@ class Verdict(NamedTuple):
     found: Bounds
     floor: float  # what rounding alone can make of 0: a variance, or for svd a standard deviation
     rounding: float  # in the units of the eigenvalues
-    reached: float  # the worst residual and rounding, relative to the largest value, or singular value
-    satisfied: bool
+    worst: float  # residual and rounding of the components asked for
+    least: float  # a lower bound of the largest value, or singular value
     complete: bool
     failure: float = 0.0  # the probability that the bounds do not hold
+
+    @property
+    def reached(self) -> float:
+        """The worst residual, relative to the largest value."""
+        if not self.worst:
+            return 0.0
+        return self.worst / self.least if self.least else np.inf
+
+    def satisfied(self, tol: float, order: int) -> bool:
+        """Whether the worst residual is within tol; tol=0 asks for what the arithmetic allows."""
+        arithmetic = 2 * (self.floor + 16 * order * UNIT * self.least)
+        return bool(self.worst <= (tol * self.least if tol else arithmetic))
 
     @property
     def completeness(self) -> str:
@@ -188,18 +193,7 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, o
     largest, last = (float(value) + A.offset for value in pairs.values[[0, k - 1]])
     complete = found.following - last <= max(tol * largest, 16 * rounding)
     least = max(float(found.lower[0]), 0.0)
-    satisfied = _reached(worst, least, seen.floor, tol, pairs)
-    reached = _relative(worst, least)
-    return Verdict(found, seen.floor, rounding + uncertain, reached, satisfied, bool(complete), failure)
-
-
-def _reached(worst: float, least: float, floor: float, tol: float, pairs: Pairs) -> bool:
-    """Whether the worst residual is within tol of the largest value, of which `least` is a lower bound.
-
-    tol=0 asks for what the arithmetic allows.
-    """
-    arithmetic = 2 * (floor + 16 * max(pairs.vectors.shape) * UNIT * least)
-    return bool(worst <= (tol * least if tol else arithmetic))
+    return Verdict(found, seen.floor, rounding + uncertain, worst, least, bool(complete), failure)
 
 
 def _own_rounding(pairs: Pairs) -> float:
@@ -208,7 +202,7 @@ def _own_rounding(pairs: Pairs) -> float:
     return (2 * defect + 4 * len(pairs.values) ** 1.5 * UNIT) * float(pairs.values[0])
 
 
-def _by_singular_values(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdict:
+def _by_singular_values(A: Operator, pairs: Pairs, k: int) -> Verdict:
     """Bounds from the factor, where small variances keep their digits; squared at the end.
 
     The eigenvalues of [[0, F], [Fᵀ, 0]] are ±σ; its eigenvectors stack both sides, which costs the angle a √2. Where
@@ -221,12 +215,10 @@ def _by_singular_values(A: Operator, pairs: Pairs, k: int, tol: float) -> Verdic
     found = bounds(seen, k, ceiling=0.0 if whole else np.inf)
     delivered = _delivered(coupling, levels, _resolved(levels, seen.floor, found.ceiling))
     worst, least = float(np.max(delivered[:k])) + rounding, float(found.lower[0])
-    satisfied = _reached(worst, least, seen.floor, tol, pairs)
     by_variance = found._replace(
         lower=found.lower**2,
         upper=found.upper**2,
         following=found.following**2,
         angles=np.minimum(1.0, np.sqrt(2.0) * found.angles),
     )
-    reached = _relative(worst, least)
-    return Verdict(by_variance, seen.floor, A.rounding + _own_rounding(pairs), reached, satisfied, whole)
+    return Verdict(by_variance, seen.floor, A.rounding + _own_rounding(pairs), worst, least, whole)

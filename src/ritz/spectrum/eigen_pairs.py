@@ -72,9 +72,7 @@ def eigen(
 def _operator(A: Any, dim: int | None) -> tuple[Operator, float]:
     """The operator A/unit²."""
     if hasattr(A, "toarray"):
-        raise TypeError(
-            f"sparse matrices are not supported yet: pass aslinearoperator(A) or A.toarray(), not {type(A)}"
-        )
+        raise TypeError(f"A is a sparse {type(A).__name__}, not supported yet; pass aslinearoperator(A) or A.toarray()")
     if hasattr(A, "matmat") and hasattr(A, "shape"):
         return _function(A.matmat, _square(A.shape))
     if callable(A):

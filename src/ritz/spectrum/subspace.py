@@ -157,18 +157,17 @@ class Subspace:
     def _product(self, rows: Rows, wanted: np.dtype[Any]) -> Callable[[Block], Array]:
         """Uᵀz of a block, in the unit of faint rows; in float32 where that is wanted, and z is not too far away."""
         prepare = self.preprocessing(FLOAT64)
-        densely, tried = rows.sparse and self._densely(prepare), wanted == np.float32 and self._near
+        tried = wanted == np.float32 and not rows.sparse and self._near
         if tried:
             narrow, axes = self.preprocessing(wanted), self.axes.astype(wanted)
             lacking = narrow.lacking(self.axes)
         most = times_power(NARROW * self.deviations[-1], self.power)
 
         def product(block: Block) -> Array:
-            if tried and isinstance(block, np.ndarray):
+            if tried:
                 Z = narrow.nearly(block, wanted)
                 if np.sqrt(np.vecdot(Z, Z).max()) < most:
                     return less(Z @ axes, lacking)
-            block = dense(block) if densely else block
             ready, how = self._ready(block) if self.faint else (block, prepare)
             return how.times(ready, self.axes)
 
@@ -182,10 +181,10 @@ class Subspace:
         return not self.faint and bool(NARROW * roots[-1] > whole) and self._working(np.dtype(np.float32)) == np.float32
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _densely(self, prepare: Preprocessing) -> bool:
+    def _densely(self) -> bool:
         """Whether sparse rows are centred as dense ones: a difference of products would lose digits of the weakest
         component with variance."""
-        center, seen = prepare.center, self.deviations[self.deviations > 0]
+        center, seen = self.preprocessing(FLOAT64).center, self.deviations[self.deviations > 0]
         if center is None or not center.any() or not len(seen):
             return False
         unit = np.abs(center).max()  # squares may overflow
@@ -226,22 +225,16 @@ class Subspace:
 
     def errors(self, rows: Rows) -> Generator[Array, None, None]:
         """The same block by block."""
-        densely = rows.sparse and self._densely(self.preprocessing(FLOAT64))
 
         def error(block: Block) -> Array:
-            _, error, powers = self._parts(dense(block) if densely else block)
+            _, error, powers = self._parts(block)
             return times_power(error, 2 * powers)
 
         return self._each(rows, error)
 
     def parts(self, rows: Rows) -> Generator[tuple[Array, Array, Exponents], None, None]:
         """Scores, squared errors and powers p of every row, block by block: they are in units of 2^p and 4^p."""
-        densely = rows.sparse and self._densely(self.preprocessing(FLOAT64))
-
-        def part(block: Block) -> Array:
-            return np.column_stack(self._parts(dense(block) if densely else block))
-
-        for joined in self._each(rows, part):
+        for joined in self._each(rows, lambda block: np.column_stack(self._parts(block))):
             yield joined[:, :-2], joined[:, -2], joined[:, -1].astype(np.int64)
 
     def _parts(self, block: Block) -> tuple[Array, Array, Exponents]:
@@ -274,8 +267,8 @@ class Subspace:
 
     def _working(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         """What to compute in: float32 for results of that type, where it has room for all that is multiplied."""
-        sizes = [times_power(self.deviations[:1], self.power)] if self.scale is None else [self.scale]
-        ordinary = all(((size == 0) | ((size > 1 / ROOM) & (size < ROOM))).all() for size in sizes)
+        size = times_power(self.deviations[:1], self.power) if self.scale is None else self.scale
+        ordinary = ((size == 0) | ((size > 1 / ROOM) & (size < ROOM))).all()
         return np.dtype(np.float32 if dtype == np.float32 and ordinary else np.float64)
 
     def _ready(self, block: Block) -> tuple[Any, Preprocessing]:
@@ -311,10 +304,11 @@ class Subspace:
     ) -> Generator[Array, None, None]:
         if rows.shape[1] != len(self.axes):
             raise DataError(f"X has {rows.shape[1]} columns, but the model was learned from {len(self.axes)}")
+        densely = rows.sparse and self._densely()
 
         def quietly(block: Block) -> Array:
             with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                exact = f(block)
+                exact = f(dense(block) if densely else block)
                 out = exact.astype(dtype, copy=False)  # here, so that what waits takes no more memory than it has to
             return out if out is exact or np.isfinite(out).all() else exact
 
