@@ -24,7 +24,7 @@ from ritz.runtime.watch import UNWATCHED, Watch
 from ritz.runtime.wording import at_most
 from ritz.solvers import Basis, Gram, Outside
 from ritz.solvers import LowRank as SmallSide
-from ritz.solvers.direct import SPARE
+from ritz.solvers.lowrank import SPARE
 from ritz.spectrum.certificate import Certificate
 from ritz.spectrum.certify import Spectrum, certify
 

@@ -20,7 +20,7 @@ from ritz.rows import Rows, check_finite
 from ritz.rows.base import Block
 from ritz.rows.memory.array import thin_inner
 from ritz.runtime.threads import pinned
-from ritz.solvers.direct import SMALL
+from ritz.solvers.lowrank import SMALL
 from ritz.spectrum.certify import Spectrum
 
 ROWS, COLUMNS = 512, 2048  # of the tiles of kernel values of new rows and the points of the model

@@ -8,9 +8,13 @@ A solver that "auto" may choose needs a cost, too, in `fitting.costs`, and a lin
 from __future__ import annotations
 
 from ritz.solvers.base import Basis, Outside, Solver, Step, with_options
-from ritz.solvers.direct import SVD, Covariance, Gram, LowRank
+from ritz.solvers.covariance import Covariance
+from ritz.solvers.gram import Gram
 from ritz.solvers.krylov import Krylov
-from ritz.solvers.power import Orthogonal, Power
+from ritz.solvers.lowrank import LowRank
+from ritz.solvers.orthogonal import Orthogonal
+from ritz.solvers.power import Power
+from ritz.solvers.svd import SVD
 
 SOLVERS: dict[str, type[Solver]] = {
     "covariance": Covariance,

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg.dense import Array, column_norms, orthonormalise
+from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
 from ritz.runtime.rules import FRACTION, integer
 from ritz.runtime.wording import component
@@ -101,6 +101,14 @@ def expected_steps(k: int) -> int:
 def capacity(dim: int, k: int, width: int) -> int:
     """Vectors that a basis holds before it is restarted."""
     return min(dim, 3 * k + STEPS * width)
+
+
+def leading_vectors(A: Operator, k: int) -> Basis:
+    """The k leading eigenvectors of the dense operator, and one more if there is: for the certificate."""
+    matrix = A.dense()
+    if matrix is None:
+        raise DataError("this solver needs the matrix, but the operator is known only by its products; use 'krylov'")
+    return Basis(eigh_descending(matrix, k if A.rank_bound <= k else k + 1)[1])
 
 
 def starting_block(start: Array | None, dim: int, width: int, rng: np.random.Generator) -> Array:

@@ -1,4 +1,4 @@
-"""Power iteration: on one vector at a time, with deflation, or on all of them at once."""
+"""Power iteration on one vector at a time, with deflation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
+from ritz.linalg.dense import Array
 from ritz.operators import Operator
 from ritz.solvers.base import Basis, Iterative, Step, slow, starting_block, target
 
@@ -77,44 +77,3 @@ def _unit_outside(V: Array, w: Array) -> Array:
             norm = float(np.linalg.norm(w))
         w = w / norm
     return w
-
-
-@dataclass(frozen=True, eq=False)
-class Orthogonal(Iterative):
-    """Power iteration on k vectors at once: U ← orthonormal basis of A U.
-
-    Converges like (λ_{m+1}/λ_k)^iterations with m = k + oversample columns.
-
-    Parameters
-    ----------
-    max_iter : iterations, each one product with A
-    change : relative change of the eigenvalues that stops it; with a `tol` the residuals must hold too
-    oversample : columns carried along beyond k
-    start : (dim,) or (dim, b) array, where to begin; random otherwise
-    """
-
-    max_iter: int = 1000
-    change: float = 1e-9
-    oversample: int = 10
-    start: Array | None = None
-
-    def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
-        U = starting_block(self.start, A.dim, min(k + self.oversample, A.dim), rng)
-        previous, history = np.full(k, np.inf), []
-        for iteration in range(1, self.max_iter + 1):
-            AU = A.apply(U)
-            values, turn = eigh_descending(U.T @ AU, k)
-            residuals = column_norms(AU @ turn - (U @ turn) * values)
-            worst = int(np.argmax(residuals))
-            largest = max(float(values[0]), np.finfo(float).tiny)
-            change = float(np.max(np.abs(values - previous))) / largest
-            history.append(Step(iteration, worst, float(values[worst]), change, float(residuals[worst])))
-            quiet = change <= self.change or residuals[worst] <= A.rounding
-            if quiet and residuals[worst] <= target(A, tol, largest):
-                return Basis(U, AU, history=tuple(history))
-            if iteration < self.max_iter:
-                previous, U = values, orthonormalise(AU)
-        # The columns carried along hide the eigengap: what decides the rate is the first eigenvalue beyond all of them.
-        deciding = f"the ratio of eigenvalue {U.shape[1] + 1} to this one, as {U.shape[1]} columns are iterated"
-        note = slow(history, f"in the long run that factor is {deciding}")
-        return Basis(U, AU, history=tuple(history), note=note)

@@ -1,0 +1,32 @@
+"""The singular value decomposition of the rows, or of their R factor, by LAPACK."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.linalg.dense import svd
+from ritz.operators import Operator
+from ritz.solvers.base import Basis
+
+
+@dataclass(frozen=True)
+class SVD:
+    """Z = P S Vᵀ by LAPACK; the columns of V are the axes. Sees standard deviations down to eps·σ₁.
+
+    A tall Z is reduced to its R factor by TSQR in the one pass that finds the mean, so no copy of it is made; Z itself
+    is decomposed where it has no more rows than columns. The covariance is never formed.
+    """
+
+    side: ClassVar[str] = "covariance"
+    direct: ClassVar[bool] = True
+
+    def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
+        F = A.factor()
+        if F is None:
+            raise DataError("svd needs the rows, and only a symmetric matrix is at hand; use 'covariance'")
+        P, _, V = svd(F)
+        return Basis(V, P=P)
