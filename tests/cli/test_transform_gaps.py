@@ -97,6 +97,23 @@ def test_means_are_filled_in_as_the_fit_did_and_counted(tmp_path):
     assert not np.isnan(scores_in(tmp_path / "s.csv")[1]).any()
 
 
+@pytest.mark.parametrize("centred", [(), ("--no-center",)], ids=["centred", "not centred"])
+def test_cells_of_a_sparse_file_are_filled_and_counted_as_those_of_a_dense_one(tmp_path, centred):
+    gaps = X.copy()
+    gaps[GAPS, 1] = np.nan
+    np.save(tmp_path / "dense.npy", gaps)
+    sp.save_npz(tmp_path / "sparse.npz", sp.csr_array(gaps))
+    scores = []
+    for name in ("dense.npy", "sparse.npz"):
+        folder, out = tmp_path / name.partition(".")[0], tmp_path / f"{name}.scores.npy"
+        told = answer("fit", tmp_path / name, "--missing", "mean", "-k", 2, "-o", folder, *centred)
+        assert told["facts"]["cells filled"] == "2, with the mean of their column"
+        told = run("transform", folder / "model.safetensors", tmp_path / name, "-o", out)
+        assert "cells filled: 2, with the mean of the model" in told.stderr
+        scores.append(np.load(out))
+    np.testing.assert_allclose(*scores, rtol=1e-9, atol=1e-12)
+
+
 def test_a_file_in_which_every_row_lacks_a_value(tmp_path, model):
     path = write(tmp_path / "none.csv", gaps=range(N))
     told = answer("transform", model, path, "-o", tmp_path / "s.csv")

@@ -19,7 +19,6 @@ from ritz.cli.screen import Screen, typed
 from ritz.errors import DataError
 from ritz.estimators.anndata import plain as certificate_parts
 from ritz.estimators.pca import PCA
-from ritz.rows.memory.computed import Subset
 from ritz.rows.profile import Profile
 from ritz.rows.scores import score_names
 from ritz.rows.write.tables import FORMATS, Results, deliver
@@ -98,7 +97,7 @@ def _notes(pca: PCA, found: Input, reading: Reading) -> Notes:
     rows, places = found.rows, found.rows.names or ()
     left_out = found.source is not None and len(places) < found.source.shape[1]
     nameless = left_out and all(isinstance(place, int) for place in places)  # no other note tells which were taken
-    fill = rows.fill if isinstance(rows, Subset) and not pca.center else None  # else the mean of the model tells it
+    fill = None if pca.center else rows.fill  # else the mean of the model tells it
     return Notes(
         label=found.label,
         identifier=None if found.identifier is None else str(found.identifier),

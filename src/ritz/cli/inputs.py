@@ -20,7 +20,7 @@ from ritz.rows import Rows
 from ritz.rows.base import dense
 from ritz.rows.columns import shown
 from ritz.rows.formats.read import TEXTS, ending_of, suffix_of
-from ritz.rows.memory.computed import Subset, choose
+from ritz.rows.memory.computed import choose
 from ritz.rows.profile import Profile
 from ritz.rows.select import EMPTY, IDENTIFIER, announce_doubts, announce_names, find_id_columns, name_by_position
 from ritz.rows.write.columns import numbers_from_text
@@ -176,8 +176,8 @@ def without_gaps(found: Input, rows: Rows) -> Input:
     gone, facts = found.rows.shape[0] - rows.shape[0], found.facts
     if gone:
         facts = (*facts, (LEFT_OUT, f"{gone} of {found.rows.shape[0]}, because of missing values"))
-    if isinstance(rows, Subset) and rows.filled:
-        facts = (*facts, ("cells filled", f"{rows.filled}, with the mean of their column"))
+    if rows.n_filled:
+        facts = (*facts, ("cells filled", f"{rows.n_filled}, with the mean of their column"))
     return replace(found, rows=rows.watched(found.rows.watch), facts=facts)
 
 

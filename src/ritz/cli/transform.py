@@ -85,9 +85,9 @@ def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
         screen.warn(f"{lacking} of {n} rows have a missing value, and their scores are empty; {ADVICE['missing']}")
     elif left_out := dict(found.facts).get(LEFT_OUT):
         screen.tell(f"{LEFT_OUT}: {left_out}")
-    if isinstance(found.rows, Subset) and found.rows.replaced:
-        means = "their column" if found.rows.filled else "the model"
-        screen.tell(f"cells filled: {found.rows.filled or found.rows.replaced}, with the mean of {means}")
+    if found.rows.replaced:
+        means = "their column" if found.rows.n_filled else "the model"
+        screen.tell(f"cells filled: {found.rows.n_filled or found.rows.replaced}, with the mean of {means}")
 
 
 def for_model(

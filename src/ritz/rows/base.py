@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from copy import copy
 from itertools import pairwise
@@ -35,6 +35,9 @@ class Rows(Columns, Partition, ABC):
     copied: bool = False  # whether every pass is a copy, so that one copy of all is better than many passes
     transposed: bool = False  # whether products with few columns keep a transpose in memory
     density: float = 1.0  # share of the entries that are stored
+    fill: NDArray[np.floating] | None = None  # what stands in place of missing values, by column
+    n_filled: int = 0  # missing values that the mean of their column replaces
+    _replaced: Sequence[int] = ()  # missing values of every block that was read
     origin: tuple[Any, ...] = ()  # of files: their names, sizes and times of change
     watch: Watch = UNWATCHED
 
@@ -42,6 +45,11 @@ class Rows(Columns, Partition, ABC):
     def opens(cls, source: object) -> bool:
         """Whether this class can read `source`; never, where it is made for files or from other rows."""
         return False
+
+    @property
+    def replaced(self) -> int:
+        """Missing values that were replaced in whatever was read so far."""
+        return sum(self._replaced)
 
     @abstractmethod
     def block(self, start: int, stop: int) -> Block:  # (stop − start, d)

@@ -87,8 +87,6 @@ class Scaled(Computed):
 class Subset(Computed):
     """Columns, and rows where not all are kept, of another source. Only blocks are copied."""
 
-    filled: int = 0  # missing values that were replaced
-
     def __init__(
         self,
         base: Rows,
@@ -98,7 +96,7 @@ class Subset(Computed):
     ) -> None:
         super().__init__(base)
         self._columns, self._kept, self.fill = columns, kept, fill
-        self._replaced: list[int] = []  # missing values of every block that was read
+        self._replaced: list[int] = []
         self.shape = (base.shape[0] if kept is None else len(kept), len(columns))
         self.dtype, self.copied = base.dtype, base.copied
         self.inherit(base, kept)
@@ -155,11 +153,6 @@ class Subset(Computed):
             return block
         self._replaced.append(int(np.count_nonzero(gaps)))
         return np.where(gaps, self.fill.astype(block.dtype), block)
-
-    @property
-    def replaced(self) -> int:
-        """Missing values that were replaced in whatever was read so far."""
-        return sum(self._replaced)
 
 
 class Transposed(Rows):
@@ -227,5 +220,5 @@ def _filled(rows: Rows) -> Rows:
     if not count.all():
         raise no_mean(rows.name(int(np.argmin(count))))
     filled = Subset(rows, np.arange(rows.shape[1]), fill=total / count)
-    filled.filled = int(rows.shape[0] * rows.shape[1] - count.sum())
+    filled.n_filled = int(rows.shape[0] * rows.shape[1] - count.sum())
     return filled

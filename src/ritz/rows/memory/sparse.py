@@ -94,13 +94,13 @@ class Sparse(Entries):
 
         Entries that are not stored count as 0.
         """
-        gaps = np.isnan(self._X.data)
-        if not gaps.any():
-            return self
-        places = self._X.indices
+        gaps, places = np.isnan(self._X.data), self._X.indices
+        count, own = int(np.count_nonzero(gaps)), fill is None
         fill = self._means(gaps) if fill is None else fill
-        values = np.where(gaps, fill[places], self._X.data).astype(self.dtype)
-        return self._of_these(type(self._X)((values, places, self._X.indptr), shape=self.shape), self.names)
+        values = np.where(gaps, fill[places], self._X.data).astype(self.dtype) if count else self._X.data
+        made = self._of_these(type(self._X)((values, places, self._X.indptr), shape=self.shape), self.names)
+        made.fill, made._replaced, made.n_filled = fill, [count], count if own else 0
+        return made
 
     def _means(self, gaps: NDArray[np.bool_]) -> NDArray[np.floating]:
         """Of the columns, without what is missing."""
