@@ -1,9 +1,14 @@
 """Ritz: certified principal subspaces, at any scale.
 
-Names are resolved when they are first used, so that ``import ritz`` stays light.
+Names are resolved when they are first used, so that ``import ritz`` stays light. A new public name is one line in
+`_HOMES` and one in `__all__` below, and one in docs/api.md.
 
-Where words live: errors are worded where they are raised, warnings in `estimators.diagnostics`, the certificate in
-`spectrum.certificate`, the page in `views.sentences` and `views.glossary`, the command line's advice in `cli.errors`.
+Where words live: an error is worded where it is raised (`errors` has its classes alone), a warning in
+`estimators.diagnostics`, the certificate in `spectrum.certificate`, the page in `views.sentences` and
+`views.glossary`, the advice that the command line adds to an error in the tables of `cli.errors`.
+
+Tests mirror this tree: tests/<package>/test_<module>.py, or test_<module>_<aspect>.py. What every solver, source, kernel
+or certificate must satisfy is in tests/contracts, the program, its processes and the docs in tests/system.
 """
 
 from __future__ import annotations

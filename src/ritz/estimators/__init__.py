@@ -1,10 +1,12 @@
 """Estimators: parameters are checked, a fit is run, its result becomes attributes.
 
 Comes in: what users pass. Goes out: fitted estimators, model files, ONNX graphs, warnings.
-A new parameter of PCA is one field and one line in the table `RULES` of `pca.py`, and one field of
-`fitting.request.Request` where the fit needs it. The words of a new warning are one line in `diagnostics`; the fact
-behind it comes from `Certificate.diagnostics`, or from the fit.
-A new model is one file beside `pca.py` with what it does, one class in `scikit_learn` with scikit-learn's contract,
-which no other module knows, and one line in `loading`; its mathematics and its `state` are a package of their own, such
-as `ritz.pca`. What all models share is in `base`.
+`estimators/pca.py` has the parameters, docstring and methods of PCA; `scikit_learn` derives from it the class that
+users import, with scikit-learn's contract, which no other module knows. What all models share is in `base`.
+A new parameter is one field of the class and one line in its table of rules (`RULES` of `pca.py`), from which its
+signature and its checks follow, and one field of `fitting.request.Request` where the fit needs it.
+A new warning is a fact with a code: about the eigenpairs it comes from `Certificate.diagnostics`, about the data or the
+request it is found in `diagnostics`, which has the words of all of them.
+A new model is one file here, one class in `scikit_learn`, one line in the table `MODELS` of `loading`, one public name
+in `ritz/__init__.py`; its mathematics, `state` and `model_file` are a package of their own, such as `ritz.pca`.
 """

@@ -1,6 +1,8 @@
 """What is asked of a fit, what it will cost, which solver does it, and what is tried next where that is not enough.
 
 Comes in: a `Request` and an operator. Goes out: a `Plan` before anything is computed, and a certified `Decomposition`.
-A new rule for the number of components belongs into `rank`, a new cost into `costs`, a new fallback into the table
-`MENDS` of `solve`, and a parameter that a fit needs into `request`.
+A parameter that a fit needs is a field of `Request`: `solve` obeys it, and `Request.chosen` hands what a solver needs
+to the solver's options. A new cost belongs into `costs`, a new choice into `planning`, a new fallback into the table
+`MENDS` of `solve`, a new rule for the number of components into `rank`. `signflips` is the test behind
+n_components="auto" (random signs of the entries, not those of axes); `signflip_plans` says what it costs.
 """

@@ -1,7 +1,9 @@
 """Kernel PCA without scikit-learn: kernels by name, the centred kernel matrix, its components, pre-images.
 
 Comes in: rows and a kernel. Goes out: an `Embedding` with its certificate, and its state as a model file keeps it.
-A new kernel is one class, the inner product of its features, and one line in the table `KERNELS` below.
+A new kernel is one class, in `products` if it is a function of inner products, in `distances` if of distances, and
+one line in the table `KERNELS` below. A new solver needs a cost in `plans` to be chosen here. A new fitted attribute
+is one line in `state`. The estimator with its parameters is `estimators.kernel_pca`.
 """
 
 from __future__ import annotations

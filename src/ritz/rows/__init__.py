@@ -1,7 +1,9 @@
 """Rows: data of any kind as blocks of rows that can be read in several passes.
 
 Comes in: an array, a table, a sparse matrix, AnnData or a path. Goes out: `Rows`, with its four verbs (see `base`).
-A new source is one file in `memory` or `formats` and one line in the table below or in that of `formats.read`.
+A new source in memory is one file in `memory` and one line in the table `SOURCES` below; a new file format is one file
+in `formats` and one line in the table `FORMATS` of `formats.read`. Results are written by `write`; `scores` only reads
+scores back.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Comes in: a measurement matrix, a basis and measurements. Goes out: signals, each with a certificate of its recovery.
 A new recovery algorithm is one file and one line in the table `SOLVERS` below; a new basis or measurement is one line
-in `bases` or `measurements`.
+in `bases` or `measurements`; a new fitted attribute is one line in `state`. The estimator with its parameters is
+`estimators.compressed_sensing`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Comes in: an operator and the number of components. Goes out: an orthonormal basis with its history, and nothing else;
 order, signs, eigenvalues, residuals and the certificate are computed once for all solvers, in `ritz.spectrum`.
-A solver that "auto" may choose needs a cost, too, in `fitting.costs`, and a line in `fitting.planning`.
+A solver that "auto" may choose needs a cost, too, in `fitting.costs`, and a line in `fitting.planning`. `probes` are
+random vectors that ride along in an iteration, for a bound on what it may have missed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 """Sources in memory: arrays, sparse matrices, tables, AnnData, and rows computed from other rows.
 
-A new kind of object is one file here and one line in `SOURCES` of `ritz.rows`.
+Comes in: an object of Python. Goes out: Rows that are views of it, never copies.
+A new kind of object is one file here and one line in the table `SOURCES` of `ritz.rows`.
 """
