@@ -7,8 +7,8 @@ Where words live: an error is worded where it is raised (`errors` has its classe
 `estimators.diagnostics`, the certificate in `spectrum.certificate`, the page in `views.sentences` and
 `views.glossary`, the advice that the command line adds to an error in the tables of `cli.errors`.
 
-Tests mirror this tree: tests/<package>/test_<module>.py, or test_<module>_<aspect>.py. What every solver, source, kernel
-or certificate must satisfy is in tests/contracts, the program, its processes and the docs in tests/system.
+Tests mirror this tree: tests/<package>/test_<module>.py, or test_<module>_<aspect>.py. What every solver, source,
+kernel or certificate must satisfy is in tests/contracts, the program, its processes and the docs in tests/system.
 """
 
 from __future__ import annotations
