@@ -2,9 +2,10 @@
 
 Comes in: arguments. Goes out: results on stdout, messages on stderr, an exit code.
 A new option belongs into `options` if several commands share it, else into `commands`; a new command is one function
-there and one module that does the work. `fit` and `analysis` do that of `ritz fit`, `inputs` opens its file, `notes`
-tells what was done to the data, `models` reports, merges and compares models, `screen` prints, and `errors` has the
-exit codes and the advice by the code of an error.
+there and one module that does the work. `fit` checks where results go, `inputs` opens the file, `analysis` fits,
+writes and tells what was found, for `demo` too; `notes` keeps in the model how its file was read; `models` reports,
+merges and compares models, `screen` prints, and `errors` has the exit codes and, in tables, the advice by the code of
+an error.
 """
 
 from __future__ import annotations

@@ -8,5 +8,5 @@ signature and its checks follow, and one field of `fitting.request.Request` wher
 A new warning is a fact with a code: about the eigenpairs it comes from `Certificate.diagnostics`, about the data or the
 request it is found in `diagnostics`, which has the words of all of them.
 A new model is one file here, one class in `scikit_learn`, one line in the table `MODELS` of `loading`, one public name
-in `ritz/__init__.py`; its mathematics, `state` and `model_file` are a package of their own, such as `ritz.pca`.
+in `ritz/__init__.py`; its mathematics and its `state`, with the table `FORMS`, are a package such as `ritz.kernels`.
 """
