@@ -38,7 +38,7 @@ def test_an_error_survives_a_process():
     assert (str(error), error.problem, error.code) == ("row 3 is missing; drop it", "row 3 is missing", "missing")
 
 
-@pytest.mark.parametrize(("cell", "code"), [("nan", "missing"), ("inf", "infinite"), ("x", "not a number")])
+@pytest.mark.parametrize(("cell", "code"), [("nan", "missing"), ("inf", "infinite"), ("x", "not_a_number")])
 def test_errors_of_a_file_have_codes(tmp_path, cell, code):
     path = tmp_path / "x.csv"
     path.write_text("a,b\n" + "1,2\n3,5\n" * 10 + f"4,{cell}\n")
@@ -51,4 +51,4 @@ def test_an_error_of_a_file_that_only_knows_its_contents_keeps_its_code(tmp_path
     np.save(tmp_path / "x.npy", np.array([[1, 2**53 + 1], [3, 4]]))
     with pytest.raises(DataError) as found:
         PCA(1).fit(tmp_path / "x.npy")
-    assert found.value.code == "large integer"
+    assert found.value.code == "large_integer"

@@ -834,7 +834,7 @@ def test_the_table_shows_where_the_share_is_reached(tmp_path, wines, share):
     assert float(row[3].rstrip("%")) >= 100 * float(share) - 0.05
     assert f"of the variance (asked: {100 * float(share):g}%)" in said
     if k == 1:
-        assert "1 of 13 numbers per row keeps" in said
+        assert "1 of 13 components explains" in said
 
 
 def test_a_long_table_ends_with_the_last_component(tmp_path):

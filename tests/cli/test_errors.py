@@ -52,7 +52,7 @@ def test_a_parameter_is_told_as_its_option():
 
 @pytest.mark.parametrize("kind", [DataError, AccuracyWarning, ColumnWarning])
 def test_advice_is_that_of_the_command(kind):
-    told = kind("cell 3 is odd", "pass columns= without it", "not a number", "a cell is odd")
+    told = kind("cell 3 is odd", "pass columns= without it", "not_a_number", "a cell is odd")
     assert str(told) == "cell 3 is odd; pass columns= without it"
     assert in_options(told, "fit") == "a cell is odd; leave it out with --drop, or mark missing values as NA"
     assert in_options(told, "report").endswith("so that its row is left out")
@@ -83,7 +83,11 @@ REFUSED = [
     ("wide", ["-k", 3], "-k 3 must be between 1 and the smaller of rows and columns, 2"),
     ("wide", ["-k", "mle"], "-k mle needs as many rows as columns, and has 2 < 3"),
     ("constant", ["-k", "mle", "--solver", "krylov"], "-k mle weighs the whole spectrum, which the solver krylov does"),
-    ("cell", [], "column 'b': 'x' is not a number, unlike others of that column; leave it out with --drop, or mark"),
+    (
+        "cell",
+        [],
+        "column 'b': 'x' is not a number, unlike the other cells of that column; leave it out with --drop",
+    ),
 ]
 
 

@@ -227,7 +227,7 @@ def test_a_column_that_begins_late_may_hold_text(late):
 def test_a_column_that_begins_late_may_hold_numbers(late):
     path = late([*map(str, range(300)), "x"])
     with pytest.raises(
-        DataError, match=r"line 552 of .*, column 'b': 'x' is not a number, unlike others of that column"
+        DataError, match=r"line 552 of .*, column 'b': 'x' is not a number, unlike the other cells of that column"
     ):
         PCA().fit(read(path, missing="mean"))
     text = late([*map(str, range(9))], header="1.5,2.5")

@@ -308,7 +308,7 @@ def test_hopeless_recoveries_are_announced(solver):
     assert found.certificate.hopeless.all()
     assert not found.certificate.satisfied
     assert (np.linalg.norm(found.signals - X, axis=1) > 0.1 * np.linalg.norm(X, axis=1)).all()
-    assert any("60 measurements are hopeless for the sparsity found: 4 of 4" in text for text in messages)
+    assert any("60 measurements are too few for the sparsity found: 4 of 4" in text for text in messages)
     assert "NOT recovered, too few measurements for 4 of 4" in str(found.certificate)
     assert "would need about" in str(found.certificate)
 

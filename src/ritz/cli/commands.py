@@ -10,7 +10,7 @@ from ritz.cli import options
 from ritz.cli.screen import Screen
 
 
-@click.command(short_help="The full analysis of a bundled data set.")
+@click.command(short_help="Run the full analysis of a bundled data set.")
 @click.argument("which", type=click.Choice(["digits", "wine", "rotation"]), default="digits")
 @options.components
 @click.option("-o", "--out", metavar="DIR", help="Folder for the results.  [default: WHICH-ritz]")
@@ -63,7 +63,7 @@ def info(screen: Screen, **given: Any) -> int:
     return look(screen, **given)
 
 
-@click.command(short_help="Components, scores, a report and a model of a file.")
+@click.command(short_help="Fit a file: components, scores, a report and a model.")
 @click.argument("file", type=options.FILE)
 @options.components
 @options.scale
@@ -120,7 +120,7 @@ def fit(screen: Screen, **given: Any) -> int:
     return fit_file(screen, **given)
 
 
-@click.command(short_help="Scores of new rows.")
+@click.command(short_help="Compute the scores of new rows.")
 @click.argument("model", type=options.MODEL)
 @click.argument("file", type=options.FILE)
 @click.option("-o", "--out", type=options.OUT, help="File for the scores: .csv, .tsv, .parquet, .arrow or .npy.")
@@ -151,7 +151,7 @@ def transform(screen: Screen, **given: Any) -> int:
     return encode(screen, **given)
 
 
-@click.command(short_help="Rows from scores.")
+@click.command(short_help="Reconstruct rows from scores.")
 @click.argument("model", type=options.MODEL)
 @click.argument("scores", type=options.FILE)
 @click.option("-o", "--out", type=options.OUT, help="File for the rows: .csv, .tsv, .parquet, .arrow or .npy.")
@@ -177,7 +177,7 @@ def inverse(screen: Screen, **given: Any) -> int:
     return decode(screen, **given)
 
 
-@click.command(short_help="A report about a model.")
+@click.command(short_help="Write a report about a model.")
 @click.argument("model", type=options.MODEL)
 @click.argument("file", type=options.FILE, required=False)
 @click.option("-o", "--out", type=options.OUT, help="The report to write.  [default: report.html next to MODEL]")
@@ -204,7 +204,7 @@ def report(screen: Screen, **given: Any) -> int:
     return write_report(screen, **given)
 
 
-@click.command(short_help="One model from models of parts.")
+@click.command(short_help="Merge models fitted to parts of the data.")
 @click.argument("parts", type=options.MODEL, nargs=-1, required=True)
 @click.option("-o", "--out", type=options.OUT, required=True, help="The model of all rows.")
 @options.force
@@ -224,7 +224,7 @@ def merge(screen: Screen, **given: Any) -> int:
     return merge_models(screen, **given)
 
 
-@click.command(short_help="Angles between two models.")
+@click.command(short_help="Compare two models by their principal angles.")
 @click.argument("a", type=options.MODEL)
 @click.argument("b", type=options.MODEL)
 @options.json
@@ -244,7 +244,7 @@ def compare(screen: Screen, **given: Any) -> int:
     return compare_models(screen, **given)
 
 
-@click.command(short_help="A model as ONNX.")
+@click.command(short_help="Export a model to ONNX.")
 @click.argument("model", type=options.MODEL)
 @click.argument("out", type=options.OUT, metavar="OUT.onnx")
 @options.force
@@ -263,7 +263,7 @@ def export(screen: Screen, **given: Any) -> int:
     return export_model(screen, **given)
 
 
-@click.command(short_help="Completion for your shell.")
+@click.command(short_help="Print the completion script for your shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the script with which SHELL completes commands, options and file names.

@@ -29,11 +29,11 @@ OPTIONS = {
 ADVICE = {
     "missing": "--missing drop leaves such rows out, --missing mean fills the gaps",
     "infinite": "replace or remove such cells",
-    "nothing left": "--missing mean fills the gaps",
-    "beside the matrix": "--label copies it to the scores",
-    "header": "give --header if it names the columns, --no-header if it is a row",
+    "nothing_left": "--missing mean fills the gaps",
+    "beside_the_matrix": "--label copies it to the scores",
+    "header": "give --header if it holds the names of the columns, --no-header if it is data",
     "memory": "raise --memory",
-    "memory of flips": "raise --memory, or ask for a number of components with -k",
+    "memory_of_flips": "raise --memory, or ask for a number of components with -k",
     "not_converged": "",
     "may_have_missed": "--solver covariance (or gram for few rows) lets the certificate exclude it",
     "nothing_above_noise": "ask for a number with -k to keep the largest variances all the same",
@@ -42,20 +42,20 @@ ADVICE = {
 }
 # The same where columns can be left out.
 DROP_ADVICE = {
-    "not a number": "leave it out with --drop, or mark missing values as NA",
-    "large integer": "subtract an offset first, for instance the first value, take a coarser unit, or leave the column "
+    "not_a_number": "leave it out with --drop, or mark missing values as NA",
+    "large_integer": "subtract an offset first, for instance the first value, take a coarser unit, or leave the column "
     "out with --drop",
-    "no value": "leave it out with --drop",
-    "doubtful column": "if it is not a measurement, leave it out with --drop",
-    "constant columns": "leave them out with --drop-constant, or do without --scale",
+    "no_value": "leave it out with --drop",
+    "doubtful_column": "if it is not a measurement, leave it out with --drop",
+    "constant_columns": "leave them out with --drop-constant, or do without --scale",
 }
 # And where they cannot, because a model needs every one.
 NA = "correct the cell, or mark it as NA, so that its row"
-CELLS = ("needed cell", "not a number")
+CELLS = ("needed_cell", "not_a_number")
 MODEL_ADVICE = {
     "transform": dict.fromkeys(CELLS, f"{NA} has empty scores"),
     "report": dict.fromkeys(CELLS, f"{NA} is left out"),
-    "inverse": {"missing": "correct such rows, or leave all of their scores empty, and they have empty cells"},
+    "inverse": {"missing": "correct these rows, or leave all of their scores empty: their output rows are then empty"},
 }
 
 

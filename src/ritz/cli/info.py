@@ -40,7 +40,7 @@ def look(screen: Screen, file: str, n_components: Any, scale: bool, memory_limit
         seconds = bytes_of(path) / (PARSED if found.text else UNPACKED) + planned.seconds
     missing = profile.remedy if reading.missing == "error" else reading.missing  # as asked, or as it should be
     _show_contents(screen, found, profile, missing)
-    screen.say(f"\nplan for -k {asked}: {visible(str(planned).splitlines()[0])}")
+    screen.say(f"\nplan for -k {asked}: {visible(planned.summary)}")
     screen.say(f"  why: {planned.why}")
     screen.say(f"  expected: {_duration(seconds)}, {format_bytes(planned.memory)} of working memory")
     if (few := too_few(found.rows.shape[0])) is not None:

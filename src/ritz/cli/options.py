@@ -128,7 +128,7 @@ transpose_as_fitted = click.option(
     default=None,
     help="Whether samples are the columns of the file.  [default: as the model was fitted]",
 )
-memory = click.option("--memory", "memory_limit", type=BYTES, help="Most memory to use, such as 2GB.")
+memory = click.option("--memory", "memory_limit", type=BYTES, help="Maximum memory, such as 2GB.")
 image = click.option("--image", type=PIXELS, help="Columns are pixels: show components as images.")
 force = click.option("--force", is_flag=True, help="Replace existing files.")
 json = _to_screen("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")

@@ -1,6 +1,7 @@
 """The one base class of certified estimators: what PCA, KernelPCA and CompressedSensing share.
 
-It knows nothing of scikit-learn, whose import takes longer than a small fit; `scikit_learn` adds its contract.
+scikit-learn, whose import takes longer than a small fit, is imported only where its errors or settings are needed;
+`scikit_learn` adds its contract.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Columns:
     _column_keys: tuple[str, ...] | None = None
 
     def _like_fitted(self, X: Any) -> Rows:
-        """Rows; of a file, the columns that the model knows, whatever else stands in it."""
+        """X as Rows; from a file, only the model's columns."""
         names = self.__dict__.get("feature_names_in_")
         if isinstance(X, str | PathLike):
             return read_for_model(X, names, self.n_features_in_)
@@ -195,7 +196,7 @@ class Certified(Columns, ABC, Generic[State]):
         return self._scores(X, rows)
 
     def _fit(self, X: Any, rows: Rows, checkpoint: str | PathLike[str] | None = None) -> None:
-        """Whatever fails, warnings that are errors among it, leaves the old state."""
+        """Fit; on any error, also a warning turned into one, the model keeps its old state."""
         learned = self._learn(rows, checkpoint)
         self._warn(learned.warnings)
         self._columns(X, rows, reset=True)

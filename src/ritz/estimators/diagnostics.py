@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # a fit of PCA should not import kernels and compressed sensi
 FLAT = 2.0  # times the mean eigenvalue that the largest one of a kernel with a bandwidth must exceed to mean anything
 NEARLY = 1e-3  # relative residuals that speak for the basis
 ALIKE = (
-    "through these measurements some basis vectors look the same, or cannot be seen (coherence 1 between columns): "
-    "signals that contain them cannot be told from others; measure more, or less like the basis"
+    "some basis vectors have the same measurements, or none (coherence 1 between columns): signals that contain them "
+    "cannot be told from others; take more measurements, or measurements that differ more from the basis"
 )
 SAME = "check that basis, measurement and random_state are those that were measured with"
 
@@ -69,8 +69,8 @@ def of_kernel_pca(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, lan
     why = fitted.spectrum.note
     if fitted.trace_error:
         why = (
-            f"landmarks lack {at_most(fitted.trace_error)} of the trace: more of them come nearer, "
-            "eigen_solver='krylov' reaches tol, and a larger tol says what is enough"
+            f"the landmarks leave out {at_most(fitted.trace_error)} of the trace: use more of them, "
+            "eigen_solver='krylov' (exact to tol), or a larger tol"
         )
     words: dict[str, Words] = {
         "not_converged": _not_converged(certificate, why),
@@ -126,8 +126,8 @@ def _about_kernel(fitted: KernelFit, kernel: Kernel, gamma: Any, landmarks: Any)
     """What is no matter of accuracy: too few landmarks, an indefinite kernel, a bandwidth that tells no rows apart."""
     if isinstance(landmarks, float) and fitted.trace_error > landmarks:
         words = (
-            f"n_landmarks={landmarks:g} was not reached: as many landmarks as memory_limit allows lack "
-            f"{at_most(fitted.trace_error)} of the trace"
+            f"n_landmarks={landmarks:g} allows landmarks to leave out that share of the trace; as many as memory_limit "
+            f"allows leave out {at_most(fitted.trace_error)}"
         )
         yield _warning(Diagnostic("too_few_landmarks", {"trace_error": fitted.trace_error}), words)
     if fitted.indefinite:
@@ -184,10 +184,10 @@ def _hopeless(known: RecoveryCertificate) -> str:
     advice = "measure more, choose a basis in which the signals are sparser, "
     if known.needed > m:
         return (
-            f"{m} measurements are hopeless for the sparsity found: {counted}, and those need about {known.needed} "
+            f"{m} measurements are too few for the sparsity found: {counted}, and those need about {known.needed} "
             f"random measurements; {advice}or say how much noise there is"
         )
-    many = f"{m} measurements take so many coefficients to be explained that anything could be: {counted}"
+    many = f"the fit to {m} measurements takes so many coefficients that it would match any data: {counted}"
     return f"{many}; {advice}say how much noise there is, or {SAME}"
 
 
@@ -220,7 +220,7 @@ def _short(known: RecoveryCertificate, max_iter: int | None) -> Words:
     if max_iter is not None and (known.solver == "basis-pursuit" or (known.iterations[short] >= max_iter).any()):
         return text + f"raise max_iter={max_iter}"
     if known.solver == "omp" and (2 * known.support_size[short] >= known.n_measurements - 1).any():
-        return text + "matching pursuit takes no more coefficients than half of the measurements; solver='fista' may"
+        return text + "matching pursuit uses at most half as many coefficients as measurements; try solver='fista'"
     if (gap > max(known.tol, LEAST_GAP) and known.solver != "omp") or residual < NEARLY:
         return text + "raise max_iter or tol", "see certificate_"
     noise = "" if known.noise else "say how much noise there is, or "

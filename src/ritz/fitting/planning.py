@@ -65,6 +65,11 @@ class Plan:
     refined: bool = False
 
     def __str__(self) -> str:
+        return f"{self.summary}\n{self.why}"
+
+    @property
+    def summary(self) -> str:
+        """What it does and costs, in one line."""
         where = "" if self.columns is None else f" on the {'dense ' if self.dense else ''}{self.side} side"
         about = "" if self.columns is None or self.dense else "about "
         passes = {None: "as many passes as the spectrum needs", 0: "no pass over the data", 1: "1 pass"}.get(
@@ -72,7 +77,7 @@ class Plan:
         )
         cost = "" if self.operations is None else f", {self.operations:.1e} operations in {self.precision}"
         memory = f"{format_bytes(self.memory)} of working memory"
-        return f"{self.solver}{where}: {about}{passes}{cost}, {memory}\n{self.why}"
+        return f"{self.solver}{where}: {about}{passes}{cost}, {memory}"
 
     @classmethod
     def of(cls, cost: Cost, solver: str, side: str, *, dense: bool, why: str = "") -> Plan:

@@ -55,7 +55,7 @@ def route(rows: Rows, limit: int) -> Route:
         needed = format_bytes(min(one.cost.memory for one in found))
         why = f"copies of the rows with flipped signs need {needed} of working memory"
         advice = "raise it or ask for a number of components"
-        raise too_small(limit, why, advice, "memory of flips", purpose=" for n_components='auto'")
+        raise too_small(limit, why, advice, "memory_of_flips", purpose=" for n_components='auto'")
     return min(fitting, key=lambda one: one.cost.seconds)
 
 

@@ -90,12 +90,12 @@ def _deviations(found: Moments, request: Request, name: Callable[[int], str]) ->
         what = "constant (to rounding)" if request.center else "zero"
         problem = f"{len(constant)} column(s) are {what}: {names}"
         advice = "drop them or use scale=False"
-        raise DataError(f"scale=True, but {problem}", advice, "constant columns", f"cannot scale: {problem}")
+        raise DataError(f"scale=True, but {problem}", advice, "constant_columns", f"cannot scale: {problem}")
     return scale
 
 
 def magnified(rows: Rows, found: Moments, prepare: Preprocessing, unit: float) -> tuple[Rows, Preprocessing, Moments]:
-    """The same where numbers have all their digits: rows of faint numbers divided by their unit before all else."""
+    """Rows so small that float64 loses digits are divided by `unit` first; others stay as they are."""
     if unit >= FAINT:
         return rows, prepare, found
     here = replace(found.rescaled(np.full(len(found.unit), unit)), unit=np.ones(len(found.unit)))

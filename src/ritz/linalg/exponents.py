@@ -108,6 +108,6 @@ def delivered(values: Array, dtype: np.dtype[Any]) -> Array:
     with np.errstate(over="ignore", under="ignore"):
         out = values.astype(dtype)
     if np.isinf(out).any() and not np.isinf(values).all(where=np.isinf(out)):
-        message = f"some results are beyond the range of {dtype} and infinite there; pass float64 data"
-        warnings.warn(message, AccuracyWarning, stacklevel=2)
+        problem = f"some results are beyond the range of {dtype} and infinite there"
+        warnings.warn(AccuracyWarning(problem, "pass float64 data", "out_of_range"), stacklevel=2)
     return out

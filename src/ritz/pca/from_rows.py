@@ -1,4 +1,4 @@
-"""From rows to a certified subspace: the one path that every estimator, command and report takes."""
+"""From rows to a certified subspace: the path of every fit of PCA to rows."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _held(rows: Rows, plan: Plan, limit: int) -> Rows:
 
 
 def held(rows: Rows) -> Rows:
-    """The same rows, in memory. The checkpoint has no room for them.
+    """The same rows, copied into memory; this copy is not written to the checkpoint.
 
     Every thread puts down what it has read: fresh pages cost more than copying, and one thread alone would be late.
     """

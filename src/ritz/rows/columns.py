@@ -189,7 +189,7 @@ class Columns(CheckedFiles):
             raise DataError(f"column {key!r} holds {told}")
         if key in self.others:
             problem = f"column {key!r} is stored next to the matrix and is not decomposed"
-            raise DataError(problem, "pass it as label=", "beside the matrix")
+            raise DataError(problem, "pass it as label=", "beside_the_matrix")
         if isinstance(key, int | np.integer) and not isinstance(key, bool) and -self.shape[1] <= key < self.shape[1]:
             return int(key) % self.shape[1]
         known = f": {shown(names, 8)}" if names else ""
@@ -224,10 +224,10 @@ class Columns(CheckedFiles):
 def nothing_left(n: int) -> DataError:
     """What to say where missing="drop" drops every row."""
     problem, plain = f"missing='drop' would drop all {n} rows: every one has", f"no row is left: each of {n} has"
-    return DataError(f"{problem} a missing value", code="nothing left", plain=f"{plain} a missing value")
+    return DataError(f"{problem} a missing value", code="nothing_left", plain=f"{plain} a missing value")
 
 
 def no_mean(column: str) -> DataError:
     """What to say where missing="mean" finds no value to take the mean of."""
     problem = f"column {column} has no value at all"
-    return DataError(f"missing='mean', but {problem}", "leave it out", "no value", problem)
+    return DataError(f"missing='mean', but {problem}", "leave it out", "no_value", problem)

@@ -94,5 +94,5 @@ def refusal(value: Any, where: Where, i: int = 0) -> DataError:
         f"{where if isinstance(where, str) else where(i)} holds {value}, which float64 cannot hold: beyond 2**53 = "
         f"{LIMIT} not every integer is exact there",
         "subtract an offset first, for instance the first value, or take a coarser unit",
-        "large integer",
+        "large_integer",
     )

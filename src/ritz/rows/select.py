@@ -105,7 +105,7 @@ def announce_doubts(found: IdColumns) -> None:
     """Warn of columns that are decomposed and should perhaps not be."""
     for key, why in list(found.doubtful.items())[:SHOWN]:
         advice = "if it is not a measurement, pass columns= without it"
-        warn(ColumnWarning(f"column {key!r} {why}; it is decomposed", advice, "doubtful column"))
+        warn(ColumnWarning(f"column {key!r} {why}; it is decomposed", advice, "doubtful_column"))
 
 
 def _alias(rows: Rows, label: Any) -> tuple[Any, ...]:

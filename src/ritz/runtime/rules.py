@@ -87,7 +87,7 @@ def parse_bytes(limit: Any) -> int:
     if limit is None:
         return PHYSICAL
     if isinstance(limit, str):
-        match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", limit.lower())
+        match = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*([kmgt]?)(i?)b?\s*", limit.lower())
         if not match:
             raise ParameterError("memory_limit", limit, "is not a size; write for instance '512MB' or '2GiB'")
         number, prefix, binary = match.groups()

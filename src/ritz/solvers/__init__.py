@@ -30,19 +30,19 @@ SOLVERS: dict[str, type[Solver]] = {
 ALIASES = {"full": "svd", "covariance_eigh": "covariance", "arpack": "krylov", "randomized": "krylov"}
 
 
-def by_name(name: str, **options: object) -> Solver:
-    """The solver of that name, with those of the options that it has.
+def by_name(name: str) -> Solver:
+    """The solver of that name.
 
     Examples
     --------
-    >>> by_name("full", max_iter=7), by_name("power", max_iter=7).max_iter
-    (SVD(), 7)
+    >>> by_name("full"), by_name("power").max_iter
+    (SVD(), 1000)
     """
     known = ALIASES.get(name, name)
     if known not in SOLVERS:
         names = ", ".join(map(repr, ["auto", *SOLVERS, *ALIASES]))
         raise ValueError(f"solver {name!r} is not one of {names}, nor a solver object such as ritz.solvers.Power()")
-    return with_options(SOLVERS[known], **options)
+    return with_options(SOLVERS[known])
 
 
 __all__ = [

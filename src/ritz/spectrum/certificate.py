@@ -18,7 +18,7 @@ class Diagnostic:
 
     Attributes
     ----------
-    code : for programs; docs/certificate.md lists all
+    code : for programs; docs/api.md lists all
     facts : its numbers, by name
     """
 

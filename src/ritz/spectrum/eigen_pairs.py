@@ -64,8 +64,10 @@ def eigen(
     found = replace(found, certificate=replace(found.certificate, quantity="eigenvalue"))
     if not found.certificate.satisfied:
         why = f"; {found.note}" if found.note else ""
-        message = f"did not converge to tol={tol:g}: {found.certificate.accuracy()}{why}"
-        warnings.warn(message, AccuracyWarning, stacklevel=2)
+        warning = AccuracyWarning(f"did not converge to tol={tol:g}: {found.certificate.accuracy()}{why}")
+        warning.diagnostic = found.certificate.diagnostics()[0]
+        warning.code = warning.diagnostic.code
+        warnings.warn(warning, stacklevel=2)
     return found
 
 

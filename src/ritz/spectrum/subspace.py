@@ -214,10 +214,6 @@ class Subspace:
                 X[far] = sums(Y[far], back[0], self.axes, self.mean, self.scale, back[1])
         return delivered(X, Y.dtype)
 
-    def project(self, X: object) -> Array:  # (n, d) -> (n, d)
-        """The nearest points of the subspace."""
-        return self.decode(self.encode(X))
-
     def error(self, X: object) -> Array:  # (n, d) -> (n,)
         """‖z‖² − ‖Uᵀz‖² of every row, squared and in preprocessed units; where that cancels, by decoding."""
         rows = as_rows(X)

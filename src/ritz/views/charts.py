@@ -73,10 +73,11 @@ class Chart:
 
 def scree(found: Findings) -> Chart:
     """The variance of every component, and what noise alone reaches."""
-    values, kept, word = _scree_values(found)
+    values, kept, shares = _scree_values(found)
+    word = "share of the variance" if shares else found.certificate.quantity
     null = _null(found, len(values))
     top = float(max(values.max(), null.max(initial=0.0)))
-    y = upright(0.0, top or 1.0, HEIGHT - BOTTOM, TOP, word, share=word.startswith("share"))
+    y = upright(0.0, top or 1.0, HEIGHT - BOTTOM, TOP, word, share=shares)
     x = _numbered(len(values), left_of(y), "PC")
     marks = [Mark("bar", bars(x, y, np.arange(1, kept + 1), values[:kept]))]
     if kept < len(values):
@@ -90,15 +91,13 @@ def scree(found: Findings) -> Chart:
     return Chart("scree", title, listed, HEIGHT, tuple(marks), x, y, note=note)
 
 
-def _scree_values(found: Findings) -> tuple[Array, int, str]:
-    """What bars show: the variances that were compared with noise, or those kept, or their shares beyond float64."""
-    values, word = found.values, found.certificate.quantity
-    if found.choice is not None:
-        values = np.asarray(found.choice.values, dtype=float)
-    if found.out_of_range or not np.isfinite(values).all():
-        values, word = found.shares, "share of the variance"
-    values = values[: max(MOST_BARS, min(found.k, CROWDED))]
-    return values, min(found.k, len(values)), word
+def _scree_values(found: Findings) -> tuple[Array, int, bool]:
+    """What bars show, how many are kept, and whether they are shares, as they must be beyond float64; otherwise
+    variances: those that were compared with noise, or those kept."""
+    values = found.values if found.choice is None else np.asarray(found.choice.values, dtype=float)
+    shares = found.out_of_range or not np.isfinite(values).all()
+    values = (found.shares if shares else values)[: max(MOST_BARS, min(found.k, CROWDED))]
+    return values, min(found.k, len(values)), shares
 
 
 def _null(found: Findings, most: int) -> Array:

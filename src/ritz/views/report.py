@@ -198,7 +198,7 @@ def _plan(found: Findings) -> Sequence[tuple[str, str]]:
     plan = found.plan
     if plan is None:
         return ()
-    return (("Plan", str(plan).splitlines()[0]), ("Why", plan.why), ("Passes over the data", sentences.passes(found)))
+    return (("Plan", plan.summary), ("Why", plan.why), ("Passes over the data", sentences.passes(found)))
 
 
 @cache

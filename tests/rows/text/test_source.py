@@ -284,7 +284,9 @@ def test_a_broken_column_that_is_not_asked_for_does_no_harm(tmp_path):
 
 def test_one_wrong_cell_among_numbers_is_a_mistake_and_not_a_reason_to_leave_them_out(tmp_path):
     path = written(tmp_path / "x.csv", "size,weight\n" + "1.5,70\n" * 10 + "1.6,7O\n")
-    with pytest.raises(DataError, match=r"line 12 of .*, column 'weight': '7O' is not a number, unlike others"):
+    with pytest.raises(
+        DataError, match=r"line 12 of .*, column 'weight': '7O' is not a number, unlike the other cells"
+    ):
         values(read(path))
 
 

@@ -123,9 +123,9 @@ class Reader:
         cell = f"{place}, column {self.dialect.keys[found.column]!r}: {found.what!r} is {kind}"
         if self.needed:
             problem = f"{cell}, and the model needs that column"
-            return DataError(problem, "correct the cell", "needed cell", file=self.path)
+            return DataError(problem, "correct the cell", "needed_cell", file=self.path)
         advice = "pass columns= without it, or mark missing values as NA"
-        return DataError(f"{cell}, unlike others of that column", advice, "not a number", file=self.path)
+        return DataError(f"{cell}, unlike the other cells of that column", advice, "not_a_number", file=self.path)
 
     def malformed(self, piece: Piece, columns: Collection[int]) -> Iterator[Malformed]:
         """What is not as the dialect says, in rows and in the cells of some columns."""
