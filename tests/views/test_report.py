@@ -89,7 +89,7 @@ def test_the_table_holds_the_numbers_of_the_model(variant):
     assert np.allclose(shown, values, rtol=1e-5) or not certificate.satisfied or np.isinf(values).all()
     ratios = model.explained_variance_ratio_
     assert np.allclose([parsed(text) for text in table["Share"]], ratios, atol=6e-4)
-    assert np.allclose([parsed(text) for text in table["Together"]], np.cumsum(ratios), atol=6e-4)
+    assert np.allclose([parsed(text) for text in table["Cumulative"]], np.cumsum(ratios), atol=6e-4)
     with np.errstate(invalid="ignore"):
         true = np.nan_to_num(np.abs(certificate.value_bounds - values[:, None]).max(axis=1), nan=np.inf)
     stated = np.array([parsed(text) for text in table["± numerical"]])
@@ -406,7 +406,7 @@ def test_large_pictures_are_averaged():
 def test_kernel_reports_bound_the_shares():
     model, rows = VARIANTS["landmarks"]()
     page = page_of(model, scores=model.transform(rows))
-    low, high = zip(*(text.split(" to ") for text in page.table()["Share surely in"]), strict=True)
+    low, high = zip(*(text.split(" to ") for text in page.table()["Share between"]), strict=True)
     bounds = model.explained_variance_ratio_bounds_
     low, high = (np.array([parsed(text) for text in texts]) for texts in (low, high))
     assert (low <= bounds[:, 0]).all()
@@ -577,7 +577,7 @@ def test_the_curve_reaches_the_share_that_was_asked_for(share, data, kernel):
     assert f"where {100 * share:g}% was asked for" in page.text
     assert f"the line: {100 * share:g}% was asked for" in page.text
     assert page.table()["Component"][-1] == f"PC{len(model.explained_variance_ratio_)}"
-    assert parsed(page.table()["Together"][-1]) >= share - 5e-4
+    assert parsed(page.table()["Cumulative"][-1]) >= share - 5e-4
 
 
 def test_charts_and_tables_go_on_to_the_last_component():

@@ -123,7 +123,7 @@ def together(found: Findings) -> Chart:
         level_asked, text = y.at(np.full(2, found.asked)), f"{asked_share(found.asked)} was asked for"
         marks.insert(0, Mark("asked", line(np.array([x.start, x.end]), level_asked), text))
         listed, note = f"{text}; {listed}", f"; the line: {text}"
-    return Chart("together", "Variance kept together", listed, HEIGHT, tuple(marks), x, y, note=note)
+    return Chart("together", "Cumulative variance", listed, HEIGHT, tuple(marks), x, y, note=note)
 
 
 def weights(found: Findings, entries: Array, i: int) -> Chart:
