@@ -193,7 +193,7 @@ def test_merge_in_any_order():
         (PCA(2).fit(pd.DataFrame(X, columns=list("abcdefgh"))), DataError, "only one of model 0 and model 1 knows"),
         (PCA(2), Exception, "not fitted"),
         (PCA(2).fit(RNG.standard_normal((40, 2000))), DataError, "carries no moments"),
-        ("PCA", TypeError, "model 1 is a str"),
+        ("PCA", TypeError, "model 1 has the type str"),
     ],
 )
 def test_models_that_do_not_merge(other, error, message):

@@ -4,6 +4,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 
 import ritz
 from helpers.matrices import SPECTRA, with_spectrum
-from ritz import PCA, AccuracyWarning, compare, eigen, solvers
+from ritz import PCA, AccuracyWarning, CompressedSensing, KernelPCA, compare, eigen, solvers
 from ritz.errors import DataError
 from ritz.spectrum.subspace import Subspace
 
@@ -483,3 +484,14 @@ def test_a_collinear_column_is_reported_when_all_components_are_asked_for():
     X = np.random.default_rng(0).standard_normal((3000, 4))
     with pytest.warns(AccuracyWarning, match="rank 4"):
         PCA().fit(np.column_stack([X, X.sum(axis=1)]))
+
+
+@pytest.mark.parametrize("model", [PCA(2), KernelPCA(2), CompressedSensing(2)], ids=lambda model: type(model).__name__)
+def test_names_of_scores_compare_the_columns_that_are_given(model):
+    table = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 3)), columns=["a", "b", "c"])
+    named, nameless = clone(model).fit(table), clone(model).fit(table.to_numpy())
+    assert list(named.get_feature_names_out(["a", "b", "c"])) == list(nameless.get_feature_names_out())
+    with pytest.raises(ValueError, match="not equal to feature_names_in_"):
+        named.get_feature_names_out(["a", "c", "b"])
+    with pytest.raises(ValueError, match=r"number of features \(3\), got 1"):
+        nameless.get_feature_names_out(["a"])

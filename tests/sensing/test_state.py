@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from safetensors.numpy import load_file
 from scipy.fft import idct
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.base import clone
@@ -341,3 +342,9 @@ def test_a_solver_that_is_to_be_told_when_to_stop(tmp_path):
     model = CompressedSensing(100, measurement="subsampled-dct").fit(long)
     loaded = back(model, tmp_path).set_params(sparsity=1)
     np.testing.assert_allclose(loaded.inverse_transform(model.transform(long)), long)
+
+
+def test_what_no_signal_has_yet_is_kept_once_for_every_kind_of_number(tmp_path):
+    model = CompressedSensing(3).fit(np.random.default_rng(1).standard_normal((60, 5)))
+    model.save(tmp_path / "m")
+    assert sum(name.startswith("certificate.") for name in load_file(tmp_path / "m")) == 3

@@ -134,13 +134,14 @@ def decode(
     out = _destination(screen, out, to, [scores, model], force)
     pca: Any = load(model)
     if getattr(pca, "fit_inverse_transform", True) is False:
-        raise DataError(f"{model!r} was fitted without pre-images, so scores do not lead back to rows")
+        advice = "fit the model again with pre-images, in Python"
+        raise DataError(f"{model!r} was fitted without pre-images, so scores do not lead back to rows", advice)
     names, known_as = pca._column_names(), score_names(pca)
     with screen.hearing(), Progress(screen.quiet or _on_screen(out)) as progress, located(scores) as path:
         needed = {*known_as, *map(str, pca.get_feature_names_out()), *range(len(known_as))}
         raw = opened(path, header=header, expected=known_as, needed=needed)
         announce_names(raw, raw.keys or raw.names or ())
-        rows, others = _components(raw, pca, path.name)
+        rows, others = _components(raw, pca, title(scores, path))
         cells = raw.raw_cells([] if _only_numbers(out) else others)
         beside = {str(key): numbers_from_text(values) for key, values in cells.items()}
         scored = drop_missing(rows, how="all")

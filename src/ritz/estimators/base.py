@@ -226,8 +226,10 @@ class Certified(Columns, ABC, Generic[State]):
     # From rows to scores and back.
 
     def transform(self, X: Any, *, out: Out | None = None) -> Any:
-        """What the model keeps of every row: y = Uᵀ((x − mean)/scale) of PCA, divided by standard deviations when
-        whitening; coordinates along the components of KernelPCA; the measurements y = Φx of CompressedSensing.
+        """What the model keeps of every row: scores, or the measurements y = Φx of CompressedSensing.
+
+        The scores of PCA are y = Uᵀ((x − mean)/scale), divided by standard deviations when whitening; those of
+        KernelPCA are coordinates along its components in feature space.
 
         With `out`, the path of a .npy, .parquet, .arrow, .csv or .tsv file, or a function that is given one block
         after another, nothing is returned and memory stays bounded however many rows there are. PCA leaves the scores
@@ -243,11 +245,11 @@ class Certified(Columns, ABC, Generic[State]):
         return stack(self.codes(rows), rows.shape[0])
 
     def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
-        """Rows from scores: x̂ = scale ⊙ (U y) + mean of PCA; signals of CompressedSensing, of which `certificate_`
-        then speaks. `out` as in `transform`.
+        """Rows from scores, or signals from the measurements of CompressedSensing, of which `certificate_` then speaks.
 
-        Scores in a table are told apart by the names of its columns, as `get_feature_names_out` has them, or PC1, PC2,
-        …, in any order.
+        For PCA x̂ = scale ⊙ (U y) + mean. The columns of a table are matched by name, in any order: the names of
+        `get_feature_names_out`, or those that the command line writes (PC1, PC2, …; y1, y2, … for measurements).
+        `out` as in `transform`.
         """
         self._check_fitted()
         scores = in_order(as_rows(X), self)
@@ -262,8 +264,16 @@ class Certified(Columns, ABC, Generic[State]):
         return given(found, out, files_of(X, rows))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the scores: that of the class in lower case, and a number from 0."""
+        """Names of the scores: that of the class in lower case, and a number from 0. `input_features` is only compared
+        with the columns of the fit."""
         self._check_fitted()
+        if input_features is not None:
+            known, count = self.__dict__.get("feature_names_in_"), len(input_features)
+            if known is not None and list(known) != list(input_features):
+                raise ValueError("input_features is not equal to feature_names_in_")
+            if count != self.n_features_in_:
+                expected = f"number of features ({self.n_features_in_})"
+                raise ValueError(f"input_features should have length equal to {expected}, got {count}")
         return np.asarray([f"{type(self).__name__.lower()}{i}" for i in range(self._n_features_out)], dtype=object)
 
     def _known(self, X: Any) -> Rows:

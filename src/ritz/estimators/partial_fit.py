@@ -146,7 +146,7 @@ def merge(models: Iterable[PCA]) -> PCA:
 def _mergeable(model: Any, first: Any, i: int) -> Moments | Stream:
     """The moments, or the sketch, of a PCA that has the columns and preprocessing of the first."""
     if not isinstance(model, Batches):
-        raise TypeError(f"model {i} is a {type(model).__name__}; only PCA models merge")
+        raise TypeError(f"model {i} has the type {type(model).__name__}; only PCA models merge")
     if model._moments is None:
         model._check_fitted()
         raise DataError(f"model {i} carries no moments, because of its solver or its columns; use partial_fit for it")
@@ -155,7 +155,9 @@ def _mergeable(model: Any, first: Any, i: int) -> Moments | Stream:
     for parameter in ("center", "scale", "ddof"):
         theirs, ours = getattr(model, parameter), getattr(first, parameter)
         if ours != theirs:
-            raise DataError(f"model {i} has {parameter}={theirs!r}, model 0 has {parameter}={ours!r}")
+            plain = f"models 0 and {i} were fitted with different settings: {parameter} is {ours} and {theirs}"
+            problem = f"model {i} has {parameter}={theirs!r}, model 0 has {parameter}={ours!r}"
+            raise DataError(problem, "fit one of them again", "other_settings", plain)
     names, expected = model_columns(model), model_columns(first)
     if (names is None) != (expected is None):
         raise DataError(f"only one of model 0 and model {i} knows the names of its columns")

@@ -48,7 +48,7 @@ Parameter = (
 def require(holds: object, what: str) -> None:
     """An error that says what must hold."""
     if not holds:
-        raise DataError(f"{what} does not hold")
+        raise DataError(f"it needs {what}")
 
 
 def check_results(dtype: str, output: str | None, n_features: int, columns: tuple[str, ...] | None) -> None:
@@ -201,7 +201,7 @@ def _check_moments(found: Moments) -> None:
     require(0 <= found.rounding <= 1 and found.audit >= 0, "errors >= 0, those of rounding relative")
     if found.triangle is not None:
         require(found.scatter.ndim == 1, "a diagonal alone beside an R factor")
-        require((np.abs(found.triangle) <= np.sqrt(found.scatter) * (1 + AGREE)).all(), "the triangle of the scatter")
+        require((np.abs(found.triangle) <= np.sqrt(found.scatter) * (1 + AGREE)).all(), "an R factor of the scatter")
     elif found.scatter.ndim == 2:
         # Rounding leaves entries beside a diagonal that it has cancelled.
         largest = float(np.max(found.diagonal)) + found.rounding * float(np.sum(found.sizes))

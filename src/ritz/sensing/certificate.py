@@ -248,5 +248,6 @@ def of_nothing(
 ) -> RecoveryCertificate:
     """The certificate of measurements that no signal was recovered from yet."""
     m, p = shape
-    nothing: dict[str, Any] = {name: np.zeros(0, kind) for name, kind in PER_SIGNAL.items()}
+    none = {kind: np.zeros(0, kind) for kind in PER_SIGNAL.values()}  # shared, so that a file keeps one of each kind
+    nothing: dict[str, Any] = {name: none[kind] for name, kind in PER_SIGNAL.items()}
     return RecoveryCertificate(solver, tol, noise, m, p, **vars(coherence), **nothing)

@@ -149,7 +149,7 @@ class Decoder:
             made = kind(**values)
             form.check(made)
         except ValueError as error:  # what the class itself finds wrong
-            raise DataError(f"expected a valid {path or 'model'}, found that {error}") from None
+            raise DataError(f"expected consistent values in {path or 'the model'}: {error}") from None
         self._objects[path] = made
         return made
 
