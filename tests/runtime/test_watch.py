@@ -453,3 +453,12 @@ def test_progress_of_sparse_rows_is_shown(capfd):
     X = random_array((300, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
     PCA(2, verbose=True).fit(X)
     assert "accurate as asked" in capfd.readouterr().err
+
+
+def test_the_file_that_is_read_is_no_checkpoint(tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, np.random.default_rng(0).standard_normal((20, 3)))
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="is the file that is read; give another name"):
+        PCA(2).fit(path, checkpoint=path)
+    assert path.read_bytes() == before

@@ -208,7 +208,7 @@ class Certified(Columns, ABC, Generic[State]):
     def _watching(
         self, rows: Rows, request: Request, checkpoint: str | PathLike[str] | None = None
     ) -> AbstractContextManager[Watch]:
-        """Someone who sees every pass of the fit, where progress is shown or a checkpoint kept."""
+        """An observer of every pass of the fit, where progress is shown or a checkpoint kept."""
         if not self.verbose and checkpoint is None:
             return nullcontext(rows.watch)
         return watching(rows, request, bool(self.verbose), checkpoint)

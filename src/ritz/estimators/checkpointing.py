@@ -25,29 +25,31 @@ from ritz.runtime.watch import Progress, Watch
 def watching(
     rows: Rows, request: Request, shown: bool, checkpoint: str | os.PathLike[str] | None = None
 ) -> Iterator[Watch]:
-    """Someone who sees every pass of a fit. The checkpoint is written when it is interrupted, gone when it is done."""
+    """An observer of every pass of a fit. The checkpoint is written when it is interrupted, gone when it is done."""
     with Progress() if shown else nullcontext() as progress:
-        journal = None if checkpoint is None else Checkpoint(_checked(checkpoint), owner(rows, request))
+        kept = None if checkpoint is None else Checkpoint(_checked(checkpoint, rows), owner(rows, request))
         if progress is not None:
             progress.say(repr(rows))
-            if journal is not None and journal.found:
-                progress.say(f"resumed after {journal.found}")
+            if kept is not None and kept.found:
+                progress.say(f"resumed after {kept.found}")
         try:
-            yield Watch(progress or rows.watch.progress, journal)
+            yield Watch(progress or rows.watch.progress, kept)
         except ValueError:  # whoever mends the data, or the request, begins anew
-            if journal is not None:
-                journal.remove()
+            if kept is not None:
+                kept.remove()
             raise
         except BaseException:
-            if journal is not None:
-                journal.write_or_warn()
+            if kept is not None:
+                kept.write_or_warn()
             raise
-        if journal is not None:
-            journal.remove()
+        if kept is not None:
+            kept.remove()
 
 
-def _checked(checkpoint: str | os.PathLike[str]) -> Path:
+def _checked(checkpoint: str | os.PathLike[str], rows: Rows) -> Path:
     path = Path(checkpoint)
+    if rows.origin and any(path.exists() and path.samefile(file) for file, *_ in rows.origin[0]):
+        raise ValueError(f"the checkpoint {str(path)!r} is the file that is read; give another name")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to keep the checkpoint {path.name!r} in")
     if path.is_dir():
