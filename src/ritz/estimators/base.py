@@ -124,10 +124,10 @@ class Columns:
         return tuple(f"x{j}" for j in range(self.n_features_in_)) if names is None else tuple(map(str, names))
 
 
-class Learned(NamedTuple):
+class Learned(NamedTuple, Generic[State]):
     """What a fit comes to: the state, what to warn of, and what to print when verbose."""
 
-    state: Any
+    state: State
     warnings: Sequence[AccuracyWarning] = ()
     shown: Sequence[object] = ()
 
@@ -151,7 +151,7 @@ class Certified(Columns, ABC, Generic[State]):
     # What a subclass says.
 
     @abstractmethod
-    def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
+    def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned[State]:
         """Check the parameters, and fit; the model stays as it is."""
 
     @abstractmethod
@@ -178,7 +178,7 @@ class Certified(Columns, ABC, Generic[State]):
         """The parameters as a file keeps them."""
         return self._parameters()
 
-    def _restored(self, state: Any) -> Any:
+    def _restored(self, state: Any) -> State:
         """The state from what a file kept."""
         return state
 
@@ -213,7 +213,7 @@ class Certified(Columns, ABC, Generic[State]):
             return nullcontext(rows.watch)
         return watching(rows, request, bool(self.verbose), checkpoint)
 
-    def _adopt(self, state: Any) -> None:
+    def _adopt(self, state: State) -> None:
         """Take over a finished fit in one step, so that the model is the old one or the new one."""
         found = attributes(self._table, state)
         kept = {name: value for name, value in self.__dict__.items() if name not in self._table}
