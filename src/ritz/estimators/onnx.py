@@ -60,8 +60,15 @@ def export_onnx(model: PCA | KernelPCA, path: str | os.PathLike[str]) -> None:
     if not isinstance(model, PCA | KernelPCA):
         raise TypeError(f"expected a PCA or a KernelPCA, got {type(model).__name__}")
     model._check_fitted()
-    graph = _Graph(onnx)
-    rows = graph.add("Cast", "X", to=onnx.TensorProto.DOUBLE)
+    made = _made(model, _Graph(onnx))
+    onnx.checker.check_model(made, full_check=True)
+    with writing(path) as new:
+        new.write_bytes(made.SerializeToString())
+
+
+def _made(model: PCA | KernelPCA, graph: _Graph) -> Any:
+    """From rows to scores, and what the graph tells of the model."""
+    rows = graph.add("Cast", "X", to=graph.onnx.TensorProto.DOUBLE)
     if isinstance(model, PCA):
         scores = _projected(graph, rows, model)
         dtype, k = model._dtype, model.n_components_
@@ -73,10 +80,7 @@ def export_onnx(model: PCA | KernelPCA, path: str | os.PathLike[str]) -> None:
     metadata["components"] = json.dumps(list(map(str, model.get_feature_names_out())))
     if (names := model.__dict__.get("feature_names_in_")) is not None:
         metadata["columns"] = json.dumps(list(map(str, names)))
-    made = graph.finished(scores, dtype, int(model.n_features_in_), k, metadata)
-    onnx.checker.check_model(made, full_check=True)
-    with writing(path) as new:
-        new.write_bytes(made.SerializeToString())
+    return graph.finished(scores, dtype, int(model.n_features_in_), k, metadata)
 
 
 class _Graph:
