@@ -145,7 +145,7 @@ class Certified(Columns, ABC, Generic[State]):
     certificate_: Any
     notes_: dict[str, Any]
     _table: ClassVar[Table]  # how attributes follow from the state
-    _state: State = None  # type: ignore[assignment]  # of the last fit
+    _state: State = None  # type: ignore[assignment]  # None only before a fit, which `_check_fitted` refuses
     _n_features_out: int  # numbers that a row becomes, one of the attributes that follow
 
     # What a subclass says.
@@ -354,7 +354,7 @@ def given(results: Results, out: Out | None, sources: Sequence[str] = ()) -> Arr
 def files_of(X: Any, rows: Rows) -> list[str]:
     """The files that rows are read from, which no result may replace."""
     mapped = getattr(X, "filename", None) if isinstance(X, np.memmap) else None
-    return [path for path, *_ in rows.origin[0]] if rows.origin else [str(mapped)] if mapped else []
+    return rows.paths or ([str(mapped)] if mapped else [])
 
 
 def seed(random_state: Any) -> int:

@@ -27,28 +27,28 @@ def watching(
 ) -> Iterator[Watch]:
     """An observer of every pass of a fit. The checkpoint is written when it is interrupted, gone when it is done."""
     with Progress() if shown else nullcontext() as progress:
-        kept = None if checkpoint is None else Checkpoint(_checked(checkpoint, rows), owner(rows, request))
+        record = None if checkpoint is None else Checkpoint(_checked(checkpoint, rows), owner(rows, request))
         if progress is not None:
             progress.say(repr(rows))
-            if kept is not None and kept.found:
-                progress.say(f"resumed after {kept.found}")
+            if record is not None and record.found:
+                progress.say(f"resumed after {record.found}")
         try:
-            yield Watch(progress or rows.watch.progress, kept)
+            yield Watch(progress or rows.watch.progress, record)
         except ValueError:  # whoever mends the data, or the request, begins anew
-            if kept is not None:
-                kept.remove()
+            if record is not None:
+                record.remove()
             raise
         except BaseException:
-            if kept is not None:
-                kept.write_or_warn()
+            if record is not None:
+                record.write_or_warn()
             raise
-        if kept is not None:
-            kept.remove()
+        if record is not None:
+            record.remove()
 
 
 def _checked(checkpoint: str | os.PathLike[str], rows: Rows) -> Path:
     path = Path(checkpoint)
-    if rows.origin and any(path.exists() and path.samefile(file) for file, *_ in rows.origin[0]):
+    if os.path.realpath(path) in map(os.path.realpath, rows.paths):
         raise ValueError(f"the checkpoint {str(path)!r} is the file that is read; give another name")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to keep the checkpoint {path.name!r} in")

@@ -47,6 +47,11 @@ class Rows(Columns, Partition, ABC):
         return False
 
     @property
+    def paths(self) -> list[str]:
+        """The files that it is read from, which nothing may replace meanwhile."""
+        return [path for path, *_ in self.origin[0]] if self.origin else []
+
+    @property
     def replaced(self) -> int:
         """Missing values that were replaced in whatever was read so far."""
         return sum(self._replaced)

@@ -65,7 +65,7 @@ def eigen(
     if not found.certificate.satisfied:
         why = f"; {found.note}" if found.note else ""
         warning = AccuracyWarning(f"did not converge to tol={tol:g}: {found.certificate.accuracy()}{why}")
-        warning.diagnostic = found.certificate.diagnostics()[0]
+        warning.diagnostic = found.certificate.diagnostics()[0]  # not_converged, the gravest, comes first
         warning.code = warning.diagnostic.code
         warnings.warn(warning, stacklevel=2)
     return found
