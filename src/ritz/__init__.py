@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ritz import datasets, solvers
     from ritz.estimators.partial_fit import merge
     from ritz.estimators.scikit_learn import PCA, CompressedSensing, KernelPCA, load
+    from ritz.exercises.check import check
     from ritz.fitting.planning import plan
     from ritz.pca.angles import compare
     from ritz.rows import read
@@ -39,6 +40,7 @@ _HOMES = {
     "plan": "ritz.fitting.planning",
     "read": "ritz.rows",
     "compare": "ritz.pca.angles",
+    "check": "ritz.exercises.check",
     "report": "ritz.views.report",
     "AccuracyWarning": "ritz.errors",
     "ColumnWarning": "ritz.errors",
@@ -59,6 +61,7 @@ __all__ = [
     "KernelPCA",
     "ParameterError",
     "__version__",
+    "check",
     "compare",
     "datasets",
     "eigen",
