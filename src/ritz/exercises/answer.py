@@ -110,7 +110,7 @@ def _parts(given: Any) -> tuple[Any, Any]:
             return getattr(given, values), found.T if vectors == "components_" else found
     if isinstance(given, tuple | list) and len(given) == 2:
         first, second = (_dimensions(part) for part in given)
-        if first in (0, 1) and second == 2 or (first == 0 and second == 1):
+        if (first in (0, 1) and second == 2) or (first == 0 and second == 1):
             return given[0], given[1]
         if first == 2 and second in (0, 1):
             return given[1], given[0]

@@ -10,8 +10,10 @@ import numpy as np
 from ritz.errors import DataError, ParameterError
 from ritz.exercises import functions, words
 from ritz.exercises.answer import KINDS, WORDS, Answer, UnreadableError, answer_of
-from ritz.exercises.judge import Case, fits, is_rows, judge, rows_of
-from ritz.exercises.mistakes import DIAGNOSES, Mistake
+from ritz.exercises.case import Case, fits, is_rows, rows_of
+from ritz.exercises.diagnose import DIAGNOSES
+from ritz.exercises.judge import judge
+from ritz.exercises.mistake import Mistake
 from ritz.exercises.problem import KernelProblem, MatrixProblem, Problem, RowsProblem
 from ritz.exercises.verdict import Finding, Verdict
 from ritz.rows import as_rows, check_finite
@@ -212,7 +214,9 @@ def _of_function(problem: Problem | None, function: Any, k: int | None, tol: flo
     """The verdict on a function: what it made of every matrix."""
     if not callable(function):
         return _refused("not_a_function", f"what='function', but a {type(function).__name__} was handed in")
-    shown, causes, changed, before = [], [], False, ""
+    shown: list[Finding] = []
+    causes: list[Finding] = []
+    changed, before = False, ""
     for trial in functions.trials(problem):
         outcome = functions.called(function, trial.problem.matrix, k)
         verdict = _of_outcome(trial.problem, outcome, tol)

@@ -3,39 +3,22 @@
 Everything is measured in the coordinates of the true eigenvectors, W = [VᵀU; R], where R holds what lies outside all
 directions with a variance. Then WᵀW = UᵀU, the matrix of the problem is diag(λ), and the angle between a column and
 the eigenvectors of a group of equal eigenvalues is what its other coordinates say.
-
-How far off a right answer may be is what was asked for (`tol`), what the certificate leaves open, and what rounding in
-the arithmetic of the answer can do: an axis moves by rounding·λ₁ over the gap of its eigenvalue.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from ritz.exercises.answer import Answer
-from ritz.exercises.problem import Problem, RowsProblem, Solution
+from ritz.exercises.case import Case, fits
+from ritz.exercises.problem import Problem, Solution
+from ritz.exercises.tolerance import Scale, grouped
 from ritz.linalg.dense import Array, column_norms
 
-APART = 4.0  # eigenvalues closer than so many errors are not told apart, as in the certificate
-GROWTH = 32.0  # roundings of an eigensolver and of the matrix it was given, per root of the dimension
 NOTHING = 1e-13  # share of the total variance that is rounding
 SINGULAR = 1e-10  # columns that depend on each other, but for that
-
-
-class Case(NamedTuple):
-    """An answer to a problem."""
-
-    problem: Problem
-    answer: Answer
-    tol: float = 1e-6
-
-    def with_answer(self, **changes: Any) -> Case:
-        """The same problem, and the answer with something changed."""
-        return self._replace(answer=self.answer.but(**changes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,23 +71,6 @@ class Judgement:
         return self.orthonormal and self.aligned and self.valued
 
 
-def rows_of(kind: str, problem: Problem) -> int | None:
-    """How many entries a column of that kind has; None where the problem has none of the kind."""
-    if kind == "axes":
-        return problem.solution.dim
-    return None if problem.n_rows is None else problem.n_rows
-
-
-def fits(case: Case) -> bool:
-    """Whether the answer has the shape of its kind, and no more columns than there are directions."""
-    problem, answer = case.problem, case.answer
-    if answer.array is None:
-        return 1 <= answer.count <= problem.solution.dim
-    any_direction = answer.kind == "axes" or (answer.kind == "beta" and not is_rows(problem))
-    most = problem.solution.dim if any_direction else problem.solution.rank
-    return answer.array.shape[0] == rows_of(answer.kind, problem) and answer.count <= most
-
-
 def coordinates(case: Case) -> Array:  # (r + k, k)
     """W of an answer that fits, so that right columns have length 1."""
     problem, answer = case.problem, case.answer
@@ -150,65 +116,6 @@ def judge(case: Case) -> Judgement | None:
         allowed_off=allowed_off,
         certified=max(scale.certified(*group) for group in home),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Scale:
-    """How large an error of a right answer may be."""
-
-    solution: Solution
-    tol: float
-    own: float  # rounding of the answer's arithmetic, relative to λ₁
-    coarse: float
-    stretch: Array  # (r + k,) how much more it is for α and scores of small variances
-
-    @classmethod
-    def of(cls, case: Case) -> Scale:
-        solution, answer = case.problem.solution, case.answer
-        values, k = solution.values, answer.count
-        stretch = np.ones(solution.rank + k)
-        if answer.kind in ("alpha", "scores") and solution.rank:
-            stretch[: solution.rank] = np.sqrt(values[0] / values)
-        own = GROWTH * np.sqrt(solution.dim) * answer.unit
-        coarse = answer.coarse * float(stretch[: min(k, solution.rank)].max(initial=1.0))
-        return cls(solution, case.tol, own, coarse, stretch)
-
-    @property
-    def error(self) -> float:
-        """Of an eigenvalue, by rounding."""
-        return self.own * float(self.solution.first(1)[0])
-
-    def gap(self, start: int, end: int) -> float:
-        """From a group of eigenvalues to the next one on either side; 0 stands for directions without variance."""
-        values, rank, dim = self.solution.values, self.solution.rank, self.solution.dim
-        level = np.append(values, 0.0)
-        above = level[start - 1] - level[min(start, rank)] if start else np.inf
-        below = level[end - 1] - level[min(end, rank)] if end <= rank and end < dim else np.inf
-        return float(min(above, below))
-
-    def allowed(self, start: int, end: int) -> float:
-        """Sine of the angle to a group of eigenvectors."""
-        rounding = self.error / max(self.gap(start, end), 1e-300) * float(self.stretch[start:end].max(initial=1.0))
-        return min(1.0, self.tol + self.coarse + self.certified(start, end) + rounding)
-
-    def certified(self, start: int, end: int) -> float:
-        """What the certificate leaves open of that angle."""
-        bounds = self.solution.certificate.angle_bounds[start : min(end, self.solution.rank)]
-        known = bounds[bounds < 1]
-        return float(known.max(initial=0.0))
-
-
-def grouped(solution: Solution, k: int, error: float) -> list[tuple[int, int]]:
-    """Ranges of eigenvectors that cannot be told apart, from the certificate's bounds and that error; the last one is
-    all directions without a variance, of which k columns are at most in use."""
-    errors = np.maximum(solution.certificate.errors[: solution.rank], error)
-    errors[~np.isfinite(errors)] = error
-    levels, errors = np.append(solution.values, 0.0), np.append(errors, error)
-    apart = levels[:-1] - levels[1:] > APART * np.maximum(errors[:-1], errors[1:])
-    if solution.rank == solution.dim:
-        apart[-1:] = True  # there is nothing without a variance
-    cuts = [0, *(np.flatnonzero(apart) + 1), solution.rank + k]
-    return [(int(s), int(e)) for s, e in pairwise(cuts) if e > s]
 
 
 def _outside(w: Array, start: int, end: int) -> float:
@@ -261,8 +168,3 @@ def solved(case: Case) -> Answer:
     roots = np.sqrt(problem.kappa[:k])
     columns = {"alpha": basis[:, :k] / roots, "scores": basis[:, :k] * roots}.get(answer.kind, basis[:, :k])
     return answer.but(array=columns, values=values)
-
-
-def is_rows(problem: Problem) -> bool:
-    """Whether the problem has rows that are preprocessed."""
-    return isinstance(problem, RowsProblem)

@@ -78,7 +78,7 @@ class Problem:
         key = tuple(changes.items())
         if key not in self._others:
             self._others[key] = replace(self, **changes)
-        return self._others[key]  # type: ignore[no-any-return]
+        return self._others[key]
 
     @cached_property
     def solution(self) -> Solution:
@@ -130,7 +130,7 @@ class RowsProblem(Problem):
         """The same problem for rows that were changed; solved once, too."""
         if (change, center) not in self._others:
             self._others[change, center] = replace(self, X=change(self.X), center=center)
-        return self._others[change, center]  # type: ignore[no-any-return]
+        return self._others[change, center]
 
     @cached_property
     def fitted(self) -> PCA:
@@ -153,11 +153,11 @@ class RowsProblem(Problem):
         return Z if self.fitted.scale_ is None else Z / self.fitted.scale_
 
     @cached_property
-    def matrix(self) -> Array:  # type: ignore[override]
+    def matrix(self) -> Array:
         return self.Z.T @ self.Z / (self.divisor or 1.0)
 
     @cached_property
-    def duals(self) -> Array:  # type: ignore[override]
+    def duals(self) -> Array:
         """β = Z u/√κ."""
         return self.Z @ self.solution.vectors / np.sqrt(self.kappa)
 
@@ -198,7 +198,7 @@ class KernelProblem(Problem):
         if not self.center:
             return MatrixProblem(self.K).solve()
         options = {"kernel": self.kernel, "gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        model = KernelPCA(None, eigen_solver="dense", **options).fit(self.X)
+        model: Any = KernelPCA(None, eigen_solver="dense", **options).fit(self.X)
         r, total = len(model.eigenvalues_), float(np.trace(self.matrix))
         values, vectors = model.eigenvalues_.astype(float), model.eigenvectors_.astype(float)
         return Solution(values, vectors, total, model.certificate_.first(r))
@@ -217,7 +217,7 @@ class KernelProblem(Problem):
         return kernel.tile(points, points, frame) * frame.unit**2
 
     @cached_property
-    def matrix(self) -> Array:  # type: ignore[override]
+    def matrix(self) -> Array:
         if not self.center:
             return self.K
         half = self.K - self.K.mean(axis=0)

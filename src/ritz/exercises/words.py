@@ -8,7 +8,9 @@ from math import asin, degrees
 import numpy as np
 
 from ritz.exercises.answer import Answer
-from ritz.exercises.judge import Case, Judgement, Scale, grouped, is_rows, rows_of
+from ritz.exercises.case import Case, is_rows, rows_of
+from ritz.exercises.judge import Judgement
+from ritz.exercises.tolerance import Scale, grouped
 from ritz.exercises.verdict import Finding
 from ritz.linalg.dense import Array
 from ritz.runtime.wording import component, components
@@ -126,7 +128,8 @@ def _ties(case: Case) -> Iterator[Finding]:
     k, rank = case.answer.count, case.problem.solution.rank
     for start, end in grouped(case.problem.solution, k, Scale.of(case).error):
         if end - start > 1 and start < min(k, rank):
-            text = f"{components(start, min(end, rank))} have equal variances: any orthonormal basis of their span is right."
+            tied = components(start, min(end, rank))
+            text = f"{tied} have equal variances: any orthonormal basis of their span is right."
             yield Finding("tie", text, kind="note")
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ritz.exercises.judge import Case, Judgement, Scale, coordinates, grouped, is_rows, judge, solved
+from ritz.exercises.case import Case, is_rows
+from ritz.exercises.judge import coordinates, judge, solved
+from ritz.exercises.mistake import Mistake
+from ritz.exercises.tolerance import Scale, grouped
 from ritz.linalg.dense import Array
-
-CLOSE = 0.25  # sine of the angle (14°) below which an axis counts as on its way
 
 
 def rows_for_columns(case: Case) -> Iterator[Case]:
@@ -31,23 +34,15 @@ def smallest(case: Case) -> Iterator[Case]:
     answer, solution, m = case.answer, case.problem.solution, case.answer.count
     if m >= solution.dim:
         return
-    upwards = np.append(solution.values, np.zeros(solution.dim - solution.rank))[::-1]
-    for order in (np.s_[:m], np.s_[m - 1 :: -1] if m else np.s_[:0]):
-        levels = upwards[order]
-        if answer.array is not None:
-            homes = eigenvector_groups(case)
-            if homes is None or not all(
-                _within(solution.dim - 1 - i, home, case)
-                for i, home in zip(range(solution.dim)[order], homes, strict=True)
-            ):
-                continue
-        if answer.values is not None and (np.shape(answer.values) != (m,) or not _same(answer.values, levels, case)):
-            if answer.array is None:
-                continue
-            yield case._replace(answer=solved(case).but(values=answer.values))
+    homes = eigenvector_groups(case)
+    upwards = range(solution.dim - 1, solution.dim - 1 - m, -1)
+    for places in (upwards, upwards[::-1]):
+        if answer.array is not None and (homes is None or not all(map(partial(_belongs, case), places, homes))):
+            continue
+        theirs = answer.values is None or _same(answer.values, solution.first(solution.dim)[list(places)], case)
+        if theirs or answer.array is not None:
+            yield case._replace(answer=solved(case) if theirs else solved(case).but(values=answer.values))
             return
-        yield case._replace(answer=solved(case))
-        return
 
 
 def sorted_alone(case: Case) -> Iterator[Case]:
@@ -70,7 +65,7 @@ def other_eigenvectors(case: Case) -> Iterator[Case]:
     """Every column is an eigenvector, but not one of the largest."""
     found = judge(case)
     if found is not None and found.orthonormal and not found.aligned and eigenvector_groups(case) is not None:
-        yield _vectors_solved(case)
+        yield vectors_solved(case)
 
 
 def repeated(case: Case) -> Iterator[Case]:
@@ -78,7 +73,7 @@ def repeated(case: Case) -> Iterator[Case]:
     homes = eigenvector_groups(case) if case.answer.count > 1 else None
     found = judge(case)
     if homes and found and all(start == 0 for start, _ in homes) and not found.orthonormal:
-        yield _vectors_solved(case)
+        yield vectors_solved(case)
 
 
 def signs(case: Case) -> Iterator[Case]:
@@ -93,49 +88,6 @@ def left_vectors(case: Case) -> Iterator[Case]:
     """Columns of U of the SVD X = U S Vᵀ, with an entry for every row."""
     if is_rows(case.problem) and case.answer.kind == "axes" and case.answer.array is not None:
         yield case.with_answer(kind="beta")
-
-
-def rotated(case: Case) -> Iterator[Case]:
-    """An orthonormal basis of the right subspace, whose axes are not the eigenvectors."""
-    found = judge(case) if case.answer.kind != "scores" else None
-    if found is not None and case.answer.array is not None and found.orthonormal and found.spans and not found.aligned:
-        yield _vectors_solved(case)
-
-
-def oblique(case: Case) -> Iterator[Case]:
-    """The right subspace, by columns that are not orthonormal."""
-    found = judge(case) if case.answer.kind != "scores" else None
-    if found is not None and case.answer.array is not None and found.spans and not found.orthonormal:
-        yield _vectors_solved(case)
-
-
-def first_only(case: Case) -> Iterator[Case]:
-    """The first axis is right, a later one is far off."""
-    found = judge(case)
-    if found is not None and case.answer.count > 1 and leading(found):
-        yield _vectors_solved(case)
-
-
-def leading(found: Judgement) -> int:
-    """How many of the first axes are right."""
-    right = (found.axes <= found.allowed_axes) & (np.abs(found.lengths**2 - 1) <= found.allowed_defect)
-    return int(np.argmin(right)) if not right.all() else len(right)
-
-
-def nearly(case: Case) -> Iterator[Case]:
-    """All axes are near the right ones."""
-    found = judge(case)
-    if found is None or case.answer.array is None or found.aligned or found.defect > CLOSE:
-        return
-    if found.axes.max() < CLOSE and (not len(found.off) or _values_near(case)):
-        yield case._replace(answer=solved(case))
-
-
-def _values_near(case: Case) -> bool:
-    """Whether values err no more than those of axes that are only near."""
-    values = np.asarray(case.answer.values)
-    true = case.problem.solution.first(len(values))
-    return bool((np.abs(values - true) <= CLOSE * true[0]).all())
 
 
 def eigenvector_groups(case: Case) -> list[tuple[int, int]] | None:
@@ -153,25 +105,27 @@ def eigenvector_groups(case: Case) -> list[tuple[int, int]] | None:
     return [groups[g] for g in best]
 
 
-def _within(index: int, home: tuple[int, int], case: Case) -> bool:
+def _belongs(case: Case, place: int, home: tuple[int, int]) -> bool:
     """Whether the eigenvector of that place, counted over all directions, belongs to a group."""
     rank = case.problem.solution.rank
-    return home[0] <= index < home[1] or (index >= rank and home[1] > rank)
+    return home[0] <= place < home[1] or (place >= rank and home[1] > rank)
 
 
 def _same(values: Array, levels: Array, case: Case) -> bool:
     """Whether values are those of other eigenvectors."""
+    if len(values) != len(levels):
+        return False
     allowed = case.tol * levels + Scale.of(case).error + case.answer.grain
     return bool((np.abs(values - levels) <= allowed).all())
 
 
-def _by_variance(case: Case) -> Array | None:
+def _by_variance(case: Case) -> NDArray[np.intp] | None:
     """The order in which columns have ever less variance; None where they cannot be measured."""
     found = judge(case)
     return None if found is None else np.argsort(-found.captured, kind="stable")
 
 
-def _vectors_solved(case: Case) -> Case:
+def vectors_solved(case: Case) -> Case:
     """The right vectors; values that belong to the wrong ones are forgiven with them."""
     values, found = case.answer.values, judge(case)
     right = solved(case)
@@ -179,3 +133,70 @@ def _vectors_solved(case: Case) -> Case:
         return case._replace(answer=right.but(values=values))
     theirs = _same(values, found.captured, case)
     return case._replace(answer=right if theirs else right.but(values=values))
+
+
+OF_FORM: tuple[Mistake, ...] = (
+    Mistake(
+        "transposed",
+        "form",
+        rows_for_columns,
+        "the vectors stand in rows; here every column is one vector.",
+        "hand in the transpose: U.T (numpy's svd returns Vᵀ, scikit-learn's components_ are rows).",
+    ),
+    Mistake(
+        "ascending_order",
+        "form",
+        reversed_order,
+        "the right ones, but the smallest comes first; numpy.linalg.eigh sorts upwards.",
+        "turn the order around: values[::-1], vectors[:, ::-1].",
+    ),
+    Mistake(
+        "smallest_taken",
+        "form",
+        smallest,
+        "these are the directions of least variance: the first columns of numpy.linalg.eigh, which sorts upwards.",
+        "take the last columns, largest first: vectors[:, ::-1][:, :k].",
+    ),
+    Mistake(
+        "left_singular_vectors",
+        "form",
+        left_vectors,
+        "these are left singular vectors, with an entry for every row of X; axes have one for every column.",
+        "take V of X = U S Vᵀ: numpy's svd returns it transposed, so the axes are Vt[:k].T.",
+    ),
+    Mistake(
+        "sorted_alone",
+        "form",
+        sorted_alone,
+        "the eigenvalues were sorted, and the eigenvectors not with them.",
+        "sort both by the same order: i = numpy.argsort(values)[::-1]; values[i], vectors[:, i].",
+    ),
+    Mistake(
+        "wrong_order",
+        "form",
+        any_order,
+        "the right ones, but not in descending order.",
+        "sort by eigenvalue, largest first: i = numpy.argsort(values)[::-1]; vectors[:, i].",
+    ),
+    Mistake(
+        "first_axis_repeated",
+        "form",
+        repeated,
+        "every column is the first axis: what was found was not taken out before looking for the next one.",
+        "deflate, A = A - λ v vᵀ, or make every iterate orthogonal to the axes before it.",
+    ),
+    Mistake(
+        "not_the_largest",
+        "form",
+        other_eigenvectors,
+        "these are eigenvectors, but not those of the largest eigenvalues.",
+        "sort by eigenvalue, largest first; start iterations at random, as a start orthogonal to one misses it.",
+    ),
+    Mistake(
+        "signs_lost",
+        "form",
+        signs,
+        "the entries have the right sizes, but some have the wrong sign; only a whole column may change its sign.",
+        "leave the signs as they come, without abs().",
+    ),
+)
