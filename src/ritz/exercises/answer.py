@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -49,6 +49,7 @@ class Answer:
     unit: float = float(np.finfo(np.float64).eps)
     coarse: float = 0.0
     grain: float = 0.0
+    judged: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)  # what `judge` found, by problem
 
     @property
     def count(self) -> int:

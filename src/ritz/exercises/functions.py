@@ -22,7 +22,7 @@ SPECTRA: tuple[tuple[str, str, tuple[float, ...]], ...] = (
     ("separated", "a matrix with well separated eigenvalues", (10.0, 5.0, 2.0, 1.0, 0.5)),
     ("tied", "a matrix with two equal eigenvalues", (4.0, 3.0, 3.0, 1.0, 0.5)),
     ("small_gap", "a matrix with a small gap, λ₂/λ₁ = 0.98", (1.0, 0.98, 0.5, 0.2, 0.1)),
-    ("rank_deficient", "a matrix of rank 2", (3.0, 2.0, 0.0, 0.0, 0.0)),
+    ("rank_deficient", "a matrix of rank 3", (3.0, 2.0, 1.0, 0.0, 0.0)),
     ("small_numbers", "a matrix of small numbers", (4e-9, 2e-9, 1e-9, 5e-10, 1e-10)),
 )
 

@@ -86,9 +86,16 @@ def coordinates(case: Case) -> Array:  # (r + k, k)
 
 
 def judge(case: Case) -> Judgement | None:
-    """What is right about an answer, and what is not; None where it does not even fit."""
+    """What is right about an answer, and what is not; None where it does not even fit. Many mistakes ask for it."""
     if not fits(case):
         return None
+    known = case.answer.judged
+    if (case.problem, case.tol) not in known:
+        known[case.problem, case.tol] = _judged(case)
+    return known[case.problem, case.tol]
+
+
+def _judged(case: Case) -> Judgement:
     problem, answer, tol = case
     scale = Scale.of(case)
     off, allowed_off = _values(problem.solution, answer, scale)

@@ -97,7 +97,9 @@ def eigenvector_groups(case: Case) -> list[tuple[int, int]] | None:
     scale = Scale.of(case)
     groups = grouped(case.problem.solution, case.answer.count, scale.error)
     squares = coordinates(case) ** 2
-    squares /= np.maximum(squares.sum(axis=0), 1e-300)
+    if not (squares.sum(axis=0) > 0).all():  # a column of zeros has no direction
+        return None
+    squares /= squares.sum(axis=0)
     sines = np.sqrt([np.delete(squares, np.s_[s:e], axis=0).sum(axis=0) for s, e in groups])
     best = sines.argmin(axis=0)
     if any(sines[g, i] > scale.allowed(*groups[g]) for i, g in enumerate(best)):
