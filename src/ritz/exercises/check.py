@@ -165,20 +165,20 @@ def _of_array(problem: Problem, answer: Answer, what: str | None, k: int | None,
         right, line = False, f"{case.answer.count} components were handed in, {k} are asked for."
     causes = [Finding(one.code, one.text, "mistake", False, advice=one.advice) for one in mistakes]
     if found is None and not causes:
-        code = "beyond_rank" if fits_rows(case) else "wrong_shape"
-        causes = [
-            Finding(
-                code, "the shape does not fit.", "mistake", False, advice="look at the shapes: print(X.shape, U.shape)."
-            )
-        ]
+        causes = [_misfit(case)]
     if not right and not causes and not any(finding.kind == "mistake" for finding in shown):
         shown.append(Finding("unexplained", UNEXPLAINED, "note"))
     return Verdict(right, line, (*shown, *causes), problem.solution.certificate)
 
 
-def fits_rows(case: Case) -> bool:
-    """Whether the columns have as many entries as they should; then there are too many of them."""
-    return case.answer.array is None or len(case.answer.array) == rows_of(case.answer.kind, case.problem)
+def _misfit(case: Case) -> Finding:
+    """Why the shape does not fit, where no mistake explains it."""
+    answer, rank = case.answer, case.problem.solution.rank
+    if answer.array is not None and len(answer.array) != rows_of(answer.kind, case.problem):
+        advice = "look at the shapes: print(X.shape, U.shape)."
+        return Finding("wrong_shape", "the shape is not that of an answer.", "mistake", False, advice=advice)
+    text = "there are more columns than directions; centred rows have at most n − 1 of them."
+    return Finding("beyond_rank", text, "mistake", False, advice=f"hand in the first {rank} at most.")
 
 
 def _best(cases: list[Case]) -> tuple[Case, tuple[Mistake, ...]]:
@@ -196,8 +196,10 @@ def _best(cases: list[Case]) -> tuple[Case, tuple[Mistake, ...]]:
 def _read_as(case: Case, cases: list[Case]) -> Iterator[Finding]:
     """What was handed in, and that it could have been something else."""
     text = f"Handed in: {case.answer}."
+    if case.answer.array is not None and not fits(case):
+        text = "Handed in: an array of {}×{}.".format(*case.answer.array.shape)
     others = [WORDS[one.answer.kind] for one in cases if fits(one) and one.answer.kind != case.answer.kind]
-    if others and fits(case):
+    if others and fits(case) and case.answer.values is None:
         text = f"{text[:-1]}; by its shape it could be {' or '.join(others)} too, and what= says which."
     yield Finding("given", text, "note")
     if case.answer.coarse or case.answer.grain:
@@ -224,7 +226,7 @@ def _of_function(problem: Problem | None, function: Any, k: int | None, tol: flo
         said = "right" if verdict.right else f"not yet, {verdict.headline.rstrip('.')} ({verdict.code})"
         before, said = said, "the same" if said == before and not verdict.right else said
         shown.append(Finding(trial.code, f"On {trial.name}: {said}.", right=verdict.right))
-        causes = causes or list(verdict.mistakes)
+        causes += [one for one in verdict.mistakes if one.code not in {cause.code for cause in causes}]
     if changed:
         text = "The function writes to the matrix it is given (here a copy); start it with A = A.copy()."
         shown.append(Finding("changes_argument", text, "note"))

@@ -84,18 +84,18 @@ GENERAL: tuple[Mistake, ...] = (
         "rotate it: values, R = numpy.linalg.eigh(U.T @ C @ U); U = (U @ R)[:, ::-1].",
     ),
     Mistake(
-        "not_orthogonal",
-        "general",
-        oblique,
-        "the columns span the right subspace, but they are not orthonormal.",
-        "orthonormalise them (numpy.linalg.qr), then take the eigenvectors inside: numpy.linalg.eigh(Q.T @ C @ Q).",
-    ),
-    Mistake(
         "not_converged",
         "general",
         nearly,
         "close, but not there: an iteration stopped too early, or digits were lost by rounding.",
         "iterate until the residual ‖Cu − λu‖ is small, not only the change of λ; or pass a larger tol.",
+    ),
+    Mistake(
+        "not_orthogonal",
+        "general",
+        oblique,
+        "the columns span the right subspace, but they are not orthonormal.",
+        "orthonormalise them (numpy.linalg.qr), then take the eigenvectors inside: numpy.linalg.eigh(Q.T @ C @ Q).",
     ),
     Mistake(
         "first_axis_only",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.exercises.case import Case, is_rows
-from ritz.exercises.judge import coordinates, judge, solved
+from ritz.exercises.judge import judge, outside, solved
 from ritz.exercises.mistake import Mistake
 from ritz.exercises.tolerance import Scale, grouped
 from ritz.linalg.dense import Array
@@ -92,19 +92,15 @@ def left_vectors(case: Case) -> Iterator[Case]:
 
 def eigenvector_groups(case: Case) -> list[tuple[int, int]] | None:
     """The group of equal eigenvalues that each column belongs to; None where one of them is no eigenvector."""
-    if case.answer.array is None or judge(case) is None:
+    found = judge(case)
+    if found is None or case.answer.array is None:
         return None
-    scale = Scale.of(case)
+    scale, W = found.scale, found.W
     groups = grouped(case.problem.solution, case.answer.count, scale.error)
-    squares = coordinates(case) ** 2
-    if not (squares.sum(axis=0) > 0).all():  # a column of zeros has no direction
-        return None
-    squares /= squares.sum(axis=0)
-    sines = np.sqrt([np.delete(squares, np.s_[s:e], axis=0).sum(axis=0) for s, e in groups])
-    best = sines.argmin(axis=0)
-    if any(sines[g, i] > scale.allowed(*groups[g]) for i, g in enumerate(best)):
-        return None
-    return [groups[g] for g in best]
+    weights = np.array([(W[s:e] ** 2).sum(axis=0) for s, e in groups])
+    homes = [groups[g] for g in weights.argmax(axis=0)]
+    sines = [outside(w, scale.limits(*home), scale.tol) for w, home in zip(W.T, homes, strict=True)]
+    return homes if all(sine <= allowed for sine, allowed in sines) else None
 
 
 def _belongs(case: Case, place: int, home: tuple[int, int]) -> bool:

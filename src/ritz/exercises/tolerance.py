@@ -48,22 +48,38 @@ class Scale:
 
     def gap(self, start: int, end: int) -> float:
         """From a group of eigenvalues to the next one on either side; 0 stands for directions without variance."""
-        values, rank, dim = self.solution.values, self.solution.rank, self.solution.dim
-        level = np.append(values, 0.0)
-        above = level[start - 1] - level[min(start, rank)] if start else np.inf
-        below = level[end - 1] - level[min(end, rank)] if end <= rank and end < dim else np.inf
-        return float(min(above, below))
+        gaps = self._gaps(start, end)
+        return float(gaps[gaps > 0].min(initial=np.inf))
 
-    def allowed(self, start: int, end: int) -> float:
-        """Sine of the angle to a group of eigenvectors."""
-        rounding = self.error / max(self.gap(start, end), 1e-300) * float(self.stretch[start:end].max(initial=1.0))
-        return min(1.0, self.tol + self.coarse + self.certified(start, end) + rounding)
+    def _gaps(self, start: int, end: int) -> Array:  # (r + k,)
+        """From a group of eigenvalues to every other one; 0 inside the group."""
+        levels = np.append(self.solution.values, np.zeros(len(self.stretch) - self.solution.rank))
+        gaps = np.maximum(np.maximum(levels - levels[start], levels[end - 1] - levels), 0.0)
+        gaps[start:end] = 0.0
+        return gaps
+
+    def limits(self, start: int, end: int) -> Array:  # (r + k,)
+        """How large each coordinate of a unit vector of a group may be: infinite inside it, 1 at most outside.
+
+        Rounding turns an eigenvector towards another one by its size over their gap. So an axis that a near tie leaves
+        open in one direction is held in all others.
+        """
+        certificate, last = self.solution.certificate, min(end, self.solution.rank)
+        error = self.error * float(self.stretch[start:end].max(initial=1.0)) + certificate.rounding
+        error += float(np.linalg.norm(certificate.residuals[start:last]))
+        limits = np.minimum(1.0, self.tol + self.coarse + error / np.maximum(self._gaps(start, end), 1e-300))
+        limits[start:end] = np.inf
+        return limits
 
     def certified(self, start: int, end: int) -> float:
-        """What the certificate leaves open of that angle."""
-        bounds = self.solution.certificate.angle_bounds[start : min(end, self.solution.rank)]
-        known = bounds[bounds < 1]
-        return float(known.max(initial=0.0))
+        """What the certificate leaves open of that angle: its own bound, or ‖R‖/gap for groups that are wider."""
+        certificate, last = self.solution.certificate, min(end, self.solution.rank)
+        if start >= last:
+            return 0.0
+        if (start, last) in certificate.groups and last == end:
+            return float(certificate.angle_bounds[start])
+        error = float(np.linalg.norm(certificate.residuals[start:last])) + certificate.rounding
+        return min(1.0, error / max(self.gap(start, end), 1e-300))
 
 
 def grouped(solution: Solution, k: int, error: float) -> list[tuple[int, int]]:

@@ -40,7 +40,7 @@ def _plain(finding: Finding) -> dict[str, Any]:
     return numbers | ({"advice": finding.advice} if finding.advice else {})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Verdict:
     """Whether an answer is right, what was checked, the likely mistake and the next step. Print it.
 
@@ -65,7 +65,7 @@ class Verdict:
     right: bool
     headline: str
     findings: tuple[Finding, ...] = ()
-    certificate: Certificate | None = field(default=None, repr=False)
+    certificate: Certificate | None = None
 
     @property
     def mistakes(self) -> tuple[Finding, ...]:
@@ -105,3 +105,6 @@ class Verdict:
         for finding in self.mistakes:
             lines += [f"Likely cause: {finding.text}", f"Next: {finding.advice}"]
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)  # so that it is read where nobody prints it

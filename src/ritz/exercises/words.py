@@ -13,9 +13,11 @@ from ritz.exercises.judge import Judgement
 from ritz.exercises.tolerance import Scale, grouped
 from ritz.exercises.verdict import Finding
 from ritz.linalg.dense import Array
-from ritz.runtime.wording import component, components
+from ritz.runtime.wording import at_most_degrees, component, components
 
 FEW = 6  # numbers that are listed
+ROUNDING = 1e-11  # differences that are not worth a number
+NEAR = 0.02  # sine of an angle (about 1°) that is called close
 FORMS = 1e-3  # relative difference from which two forms of the error are said to differ
 NAMES = {"axes": "U", "alpha": "W", "scores": "Y", "beta": "B"}
 WHAT = {
@@ -27,8 +29,18 @@ WHAT = {
 
 
 def angle(sine: float) -> str:
-    """In degrees."""
-    return f"{degrees(asin(min(sine, 1.0))):.2g}°"
+    """In degrees; nothing is said of rounding."""
+    return f"{degrees(asin(min(sine, 1.0))):.2g}°" if sine > ROUNDING else "0°"
+
+
+def size(number: float) -> str:
+    """A number that should be 0."""
+    return f"{number:.1e}" if number > ROUNDING else "0 to rounding"
+
+
+def bound(sine: float) -> str:
+    """What the certificate says about an angle."""
+    return "the solution is not certified" if sine >= 1 else f"the solution is certified to {at_most_degrees(sine)}"
 
 
 def listed(values: Array) -> str:
@@ -47,7 +59,9 @@ def measured(case: Case, found: Judgement) -> Iterator[Finding]:
         yield _orthonormal(case, found)
         yield _span(case, found)
         yield _axes(found)
-        yield _order(found)
+        yield _residual(found)
+        if case.answer.count > 1:
+            yield _order(found)
     if case.answer.values is not None:
         yield _values(case, found)
     if case.answer.array is not None:
@@ -57,12 +71,13 @@ def measured(case: Case, found: Judgement) -> Iterator[Finding]:
 
 def _orthonormal(case: Case, found: Judgement) -> Finding:
     kind = case.answer.kind
+    said = WHAT[kind] if is_rows(case.problem) or kind != "alpha" else "the axes w = Σ αᵢφ(xᵢ) are orthonormal"
     text = sentence(
-        WHAT[kind], found.orthonormal, f"the largest entry of |{NAMES[kind]}ᵀ{NAMES[kind]} − I| is {found.defect:.1e}"
+        said, found.orthonormal, f"the largest entry of |{NAMES[kind]}ᵀ{NAMES[kind]} − I| is {size(found.defect)}"
     )
     if kind == "scores":
         ratio = f"they are {listed(found.lengths)} times those of the right scores"
-        text = sentence(WHAT[kind], found.orthonormal, ratio)
+        text = sentence(said, found.orthonormal, ratio)
     elif found.lengths.size and np.abs(found.lengths - 1).max() > found.allowed_defect:
         text = text[:-1] + f", and the lengths are {listed(found.lengths)}."
     return Finding("orthonormal", text, right=found.orthonormal, numbers={"defect": found.defect})
@@ -85,9 +100,15 @@ def _axes(found: Judgement) -> Finding:
     text = sentence(
         "every column is its eigenvector",
         found.aligned,
-        f"off by {number}{more} (the solution is certified to {angle(found.certified)})",
+        f"off by {number}{more} ({bound(found.certified)})",
     )
     return Finding("axes", text, right=found.aligned, numbers=numbers)
+
+
+def _residual(found: Judgement) -> Finding:
+    worst = float(found.residuals.max())
+    text = f"Residual: ‖Cu − λu‖ is {size(worst)}{' times λ₁' if worst > ROUNDING else ''}, λ the variance along u."
+    return Finding("residual", text, numbers={"residual": worst})
 
 
 def _order(found: Judgement) -> Finding:
@@ -140,17 +161,17 @@ def headline(case: Case, found: Judgement) -> str:
         return f"{_right(answer)}."
     if answer.array is None:
         return "these are not the leading eigenvalues."
+    if not found.spans and found.span < NEAR:
+        return f"close, but still {angle(found.span)} from the best {'line' if k == 1 else 'subspace'}."
     if not found.spans:
         what = "the axis points elsewhere" if k == 1 else "the columns span another subspace"
         return f"{what}, {angle(found.span)} from the best one."
     if not found.aligned:
         return "the subspace is right, the axes in it are not."
+    if (np.abs(found.lengths - 1) > found.allowed_defect).any():
+        return "the directions are right, the lengths are not."
     if not found.orthonormal:
-        return (
-            "the directions are right, but the columns are not orthonormal."
-            if answer.kind != "scores"
-            else ("the directions are right, the lengths are not.")
-        )
+        return "the columns are not orthogonal to each other."
     return "the vectors are right, the eigenvalues are not."
 
 
