@@ -78,7 +78,7 @@ def check(
     --------
     >>> import numpy as np
     >>> from ritz import check
-    >>> X = np.array([[3.0, 1.0], [1.0, 2.0], [2.0, 6.0], [6.0, 3.0]])
+    >>> X = np.array([[3.0, 1.0], [1.0, 2.0], [2.0, 6.0], [7.0, 3.0]])
     >>> values, vectors = np.linalg.eigh(np.cov(X, rowvar=False))
     >>> check(X, (values[::-1], vectors[:, ::-1])).right
     True

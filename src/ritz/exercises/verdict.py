@@ -56,7 +56,7 @@ class Verdict:
     --------
     >>> import numpy as np
     >>> from ritz import check
-    >>> X = np.array([[3.0, 1.0], [1.0, 2.0], [2.0, 6.0], [6.0, 3.0]])
+    >>> X = np.array([[3.0, 1.0], [1.0, 2.0], [2.0, 6.0], [7.0, 3.0]])
     >>> verdict = check(X, np.linalg.svd(X)[2][:1].T)
     >>> verdict.right, verdict.code
     (False, 'not_centred')

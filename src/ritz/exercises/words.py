@@ -35,7 +35,7 @@ def angle(sine: float) -> str:
 
 def size(number: float) -> str:
     """A number that should be 0."""
-    return f"{number:.1e}" if number > ROUNDING else "0 to rounding"
+    return f"{number:.3g}" if number > ROUNDING else "0 to rounding"
 
 
 def bound(sine: float) -> str:
