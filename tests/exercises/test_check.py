@@ -158,6 +158,21 @@ def test_near_ties_excuse_rotations_inside_them_alone(gap):
     assert check(A=A, U=np.column_stack([Q[:, 0], turned])).right == (gap <= 1e-14)
 
 
+@pytest.mark.parametrize("unit", [1e-120, 1e-9, 1e9, 1e120])
+def test_units_do_not_matter(unit):
+    s = Student("gapped")
+    raw = Student("gapped", center=False)
+    assert check(unit * s.X, (unit * (unit * s.values), s.V)).right
+    assert check(unit * s.X, raw.V[:, :2]).code == "not_centred"
+    assert check(unit * s.X, (unit * (unit * s.values) * 19 / 20, s.V)).code == "divided_by_n"
+
+
+def test_data_beyond_what_can_be_squared_is_refused():
+    for unit in (1e-140, 1e140):
+        with pytest.raises(DataError, match="scale the data"):
+            check(unit * data("iris"), np.eye(4)[:, :2])
+
+
 def test_the_residual_is_told():
     s = Student("iris")
     u = np.linalg.matrix_power(s.C, 3) @ np.ones(4)

@@ -1,4 +1,4 @@
-"""Exercises: is what a student hands in right, and if it is not, which mistake explains it?
+"""Exercises: whether an answer that was handed in is right, and if not, which mistake explains it.
 
 Comes in: data or a matrix, and an answer: axes, dual coefficients, scores, pairs, or a function. Goes out: a `Verdict`.
 `problem` solves what is asked, with a certificate; `answer` reads what was handed in, and `case` is both; `judge`

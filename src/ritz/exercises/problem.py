@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ritz.errors import AccuracyWarning, ColumnWarning
+from ritz.errors import AccuracyWarning, ColumnWarning, DataError
 from ritz.estimators.kernel_pca import KernelPCA
 from ritz.estimators.pca import PCA
 from ritz.kernels import kernel_named
@@ -24,6 +24,7 @@ from ritz.linalg.dense import Array
 from ritz.spectrum.certificate import Certificate
 from ritz.spectrum.eigen_pairs import eigen
 
+RANGE = 1e-250, 1e250  # of variances whose squares and ratios are judged without overflow
 LARGE = 2e9  # multiplications of a singular value decomposition beyond which the fastest solver will do
 
 
@@ -86,7 +87,11 @@ class Problem:
         with warnings.catch_warnings():  # rank and ties are part of what is judged
             warnings.simplefilter("ignore", AccuracyWarning)
             warnings.simplefilter("ignore", ColumnWarning)
-            return self.solve()
+            found = self.solve()
+        largest = float(found.first(1)[0])
+        if largest and not RANGE[0] < largest < RANGE[1]:
+            raise DataError(f"the largest variance is {largest:.1e}; scale the data so that it is near 1")
+        return found
 
     def solve(self) -> Solution:
         """The certified eigenpairs."""

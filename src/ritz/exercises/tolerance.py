@@ -66,8 +66,10 @@ class Scale:
         """
         certificate, last = self.solution.certificate, min(end, self.solution.rank)
         error = self.error * float(self.stretch[start:end].max(initial=1.0)) + certificate.rounding
-        error += float(np.linalg.norm(certificate.residuals[start:last]))
-        limits = np.minimum(1.0, self.tol + self.coarse + error / np.maximum(self._gaps(start, end), 1e-300))
+        error += _norm(certificate.residuals[start:last])
+        limits = np.minimum(
+            1.0, self.tol + self.coarse + error / np.maximum(self._gaps(start, end), max(error, 1e-300))
+        )
         limits[start:end] = np.inf
         return limits
 
@@ -78,8 +80,13 @@ class Scale:
             return 0.0
         if (start, last) in certificate.groups and last == end:
             return float(certificate.angle_bounds[start])
-        error = float(np.linalg.norm(certificate.residuals[start:last])) + certificate.rounding
-        return min(1.0, error / max(self.gap(start, end), 1e-300))
+        error = _norm(certificate.residuals[start:last]) + certificate.rounding
+        return error / max(self.gap(start, end), error, 1e-300)
+
+
+def _norm(residuals: Array) -> float:
+    """At least ‖r‖, without squares that could overflow."""
+    return float(residuals.max(initial=0.0)) * float(np.sqrt(len(residuals)))
 
 
 def grouped(solution: Solution, k: int, error: float) -> list[tuple[int, int]]:
