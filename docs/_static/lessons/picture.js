@@ -81,10 +81,9 @@
       this.parts = [];
       this.em = parseFloat(getComputedStyle(this.svg).fontSize);
       this.width = Math.max(this.figure.clientWidth, 200);
-      const limit = document.fullscreenElement ? window.innerHeight * 0.62 : Infinity;
       // A phone is narrow: there pictures are nearly square.
       const aspect = this.width < 28 * this.em ? Math.max(this.options.aspect, 0.9) : this.options.aspect;
-      this.height = Math.round(Math.min(this.width * aspect, limit));
+      this.height = Math.round(document.fullscreenElement ? this.figure.clientHeight : this.width * aspect);
       this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
       this.svg.setAttribute("height", String(this.height));
       const pad = this.options.bare ? 0.3 * this.em : this.em;

@@ -34,7 +34,7 @@ window.lessonTools.lesson("regression", "Regression is not PCA", (lesson) => {
   function regression(j) {
     const C = tools.covariance(points, 0);
     const along = [1, 1];
-    along[j] = C[0][1] / C[1 - j][1 - j];
+    along[j] = C[0][1] / (C[1 - j][1 - j] || 1); // all alike: any slope does as well
     return { mean: tools.mean(points), along };
   }
 
@@ -60,11 +60,8 @@ window.lessonTools.lesson("regression", "Regression is not PCA", (lesson) => {
 
   /** The mean squared distance of the points from where `foot` puts them. @param {(p: Vector) => Vector} foot */
   function meanSquare(foot) {
-    const squares = points.map((p) => {
-      const q = foot(p);
-      return (p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2;
-    });
-    return squares.reduce((sum, s) => sum + s, 0) / points.length;
+    const squares = points.map((p) => foot(p).reduce((sum, x, j) => sum + (x - p[j]) ** 2, 0));
+    return tools.mean(squares.map((s) => [s]))[0];
   }
 
   /** Both errors and the direction of a line. @param {Line} line */

@@ -7,7 +7,7 @@ window.lessonTools.lesson("scree", "Noise has a scree too", (lesson) => {
   const REPEATS = 19; // a component above all of them: noise does so once in 20 times
 
   const chart = lesson.picture({
-    label: "Eigenvalues of the data in descending order, the band of those of pure noise, and its theoretical edge.",
+    label: "Eigenvalues of the data, the band of those of pure noise, and its theoretical edge.",
     aspect: 0.5,
   });
   const n = lesson.slider("n", { label: "Points n", min: 20, max: 400, step: 10, value: 200 });

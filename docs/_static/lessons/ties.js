@@ -14,7 +14,7 @@ window.lessonTools.lesson("ties", "Ties: the axis spins, the plane stays", (less
     bare: true,
   });
   const chart = lesson.picture({
-    label: "For every sample, the angle of its first axis and of its plane to the true ones, from 0 to 90 degrees.",
+    label: "For every sample, the angle of its first axis and of its plane to the true ones.",
     aspect: 0.9,
   });
   const changed = again;

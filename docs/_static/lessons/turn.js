@@ -7,12 +7,12 @@ window.lessonTools.lesson("turn", "Turn the line", (lesson) => {
   const FOUND = 0.75; // degrees from the best angle that count as found
 
   const plane = lesson.picture({
-    label: "Points in the plane, a line through their mean, and the perpendicular residuals. Drag to turn the line.",
+    label: "Points, a line through their mean, and the perpendicular residuals. Drag to turn the line.",
     aspect: 0.85,
     equal: true,
   });
   const chart = lesson.picture({
-    label: "Captured variance and error against the angle of the line. Their sum is the same at every angle.",
+    label: "Captured variance and error against the angle of the line. Their sum is constant.",
     aspect: 0.85,
   });
   const bar = tools.element("div", "lesson-bar");
@@ -42,8 +42,7 @@ window.lessonTools.lesson("turn", "Turn the line", (lesson) => {
   /** The mean squared length of the residuals, measured from the points. @param {number} degrees */
   function error(degrees) {
     const u = along(degrees);
-    const squares = points.map((p) => (p[0] * u[1] - p[1] * u[0]) ** 2);
-    return squares.reduce((sum, s) => sum + s, 0) / points.length;
+    return tools.mean(points.map((p) => [(p[0] * u[1] - p[1] * u[0]) ** 2]))[0];
   }
 
   const total = () => C[0][0] + C[1][1];
@@ -73,7 +72,7 @@ window.lessonTools.lesson("turn", "Turn the line", (lesson) => {
   /** Where a word near an angle has room, off the line of the slider. @param {number} degrees */
   function beside(degrees) {
     const side = degrees > 30 || (degrees > -30 && angle.value > degrees) ? -1 : 1;
-    return degrees + 26 * side;
+    return degrees + 32 * side;
   }
 
   function drawChart() {
