@@ -1,4 +1,4 @@
-// The mathematics that the lessons share: random numbers with a seed, moments, eigenvalues, angles.
+// The mathematics that the lessons share: random numbers with a seed, moments, eigenvalues, digits.
 // Plain scripts, no modules: browsers do not load modules from file://.
 "use strict";
 
@@ -176,6 +176,24 @@ window.lessonTools = window.lessonTools || {};
     return (low + high) / 2;
   }
 
+  /**
+   * A number for people: a real minus sign, and always the same number of digits.
+   * @param {number} x
+   * @param {number} [digits]
+   */
+  function shown(x, digits = 2) {
+    if (Number.isNaN(x)) return "not defined";
+    if (!Number.isFinite(x)) return x < 0 ? "−∞" : "∞";
+    const text = x.toFixed(digits);
+    return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
+  }
+
+  /** @param {number} power @returns {string} 10 with an exponent, as people write it */
+  function tenTo(power) {
+    const digits = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+    return "10" + String(power).replace("-", "⁻").replace(/\d/g, (digit) => digits[Number(digit)]);
+  }
+
   // One hidden quantity t and two sets of noise of mean square 1. All three are exactly uncorrelated with each other,
   // so that twelve points show what is otherwise true on average alone.
   const HIDDEN = [-4, -3, -2.5, -1.5, -1, -0.5, 0.5, 1, 1.5, 2.5, 3, 4];
@@ -199,6 +217,6 @@ window.lessonTools = window.lessonTools || {};
   }
 
   Object.assign(tools, {
-    normal, dot, times, unit, mean, covariance, jacobi, lineAngle, circle, direction, median, measurements, SLOPE,
+    normal, dot, times, unit, mean, covariance, jacobi, lineAngle, circle, direction, median, shown, tenTo, measurements, SLOPE,
   });
 })(window.lessonTools);

@@ -180,7 +180,7 @@
     }
   }
 
-  /** Whether the reader asked for no animations. */
+  /** The reader asked for no animations. */
   const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
   /**

@@ -14,24 +14,6 @@
   const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
 
   /**
-   * A number for people: a real minus sign, and always the same number of digits.
-   * @param {number} x
-   * @param {number} [digits]
-   */
-  function shown(x, digits = 2) {
-    if (Number.isNaN(x)) return "not defined";
-    if (!Number.isFinite(x)) return x < 0 ? "−∞" : "∞";
-    const text = x.toFixed(digits);
-    return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
-  }
-
-  /** @param {number} power @returns {string} 10 with an exponent, as people write it */
-  function tenTo(power) {
-    const digits = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-    return "10" + String(power).replace("-", "⁻").replace(/\d/g, (digit) => digits[Number(digit)]);
-  }
-
-  /**
    * About `count` round numbers between low and high.
    * @param {number} low @param {number} high @param {number} count
    * @returns {Ticks}
@@ -43,7 +25,7 @@
     const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
     const found = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) {
-      found.push([i * step, shown(i * step, digits)]);
+      found.push([i * step, tools.shown(i * step, digits)]);
     }
     return found;
   }
@@ -256,5 +238,5 @@
     }
   }
 
-  Object.assign(tools, { Picture, shown, tenTo });
+  Object.assign(tools, { Picture });
 })(window.lessonTools);
