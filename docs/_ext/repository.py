@@ -1,0 +1,39 @@
+"""Links that are right on GitHub, made right on the site: files beside docs/ have a page of their own here."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+
+PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
+LINK = re.compile(r"\]\(((?:\.\./)+)([\w.]+\.md)")
+
+
+def here(docname: str, source: str) -> str:
+    """A page with links to ../README.md and its like turned to their pages.
+
+    >>> here("speed", "see [it](../README.md#more)")
+    'see [it](index.md#more)'
+    >>> here("guide/csv", "see [it](../../CHANGELOG.md), [that](../cli.md)")
+    'see [it](../changes.md), [that](../cli.md)'
+    """
+    depth = docname.count("/")
+
+    def turned(match: re.Match[str]) -> str:
+        up, name = match[1].count(".."), match[2]
+        known = up == depth + 1 and name in PAGES
+        return "](" + posixpath.join(*[".."] * depth, PAGES[name]) if known else match[0]
+
+    return LINK.sub(turned, source)
+
+
+def read(app: Sphinx, docname: str, source: list[str]) -> None:
+    source[0] = here(docname, source[0])
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("source-read", read)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
