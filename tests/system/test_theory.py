@@ -7,6 +7,7 @@ import pytest
 
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "theory").glob("*.md"))
 LESSONS = [page for page in PAGES if page.name != "index.md"]
+WIDTH = 88  # characters that a browser shows beside the navigation
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+(?:\n[^$\n]+)?)\$", re.DOTALL)
 
@@ -52,3 +53,10 @@ def test_the_map_leads_to_every_page():
     table, _, tree = text.partition("```{toctree}")
     assert {page.name for page in LESSONS} <= set(re.findall(r"\]\((\w+\.md)", table))
     assert sorted(re.findall(r"^(\w+)$", tree, re.MULTILINE)) == [page.stem for page in LESSONS]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_code_fits_the_width_of_a_page(page):
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    wide = [line for block in blocks for line in block.splitlines() if len(line) > WIDTH]
+    assert not wide, wide
