@@ -90,7 +90,8 @@ def index(names: dict[str, str]) -> str:
     listed = "\n".join(line for name, line in lines.items() if name not in RESULTS)
     results = "\n".join(lines[name] for name in RESULTS)
     return (
-        "# Reference\n\nMade of the docstrings; [What is public](../api.md) says which names keep their meaning.\n\n"
+        "# Reference\n\nMade of the docstrings; [What is public](../api.md) says which names keep their meaning. "
+        "The {ref}`index <genindex>` has all methods too.\n\n"
         f"{listed}\n\n## What attributes hold\n\n{results}\n\n"
         f"```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
     )

@@ -1,4 +1,7 @@
-"""Links that are right on GitHub, made right on the site: files beside docs/ have a page of their own here."""
+"""Markdown as GitHub shows it, made right for the site.
+
+Files beside docs/ have a page of their own here, and the empty line that ends an example is not shown.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
+ENDING = re.compile(r"^(```python\n.*?\n)\n+```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(((?:\.\./)+)([\w.]+\.md)")
 
 
@@ -31,7 +35,7 @@ def here(docname: str, source: str) -> str:
 
 
 def read(app: Sphinx, docname: str, source: list[str]) -> None:
-    source[0] = here(docname, source[0])
+    source[0] = ENDING.sub(r"\1```", here(docname, source[0]))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
