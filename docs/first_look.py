@@ -71,7 +71,9 @@ def picture() -> Image.Image:
         page = Path(folder, "look.html")
         page.write_text(PAGE.format(width=WIDTH, command=COMMAND, said=spoken(done.stdout), charts=charts), "utf-8")
         browser.set_window_size(WIDTH, 900)
-        browser.execute_cdp_cmd("Emulation.setDefaultBackgroundColorOverride", {"color": {"r": 0, "g": 0, "b": 0, "a": 0}})
+        browser.execute_cdp_cmd(
+            "Emulation.setDefaultBackgroundColorOverride", {"color": {"r": 0, "g": 0, "b": 0, "a": 0}}
+        )
         browser.get(page.as_uri())
         height = browser.execute_script("return document.body.scrollHeight")
         clip = {"x": 0, "y": 0, "width": WIDTH, "height": height, "scale": 1}
