@@ -28,7 +28,8 @@ WIDTH, SCALE = 1000, 1.7
 PAGE = """<!doctype html><meta charset="utf-8"><style>
 body {{ margin: 0; width: {width}px; font-family: "DejaVu Sans", sans-serif; }}
 div {{ border: 1px solid #8b949e80; border-radius: 10px; overflow: hidden; }}
-pre {{ margin: 0; padding: 14px 18px 16px; background: #0d1117; color: #d7dde4; font: 13.4px/1.5 "DejaVu Sans Mono", monospace; }}
+pre {{ margin: 0; padding: 14px 18px 16px; background: #0d1117; color: #d7dde4; }}
+pre {{ font: 13.4px/1.5 "DejaVu Sans Mono", monospace; }}
 pre b {{ color: #7ee787; font-weight: normal; }}
 pre i {{ color: #79c0ff; font-style: normal; }}
 #report {{ margin-top: 14px; background: #fff; color: #1c2128; }}

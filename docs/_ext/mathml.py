@@ -29,7 +29,7 @@ def mathml(latex: str, display: str) -> str:
     >>> mathml("x_i", "inline")[-7:]
     '</math>'
     """
-    made = convert(latex, display=display)
+    made = convert(latex.replace("{aligned}", "{align*}"), display=display)
     unknown = UNKNOWN.search(made)
     if unknown:
         raise ValueError(f"{unknown[1]} is not known")
@@ -38,6 +38,9 @@ def mathml(latex: str, display: str) -> str:
     for element in root.iter(f"{SPACE}msub") if display == "block" else ():
         if "".join(element[0].itertext()).strip() in UNDER:
             element.tag = f"{SPACE}munder"
+    for cell in root.iter(f"{SPACE}mtd"):  # what browsers know of the alignment in a column
+        if side := cell.attrib.pop("columnalign", ""):
+            cell.set("style", f"text-align: {side}")
     return ElementTree.tostring(root, encoding="unicode")
 
 
