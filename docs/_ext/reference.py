@@ -78,14 +78,14 @@ def page(name: str, names: dict[str, str]) -> str:
     else:
         members = [f"{name}.{member}" for member in offered(thing)]
         asked = [directive(member) for member in members if member not in names]
-        intro = (inspect.getdoc(thing) or "").split("\n\n")[0].partition(" A new ")[0] + "\n\n"
+        intro = names[name][0].upper() + LINK.sub("](../", names[name][1:]) + ".\n\n"
     blocks = "\n".join(f"```{{eval-rst}}\n{block}```\n" for block in asked)
     return f"# {short}\n\n{intro}{blocks}"
 
 
 def index(names: dict[str, str]) -> str:
     """The page in front of them."""
-    entries = "\n".join(f"{name.removeprefix('ritz.')} <{name}>" for name in names)
+    entries = "\n".join(f"{name.rsplit('.', 1)[-1]} <{name}>" for name in names)
     lines = {name: f"- [`{name}`]({name}.md): {LINK.sub('](../', said)}" for name, said in names.items()}
     listed = "\n".join(line for name, line in lines.items() if name not in RESULTS)
     results = "\n".join(lines[name] for name in RESULTS)
