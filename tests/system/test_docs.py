@@ -17,7 +17,7 @@ from helpers.counts import usually
 from ritz.cli import main
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("", "guide", "solvers")  # of docs
+FOLDERS = ("", "guide", "solvers", "theory", "lessons")  # of docs
 PAGES = [ROOT / "README.md", *(page for name in FOLDERS for page in sorted((ROOT / "docs" / name).glob("*.md")))]
 MODULES = [module.name for module in pkgutil.walk_packages(ritz.__path__, "ritz.")]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
