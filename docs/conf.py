@@ -1,7 +1,7 @@
 """The site: `python -m sphinx -W -b html docs docs/_build`, then open docs/_build/index.html.
 
-Pages are Markdown that GitHub shows too. Nothing is fetched when a page is read: formulas become MathML when the site is
-built (_ext/mathml.py), fonts are those of the system. What is public has a page each, made of its docstring
+Pages are Markdown that GitHub shows too. Nothing is fetched when a page is read: formulas become MathML when the
+site is built (_ext/mathml.py), fonts are those of the system. What is public has a page each, made of its docstring
 (_ext/reference.py, _ext/docstrings.py), and a name in a text becomes a link to it (_ext/names.py).
 """
 
@@ -76,7 +76,7 @@ if any((HERE / "examples").glob("plot_*.py")):
         "download_all_examples": False,
         "show_memory": False,
         "show_signature": False,
-        "min_reported_time": 1,
+        "write_computation_times": False,  # a page that loads scripts from elsewhere
         "matplotlib_animations": False,
         "nested_sections": False,
     }

@@ -34,15 +34,14 @@ def prose(text: str) -> str:
 def body(text: str) -> str:
     """Paragraphs: examples and what is indented stay as they are.
 
-    >>> print(body("so_\\n\\n    a = b\\n\\n>>> x_\\n1"))
+    >>> print(body("so_\\n\\n    a = b\\n\\nhere"))
     so\\_
     <BLANKLINE>
     ::
     <BLANKLINE>
         a = b
     <BLANKLINE>
-    >>> x_
-    1
+    here
     """
     made = []
     for paragraph in re.split(r"\n\s*\n", text.strip("\n")):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from html import escape
 from typing import Any
+from xml.etree import ElementTree
 
 from docutils import nodes
 from latex2mathml.converter import convert
@@ -15,7 +16,10 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
+SPACE = "{http://www.w3.org/1998/Math/MathML}"
+ElementTree.register_namespace("", SPACE.strip("{}"))
 logger = logging.getLogger(__name__)
+UNDER = {"min", "max", "lim", "sup", "inf", "argmin", "argmax", "arg min", "arg max"}  # what stands below, not beside
 UNKNOWN = re.compile(r">\s*(\\[A-Za-z]+)\s*<")
 
 
@@ -25,11 +29,19 @@ def mathml(latex: str, display: str) -> str:
     >>> mathml("x_i", "inline")[-7:]
     '</math>'
     """
-    made = convert(latex, display=display)
+    made = convert(latex.replace("{aligned}", "{align*}"), display=display)
     unknown = UNKNOWN.search(made)
     if unknown:
         raise ValueError(f"{unknown[1]} is not known")
-    return made.replace("<math ", f'<math alttext="{escape(latex, quote=True)}" ', 1)
+    root = ElementTree.fromstring(made)
+    root.set("alttext", latex)
+    for element in root.iter(f"{SPACE}msub") if display == "block" else ():
+        if "".join(element[0].itertext()).strip() in UNDER:
+            element.tag = f"{SPACE}munder"
+    for cell in root.iter(f"{SPACE}mtd"):  # what browsers know of the alignment in a column
+        if side := cell.attrib.pop("columnalign", ""):
+            cell.set("style", f"text-align: {side}")
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def written(node: nodes.math | nodes.math_block, display: str) -> str:

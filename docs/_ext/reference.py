@@ -38,6 +38,15 @@ def public(api: str) -> dict[str, str]:
     return {name: said for names, said in ROW.findall(api) for name in NAME.findall(names)}
 
 
+def above(said: str) -> str:
+    """What docs/api.md says, with links that are right one folder deeper.
+
+    >>> above("[a](cli.md), [b](#pictures), [c](https://example.org)")
+    '[a](../cli.md), [b](../api.md#pictures), [c](https://example.org)'
+    """
+    return LINK.sub("](../", said.replace("](#", "](api.md#"))
+
+
 def found(name: str) -> Any:
     """The object of that name."""
     parts = name.split(".")
@@ -74,25 +83,39 @@ def page(name: str, names: dict[str, str]) -> str:
     """The page of a name; of a module, with what has no page of its own."""
     thing, short = found(name), name.rsplit(".", 1)[-1]
     if not isinstance(thing, ModuleType):
-        asked, intro = [directive(name)], "" if callable(thing) else LINK.sub("](../", names[name]) + "\n\n"
+        asked, intro = [directive(name)], "" if callable(thing) else above(names[name]) + "\n\n"
     else:
         members = [f"{name}.{member}" for member in offered(thing)]
         asked = [directive(member) for member in members if member not in names]
-        intro = (inspect.getdoc(thing) or "").split("\n\n")[0].partition(" A new ")[0] + "\n\n"
+        intro = names[name][0].upper() + above(names[name][1:]) + ".\n\n"
     blocks = "\n".join(f"```{{eval-rst}}\n{block}```\n" for block in asked)
-    return f"# {short}\n\n{intro}{blocks}"
+    return f"# {short}\n\n{intro}{listed(inside(name, names))}{blocks}"
+
+
+def inside(module: str, names: dict[str, str]) -> dict[str, str]:
+    """What belongs to a module and has a page of its own.
+
+    >>> inside("ritz.plot", {"ritz.plot": "pictures", "ritz.plot.scree": "bars", "ritz.plan": "costs"})
+    {'ritz.plot.scree': 'bars'}
+    """
+    return {name: said for name, said in names.items() if name.rpartition(".")[0] == module}
+
+
+def listed(names: dict[str, str]) -> str:
+    """A list of pages, which are entries of the navigation too."""
+    lines = "\n".join(f"- [`{name}`]({name}.md): {above(said)}" for name, said in names.items())
+    entries = "\n".join(f"{name.rsplit('.', 1)[-1]} <{name}>" for name in names)
+    return f"{lines}\n\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n\n" if names else ""
 
 
 def index(names: dict[str, str]) -> str:
     """The page in front of them."""
-    entries = "\n".join(f"{name.removeprefix('ritz.')} <{name}>" for name in names)
-    lines = {name: f"- [`{name}`]({name}.md): {LINK.sub('](../', said)}" for name, said in names.items()}
-    listed = "\n".join(line for name, line in lines.items() if name not in RESULTS)
-    results = "\n".join(lines[name] for name in RESULTS)
+    nested = [name for module in names for name in inside(module, names)]
+    first = {name: said for name, said in names.items() if name not in nested and name not in RESULTS}
     return (
-        "# Reference\n\nMade of the docstrings; [What is public](../api.md) says which names keep their meaning.\n\n"
-        f"{listed}\n\n## What attributes hold\n\n{results}\n\n"
-        f"```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
+        "# Reference\n\nMade of the docstrings; [What is public](../api.md) says which names keep their meaning. "
+        f"The {{ref}}`index <genindex>` has all methods too.\n\n{listed(first)}"
+        f"## What attributes hold\n\n{listed(RESULTS)}"
     )
 
 

@@ -1,4 +1,8 @@
-"""Links that are right on GitHub, made right on the site: files beside docs/ have a page of their own here."""
+"""Markdown as GitHub shows it, made right for the site.
+
+Files beside docs/ have a page of their own here, a script of docs/examples is shown with its figure, and the empty line
+that ends an example is not shown.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from typing import Any
 from sphinx.application import Sphinx
 
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
+EXAMPLE = re.compile(r"(\]\((?:\.\./)*)examples/(?:(plot_\w+)\.py|GALLERY_HEADER\.rst)")
+ENDING = re.compile(r"^(```python\n.*?\n)\n+```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(((?:\.\./)+)([\w.]+\.md)")
 
 
@@ -19,6 +25,8 @@ def here(docname: str, source: str) -> str:
     'see [it](index.md#more)'
     >>> here("guide/csv", "see [it](../../CHANGELOG.md), [that](../cli.md)")
     'see [it](../changes.md), [that](../cli.md)'
+    >>> here("theory/kernel", "as [here](../examples/plot_rings.py)")
+    'as [here](../gallery/plot_rings.rst)'
     """
     depth = docname.count("/")
 
@@ -27,11 +35,12 @@ def here(docname: str, source: str) -> str:
         known = up == depth + 1 and name in PAGES
         return "](" + posixpath.join(*[".."] * depth, PAGES[name]) if known else match[0]
 
-    return LINK.sub(turned, source)
+    shown = EXAMPLE.sub(lambda match: f"{match[1]}gallery/{match[2] or 'index'}.rst", source)
+    return LINK.sub(turned, shown)
 
 
 def read(app: Sphinx, docname: str, source: list[str]) -> None:
-    source[0] = here(docname, source[0])
+    source[0] = ENDING.sub(r"\1```", here(docname, source[0]))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from shutil import which
+from shutil import rmtree, which
 
 import pytest
 from selenium import webdriver
@@ -39,6 +39,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def build(target: Path) -> str:
     """Empty, or what is wrong: every warning is an error. Examples that did not change are not run again."""
+    rmtree(target, ignore_errors=True)  # pages that are no longer there would be tested too
     command = [sys.executable, "-m", "sphinx", "-W", "-E", "-q", "-b", "html", str(DOCS), str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout[-3000:] + done.stderr[-6000:] if done.returncode else ""

@@ -42,10 +42,10 @@ class Html(HTMLParser):
         self.main = self.main or (tag == "article")
         if tag == "tr":
             self.row = ""
-        if tag == "a" and found.get("href"):
-            self.links.append((found["href"] or "", self.row if self.main else ""))
+        if tag == "a" and (to := found.get("href")):
+            self.links.append((to, self.row if self.main else ""))
         self.sources += [value for key in ("src", "data-src") if (value := found.get(key))]
-        self.sources += [found["href"] or ""] * (tag == "link" and bool(found.get("href")))
+        self.sources += [value] if tag == "link" and (value := found.get("href")) else []
 
     def handle_endtag(self, tag: str) -> None:
         self.main = self.main and tag != "article"
@@ -100,7 +100,7 @@ def test_every_page_can_be_reached(pages: list[Path], built: Path) -> None:
             continue
         seen.add(page)
         ahead += [found[0] for link, _ in parsed(page).links if (found := resolved(page, link))]
-    lost = {path for path in pages if path not in seen and path.name != "sg_execution_times.html"}
+    lost = {path for path in pages if path not in seen and path.name != "search.html"}  # the box on top leads there
     assert not lost, sorted(str(path.relative_to(built)) for path in lost)
 
 
@@ -132,7 +132,7 @@ def test_every_public_name_has_a_page(built: Path) -> None:
 def test_formulas_need_no_script(pages: list[Path]) -> None:
     sources = [page.read_text("utf-8") for page in pages]
     assert any("<math " in source for source in sources)
-    assert not [page for page, source in zip(pages, sources, strict=True) if "mathjax" in source.lower()]
+    assert not [src for page in pages for src in parsed(page).sources if "mathjax" in src.lower()]
 
 
 def test_pages_open_without_an_error_or_a_request(browser, pages: list[Path], built: Path) -> None:
