@@ -5,7 +5,7 @@ import pytest
 
 from ritz import DataError, datasets
 
-COVARIANCE = np.array([[25 / 12 + 0.25, 40 / 12], [40 / 12, 64 / 12 + 0.81]])
+COVARIANCE = np.array([[25 / 12 + 0.55**2, 40 / 12], [40 / 12, 64 / 12 + 0.95**2]])
 
 
 def test_the_covariance_is_that_of_the_formula():
@@ -15,7 +15,7 @@ def test_the_covariance_is_that_of_the_formula():
     spread = np.sqrt((np.outer(*[COVARIANCE.diagonal()] * 2) + COVARIANCE**2) / n)  # of normal columns, which vary more
     assert (np.abs(found - COVARIANCE) < 5 * spread).all()
     noise = X - [2.0, 4.5] - np.outer(intensity, [5.0, 8.0])
-    assert np.allclose(noise.std(axis=0), [0.5, 0.9], rtol=0.01)
+    assert np.allclose(noise.std(axis=0), [0.55, 0.95], rtol=0.01)
     assert np.abs(np.corrcoef(np.column_stack([noise, intensity]).T) - np.eye(3)).max() < 5 / np.sqrt(n)
     assert 0 <= intensity.min() < 0.001
     assert 0.999 < intensity.max() < 1
@@ -29,10 +29,10 @@ def test_the_principal_axis_is_steeper_than_the_regression_line(seed):
     values, vectors = np.linalg.eigh(C)
     axis = np.degrees(np.arctan2(*np.abs(vectors[::-1, 1])))
     regression = np.degrees(np.arctan2(C[0, 1], C[0, 0]))
-    assert 0.83 < np.corrcoef(X.T)[0, 1] < 0.92
+    assert 0.8 < np.corrcoef(X.T)[0, 1] < 0.92
     assert axis - regression > 3
     assert abs(axis - 60) < 3
-    assert values[1] > 0.9 * values.sum()
+    assert values[1] > 0.9 * values.sum()  # one number stands for two
 
 
 def test_the_first_phones_are_the_same_for_every_number_of_them():
@@ -47,7 +47,7 @@ def test_numbers_are_those_of_every_platform():
     """NumPy keeps this generator as it is; a uniform number is 53 of its bits, and has no rounding."""
     X, intensity, _ = datasets.usage_intensity(2)
     assert intensity.tolist() == [0.1507172537105722, 0.19554272386502092]
-    expected = [[2.653090706152371, 4.8537814446517205], [2.9977249559574095, 5.908512167171719]]
+    expected = [[2.643041149912322, 4.806450523261006], [2.99972608962064, 5.899854965852361]]
     assert np.allclose(X, expected, rtol=1e-12, atol=0)
 
 
