@@ -9,7 +9,7 @@ import numpy as np
 from ritz.datasets.arguments import check_room, counted, generator
 from ritz.datasets.solids import Array
 
-NAMES = "screen hours per day", "watt-hours per day"
+NAMES = "hours per day", "watt-hours per day"
 LEAST = np.array([2.0, 4.5])  # of a phone that is hardly used
 RANGE = np.array([5.0, 8.0])  # from there to one that is used all the time
 NOISE = np.array([0.55, 0.95])  # standard deviations of what else decides: bright screens, old batteries
@@ -48,7 +48,7 @@ def usage_intensity(n: int = 200, random_state: int = 0) -> Usage:
     --------
     >>> X, intensity, names = usage_intensity()
     >>> X.shape, names
-    ((200, 2), ('screen hours per day', 'watt-hours per day'))
+    ((200, 2), ('hours per day', 'watt-hours per day'))
     >>> round(float(np.corrcoef(X.T)[0, 1]), 2)
     0.9
     """
