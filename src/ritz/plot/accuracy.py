@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ritz.errors import DataError
 from ritz.linalg.dense import Array
-from ritz.plot.style import axes, below, framed, headline, legend, look, pyplot, whole_numbers
+from ritz.plot.colours import look
+from ritz.plot.style import axes, below, framed, headline, legend, pyplot, whole_numbers
 from ritz.plot.subject import subject
 from ritz.spectrum.certificate import Certificate
 from ritz.spectrum.certify import Spectrum
@@ -90,7 +92,8 @@ def _degrees(ax: Axes) -> None:
 
 def _verdict(found: Certificate) -> str:
     word = "Accurate as asked" if found.satisfied else "NOT as accurate as asked"
-    asked = f"tol {number(found.tol, 2)}" if found.tol else "the best possible was asked"
+    asked = f"tol {number(found.tol, 2)}" if found.tol else "as good as the arithmetic allows"
+    asked = "no tol was asked" if found.tol is None else asked
     said = f"{word}: residual {bound(found.reached)}, {asked}"
     return f"{said}; a larger component may have been missed" if found.may_have_missed else said
 
@@ -99,11 +102,13 @@ def certified(fitted: Any, X: Any) -> tuple[Certificate, int | None, float | Non
     """The certificate, how many components are kept, and an upper bound of the first value beyond all of them."""
     if isinstance(fitted, Certificate | Spectrum):
         certificate = fitted if isinstance(fitted, Certificate) else fitted.certificate
+        if not np.isfinite(certificate.values).all():
+            raise DataError("the values leave the range of float64", "multiply the matrix by a power of ten first")
         return certificate, len(certificate.values), None
     about = subject(fitted, X)
     if about.fresh:
-        return about.found.certificate, None, None
-    kept, model = about.found.k, about.model
+        return about.in_range.certificate, None, None
+    kept, model = about.in_range.k, about.model
     if about.rows is not None and not about.found.kernel:
         how = {name: getattr(model, name) for name in ("center", "scale", "ddof")}
         return subject(about.rows, **how).found.certificate, kept, None

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.linalg.dense import Array
-from ritz.plot.style import Look, beside, harmless, legend
+from ritz.plot.colours import Look
+from ritz.plot.style import beside, harmless, legend
 from ritz.views.classes import MISSING, TAILS, Classes
 
 if TYPE_CHECKING:
@@ -87,9 +88,8 @@ def counted_cells(ax: Axes, cloud: Cloud, colours: Look, alike: bool) -> None:
         shown = ax.hexbin(*cloud.at.T, gridsize=CELLS, bins="log", mincnt=1, cmap=colours.density, linewidths=0.1)
         ax.figure.colorbar(shown, ax=ax, label="rows in a cell")
         return
-    image, extent = led_by(
-        cloud, np.array([_rgb(colour) for colour in shades_of(cloud, colours)]), colours.background, alike
-    )
+    shades = np.array([_rgb(colour) for colour in shades_of(cloud, colours)])
+    image, extent = led_by(cloud, shades, colours.background, alike)
     ax.imshow(image, extent=extent, origin="lower", aspect="auto", interpolation="nearest", zorder=1)
     ax.autoscale_view()
     named(ax, cloud, colours)

@@ -9,7 +9,8 @@ import numpy as np
 from ritz.errors import ParameterError
 from ritz.linalg.dense import Array
 from ritz.plot.accuracy import BARS, certified, floor_of, marked
-from ritz.plot.style import Look, axes, framed, headline, pyplot, whole_numbers
+from ritz.plot.colours import Look
+from ritz.plot.style import axes, framed, headline, pyplot, whole_numbers
 from ritz.runtime.rules import is_integer
 from ritz.runtime.wording import components
 from ritz.spectrum.certificate import Certificate
@@ -47,17 +48,18 @@ def spectrum_gap(fitted: Any, X: Any = None, *, k: int | None = None, ax: Axes |
     found, kept, rest = certified(fitted, X)
     at = _asked(k, kept, found)
     ax = axes(ax)
-    colours, values = framed(ax, "y"), np.asarray(found.values)
+    colours, values, signed = framed(ax, "y"), np.abs(found.values), bool((found.values < 0).any())
     floor = floor_of(values if rest is None else np.append(values, rest))
     places, few = np.arange(1.0, len(values) + 1), len(values) <= BARS
-    low, high = np.maximum(found.value_bounds.T, floor)
+    low, high = np.maximum(np.sort(np.abs(found.value_bounds), axis=1).T, floor)
     _bands(ax, found, values, floor, colours)
     ax.vlines(places, low, np.where(np.isfinite(high), high, 2 * values.max()), color=colours.accent, lw=7, alpha=0.35)
     marked(ax, places, values, floor, "o", colours.accent, 5.0 if few else 2.5)
     if rest is not None:
         _beyond(ax, len(values) + 1, min(rest, float(values[-1])), floor, colours)
     count = len(values) + (rest is not None)
-    ax.set(xlabel="component", ylabel=found.quantity, xlim=(0.4, count + 0.6))
+    quantity = f"magnitude of the {found.quantity}" if signed else found.quantity
+    ax.set(xlabel="component", ylabel=quantity, xlim=(0.4, count + 0.6))
     _limits(ax, floor, float(values.max(initial=0.0)) or 1.0)
     gaps = relative_gaps(values)
     if 1 < len(values) <= FEW:
@@ -95,6 +97,7 @@ def _limits(ax: Axes, low: float, high: float) -> None:
     """Room below all marks, for what is written there, and a little above; a logarithmic scale where it takes one."""
     if high < WIDE * low:
         ax.set_ylim(-0.16 * high, 1.08 * high)
+        ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= 1.08 * high])
         return
     ax.set_yscale("log")
     decades = max(np.log10(high / low), 0.3)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ritz.errors import DataError, ParameterError
 from ritz.linalg.dense import Array
-from ritz.plot.style import diverging
+from ritz.plot.colours import diverging
 from ritz.runtime.rules import integer
 
 if TYPE_CHECKING:

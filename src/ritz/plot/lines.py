@@ -9,7 +9,7 @@ import numpy as np
 from ritz.errors import DataError, ParameterError
 from ritz.linalg.dense import Array
 from ritz.plot.strips import strip
-from ritz.plot.style import axes, framed, harmless, headline, pyplot
+from ritz.plot.style import axes, captioned, framed, harmless, headline, pyplot
 from ritz.plot.subject import Subject, prepared, subject
 from ritz.rows.base import dense
 from ritz.runtime.rules import is_number
@@ -69,7 +69,7 @@ def line(fitted: Any, X: Any = None, *, worse: float = TURN, ax: Any = None) -> 
     >>> panels = ritz.plot.line(np.array([[0.0, 0.0], [2.0, 1.0], [4.0, 3.0], [6.0, 4.0]]))
     >>> print(panels[0].get_title())
     Principal axis
-    perpendicular error 0.0345
+    perpendicular error 0.0335
     """
     pyplot()
     if not is_number(worse):
@@ -90,7 +90,7 @@ def line(fitted: Any, X: Any = None, *, worse: float = TURN, ax: Any = None) -> 
             limits(at - reach, at + reach)
         panel.set_aspect("equal", adjustable="box")
         panel.set(xlabel=names[0], ylabel=names[1])
-        panel.set_title(f"{one.name}\n{one.told}", fontsize="medium")
+        captioned(panel, one.name, one.told)
     return panels.array
 
 
@@ -170,10 +170,8 @@ def angle(fitted: Any, *, ax: Axes | None = None) -> Axes:
     >>> import ritz
     >>> ax = ritz.plot.angle(np.array([[0.0, 0.0], [2.0, 1.0], [4.0, 3.0], [6.0, 4.0]]))
     >>> ax.get_title()
-    'Along 34.8° lies the most variance, 99.5%, and the least error'
+    'Along 35.2° lies the most variance, 99.6%, and the least error'
     """
-    from matplotlib.ticker import MultipleLocator
-
     pyplot()
     about = subject(fitted)
     model, names = about.linear("angles"), _two_columns(about)
@@ -191,8 +189,7 @@ def angle(fitted: Any, *, ax: Axes | None = None) -> Axes:
     ax.plot([best, best], [most, total - most], "o", color=colours.ink, ms=5)
     ax.set(xlim=(0, 180), ylim=(0, 1.15 * total or 1.0), ylabel="variance and error")
     ax.set_xlabel(f"angle of the line to the axis of {names[0]}")
-    ax.xaxis.set_major_locator(MultipleLocator(30))
-    ax.xaxis.set_major_formatter("{x:g}°")
+    ax.set_xticks(range(0, 181, 30), [f"{angle}°" for angle in range(0, 181, 30)])
     _labelled(ax, (best + 90.0) % 180.0, (total - most, most, total), [colour for _, colour in parts])
     said = f"Along {best:.1f}° lies the most variance, {percent(most / total) if total else ''}, and the least error"
     headline(ax, said if total else "All rows are alike: no line has variance")

@@ -10,7 +10,8 @@ import numpy as np
 
 from ritz.errors import DataError, ParameterError
 from ritz.plot.clouds import Cloud, bar, counted_cells, ends, legend_of_missing, mean_cells, named, shades_of
-from ritz.plot.style import Look, axes, framed, headline, pyplot
+from ritz.plot.colours import Look
+from ritz.plot.style import axes, framed, headline, pyplot
 from ritz.plot.subject import Subject, axis_name, subject
 from ritz.runtime.rules import is_integer
 from ritz.views.classes import MISSING, classified

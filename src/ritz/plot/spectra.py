@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ritz.errors import DataError
 from ritz.fitting.rank import for_share
 from ritz.linalg.dense import Array
-from ritz.plot.style import Look, axes, framed, headline, legend, look, outlined, pyplot, whole_numbers
+from ritz.plot.colours import Look, look
+from ritz.plot.style import axes, framed, headline, legend, lettered, outlined, pyplot, whole_numbers
 from ritz.plot.subject import Subject, subject
 from ritz.rows.base import stack
 from ritz.views.findings import Findings
@@ -72,6 +72,7 @@ def scree(fitted: Any, *, ax: Axes | None = None) -> Axes:
     if len(marks) > 1:
         legend(sums, [*marks.values()], [*marks], loc="center right")
     headline(ax, _scree_title(about, found))
+    lettered(sums)
     return ax
 
 
@@ -163,8 +164,9 @@ def errors(fitted: Any, X: Any = None, *, ax: Axes | None = None) -> Axes:
     >>> from sklearn.datasets import load_iris
     >>> X = load_iris().data
     >>> ax = ritz.plot.errors(ritz.PCA(3).fit(X[::2]), X[1::2])
-    >>> ax.get_title()
-    'Error with 3 components: 0.6% of the variance; of the rows of X: 0.5%'
+    >>> print(ax.get_title())
+    Error with 3 components: 0.4% of the
+    variance; of the rows of X: 0.6%
     """
     pyplot()
     about = subject(fitted, X)
@@ -191,9 +193,7 @@ def errors(fitted: Any, X: Any = None, *, ax: Axes | None = None) -> Axes:
 
 def left_out(about: Subject) -> tuple[Array, float]:  # (k + 1,)
     """Mean squared errors of 0, 1, …, k components, and what they are shares of."""
-    found = about.found
-    if found.out_of_range:
-        raise DataError("variances leave the range of float64, and so do errors", "scale the data by a power of ten")
+    found = about.in_range
     if found.kernel:
         share, factor = float(found.shares[0]), 1.0 / (found.n_rows or 1)
         total = float(found.values[0]) / share if share > 0 else 0.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ritz.errors import ParameterError
-from ritz.plot.style import pyplot, wrapped
+from ritz.plot.style import lettered, pyplot, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,8 @@ class Strip(NamedTuple):
 
     @property
     def array(self) -> Any:
-        """The panels as an array."""
+        """The panels, all drawn, as an array."""
+        lettered(*self.axes)
         found = np.empty(len(self.axes), dtype=object)
         found[:] = self.axes
         return found

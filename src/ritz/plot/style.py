@@ -1,46 +1,22 @@
-"""What all pictures share: colours that suit the background, text from the data made harmless, axes and titles."""
+"""What all pictures share: axes, titles and legends, with text from the data made harmless."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ritz.errors import MissingPackageError
-from ritz.linalg.dense import Array
+from ritz.plot.colours import Look, look
 from ritz.views.format import shown
-from ritz.views.images import DIVERGING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
 
-READABLE = 4.5  # contrast that text needs (WCAG 2.1, level AA)
 AVERAGE = 0.55  # width of a letter, as a share of the size of its font
+NARROW = 26.0  # times the size of the font that axes need for a legend of several columns
+UNBROKEN = "\N{NO-BREAK SPACE}"  # for what belongs on one line
 LONGEST = 28  # characters of a name in a picture
-
-# Told apart by every kind of colour vision; the same as on the page of `ritz.report`.
-LIGHT = {
-    "accent": "#0b5fa5",
-    "second": "#b35806",
-    "good": "#1b6b3a",
-    "bad": "#a3260f",
-    "faint": "#a6adb4",
-    "classes": "#0072b2 #d55e00 #009e73 #cc79a7 #b8860b #332288 #56b4e9 #882255 #6b8e23 #4d4d4d",
-    "steps": "#440154 #472d7b #3b528b #2c728e #21918c #28ae80 #5ec962 #addc30 #e7d31c",
-}
-DARK = {
-    "accent": "#62aee8",
-    "second": "#f0a35e",
-    "good": "#6fce93",
-    "bad": "#ff8f78",
-    "faint": "#6b747d",
-    "classes": "#4ba3e3 #f28c45 #2fc795 #e39cc4 #e0b93a #9a8cf0 #8fd0f5 #d6618f #a9c95a #c4c4c4",
-    "steps": "#7a4b9a #6f63b3 #5c7fc0 #459ac0 #34b3b0 #43c79a #74d97a #b9e54f #f3e64a",
-}
 
 
 def pyplot() -> Any:
@@ -50,110 +26,6 @@ def pyplot() -> Any:
     except ImportError as error:
         raise MissingPackageError('ritz.plot needs matplotlib: pip install "ritz[plot]"') from error
     return plt
-
-
-@dataclass(frozen=True)
-class Look:
-    """Colours for one background.
-
-    Attributes
-    ----------
-    background : as (3,) red, green and blue
-    ink, soft : of text and of what is said in passing; both can be read on the background
-    rule : of lines that only guide the eye
-    accent, second : of what a picture is about, and of what it is compared with
-    good, bad : of a verdict
-    faint : of what is left out
-    classes, steps : of classes, and along a scale of numbers
-    """
-
-    background: Array
-    ink: str
-    soft: str
-    rule: str
-    accent: str
-    second: str
-    good: str
-    bad: str
-    faint: str
-    classes: tuple[str, ...]
-    steps: tuple[str, ...]
-
-    @property
-    def scale(self) -> Colormap:
-        """Colours of numbers, none of which vanishes in the background."""
-        return _colormap("steps", self.steps)
-
-    @property
-    def density(self) -> Colormap:
-        """From little more than the background to the ink: how many."""
-        return _colormap("density", [mixed(self.accent, self.background, 0.25), self.accent, self.ink])
-
-
-def look(ax: Axes, outside: bool = False) -> Look:
-    """Colours for what is drawn inside the axes, or beside them on the figure."""
-    from matplotlib import rcParams
-
-    background = _background(ax, outside)
-    chosen = LIGHT if luminance(background) > 0.18 else DARK  # where black and white text contrast alike
-    ink = rcParams["text.color"]
-    if contrast(ink, background) < READABLE:
-        ink = max(("black", "white"), key=lambda colour: contrast(colour, background))
-    soft = mixed(ink, background, 0.65)
-    return Look(
-        background=background,
-        ink=mixed(ink, background, 1.0),
-        soft=soft if contrast(soft, background) >= READABLE else mixed(ink, background, 1.0),
-        rule=mixed(ink, background, 0.18),
-        **{name: chosen[name] for name in ("accent", "second", "good", "bad", "faint")},
-        classes=tuple(chosen["classes"].split()),
-        steps=tuple(chosen["steps"].split()),
-    )
-
-
-def _background(ax: Axes, outside: bool) -> Array:
-    """What is behind: the figure, a part of it, the axes, each over what may shine through."""
-    from matplotlib.colors import to_rgba
-
-    parts = [ax.figure.figure, ax.figure] + ([] if outside else [ax])
-    colour = np.ones(3)
-    for part in parts:
-        *rgb, alpha = to_rgba(part.get_facecolor())
-        colour = alpha * np.array(rgb) + (1 - alpha) * colour
-    return colour
-
-
-def luminance(colour: Any) -> float:
-    """How light a colour is to the eye, from 0 to 1 (WCAG 2.1)."""
-    from matplotlib.colors import to_rgb
-
-    rgb = np.array(to_rgb(colour))
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
-def contrast(one: Any, other: Any) -> float:
-    """Between two colours, from 1 to 21 (WCAG 2.1)."""
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def mixed(colour: Any, background: Any, share: float) -> str:
-    """So much of a colour in another one."""
-    from matplotlib.colors import to_hex, to_rgb
-
-    return to_hex(share * np.array(to_rgb(colour)) + (1 - share) * np.array(to_rgb(background)))
-
-
-def diverging() -> Colormap:
-    """Blue below 0, light grey at 0, brown above."""
-    return _colormap("diverging", DIVERGING / 255.0)
-
-
-def _colormap(name: str, colours: Any) -> Colormap:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list(f"ritz_{name}", list(colours))
 
 
 def harmless(value: object, most: int = LONGEST) -> str:
@@ -190,17 +62,46 @@ def framed(ax: Axes, grid: str = "") -> Look:
 
 
 def headline(ax: Axes, text: str, pad: float | None = None) -> None:
-    """A title, on as many lines, of about the same length, as the width of the axes asks for."""
+    """A title, on as many lines, of about the same length, as the width of the axes asks for: the last thing drawn."""
     ax.set_title(text, pad=pad)
-    wide = ax.get_window_extent().width * 72 / ax.figure.dpi
-    ax.title.set_text(wrapped(text, 1.15 * wide / float(ax.title.get_fontsize())))
+    ax.title.set_text(wrapped(text, 1.15 * _width(ax) / float(ax.title.get_fontsize())))
+    lettered(ax)
+
+
+def captioned(ax: Axes, *lines: str) -> None:
+    """A smaller title, for one of several panels; its lines are broken where the panel is narrow."""
+    ax.set_title("", fontsize="medium")
+    letters = max(4, int(1.1 * _width(ax) / (AVERAGE * float(ax.title.get_fontsize()))))
+    ax.title.set_text("\n".join(textwrap.fill(line, letters, break_long_words=False) for line in lines))
 
 
 def wrapped(text: str, width: float) -> str:
-    """Lines of about the same length, none wider than so many times the size of the font."""
+    """Lines of about the same length, none wider than so many times the size of the font.
+
+    Examples
+    --------
+    >>> wrapped("PC1 holds 92.5% of the variance, and the rest is noise", 20)
+    'PC1 holds 92.5% of the variance,\\nand the rest is noise'
+    """
     letters = max(12.0, width / AVERAGE)
     lines = -(-len(text) // int(letters))
-    return textwrap.fill(text, int(min(letters, len(text) / lines + 8)))
+    return textwrap.fill(text, int(min(letters, len(text) / lines + 8))).replace(UNBROKEN, " ")
+
+
+def _width(ax: Axes) -> float:
+    """Of the axes, in points."""
+    return float(ax.get_window_extent().width) * 72 / float(ax.figure.dpi)
+
+
+def lettered(*some: Any) -> None:
+    """Texts of axes or figures with a font behind the style's own, which may lack subscripts or Greek letters."""
+    from matplotlib import rcParams
+    from matplotlib.text import Text
+
+    families = [*rcParams["font.family"], "DejaVu Sans"]  # which comes with matplotlib
+    for one in some:
+        for text in one.findobj(Text):
+            text.set_fontfamily(families)
 
 
 def legend(ax: Axes, handles: Sequence[Any], names: Sequence[str], title: str | None = None, **places: Any) -> None:
@@ -218,17 +119,23 @@ def beside(ax: Axes) -> dict[str, Any]:
 
 
 def below(ax: Axes, columns: int) -> dict[str, Any]:
-    """The same below the axes and their label."""
+    """The same below the axes and their label, in so many columns where they are wide enough."""
+    from matplotlib.transforms import ScaledTranslation
+
+    size = float(ax.xaxis.label.get_fontsize())
     if ax.figure.figure.get_layout_engine() is None:
         return {"loc": "best", "frameon": True, "fontsize": "small"}
-    return {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": columns, "fontsize": "small"}
+    under = ScaledTranslation(0, -(2.4 * size + 10) / 72, ax.figure.dpi_scale_trans)  # numbers and label
+    place = {"bbox_to_anchor": (0.5, 0.0), "bbox_transform": ax.transAxes + under, "borderaxespad": 0.0}
+    columns = columns if _width(ax) > NARROW * size else 1
+    return {"loc": "upper center", "ncols": columns, "fontsize": "small", **place}
 
 
 def whole_numbers(ax: Axes, most: int = 10) -> None:
     """Ticks at whole numbers alone."""
     from matplotlib.ticker import MaxNLocator
 
-    ax.xaxis.set_major_locator(MaxNLocator(nbins=most, integer=True, min_n_ticks=1))
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=most, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
 
 
 def outlined(colours: Look, wide: float = 3.0) -> list[Any]:

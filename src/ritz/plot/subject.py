@@ -47,6 +47,14 @@ class Subject:
         """What the model knows."""
         return findings(self.model)
 
+    @property
+    def in_range(self) -> Findings:
+        """The same, where variances are numbers of float64."""
+        found = self.found
+        if found.out_of_range:
+            raise DataError("the variances leave the range of float64", "multiply the data by a power of ten first")
+        return found
+
     def needed(self, what: str) -> Rows:
         """The rows, or how to give them."""
         if self.rows is None:
@@ -74,6 +82,8 @@ def subject(given: Any, X: Any = None, at_most: int | None = None, **parameters:
     Of data `at_most` so many components are computed; None stands for all of them, where that takes no long time.
     """
     if is_model(given):
+        if not hasattr(given, "n_components"):
+            raise TypeError(f"pictures are of data, a ritz.PCA or a ritz.KernelPCA, not of a {type(given).__name__!r}")
         findings(given)  # an error where there is no fit, or nothing to be seen
         return Subject(given, None if X is None else given._known(X), fresh=False)
     if X is not None:

@@ -10,7 +10,7 @@ from ritz.errors import ParameterError
 from ritz.linalg.dense import Array
 from ritz.plot.images import MEAN, axis_image, checked_shape, data_image, panel_size, pictured
 from ritz.plot.strips import strip
-from ritz.plot.style import framed, harmless, pyplot
+from ritz.plot.style import captioned, framed, harmless, pyplot
 from ritz.plot.subject import axis_name, subject
 from ritz.rows.columns import model_columns
 from ritz.runtime.rules import is_integer
@@ -84,10 +84,10 @@ def _as_pictures(found: Findings, U: Array, shape: tuple[int, ...], ax: Any) -> 
     panels = strip(ax, count, min(count, 4 if count <= 12 else 6), panel_size(shape, 1.7, 0.3))
     for panel, values in zip(panels.axes, mean, strict=False):
         pictured(panel, *data_image(values, shape, values))
-        panel.set_title(MEAN, fontsize="medium")
+        captioned(panel, MEAN)
     for i, panel in enumerate(panels.axes[len(mean) :]):
         pictured(panel, *axis_image(U[:, i], shape))
-        panel.set_title(axis_name(found, i), fontsize="medium")
+        captioned(panel, axis_name(found, i))
     return panels.array
 
 
@@ -100,7 +100,7 @@ def _as_curves(found: Findings, U: Array, scale: Array, ax: Any) -> Any:
         panel.axhline(0, color=colours.rule, lw=0.8)
         panel.plot(scale, U[:, i], color=colours.accent, marker="o" if len(scale) <= DOTTED else "", ms=3)
         panel.set(ylim=(-reach, reach), ylabel="weight")
-        panel.set_title(axis_name(found, i), fontsize="medium")
+        captioned(panel, axis_name(found, i))
         panel.tick_params(labelbottom=i == k - 1)
     panels.axes[-1].set_xlabel("column")
     return panels.array
@@ -119,7 +119,7 @@ def _as_bars(found: Findings, U: Array, ax: Any) -> Any:
         panel.axvline(0, color=colours.ink, lw=0.8)
         panel.set(xlim=(-reach, reach), xlabel="weight")
         panel.set_yticks(range(shown), [harmless(found.name(int(j)), 20) for j in order])
-        panel.set_title(axis_name(found, i), fontsize="medium")
+        captioned(panel, axis_name(found, i))
         if shown < found.n_columns:
             panel.set_ylabel(f"{shown} largest of {found.n_columns:,} columns")
     return panels.array
