@@ -83,16 +83,22 @@ def look(ax: Axes, outside: bool = False) -> Look:
     ink = rcParams["text.color"]
     if contrast(ink, background) < READABLE:
         ink = max(("black", "white"), key=lambda colour: contrast(colour, background))
-    soft = mixed(ink, background, 0.65)
     return Look(
         background=background,
         ink=mixed(ink, background, 1.0),
-        soft=soft if contrast(soft, background) >= READABLE else mixed(ink, background, 1.0),
+        soft=_readable(mixed(ink, background, 0.65), ink, background),
         rule=mixed(ink, background, 0.18),
-        **{name: chosen[name] for name in ("accent", "second", "good", "bad", "faint")},
+        faint=chosen["faint"],
+        **{name: _readable(chosen[name], ink, background) for name in ("accent", "second", "good", "bad")},
         classes=tuple(chosen["classes"].split()),
         steps=tuple(chosen["steps"].split()),
     )
+
+
+def _readable(colour: str, ink: str, background: Array) -> str:
+    """The colour, with as much ink in it as text needs to be read."""
+    shades = (mixed(colour, ink, share) for share in np.linspace(1.0, 0.0, 21))
+    return next((shade for shade in shades if contrast(shade, background) >= READABLE), mixed(ink, ink, 1.0))
 
 
 def _background(ax: Axes, outside: bool) -> Array:

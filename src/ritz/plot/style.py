@@ -81,11 +81,12 @@ def wrapped(text: str, width: float) -> str:
     Examples
     --------
     >>> wrapped("PC1 holds 92.5% of the variance, and the rest is noise", 20)
-    'PC1 holds 92.5% of the variance,\\nand the rest is noise'
+    'PC1 holds 92.5% of the\\nvariance, and the rest is noise'
     """
-    letters = max(12.0, width / AVERAGE)
-    lines = -(-len(text) // int(letters))
-    return textwrap.fill(text, int(min(letters, len(text) / lines + 8))).replace(UNBROKEN, " ")
+    most = max(12, int(width / AVERAGE))
+    lines = len(textwrap.wrap(text, most))
+    even = next(letters for letters in range(1, most + 1) if len(textwrap.wrap(text, letters)) <= lines)
+    return textwrap.fill(text, even).replace(UNBROKEN, " ")
 
 
 def _width(ax: Axes) -> float:
@@ -93,15 +94,18 @@ def _width(ax: Axes) -> float:
     return float(ax.get_window_extent().width) * 72 / float(ax.figure.dpi)
 
 
-def lettered(*some: Any) -> None:
-    """Texts of axes or figures with a font behind the style's own, which may lack subscripts or Greek letters."""
+def lettered(*panels: Any) -> None:
+    """Texts of axes with a font behind the style's own, which may lack subscripts or Greek letters."""
     from matplotlib import rcParams
-    from matplotlib.text import Text
 
     families = [*rcParams["font.family"], "DejaVu Sans"]  # which comes with matplotlib
-    for one in some:
-        for text in one.findobj(Text):
+    for ax in panels:
+        made = ax.get_legend()
+        inside = [*ax.texts, *([] if made is None else [*made.get_texts(), made.get_title()])]
+        for text in (ax.title, ax.xaxis.label, ax.yaxis.label, *inside):
             text.set_fontfamily(families)
+        ax.tick_params(labelfontfamily=families)  # asking for the labels of ticks would make them all, again and again
+        lettered(*ax.child_axes)
 
 
 def legend(ax: Axes, handles: Sequence[Any], names: Sequence[str], title: str | None = None, **places: Any) -> None:
