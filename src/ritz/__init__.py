@@ -13,12 +13,11 @@ kernel or certificate must satisfy is in tests/contracts, the program, its proce
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ritz import datasets, solvers
+    from ritz import datasets, plot, solvers
     from ritz.estimators.partial_fit import merge
     from ritz.estimators.scikit_learn import PCA, CompressedSensing, KernelPCA, load
     from ritz.exercises.check import check
@@ -48,9 +47,7 @@ _HOMES = {
     "ParameterError": "ritz.errors",
 }
 
-_ABSENT = {
-    "plot": "plot pca.explained_variance_ and pca.transform(X) with matplotlib",
-}
+_MODULES = ("datasets", "plot", "solvers")
 
 __all__ = [
     "PCA",
@@ -68,6 +65,7 @@ __all__ = [
     "load",
     "merge",
     "plan",
+    "plot",
     "read",
     "report",
     "solvers",
@@ -75,16 +73,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("datasets", "solvers"):
+    if name in _MODULES:
         return import_module(f"ritz.{name}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name in _ABSENT:
-        # `from ritz import …` would replace the message of an AttributeError by its own, and so it is given an
-        # ImportError; whoever else asks, as hasattr does, expects an AttributeError and no other.
-        imported = sys._getframe(1).f_code.co_name == "_handle_fromlist"
-        kind = ImportError if imported else AttributeError
-        raise kind(f"ritz.{name} is not part of ritz {__version__}; until it is: {_ABSENT[name]}")
     raise AttributeError(f"module 'ritz' has no attribute {name!r}")
 
 
