@@ -24,9 +24,14 @@ OPTIONS = {
     "memory_limit": "--memory",
     "random_state": "--seed",
     "missing": "--missing",
+    "size": "--size",
+    "grey": "--grey",
+    "ddof": "--ddof",
 }
 # The next step after an error or a warning, by its code, as options of a command; "" where there is none.
 ADVICE = {
+    "picture_size": "--size HxW resizes all of them, such as --size 64x64",
+    "grey": "--grey reads all of them as grey",
     "missing": "--missing drop leaves such rows out, --missing mean fills the gaps",
     "infinite": "replace or remove such cells",
     "nothing_left": "--missing mean fills the gaps",
