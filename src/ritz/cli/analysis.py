@@ -64,7 +64,7 @@ def _pictured(found: Input, image: tuple[int, ...] | None) -> Input:
     """The input as pictures of the shape that was asked for, if one was."""
     if image is None:
         return found
-    n, d = found.rows.shape
+    d = found.rows.shape[1]
     if d not in (pixels := math.prod(image), COLOURS * pixels):
         raise DataError(f"--image {'x'.join(map(str, image))} has {pixels} pixels, but there are {d} columns")
     return replace(found, rows=pictured(copy(found.rows), checked(image, d), found.rows.white))

@@ -141,8 +141,9 @@ def transform(screen: Screen, **given: Any) -> int:
     """Write the scores of the rows of FILE on the components of MODEL.
 
     Columns are matched by name: their order does not matter, others are ignored, and missing ones are an
-    error that lists them; pictures must be of the model's size. Numbers are streamed, so FILE may be larger than memory; identifiers and labels are
-    held in memory. Without -o the scores go to standard output: as Arrow into a pipe, as CSV on a terminal. A
+    error that lists them; pictures must have the size of those of the fit. Numbers are streamed, so FILE may be
+    larger than memory; identifiers and labels are held in memory. Without -o the scores go to standard output:
+    as Arrow into a pipe, as CSV on a terminal. A
     CompressedSensing model gives measurements y1, y2, … instead of scores. Every row of FILE has a row of
     scores; a row with a missing value has empty scores, and a warning says how many there are, unless --missing
     asks for something else, or the model was fitted with --missing mean.
@@ -164,8 +165,8 @@ def transform(screen: Screen, **given: Any) -> int:
     "-o",
     "--out",
     type=options.OUT,
-    help="File for the rows: .csv, .tsv, .parquet, .arrow or .npy; of a model of pictures also a folder for one PNG each "
-    "(FOLDER/), or a .png for a single one.",
+    help="File for the rows: .csv, .tsv, .parquet, .arrow or .npy; of a model of pictures also FOLDER/ for one PNG "
+    "each, or a .png for a single one.",
 )
 @options.to
 @options.header
@@ -177,8 +178,8 @@ def inverse(screen: Screen, **given: Any) -> int:
     SCORES is a file that `ritz fit` or `ritz transform` wrote: the columns PC1, PC2, … are used, all others are
     copied to the output. The rows are the nearest ones in the subspace, in the units of the data. A
     model of pictures writes them into a folder, named after the rows; values below black or above white are
-    clipped, and counted. A CompressedSensing model recovers sparse signals from measurements y1, y2, …; exit code 4 means that some
-    were not recovered as accurately as asked.
+    clipped, and counted. A CompressedSensing model recovers sparse signals from measurements y1, y2, …; exit
+    code 4 means that some were not recovered as accurately as asked.
 
     \b
     Examples:

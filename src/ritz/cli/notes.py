@@ -11,6 +11,7 @@ import numpy as np
 from ritz.errors import DataError
 
 WAYS = ("error", "drop", "mean")
+SIDES = ("image", "size")  # notes that are a height and a width
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def notes_of(model: Any) -> Notes:
         and isinstance(found.get("header", False), bool)
         and found.get("missing", "error") in WAYS
         and isinstance(found.get("grey", False), bool)
-        and all(_is_list(found.get(name, [1, 1]), int, 2) and 0 not in found.get(name, ()) for name in ("image", "size"))
+        and all(_is_list(sides, int, 2) and 0 not in sides for sides in map(found.get, SIDES) if sides is not None)
         and _is_list(found.get("fill", [0.0] * model.n_features_in_), float, model.n_features_in_)
     )
     if not fits:

@@ -97,8 +97,8 @@ class Batches(Certified[PCAState | None]):
         self, found: Moments | Stream, dtype: np.dtype[Any], image_shape: tuple[int, ...] | None, white: float | None
     ) -> None:
         """Stand on these moments; what was computed from others is gone."""
-        kept = {"moments": found, "image_shape": image_shape, "white": white}
-        self._adopt(PCAState(dtype.name, self.n_features_in_, **kept))
+        pictures: dict[str, Any] = {"image_shape": image_shape, "white": white}
+        self._adopt(PCAState(dtype.name, self.n_features_in_, moments=found, **pictures))
 
     def _settle(self) -> bool:
         """Compute the axes from the moments of all batches so far; False where there is nothing to compute."""

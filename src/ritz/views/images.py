@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,4 +1,4 @@
-"""One picture at a time, by Pillow: what its header tells, and its pixels, upright and of the kind that is asked for."""
+"""One picture at a time, by Pillow: what its header tells, and its pixels, upright and of the kind asked for."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ def open_idx(path: Path) -> Rows:
 
     rows: Rows
     if packed:
-        rows = _unpacked(path, dtype, shape, offset)
-        rows = stacked(rows) if rows.ndim > 2 else as_rows(rows)
+        array = _unpacked(path, dtype, shape, offset)
+        rows = stacked(array) if array.ndim > 2 else as_rows(array)
     else:
         file, expected = Handle(path), offset + math.prod(shape) * dtype.itemsize
         _check_length(dtype, shape, expected, file.size)
@@ -71,7 +71,9 @@ def _header(path: Path, packed: bool) -> Header:
             raise DataError(f"{FILE} is not an IDX file: it begins with the bytes {magic.hex(' ') or 'of nothing'}")
         sides = file.read(4 * magic[3])
     if len(sides) < 4 * magic[3]:
-        raise DataError(f"{FILE} is truncated: {magic[3]} axes have 4 bytes each in its header, found {len(sides)} bytes")
+        raise DataError(
+            f"{FILE} is truncated: {magic[3]} axes have 4 bytes each in its header, found {len(sides)} bytes"
+        )
     shape = tuple(int(side) for side in np.frombuffer(sides, ">u4"))
     return np.dtype(DTYPES[magic[2]]), shape, 4 + len(sides)
 
@@ -79,7 +81,9 @@ def _header(path: Path, packed: bool) -> Header:
 def _check_length(dtype: np.dtype[Any], shape: tuple[int, ...], expected: int, found: int) -> None:
     if found != expected:
         what = "truncated" if found < expected else "damaged"
-        raise DataError(f"{FILE} is {what}: a {dtype.name} array of shape {shape} takes {expected} bytes, found {found}")
+        raise DataError(
+            f"{FILE} is {what}: a {dtype.name} array of shape {shape} takes {expected} bytes, found {found}"
+        )
 
 
 def _unpacked(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Folders of pictures: PNG, JPEG, PGM and its relatives, TIFF, BMP. Every picture is a row, decoded when it is needed."""
+"""Folders of pictures: PNG, JPEG, PGM and its relatives, TIFF, BMP. Every picture is a row, decoded when needed."""
 
 from __future__ import annotations
 

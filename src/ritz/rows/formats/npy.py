@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ritz.errors import FILE, DataError
 from ritz.rows.columns import shown
-from ritz.rows.formats.flat import Flat, Handle, flat_stack
 from ritz.rows.formats.damage import damage
+from ritz.rows.formats.flat import Flat, Handle, flat_stack
 from ritz.rows.memory.array import check_shape
 from ritz.rows.memory.sparse import stored_values
 from ritz.runtime.memory import check_fits
@@ -23,7 +23,7 @@ SPARSE = {"format", "shape", "data"}  # what scipy.sparse.save_npz writes, whate
 
 
 def open_npy(path: Path) -> Any:
-    """The array in a .npy file, read where it stands; a stack of more than two axes, with all but the first flattened."""
+    """The array in a .npy file, read where it stands; of more than two axes, all but the first are flattened."""
     file = Handle(path)
     with file.stream() as stream:
         shape, fortran, dtype = _header(stream, FILE)

@@ -36,8 +36,8 @@ BEGINNINGS = {
 UNPACK = "unpack it first; only text is read while it is unpacked"
 REPACK = "unpack it first, or compress it as .gz, .zst or .bz2"
 PICTURES = (
-    "every picture of a folder is one row: pass the folder that holds them (.png, .jpg, .pgm, .ppm, .tif or .bmp), or one "
-    "array of them, such as np.stack of what PIL.Image.open gives"
+    "every picture of a folder is one row: pass the folder that holds them (.png, .jpg, .pgm, .ppm, .tif or .bmp), or "
+    "one array of them, such as np.stack of what PIL.Image.open gives"
 )
 GENOTYPES = (
     "write its counts as text with plink --bfile NAME --recode A, rename NAME.raw to NAME.txt and read that, or pass "
@@ -166,7 +166,9 @@ def _about(ending: str) -> tuple[str, str] | None:
 
 def about_folder(path: Path) -> str:
     """What a folder holds that is no table, and the next step."""
-    missing = f"the folder {str(path)!r} has no .parquet or .pq file, and is not a Zarr or 10x folder or one of pictures"
+    missing = (
+        f"the folder {str(path)!r} has no .parquet or .pq file, and is not a Zarr or 10x folder or one of pictures"
+    )
     if any((path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
         return f"the folder {str(path)!r} looks like Zarr; let its name end in .zarr"
     files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
