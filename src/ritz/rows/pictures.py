@@ -96,8 +96,8 @@ def stacked(X: NDArray[Any], transpose: bool = False) -> Rows:  # (n, …), or (
     ((5, 8), (4, 2))
     """
     shape = (X.shape[-1], *X.shape[:-1]) if transpose else X.shape
-    each = shape_of_each(shape)
     check_shape((shape[0], math.prod(shape[1:])))
+    each = shape_of_each(shape)
     return pictured(array_of(X.reshape(-1, shape[0]).T if transpose else X.reshape(shape[0], -1)), each)
 
 

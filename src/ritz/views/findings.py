@@ -128,7 +128,7 @@ def _straight(pca: PCA) -> dict[str, Any]:
         "whiten": bool(pca.whiten),
         "choice": getattr(pca, "rank_choice_", None),
         "image": getattr(pca, "image_shape_", None),
-        "ddof": int(pca.ddof),
+        "ddof": subspace.ddof,
     }
 
 

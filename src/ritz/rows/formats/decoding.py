@@ -16,7 +16,7 @@ from ritz.rows.formats.damage import damage
 from ritz.rows.pictures import in_words
 from ritz.runtime import threads
 
-FORMATS = ("PNG", "JPEG", "MPO", "PPM", "TIFF", "BMP")  # as Pillow calls them; no other decoder is ever tried
+FORMATS = ("PNG", "JPEG", "PPM", "TIFF", "BMP")  # as Pillow calls them; no other decoder is ever tried
 GREY, COLOUR = ("1", "L", "LA", "La"), ("RGB", "RGBX", "RGBA", "RGBa", "CMYK", "YCbCr", "HSV")
 PALETTE, ALPHA = ("P", "PA"), ("LA", "La", "PA", "RGBA", "RGBa")
 ORIENTATION = 0x0112  # the tag of EXIF that says how the camera was held
@@ -88,7 +88,8 @@ def _opened(file: Path) -> Iterator[Any]:
     bombs = (Image.DecompressionBombError, Image.DecompressionBombWarning)
     with damage(f"{FILE} is a damaged or truncated picture", file=file):
         try:
-            with Image.open(file, formats=FORMATS) as picture:
+            # Not by its name: Pillow would map it into memory, and a file that became shorter would end the process.
+            with file.open("rb") as stream, Image.open(stream, formats=FORMATS) as picture:
                 yield picture
         except UnidentifiedImageError:
             kinds = "PNG, JPEG, PGM, PPM, TIFF or BMP"
@@ -128,7 +129,8 @@ def _orientation(picture: Any) -> int:
 
 
 def _upright(picture: Any) -> Any:
-    turn = TURNS.get(_orientation(picture))
+    """A picture that is decoded; Pillow has made one of TIFF upright already."""
+    turn = None if picture.format == "TIFF" else TURNS.get(_orientation(picture))
     return picture if turn is None else picture.transpose(getattr(_pillow().Transpose, turn))
 
 

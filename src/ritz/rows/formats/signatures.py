@@ -13,7 +13,8 @@ from typing import BinaryIO
 
 from ritz.errors import DataError
 from ritz.rows.formats.idx import DTYPES
-from ritz.rows.formats.images import listed
+from ritz.rows.formats.images import ENDINGS as READ_PICTURES
+from ritz.rows.formats.images import walked
 from ritz.rows.formats.read import FORMATS, TEXTS, suffix_of
 
 CHUNK = 1 << 22
@@ -171,7 +172,7 @@ def about_folder(path: Path) -> str:
     )
     if any((path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
         return f"the folder {str(path)!r} looks like Zarr; let its name end in .zarr"
-    files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+    files = sorted(walked(path))
     counts = Counter(_ending(file) or "without an ending" for file in files)
     if not counts:
         return f"{missing}: it is empty"
@@ -187,8 +188,9 @@ def about_folder(path: Path) -> str:
 
 def holds_pictures(path: Path) -> bool:
     """Whether a folder is one of pictures: there are some, and more of them than of any kind of table."""
-    tables = Counter(suffix_of(file) for file in path.rglob("*") if suffix_of(file) in FORMATS and file.is_file())
-    return len(listed(path)) > max(tables.values(), default=0)
+    counts = Counter(suffix_of(file) for file in walked(path))
+    pictures = sum(counts[ending] for ending in READ_PICTURES)
+    return pictures > max((count for ending, count in counts.items() if ending in FORMATS), default=0)
 
 
 def spooled(stream: BinaryIO, folder: Path) -> Path:
