@@ -95,7 +95,8 @@ def in_options(told: Exception | str, command: str = "") -> str:
     '-k 9 must be at most 4'
     """
     if isinstance(told, ParameterError) and told.name in OPTIONS:
-        return f"{OPTIONS[told.name]} {told.value} {told.plain}"
+        value = "x".join(map(str, told.value)) if isinstance(told.value, tuple) else told.value
+        return f"{OPTIONS[told.name]} {value} {told.plain}"
     if isinstance(told, Advised):
         steps = ADVICE | MODEL_ADVICE.get(command, DROP_ADVICE)
         advice = steps.get(told.code, told.advice)

@@ -122,6 +122,7 @@ def render(
         scree=_scree(found),
         scores=_scores(found, scores, labels),
         pictures=_pictures(found, image),
+        in_colour=image is not None and len(checked(image, found.n_columns)) == 3,
         weights=() if image is not None else _weights(found),
         explained=explained(found),
         certificate=str(found.certificate),

@@ -57,7 +57,9 @@ def test_what_is_damaged(tmp_path):
     whole = path.read_bytes()
     for size, what in ((1000, "truncated"), (1600, "damaged")):
         path.write_bytes((whole + bytes(200))[:size])
-        with pytest.raises(DataError, match=rf"{what}: a uint8 array of shape \(50, 6, 5\) takes 1516 bytes, found {size}"):
+        with pytest.raises(
+            DataError, match=rf"{what}: a uint8 array of shape \(50, 6, 5\) takes 1516 bytes, found {size}"
+        ):
             read(path)
         packed = tmp_path / "y-idx3-ubyte.gz"
         packed.write_bytes(gzip.compress((whole + bytes(200))[:size]))
@@ -65,7 +67,7 @@ def test_what_is_damaged(tmp_path):
         with pytest.raises(DataError, match=rf"{what}: .* takes 1516 bytes, found {found}"):
             read(packed)
     packed.write_bytes(gzip.compress(whole)[:-500])
-    with pytest.raises(DataError, match="truncated: .* takes 1516 bytes, found"):
+    with pytest.raises(DataError, match=r"truncated: .* takes 1516 bytes, found"):
         read(packed)
     for content, words in ((b"\0\0\x08", "begins with the bytes 00 00 08"), (b"\0\0\x08\3\0\0\0\1", "3 axes take 12")):
         path.write_bytes(content)

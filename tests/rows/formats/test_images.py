@@ -59,7 +59,9 @@ def test_a_fit_agrees_with_lapack_and_knows_the_shape(people):
         pca = PCA(3).fit(source)
         np.testing.assert_allclose(pca.explained_variance_, expected, rtol=1e-10)
         assert (pca.image_shape_, pca.white_) == ((5, 4), 255.0)
-    np.testing.assert_allclose(pca.transform(people) ** 2 @ np.ones(3), (pca.transform(FACES.reshape(24, 20)) ** 2).sum(1))
+    np.testing.assert_allclose(
+        pca.transform(people) ** 2 @ np.ones(3), (pca.transform(FACES.reshape(24, 20)) ** 2).sum(1)
+    )
     kernel = KernelPCA(2, kernel="rbf", gamma="scale", fit_inverse_transform=True).fit(people)
     assert (kernel.image_shape_, kernel.white_) == ((5, 4), 255.0)
 

@@ -95,7 +95,10 @@ def test_a_header_may_begin_like_another_format(tmp_path, word):
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        (["1.webp", "2.webp", "notes.txt"], r"it holds 2 \.webp, 1 \.txt \(\.webp is an image\); every picture .*\.png"),
+        (
+            ["1.webp", "2.webp", "notes.txt"],
+            r"it holds 2 \.webp, 1 \.txt \(\.webp is an image\); every picture .*\.png",
+        ),
         (["x.bed", "x.bim", "x.fam"], r"1 \.bed, 1 \.bim, 1 \.fam \(.*PLINK.*plink --bfile NAME --recode A"),
         (["a.csv", "b.csv", "plot.png"], r"it holds 2 \.csv, 1 \.png\. Pass one file of it, such as .*a\.csv"),
         (

@@ -68,9 +68,11 @@ def test_parameters_of_files_are_refused():
 
 def test_the_likely_mistake_is_named():
     pca = PCA(2).fit(X)
-    with pytest.raises(ValueError, match=r"X has 8 features, but PCA is expecting 3 .*X\.T or ritz\.read\(X, transpose=T"):
+    with pytest.raises(
+        ValueError, match=r"X has 8 features, but PCA is expecting 3 .*X\.T or ritz\.read\(X, transpose=T"
+    ):
         pca.transform(X.T)
-    with pytest.raises(ValueError, match="X has 8 features, but PCA is expecting 3 features as input.$"):
+    with pytest.raises(ValueError, match=r"X has 8 features, but PCA is expecting 3 features as input\.$"):
         pca.transform(X.T[:2])
 
 

@@ -71,9 +71,7 @@ def _header(path: Path, packed: bool) -> Header:
             raise DataError(f"{FILE} is not an IDX file: it begins with the bytes {magic.hex(' ') or 'of nothing'}")
         sides = file.read(4 * magic[3])
     if len(sides) < 4 * magic[3]:
-        raise DataError(
-            f"{FILE} is truncated: {magic[3]} axes take {4 * magic[3]} bytes, found {len(sides)}"
-        )
+        raise DataError(f"{FILE} is truncated: {magic[3]} axes take {4 * magic[3]} bytes, found {len(sides)}")
     shape = tuple(int(side) for side in np.frombuffer(sides, ">u4"))
     return np.dtype(DTYPES[magic[2]]), shape, 4 + len(sides)
 
