@@ -19,13 +19,15 @@ from ritz.estimators.pca import PCA
 from ritz.rows.memory.array import ArrayRows
 
 
-def demonstrate(screen: Screen, which: str, n_components: Any, out: str | None, opens: bool, force: bool) -> int:
+def demonstrate(
+    screen: Screen, which: str, n_components: Any, ddof: int, out: str | None, opens: bool, force: bool
+) -> int:
     """The same for a bundled data set."""
     folder = Path(out or f"{which}-ritz")
     force = force or _is_demo(folder / MODEL)
     folder = folder_for(str(folder), which, force)
     found, image = DEMOS[which]()
-    pca = PCA(n_components, scale=image is None)  # only pixels have the same unit
+    pca = PCA(n_components, scale=image is None, ddof=ddof)  # only pixels have the same unit
     code = analyse(replace(found, demo=which), Reading(image=image), pca, folder, screen, force)
     if opens:
         show(folder / REPORT)

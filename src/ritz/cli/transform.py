@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ritz.cli import pictures
 from ritz.cli.errors import ADVICE, INACCURATE, OK, USAGE, Failure
 from ritz.cli.inputs import LEFT_OUT, Input, Reading, chosen, without_gaps, worth_holding
 from ritz.cli.notes import Notes, notes_of
@@ -23,7 +24,7 @@ from ritz.linalg.dense import Array
 from ritz.pca.from_rows import held
 from ritz.rows import Rows
 from ritz.rows.columns import model_columns, order_of
-from ritz.rows.formats.read import opened
+from ritz.rows.formats.read import opened, opens_pictures
 from ritz.rows.memory.computed import Subset, choose, drop_missing
 from ritz.rows.memory.sparse import Sparse
 from ritz.rows.scores import in_order, is_sensing, matching_score_names, score_names
@@ -91,7 +92,15 @@ def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
 
 
 def for_model(
-    pca: Any, path: Path, name: str, label: str | None, missing: str | None, header: bool | None, transpose: bool | None
+    pca: Any,
+    path: Path,
+    name: str,
+    label: str | None,
+    missing: str | None,
+    header: bool | None,
+    transpose: bool | None,
+    size: tuple[int, int] | None,
+    grey: bool | None,
 ) -> Input:
     """A file with the columns that a model knows, in its order, read as the one of the fit was, or as told."""
     notes = notes_of(pca)
@@ -99,7 +108,11 @@ def for_model(
     names = model_columns(pca)
     nameless = () if notes.header is False else None  # told so for the fit
     needed = () if transpose else (*(names or ()), *range(pca.n_features_in_))
-    raw = opened(path, transpose, header, nameless if transpose or names is None else names, needed)
+    if opens_pictures(path):  # as they were for the fit, unless told otherwise
+        size, grey = size or notes.size, grey or notes.grey
+    shape, expected = getattr(pca, "image_shape_", None), nameless if transpose or names is None else names
+    raw = opened(path, transpose, header, expected, needed, size, grey, shape)
+    raw.check_pictures(shape, getattr(pca, "white_", None))
     there = dict.fromkeys((*(raw.keys or raw.names or ()), *raw.left_out, *raw.others))
     places, d = notes.columns, pca.n_features_in_
     if places is not None and d < raw.shape[1] and raw.names is None and max(places) < raw.shape[1]:
@@ -131,8 +144,13 @@ def decode(
     screen: Screen, model: str, scores: str, out: str | None, to: str | None, header: bool | None, force: bool
 ) -> int:
     """Rows from scores."""
-    out = _destination(screen, out, to, [scores, model], force)
+    as_pictures = pictures.is_target(out)
+    if as_pictures and out is not None:
+        pictures.check_target(out, [scores, model], force)
+    else:
+        out = _destination(screen, out, to, [scores, model], force, "; FOLDER/ holds pictures")
     pca: Any = load(model)
+    scale = pictures.Scale.of(pca, model) if as_pictures else None
     if getattr(pca, "fit_inverse_transform", True) is False:
         advice = "fit the model again with pre-images, in Python"
         raise DataError(f"{model!r} was fitted without pre-images, so scores do not lead back to rows", advice)
@@ -146,15 +164,25 @@ def decode(
         beside = {str(key): numbers_from_text(values) for key, values in cells.items()}
         scored = drop_missing(rows, how="all")
         results = _aligned(pca.rebuilt, scored.watched(Watch(progress)), rows.shape[0], names)
-        where = _send(replace(results, beside=beside), out, to)
+        results = replace(results, beside=beside)
+        if scale is not None and out is not None:
+            written = pictures.write(results, scale, notes_of(pca).identifier, out, force)
+        else:
+            where = _send(results, out, to)
     lacking = rows.shape[0] - scored.shape[0]
-    if lacking:
+    if lacking and scale is not None:
+        screen.warn(f"{lacking} of {rows.shape[0]} rows have no scores, and no picture")
+    elif lacking:
         screen.warn(f"{lacking} of {rows.shape[0]} rows have no scores, and their cells are empty")
     code = OK
     if is_sensing(pca):  # what was recovered has a certificate of its own
         screen.tell(visible(pca.certificate_.verdict))
         code = OK if pca.certificate_.satisfied else INACCURATE
-    _say(screen, where, out, rows.shape[0], names, code, without_scores=lacking)
+    if scale is not None:
+        screen.say(f"{written.said(scale)}; written to {visible(out)}")
+        screen.emit(file=out, **vars(written), warnings=screen.warned, exit_code=code)
+    else:
+        _say(screen, where, out, rows.shape[0], names, code, without_scores=lacking)
     return code
 
 
@@ -183,7 +211,9 @@ def _only_numbers(out: str | None) -> bool:
     return out is not None and out.lower().endswith(".npy")
 
 
-def _destination(screen: Screen, out: str | None, to: str | None, sources: list[str], force: bool) -> str | None:
+def _destination(
+    screen: Screen, out: str | None, to: str | None, sources: list[str], force: bool, more: str = ""
+) -> str | None:
     """The file that results may go to, None for standard output: asked before anything is read."""
     if out is None or out == PIPE:
         if screen.as_json:
@@ -194,7 +224,7 @@ def _destination(screen: Screen, out: str | None, to: str | None, sources: list[
     if to is not None:
         raise Failure("--to is the format of standard output; with -o the ending of the file name decides", USAGE)
     if Path(out).suffix.lower() not in FORMATS:
-        raise Failure(f"cannot write {Path(out).name!r}: its name must end in {', '.join(FORMATS)}", USAGE)
+        raise Failure(f"cannot write {Path(out).name!r}: its name must end in {', '.join(FORMATS)}{more}", USAGE)
     may_write(Path(out), sources, force)
     return out
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from copy import copy
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -39,6 +40,7 @@ class Rows(Columns, Partition, ABC):
     n_filled: int = 0  # missing values that the mean of their column replaces
     _replaced: Sequence[int] = ()  # missing values of every block that was read
     origin: tuple[Any, ...] = ()  # of files: their names, sizes and times of change
+    elsewhere: tuple[Path, ...] = ()  # files that rows are read from, beside the one that they were opened by
     watch: Watch = UNWATCHED
 
     @classmethod
