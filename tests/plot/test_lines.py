@@ -11,16 +11,6 @@ X = RNG.standard_normal((50, 2)) @ np.array([[2.0, 1.5], [0.0, 0.5]]) + [3, -1]
 C = np.cov(X.T)
 
 
-@pytest.fixture(autouse=True)
-def plt():
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
-
-    mpl.use("Agg")
-    yield plt
-    plt.close("all")
-
-
 def test_errors_in_the_titles_are_the_true_ones():
     """λ₂, the residual sum of squares of lstsq, the variance across a turned line, and that of the second column."""
     titles = [panel.get_title() for panel in plot.line(X, worse=30)]
