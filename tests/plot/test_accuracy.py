@@ -12,16 +12,6 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 5)) @ np.diag([4.0, 3.0, 2.0, 1.0, 0.5])
 
 
-@pytest.fixture(autouse=True)
-def plt():
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
-
-    mpl.use("Agg")
-    yield plt
-    plt.close("all")
-
-
 def drawn(ax, name):
     """Heights of the marks of that name."""
     names = [text.get_text() for text in ax.get_legend().get_texts()]

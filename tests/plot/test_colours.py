@@ -8,16 +8,6 @@ from ritz.plot.colours import DARK, LIGHT, contrast, look, luminance
 INSIDE = ("ink", "soft", "accent", "second", "good", "bad")
 
 
-@pytest.fixture
-def plt():
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
-
-    mpl.use("Agg")
-    yield plt
-    plt.close("all")
-
-
 def test_contrast_is_that_of_wcag():
     assert contrast("black", "white") == pytest.approx(21)
     assert contrast("#777777", "white") == pytest.approx(4.478, abs=1e-3)

@@ -14,16 +14,6 @@ Q = np.linalg.qr(Q - Q.mean(axis=0))[0][:, :5]
 X = Q * np.sqrt(29 * VALUES)  # variances exactly these
 
 
-@pytest.fixture(autouse=True)
-def plt():
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
-
-    mpl.use("Agg")
-    yield plt
-    plt.close("all")
-
-
 def test_marks_are_the_values_and_texts_the_gaps():
     ax = plot.spectrum_gap(X)
     np.testing.assert_allclose(ax.lines[0].get_ydata(), VALUES)

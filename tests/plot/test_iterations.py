@@ -12,16 +12,6 @@ Q = np.linalg.qr(np.random.default_rng(0).standard_normal((20, 20)))[0]
 A = (Q * SPECTRUM) @ Q.T
 
 
-@pytest.fixture(autouse=True)
-def plt():
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
-
-    mpl.use("Agg")
-    yield plt
-    plt.close("all")
-
-
 def slope(line):
     """Of the logarithm, per iteration, over the second half of what is drawn."""
     x, y = np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float)

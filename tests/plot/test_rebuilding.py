@@ -10,16 +10,6 @@ RNG = np.random.default_rng(0)
 X = RNG.random((30, 12)) * np.arange(1, 13)
 
 
-@pytest.fixture(autouse=True)
-def plt():
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
-
-    mpl.use("Agg")
-    yield plt
-    plt.close("all")
-
-
 def decoded(pca, x, k):
     """By the estimator, with all scores but k set to 0."""
     Y = pca.transform(x[None])

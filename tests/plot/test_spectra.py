@@ -10,16 +10,6 @@ X = RNG.standard_normal((60, 6)) @ RNG.standard_normal((6, 6)) + 3
 VALUES = np.linalg.svd(X - X.mean(axis=0), compute_uv=False) ** 2 / 59
 
 
-@pytest.fixture(autouse=True)
-def plt():
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
-
-    mpl.use("Agg")
-    yield plt
-    plt.close("all")
-
-
 def heights(ax):
     return np.array([bar.get_height() for bar in ax.patches])
 

@@ -7,16 +7,6 @@ import pytest
 from ritz.plot.style import axes, framed, harmless, headline, legend, wrapped
 
 
-@pytest.fixture
-def plt():
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
-
-    mpl.use("Agg")
-    yield plt
-    plt.close("all")
-
-
 @pytest.mark.parametrize("name", ["$\\frac{", "a$b$", "\\$", "$", "_x", "\\$a$b$c\\"])
 def test_names_are_drawn_as_they_are(name):
     from matplotlib.text import Text

@@ -40,11 +40,8 @@ def model(name):
 @pytest.fixture
 def drawn(monkeypatch):
     """The texts that are drawn, each once."""
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
     from matplotlib.text import Text
 
-    mpl.use("Agg")
     found, draw = {}, Text.draw
 
     def noted(self, renderer):
@@ -53,8 +50,7 @@ def drawn(monkeypatch):
             found[id(self)] = (self, self.get_window_extent(renderer))
 
     monkeypatch.setattr(Text, "draw", noted)
-    yield found
-    plt.close("all")
+    return found
 
 
 def saved(name, style, given, more, layout=True):

@@ -11,16 +11,6 @@ RNG = np.random.default_rng(0)
 X = RNG.random((30, 12))
 
 
-@pytest.fixture(autouse=True)
-def plt():
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
-
-    mpl.use("Agg")
-    yield plt
-    plt.close("all")
-
-
 def test_pictures_are_the_mean_and_the_axes():
     pca = PCA(5).fit(X)
     mean, *axes = plot.components(pca, 3, shape=(3, 4))

@@ -64,6 +64,11 @@ class Look:
     steps: tuple[str, ...]
 
     @property
+    def paper(self) -> str:
+        """The background as matplotlib writes colours."""
+        return mixed(self.background, self.background, 1.0)
+
+    @property
     def scale(self) -> Colormap:
         """Colours of numbers, none of which vanishes in the background."""
         return _colormap("steps", self.steps)

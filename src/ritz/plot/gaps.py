@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDE = 30.0  # times the smallest value that the largest is, up to which a scale is linear
+SEEN = 0.06  # of the height of the axes: the shortest arrow
 FEW = 12  # components whose gaps are written beside them
 
 
@@ -134,13 +135,15 @@ def _written(ax: Axes, gaps: Array, at: int, colours: Look) -> None:
 
 
 def _arrow(ax: Axes, at: int, values: Array, floor: float, colours: Look) -> None:
-    """From λ_k down to λ_{k+1}."""
+    """From λ_k down to λ_{k+1}, where that is long enough to be seen."""
     ax.axvline(at + 0.5, 0.1, 0.87, color=colours.second, lw=1, ls=(0, (2, 2)))  # what is written stays free
-    if at < len(values) and values[at] < 0.8 * values[at - 1]:
-        ends = (at + 0.5, max(float(values[at - 1]), floor)), (at + 0.5, max(float(values[at]), floor))
-        ax.annotate(
-            "", *ends, arrowprops={"arrowstyle": "<->", "color": colours.second, "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
-        )
+    if at >= len(values):
+        return
+    ends = [(at + 0.5, max(float(value), floor)) for value in values[at - 1 : at + 1]]
+    (_, top), (_, foot) = ax.transData.transform(ends)
+    if top - foot > SEEN * ax.get_window_extent().height:
+        how = {"arrowstyle": "<->", "color": colours.second, "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
+        ax.annotate("", *ends, arrowprops=how)
 
 
 def _gap_title(at: int, gaps: Array, found: Certificate, rest: float | None) -> str:

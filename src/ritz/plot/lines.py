@@ -117,7 +117,7 @@ def four_lines(Z: Array, axis: Array, worse: float, names: tuple[str, str]) -> l
     kept = np.eye(2)[1 - drop]
     beside = number(_error(Z, _foot(Z, regression)), 3)
     found = [("Principal axis", "perpendicular error {}", axis, _foot(Z, axis))]
-    found.append(("Regression line", "vertical error {}, " + f"perpendicular {beside}", regression, vertical))
+    found.append(("Regression line", f"vertical {{}}, perpendicular {beside}", regression, vertical))
     found.append((f"A line turned by {worse:g}°", "perpendicular error {}", turned, _foot(Z, turned)))
     found.append((f"Without {names[drop]}", f"{('horizontal', 'vertical')[drop]} error {{}}", kept, _foot(Z, kept)))
     errors = [_error(Z, feet) for *_, feet in found]

@@ -147,7 +147,7 @@ def _points(ax: Axes, cloud: Cloud, colours: Look) -> None:
 
 def _dot(count: int, colours: Look) -> dict[str, Any]:
     size = next((size for most, size in SIZES if count <= most), SIZES[-1][1])
-    edge = {"edgecolors": [colours.background], "linewidths": 0.4} if size > 10 else {"linewidths": 0}
+    edge = {"edgecolors": colours.paper, "linewidths": 0.4} if size > 10 else {"linewidths": 0}
     return {"s": size, "alpha": 0.9 if size > 10 else 0.6, **edge}
 
 
@@ -167,7 +167,7 @@ def _histogram(ax: Axes, cloud: Cloud, names: list[str]) -> bool:
     colours = framed(ax, "y")
     parts = [cloud.at[cloud.codes == i, 0] for i in range(len(cloud.classes.names))]
     bars = min(BARS, max(5, int(1.5 * np.sqrt(len(cloud.at)))))
-    ax.hist(parts, bars, stacked=True, color=shades_of(cloud, colours), edgecolor=[colours.background], linewidth=0.5)
+    ax.hist(parts, bars, stacked=True, color=shades_of(cloud, colours), edgecolor=colours.paper, linewidth=0.5)
     ax.set(xlabel=names[0], ylabel="rows")
     named(ax, cloud, colours)
     return True

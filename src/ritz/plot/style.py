@@ -71,7 +71,7 @@ def headline(ax: Axes, text: str, pad: float | None = None) -> None:
 def captioned(ax: Axes, *lines: str) -> None:
     """A smaller title, for one of several panels; its lines are broken where the panel is narrow."""
     ax.set_title("", fontsize="medium")
-    letters = max(4, int(1.1 * _width(ax) / (AVERAGE * float(ax.title.get_fontsize()))))
+    letters = max(4, int(1.3 * _width(ax) / (AVERAGE * float(ax.title.get_fontsize()))))
     ax.title.set_text("\n".join(textwrap.fill(line, letters, break_long_words=False) for line in lines))
 
 
@@ -146,4 +146,4 @@ def outlined(colours: Look, wide: float = 3.0) -> list[Any]:
     """An edge in the colour of the background, for lines that cross what is as dark."""
     from matplotlib.patheffects import Normal, Stroke
 
-    return [Stroke(linewidth=wide, foreground=tuple(colours.background)), Normal()]
+    return [Stroke(linewidth=wide, foreground=colours.paper), Normal()]
