@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -164,6 +164,6 @@ class _Completeness:
     def basis(self, history: tuple[Step, ...], note: str) -> Basis:
         """The Ritz vectors asked for and those spare ones that are as good."""
         (U, AU, _), m = self._space.ritz_vectors(), self._kept()
-        known = {"mixed": self._space.multiplied, "outside": self.outside}
-        following = float(self._space.values[self._k]) if len(self._space.values) > self._k else -np.inf
-        return Basis(U[:, :m], AU[:, :m], history=history, note=note, following=following, **known)
+        mixed, values = self._space.multiplied, self._space.values
+        basis = Basis(U[:, :m], AU[:, :m], history=history, note=note, outside=self.outside, mixed=mixed)
+        return basis if len(values) <= self._k else replace(basis, following=float(values[self._k]))

@@ -87,9 +87,7 @@ class Power(Iterative):
             notes += [found.note] if found.note else []
         return Basis(V, AV, history=tuple(history), note="; ".join(notes[:3]))
 
-    def _component(
-        self, A: Operator, V: Array, AV: Array, start: Array, tol: float | None, y: Array | None
-    ) -> Found:
+    def _component(self, A: Operator, V: Array, AV: Array, start: Array, tol: float | None, y: Array | None) -> Found:
         """One eigenvector of A deflated by those found, V."""
         values, i = np.einsum("ij,ij->j", V, AV), V.shape[1]
         v, before, previous = _unit_outside(V, start), None, np.inf
@@ -166,8 +164,8 @@ def _swinging(A: Operator, v: Array, ahead: Array, i: int) -> str:
     low, high = np.linalg.eigvalsh((H + H.T) / 2)
     apart = abs(low + high) / max(abs(low), abs(high))
     return (
-        f"{component(i)} swings between two vectors: two eigenvalues have opposite signs, and magnitudes that differ by "
-        f"about {at_most(apart, 1)} of the larger; add a multiple of the identity to the matrix, which tells them apart"
+        f"{component(i)} swings between two vectors: two eigenvalues have opposite signs, and magnitudes that differ "
+        f"by about {at_most(apart, 1)} of the larger; a multiple of the identity, added to the matrix, tells them apart"
     )
 
 

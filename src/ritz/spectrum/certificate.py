@@ -38,8 +38,8 @@ class Certificate:
     residuals : ‖A u_i − λ_i u_i‖, but for `rounding`; from inner products of rows, at most
     value_bounds : (k, 2), the true i-th eigenvalue lies between; inf where no upper bound is known. With `by_magnitude`
         the j-th positive value stands for the j-th largest eigenvalue, the j-th negative one for the j-th lowest
-    gap_bounds : (2,), what the eigengap λ_k − λ_{k+1} lies between, from the bounds of both and, where one was measured,
-        the next Ritz value; of magnitudes with `by_magnitude`; None where nothing follows, or it is not known
+    gap_bounds : (2,), what the eigengap λ_k − λ_{k+1} lies between, from the bounds of both and, where one was
+        measured, the next Ritz value; of magnitudes with `by_magnitude`; None where nothing follows, or it is not known
     angle_bounds : sine of the largest angle between a component's group and the true subspace of that group;
         1 where unknown
     groups : half-open 0-based ranges of components too close to be told apart
@@ -207,7 +207,9 @@ class Certificate:
         k, (low, high) = len(self.values), self.gap_bounds
         size = "magnitude" if self.by_magnitude else self.quantity
         most = f" to {plain(at_most(high, 4))}" if np.isfinite(high) else " or more"
-        return f"eigengap after {component(k - 1)}: {size} {k} exceeds {size} {k + 1} by {plain(at_least(low, 4))}{most}"
+        return (
+            f"eigengap after {component(k - 1)}: {size} {k} exceeds {size} {k + 1} by {plain(at_least(low, 4))}{most}"
+        )
 
     @property
     def tie(self) -> str:
@@ -258,7 +260,10 @@ class Certificate:
 
 
 def _outwards(intervals: Array, unit: float) -> Array:  # (k, 2) -> (k, 2)
-    """Intervals times unit², rounded outwards where numbers leave the range of float64; none reaches below 0 that did not."""
+    """Intervals times unit², rounded outwards where numbers leave the range of float64.
+
+    None reaches below 0 that did not.
+    """
     low, high = squared(intervals, unit).T
     if unit != 1:
         with np.errstate(under="ignore"):

@@ -47,9 +47,9 @@ def eigen(
         A sparse matrix of up to 1000 rows is made dense, which lets the certificate prove more
     k : how many
     solver : "auto", "covariance" (dense), "krylov", "power", "orthogonal", or a solver object
-    tol : every residual plus rounding is at most tol·λ₁, or `certificate.satisfied` is False. None asks for no residual:
-        power and orthogonal then stop on the relative change of the eigenvalue alone (their option `change`), which
-        leaves residuals near λ√change, and the certificate says what was reached
+    tol : every residual plus rounding is at most tol·λ₁, or `certificate.satisfied` is False. None asks for no
+        residual: power and orthogonal then stop on the relative change of the eigenvalue alone (their option `change`),
+        which leaves residuals near λ√change, and the certificate says what was reached
     max_iter : iterations of an iterative solver, per component for power
     start : (dim,) or (dim, b) array for the iterative solvers
     dim : the order of A, needed for a callable
@@ -139,11 +139,12 @@ def _function(product: Any, dim: int, signed: bool) -> tuple[Operator, float]:
     AG = trial.apply(G)
     unit = _unit(float(np.abs(AG).max()))
     AG = AG / unit / unit
-    H, sizes = G.T @ AG, np.linalg.norm(G, axis=0) @ np.linalg.norm(AG, axis=0)
-    if abs(H[0, 1] - H[1, 0]) > ASYMMETRY * sizes + 4 * np.linalg.norm(G) * (trial.rounding / unit / unit):
+    H, size = G.T @ AG, float(np.linalg.norm(G, axis=0) @ np.linalg.norm(AG, axis=0))
+    lean = abs(float(H[0, 1] - H[1, 0]))
+    if lean > ASYMMETRY * size + 4 * float(np.linalg.norm(G)) * (trial.rounding / unit / unit):
         raise DataError(
-            f"the operator is not symmetric: x·Ay and y·Ax of two random vectors differ by {abs(H[0, 1] - H[1, 0]):.2g} "
-            f"of {sizes:.2g}; pass one that is"
+            f"the operator is not symmetric: x·Ay and y·Ax of two random vectors differ by {lean / size:.2g} of "
+            "|x||Ay|; pass a symmetric one"
         )
     return Function(product, dim, unit**2, signed), unit
 
@@ -162,13 +163,12 @@ def _square(shape: tuple[int, ...]) -> int:
 def _sparse(A: Any, solver: str | Solver, signed: bool) -> tuple[Operator, float]:
     """A sparse matrix: dense where it is small, or where the solver needs all of it."""
     d = _square(A.shape)
-    matrix = as_rows(A)
-    entries = matrix.exact(matrix.block(0, d))
+    rows = as_rows(A)
+    entries: Any = rows.exact(rows.block(0, d))
     if d <= LARGE or isinstance(solver, Covariance):
         if 8 * d * d > PHYSICAL // 4:
-            raise DataError(
-                f"solver='covariance' makes the sparse matrix dense, which takes {format_bytes(8 * d * d)}; use 'krylov'"
-            )
+            size = format_bytes(8 * d * d)
+            raise DataError(f"solver='covariance' makes the sparse matrix dense, which takes {size}; use 'krylov'")
         return symmetric(entries.toarray(), signed)
     data = entries.data.astype(np.float64)
     if not np.isfinite(data).all():

@@ -35,7 +35,8 @@ def magnitudes(A: Operator, pairs: Pairs, seen: Evidence, k: int) -> tuple[Bound
     found = bounds(seen, k, max(_around(free, pairs, seen)))
     matrix = A.dense() if A.is_dense else None
     if matrix is not None and len(seen.values) < A.dim and found.complete_to < k:
-        free = tuple(map(min, free, _proved(matrix, A, pairs, seen)))
+        proved = _proved(matrix, A, pairs, seen)
+        free = min(free[0], proved[0]), min(free[1], proved[1])
         found = bounds(seen, k, max(_around(free, pairs, seen)))
     return found, _with_signs(found, pairs, seen, _around(free, pairs, seen), k)
 
@@ -56,9 +57,7 @@ def _proved(matrix: Array, A: Operator, pairs: Pairs, seen: Evidence) -> Ceiling
     size = float(np.linalg.norm(matrix)) + float(np.sum(seen.values))
     rounding = seen.rounding + A.dense_rounding + gamma(len(values) + 8) * 2 * size
     last = float(seen.values[-1]) + float(np.linalg.norm(seen.residuals))
-    above, below = (
-        proved_ceiling(side, last, rounding=rounding, converged=False) for side in (deflated, -deflated)
-    )
+    above, below = (proved_ceiling(side, last, rounding=rounding, converged=False) for side in (deflated, -deflated))
     return above, below
 
 
