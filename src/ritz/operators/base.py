@@ -20,7 +20,17 @@ ALIGNED = 4 * UNIT  # off-diagonal part of QᵀAQ, relative to m λ₁, below wh
 
 
 class Indefinite(DataError):
-    """A matrix has an eigenvalue below 0, where none may be."""
+    """A matrix has an eigenvalue below 0, at most `lowest`, where none may be."""
+
+    lowest: float = 0.0
+
+
+def indefinite(lowest: float, advice: str = "") -> Indefinite:
+    """The error that says so."""
+    value = plain(at_most(lowest))
+    error = Indefinite(f"the matrix has an eigenvalue of at most {value}; it must have none below 0", advice)
+    error.lowest = lowest
+    return error
 
 
 class Operator(ABC):
@@ -87,8 +97,7 @@ class Operator(ABC):
             return signed_pairs(Q, AQ)
         turned = rotation(Q.T @ AQ)
         if turned.lowest < -(10 * self.rounding + min(self.negativity, self.tolerance * float(turned.values[0]))):
-            lowest = plain(at_most(turned.lowest))
-            raise Indefinite(f"the matrix has an eigenvalue of at most {lowest}; it must have none below 0")
+            raise indefinite(turned.lowest)
         return ritz_pairs(Q, AQ, turned)
 
     def dense(self) -> Array | None:  # (dim, dim)

@@ -29,11 +29,11 @@ class SparseMatrix(Operator):
         self.dim = self.rank_bound = int(A.shape[0])
         diagonal = A.diagonal()
         above = 1 + gamma(8 * self.dim + 64)  # with it a sum is an upper bound whatever its own rounding
-        sums = np.asarray(abs(A).sum(axis=1)).ravel() * above
+        self._terms = int(np.diff(A.indptr).max(initial=0)) + 4
+        sums = np.asarray(abs(A).sum(axis=1)).ravel() * (1 + gamma(self._terms))
         self.trace = fsum(diagonal)  # many entries of either sign may cancel
         self.frobenius = float(np.linalg.norm(A.data)) * above
         self.most = min(self.frobenius, float(sums.max(initial=0.0)))
-        self._terms = int(np.diff(A.indptr).max(initial=0)) + 4
         below = float(np.max(sums - np.abs(diagonal) - diagonal, initial=0.0))
         self.negativity = below + 8 * gamma(self._terms) * self.most
 

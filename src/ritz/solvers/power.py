@@ -15,6 +15,7 @@ from ritz.solvers.base import Basis, Iterative, Step, checked_start, slow, start
 
 BACK = 1e-12  # distance at which an iterate is the one of two steps ago
 APART = 1e-6  # and at which it surely is not the one of one step ago
+EQUAL = 1e-9  # relative difference of magnitudes that are called the same
 UNEXPECTED = 100.0  # times λ√change, near which a residual is where the eigenvalue stands still
 OTHER = 1e-3  # relative difference of two estimates that are no longer of one eigenvalue
 
@@ -163,9 +164,11 @@ def _swinging(A: Operator, v: Array, ahead: Array, i: int) -> str:
     H = Q.T @ A.apply(Q)
     low, high = np.linalg.eigvalsh((H + H.T) / 2)
     apart = abs(low + high) / max(abs(low), abs(high))
+    sizes = f"magnitudes that differ by about {at_most(apart, 1)} of the larger"
     return (
-        f"{component(i)} swings between two vectors: two eigenvalues have opposite signs, and magnitudes that differ "
-        f"by about {at_most(apart, 1)} of the larger; a multiple of the identity, added to the matrix, tells them apart"
+        f"{component(i)} swings between two vectors: two eigenvalues have opposite signs and "
+        f"{sizes if apart > EQUAL else 'the same magnitude'}; a multiple of the identity, added to the matrix, tells "
+        "them apart"
     )
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import AccuracyWarning, DataError
-from ritz.linalg.dense import LARGE, Array, gamma, positive_definite
+from ritz.linalg.dense import LARGE, Array, gamma, positive_definite, squared
 from ritz.operators import Dense, Function, Operator, SparseMatrix
-from ritz.operators.base import Indefinite
+from ritz.operators.base import Indefinite, indefinite
 from ritz.rows import as_rows, check_exact
 from ritz.runtime.memory import PHYSICAL, format_bytes
 from ritz.runtime.rules import TOL
@@ -75,13 +75,13 @@ def eigen(
     if tol is not None:
         TOL.check("tol", tol)
     named = _named(solver)
-    with _advised():
-        operator, unit = _operator(A, dim, named)
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= operator.dim:
-            raise ValueError(f"k={k!r} must be an integer between 1 and {operator.dim}, the order of the matrix")
-        chosen = _solver(named, operator, int(k), {"max_iter": max_iter, "start": start})
-        _check_rule(chosen, tol)
-        basis = chosen.basis(operator, int(k), tol=tol, rng=np.random.default_rng(random_state))
+    operator, unit = _operator(A, dim, named)
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= operator.dim:
+        raise ValueError(f"k={k!r} must be an integer between 1 and {operator.dim}, the order of the matrix")
+    chosen = _solver(named, operator, int(k), {"max_iter": max_iter, "start": start})
+    _check_rule(chosen, tol)
+    basis = chosen.basis(operator, int(k), tol=tol, rng=np.random.default_rng(random_state))
+    with _in_units(unit):
         pairs = operator.ritz(basis.Q, basis.AQ)
     found = certify(operator, pairs, basis, int(k), tol=tol).in_units(unit)
     found = replace(found, certificate=replace(found.certificate, quantity="eigenvalue"))
@@ -105,12 +105,12 @@ def _named(solver: str | Solver) -> str | Solver:
 
 
 @contextmanager
-def _advised() -> Iterator[None]:
-    """Errors about eigenvalues below 0 say who takes them."""
+def _in_units(unit: float) -> Iterator[None]:
+    """Errors about eigenvalues below 0 of A/unit² speak of A, and say who takes it."""
     try:
         yield
     except Indefinite as error:
-        raise Indefinite(error.problem, TAKES) from None
+        raise indefinite(float(squared(error.lowest, unit)), TAKES) from None
 
 
 def _operator(A: Any, dim: int | None, solver: str | Solver) -> tuple[Operator, float]:
@@ -129,7 +129,8 @@ def _operator(A: Any, dim: int | None, solver: str | Solver) -> tuple[Operator, 
         raise DataError(f"expected a symmetric matrix of real numbers, got {matrix.dtype}")
     _square(matrix.shape)
     check_exact(A)
-    return symmetric(matrix, signed)
+    with _in_units(1.0):
+        return symmetric(matrix, signed)
 
 
 def _function(product: Any, dim: int, signed: bool) -> tuple[Operator, float]:
@@ -169,7 +170,8 @@ def _sparse(A: Any, solver: str | Solver, signed: bool) -> tuple[Operator, float
         if 8 * d * d > PHYSICAL // 4:
             size = format_bytes(8 * d * d)
             raise DataError(f"solver='covariance' makes the sparse matrix dense, which takes {size}; use 'krylov'")
-        return symmetric(entries.toarray(), signed)
+        with _in_units(1.0):
+            return symmetric(entries.toarray(), signed)
     data = entries.data.astype(np.float64)
     if not np.isfinite(data).all():
         place = int(np.argmin(np.isfinite(data)))
@@ -182,7 +184,7 @@ def _sparse(A: Any, solver: str | Solver, signed: bool) -> tuple[Operator, float
     operator = SparseMatrix(((scaled + scaled.T) / 2).tocsr() if lean else scaled, signed)
     lowest = 0.0 if signed else operator.lowest_of_two()
     if -lowest > INDEFINITE * operator.most:
-        raise _below_zero(lowest, unit, "an eigenvalue of at most")
+        raise indefinite(float(squared(lowest, unit)), TAKES)
     return operator, unit
 
 
@@ -208,7 +210,7 @@ def symmetric(A: Array, signed: bool = False) -> tuple[Dense, float]:
         if -lowest > INDEFINITE * float(np.linalg.norm(A)):
             if signed:
                 return Dense(A, negativity=2 * slack, signed=True), unit
-            raise _below_zero(lowest, unit, "eigenvalue")
+            raise indefinite(float(squared(lowest, unit)))
     return Dense(A, negativity=2 * slack), unit
 
 
@@ -221,10 +223,6 @@ def _check_symmetric(asymmetry: float, largest: float, unit: float) -> None:
         raise DataError(
             f"the matrix is not symmetric: max|A - A.T| = {asymmetry * unit * unit:.2g}; pass (A + A.T)/2 if meant so"
         )
-
-
-def _below_zero(lowest: float, unit: float, what: str) -> Indefinite:
-    return Indefinite(f"the matrix has {what} {lowest * unit * unit:.2g}; a covariance has none below 0")
 
 
 def _check_rule(solver: Solver, tol: float | None) -> None:
