@@ -95,7 +95,8 @@ def test_n_components_out_of_range_states_the_range(value):
         ({"memory_limit": "lots"}, "512MB"),
         ({"whiten": "yes"}, "whiten='yes'"),
         ({"iterated_power": -2}, "iterated_power"),
-        ({"n_oversamples": 0}, "n_oversamples"),
+        ({"n_oversamples": -1}, "n_oversamples"),
+        ({"tol": None}, "0 <= tol < 1"),
     ],
 )
 def test_parameters_are_checked(parameters, match):

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
@@ -184,7 +183,7 @@ def test_from_covariance_equals_the_fit(n_rows, parameters):
     ("C", "match"),
     [
         ([[1.0, 2.0], [0.0, 1.0]], r"max\|A - A.T\| = 2"),
-        ([[1.0, 0.0], [0.0, -1.0]], "eigenvalue -1"),
+        ([[1.0, 0.0], [0.0, -1.0]], "eigenvalue of at most -1"),
         ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], "square"),
         ([[1.0, np.nan], [np.nan, 1.0]], "NaN"),
     ],
@@ -232,8 +231,6 @@ def test_eigen_obeys_max_iter_and_start():
         eigen(A, 1, solver="svd")
     with pytest.raises(ValueError, match="Covariance has no option max_iter"):
         eigen(A, 1, solver="covariance", max_iter=3)
-    with pytest.raises(TypeError, match="aslinearoperator"):
-        eigen(sparse.csr_array(A), 1)
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-170, 1e-90, 1e156, 1e200, 1e300])

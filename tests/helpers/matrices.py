@@ -144,6 +144,48 @@ def broken_claims(certificate, U, A, slack: float) -> list[str]:
     return broken
 
 
+def broken_signed_claims(certificate, U, A, slack: float) -> list[str]:
+    """The same of a certificate by magnitude: values of either sign, each held against the end it counts from."""
+    truth, vectors = eigenpairs(A)
+    sizes, negative = np.sort(np.abs(truth))[::-1], certificate.values < 0
+    meant = np.where(negative, len(A) - np.cumsum(negative), np.cumsum(~negative) - 1)  # places among all, descending
+    (low, high), known, broken = certificate.value_bounds.T, certificate.values != 0, []
+    if ((low > truth[meant] + slack) | (high < truth[meant] - slack))[known].any():
+        broken.append(f"values {truth[meant]} outside {certificate.value_bounds.tolist()}")
+    for s, e in certificate.groups:
+        bound, here = certificate.angle_bounds[s], meant[s:e]
+        gap = np.abs(truth[here][:, None] - np.delete(truth, here)).min(initial=np.inf)
+        judge = slack / max(gap, 1e-300) + 50 * len(A) * np.finfo(float).eps
+        if known[s:e].all() and bound < 1 and (measured := sine(U[:, s:e], vectors[:, here])) > bound + judge:
+            broken.append(f"angle of group {s}-{e}: {measured} > {bound}")
+    residual = np.linalg.norm(A @ U - U * certificate.values, axis=0)
+    if (residual > certificate.residuals + certificate.rounding + slack).any():
+        broken.append(f"residuals {residual} > {certificate.residuals}")
+    if residual.max() > certificate.reached * sizes[0] * (1 + 1e-9) + slack:
+        broken.append(f"reached {certificate.reached} with residual {residual.max()}")
+    return broken + _broken_by_what_is_left(certificate, U, A, slack)
+
+
+def _broken_by_what_is_left(certificate, U, A, slack: float) -> list[str]:
+    """The claims about eigenvalues that were left out, by their magnitude."""
+    truth, vectors = eigenpairs(A)
+    k, broken, order = len(certificate.values), [], np.argsort(-np.abs(truth), kind="stable")
+    if k == len(A):
+        return [] if certificate.gap_bounds is None else ["an eigengap after the last eigenvalue"]
+    sizes, m = np.abs(truth)[order], certificate.complete_to
+    low, high = certificate.gap_bounds
+    if not low - slack <= sizes[k - 1] - sizes[k] <= high + slack:
+        broken.append(f"eigengap {sizes[k - 1] - sizes[k]} outside {certificate.gap_bounds}")
+    if m and np.linalg.norm(U[:, :m].T @ vectors[:, order[k:]], 2) > 0.9:
+        broken.append(f"complete_to={m}, but one of them is not among the top {k}")
+    outside = np.eye(len(A)) - U @ U.T
+    hidden = np.linalg.norm(outside @ A @ outside, 2)
+    allowed = max((certificate.tol or 0.0) * sizes[0], 16 * certificate.rounding) + slack
+    if certificate.completeness == "proved" and hidden > sizes[k - 1] + allowed:
+        broken.append(f"proved complete, but {hidden} was missed beside {sizes[k - 1]}")
+    return broken
+
+
 def jacobi(F) -> tuple[np.ndarray, np.ndarray]:
     """Singular values and right vectors of F in extended precision, descending (one-sided Jacobi).
 

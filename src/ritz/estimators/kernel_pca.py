@@ -12,12 +12,13 @@ import scipy.sparse
 
 from ritz.errors import DataError
 from ritz.estimators import diagnostics
-from ritz.estimators.base import Certified, Learned, given, seed
+from ritz.estimators.base import Certified, Learned, files_of, given, seed
 from ritz.estimators.saving import Kind
 from ritz.fitting.request import Request, check_at_hand
-from ritz.kernels import Kernel, distances, kernel_named
+from ritz.kernels import Kernel, Precomputed, distances, kernel_named
 from ritz.kernels.decompose import Alike, decompose_kernel
 from ritz.kernels.embedding import Embedding
+from ritz.kernels.feature_error import FeatureError
 from ritz.kernels.preimage import PreImage, learn
 from ritz.kernels.state import ATTRIBUTES, FORMS, KernelState, state_of
 from ritz.linalg.dense import Array
@@ -260,6 +261,52 @@ class KernelPCA(Certified[KernelState]):
         for block in rows.each(lambda block: block):
             scores = stack(self._state.embedding.encode(as_rows(block), np.float64), block.shape[0])
             yield preimage.distances(dense(block), scores)
+
+    def feature_error(self, X: Any, *, diagonal: Any = None, out: Out | None = None) -> Any:
+        """‖φ(x) − μ‖² − ‖y‖², the squared distance of every row to the components in feature space; no pre-images.
+
+        By the kernel alone, k(x, x) − (2/n) Σ_i k(x, x_i) + (1/n²) Σ_ij k(x_i, x_j) − Σ_j y_j², with the scores y. With
+        the linear kernel it is `PCA.reconstruction_error`. Summed over the rows of the fit it is the sum of the
+        eigenvalues left out. From landmarks it is the distance to the axes that they span. It is a difference: what is
+        below about 1e-15·√n·k(x, x) is rounding, and what rounding puts below 0 is 0. A kernel that is no inner product
+        may leave values below 0.
+
+        Parameters
+        ----------
+        X : rows, or for kernel="precomputed" their values with the rows of the fit
+        diagonal : (n,) values k(x, x), for kernel="precomputed", where X does not tell them
+        out : as in `transform`
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import KernelPCA
+        >>> X = np.random.default_rng(0).standard_normal((50, 3))
+        >>> model = KernelPCA(2, kernel="rbf", gamma=0.5).fit(X)
+        >>> error = model.feature_error(X)
+        >>> everything = KernelPCA(kernel="rbf", gamma=0.5).fit(X).eigenvalues_
+        >>> bool(np.isclose(error.sum(), everything[2:].sum()))
+        True
+        """
+        rows = self._known(X)
+        check_finite(rows)
+        values = self._diagonal(diagonal, rows.shape[0])
+        errors = FeatureError.of(self._state.embedding, self._state.rows).each(rows, values)
+        return given(Results(errors, rows.shape[0], ("error",), np.dtype(np.float64)), out, files_of(X, rows))
+
+    def _diagonal(self, values: Any, n: int) -> Array | None:
+        """k(x, x) of n rows as it is given: with a precomputed kernel, and with no other."""
+        precomputed = isinstance(self._state.embedding.kernel, Precomputed)
+        if (values is not None) != precomputed:
+            why = "cannot be told from values with the rows of the fit" if precomputed else "follows from the rows"
+            advice = "pass diagonal, such as np.diag(K)" if precomputed else "leave diagonal out"
+            raise ValueError(f"k(x, x) {why} with kernel={self.kernel!r}; {advice}")
+        if values is None:
+            return None
+        found = np.asarray(values)
+        if found.shape != (n,) or found.dtype.kind not in "biuf" or not np.isfinite(found).all():
+            raise DataError(f"diagonal must hold {n} finite numbers, k(x, x) of every row; got shape {found.shape}")
+        return found.astype(np.float64)
 
     def _way_back(self) -> PreImage:
         preimage = self._state.preimage

@@ -11,7 +11,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.estimators import anndata, diagnostics
-from ritz.estimators.base import Learned, seed
+from ritz.estimators.base import Learned, files_of, given, seed
 from ritz.estimators.partial_fit import Batches
 from ritz.estimators.saving import Kind
 from ritz.fitting.request import Request, checked_components
@@ -20,11 +20,13 @@ from ritz.linalg.dense import Array
 from ritz.pca.from_moments import from_covariance
 from ritz.pca.from_rows import from_rows
 from ritz.pca.gaussian import Gaussian
+from ritz.pca.left_vectors import left_vectors
 from ritz.pca.model_file import FORMS, Parameter
 from ritz.pca.state import ATTRIBUTES, LEARNED, PCAState, in_data, state_of
 from ritz.rows import Rows, as_rows, check_exact, is_anndata
 from ritz.rows.base import Block, dense
 from ritz.rows.columns import keys_of
+from ritz.rows.write.tables import Out, Results
 from ritz.runtime.rules import COUNT_OR_AUTO, FLAG, TOL, check_all, integer, is_integer, parse_bytes
 from ritz.spectrum.eigen_pairs import symmetric
 
@@ -36,7 +38,7 @@ RULES = {
     "tol": TOL,
     "ddof": integer(0, "; 1 divides by n - 1, 0 by n"),
     "iterated_power": COUNT_OR_AUTO,
-    "n_oversamples": integer(1),
+    "n_oversamples": integer(0),
     "verbose": FLAG,
 }
 # Why an attribute is not there after a fit.
@@ -82,7 +84,7 @@ class PCA(Batches):
     iterated_power : int or "auto"
         Most passes of the orthogonal and krylov solvers.
     n_oversamples : int
-        Extra columns of their blocks.
+        Extra columns of their blocks; with 0, orthogonal iterates exactly k.
     power_iteration_normalizer : str
         Accepted for compatibility: bases are always orthonormal.
     random_state : int, RandomState or None
@@ -105,7 +107,8 @@ class PCA(Batches):
     plan_ : what was done, and why
     subspace_ : the model as an immutable object
     history_ : iterations of an iterative solver
-    dual_components_ : (n, k) α with components_.T = Zᵀα, after the Gram route
+    dual_components_ : (n, k) α with components_.T = Zᵀα, after the Gram route: α = β/√κ for unit eigenvectors β of
+        Z Zᵀ, which are the left singular vectors, with κ = (n − ddof)·variance; 0 for axes without variance
     rank_choice_ : what decided the number of components, after n_components="auto"; print it
     image_shape_ : (h, w) or (h, w, 3) where the rows are pictures, as of ``ritz.read(folder)``; None otherwise
     white_ : the number that stands for white in them, where 0 is black; None where it is not known
@@ -195,6 +198,41 @@ class PCA(Batches):
     def errors(self, rows: Rows) -> Generator[Array, None, None]:
         """Squared distances of rows to the subspace, in preprocessed units, block by block."""
         return self.subspace_.errors(rows)
+
+    def left_singular_vectors(self, X: Any, *, out: Out | None = None) -> Any:
+        """U of Z = U Σ Vᵀ, (n, k), for the rows X of the fit: U = Z V Σ⁻¹, with UᵀU = I to rounding.
+
+        V is `components_.T`, Σ has `singular_values_` σ = √((n − ddof) λ). Scores are U Σ, and U √(n − ddof) the
+        whitened ones; with all components, U Σ Vᵀ gives back the preprocessed rows to the accuracy of the fit. A small
+        σ beside a large σ₁ leaves columns of Z V Σ⁻¹ that are orthonormal to eps·σ₁/σ alone (eps·σ₁²/σ² where variances
+        come from the covariance): these are made orthonormal to the ones before them. Columns without variance are 0,
+        as nothing determines them.
+
+        A column β of U is an eigenvector of K = Z Zᵀ, K β = κ β with κ = σ². The `dual_components_` of the Gram route
+        are α = β/√κ, which make v = Zᵀα a unit vector.
+
+        `out` as in `transform`, with columns u1, u2, …; X is read twice. Rows other than those of the fit are an error.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA
+        >>> X = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 5.0], [4.0, 2.0]])
+        >>> pca = PCA(svd_solver="svd").fit(X)
+        >>> U = pca.left_singular_vectors(X)
+        >>> bool(np.allclose(U.T @ U, np.eye(2)))
+        True
+        >>> bool(np.allclose(U * pca.singular_values_ @ pca.components_ + pca.mean_, X))
+        True
+        >>> gram = PCA(1, svd_solver="gram").fit(X)
+        >>> beta = gram.dual_components_ * gram.singular_values_
+        >>> bool(np.allclose(np.abs(beta), np.abs(U[:, :1])))
+        True
+        """
+        rows = self._known(X)
+        names = tuple(f"u{i + 1}" for i in range(self._n_features_out))
+        blocks = left_vectors(self.subspace_, self.certificate_, rows)
+        return given(Results(blocks, rows.shape[0], names, rows.result_dtype), out, files_of(X, rows))
 
     @classmethod
     def from_covariance(cls, C: Any, mean: Any = None, n_rows: int | None = None, **parameters: Any) -> Self:

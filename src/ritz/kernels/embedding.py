@@ -38,6 +38,7 @@ class Embedding:
     offset : (k,) what centring in feature space takes off
     mean : (p,) the mean of all features is Σ mean_i φ(x_i), for landmarks its best approximation
     centred : whether the columns of B sum to 0, so that y does not depend on c: one near the values saves their digits
+    mean_square : ‖Σ mean_i φ(x_i)‖²/unit², the square of the mean of all features; None in a file that has none
     """
 
     kernel: Kernel
@@ -47,6 +48,7 @@ class Embedding:
     offset: Array
     mean: Array
     centred: bool
+    mean_square: float | None = None
 
     @property
     def n_components(self) -> int:
@@ -69,22 +71,31 @@ class Embedding:
 
     def _encoded(self, block: Block) -> Array:
         """NaN where the rows hold anything that is not finite, which a kernel may well map to something that is."""
-        if not np.isfinite(block if isinstance(block, np.ndarray) else block.data).all():
+        if not all_finite(block):
             return np.full((block.shape[0], self.n_components), np.nan)
         with np.errstate(over="ignore", invalid="ignore"):
-            new = self.kernel.points(block, self.frame)
-            total, level = np.zeros((len(new), self.n_components)), None
-            for start in range(0, len(self.points), COLUMNS):
-                part = slice(start, start + COLUMNS)
-                values = self.kernel.tile(new, self.points[part], self.frame)
-                if self.centred:
-                    level = values.mean(axis=1, keepdims=True) if level is None else level
-                    values = values - level
-                total += values @ self.coefficients[part]
+            total = self.products(self.kernel.points(block, self.frame), self.coefficients)[0]
             total -= self.offset
             total *= self.frame.unit
             total[~np.isfinite(total)] = np.nan
             return total
+
+    def products(self, new: Points, C: Array) -> tuple[Array, Array]:  # (m, ·), (p, b) -> (m, b), (m,)
+        """Σ_i (k(x, x_i)/unit² − c) C_ij of new points x, and c: the mean of some values where centring allows it."""
+        total, level = np.zeros((len(new), C.shape[1])), np.zeros((len(new), 1))
+        for start in range(0, len(self.points), COLUMNS):
+            part = slice(start, start + COLUMNS)
+            values = self.kernel.tile(new, self.points[part], self.frame)
+            if self.centred:
+                level = level if start else values.mean(axis=1, keepdims=True)
+                values = values - level
+            total += values @ C[part]
+        return total, level[:, 0]
+
+
+def all_finite(block: Block) -> bool:
+    """Whether rows hold neither NaN nor infinity."""
+    return bool(np.isfinite(block if isinstance(block, np.ndarray) else block.data).all())
 
 
 def of_all_points(A: KernelMatrix, found: Spectrum, means: Array) -> Embedding:
@@ -92,7 +103,8 @@ def of_all_points(A: KernelMatrix, found: Spectrum, means: Array) -> Embedding:
     B = found.vectors - found.vectors.mean(axis=0)
     B = np.divide(B, np.sqrt(found.values), out=np.zeros_like(B), where=found.values > 0)
     points, mean = A.function.kept(A.points), np.full(A.dim, 1 / A.dim)
-    return Embedding(A.function, A.frame, points, B, (means - means.mean()) @ B, mean, centred=True)
+    offset, square = (means - means.mean()) @ B, float(means.mean())
+    return Embedding(A.function, A.frame, points, B, offset, mean, centred=True, mean_square=square)
 
 
 def of_landmarks(A: KernelMatrix, pivots: NDArray[np.intp], few: LowRank, found: Spectrum) -> Embedding:
@@ -106,4 +118,5 @@ def of_landmarks(A: KernelMatrix, pivots: NDArray[np.intp], few: LowRank, found:
     W = W * np.sqrt(found.values)
     with pinned.calling():
         B = solve_triangular(few.triangle.T, np.column_stack([W, few.mean]), lower=False)
-    return Embedding(A.function, A.frame, A.points[pivots], B[:, :-1], few.mean @ W, B[:, -1], centred=False)
+    points, square = A.points[pivots], float(few.mean @ few.mean)
+    return Embedding(A.function, A.frame, points, B[:, :-1], few.mean @ W, B[:, -1], centred=False, mean_square=square)

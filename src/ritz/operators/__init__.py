@@ -9,6 +9,7 @@ from ritz.operators.base import Dense, Factored, Function, Operator
 from ritz.operators.covariance import Covariance, DataMatrix, Summed, factored, scale_error
 from ritz.operators.gram import Gram, Sketched
 from ritz.operators.pivoted_cholesky import LowRank
+from ritz.operators.sparse import SparseMatrix
 
 __all__ = [
     "Covariance",
@@ -20,6 +21,7 @@ __all__ = [
     "LowRank",
     "Operator",
     "Sketched",
+    "SparseMatrix",
     "Summed",
     "factored",
     "scale_error",

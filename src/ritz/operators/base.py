@@ -19,8 +19,22 @@ COMBINING = 80  # additions beyond the blocks' own: merging runs, scaling, divid
 ALIGNED = 4 * UNIT  # off-diagonal part of QᵀAQ, relative to m λ₁, below which Q need not be rotated
 
 
+class Indefinite(DataError):
+    """A matrix has an eigenvalue below 0, at most `lowest`, where none may be."""
+
+    lowest: float = 0.0
+
+
+def indefinite(lowest: float, advice: str = "") -> Indefinite:
+    """The error that says so."""
+    value = plain(at_most(lowest))
+    error = Indefinite(f"the matrix has an eigenvalue of at most {value}; it must have none below 0", advice)
+    error.lowest = lowest
+    return error
+
+
 class Operator(ABC):
-    """A symmetric positive semidefinite matrix A.
+    """A symmetric matrix A, positive semidefinite unless it is `signed`.
 
     Attributes
     ----------
@@ -29,6 +43,9 @@ class Operator(ABC):
     rank_bound : the most non-zero eigenvalues it can have
     negativity : how far below 0 an eigenvalue may lie; 0 for what is positive by construction
     tolerance : share of the largest one that this may be, before it is an error
+    signed : whether eigenvalues may be of either sign, and are ordered by their magnitude
+    frobenius : its Frobenius norm where that is known without its entries at hand, else None
+    most : upper bound of its norm, inf where none is known
     missing : norm bound on the positive part by which the matrix that is meant exceeds A; the trace is that of the
         one that is meant
     offset : what is added to values for it: half of it puts them in the middle of what is possible
@@ -44,6 +61,9 @@ class Operator(ABC):
     trace: float | None = None
     negativity: float = 0.0
     tolerance: float = 1e-8
+    signed: bool = False
+    frobenius: float | None = None
+    most: float = np.inf
     missing: float = 0.0
     offset: float = 0.0
     work: float = 0.0
@@ -73,10 +93,11 @@ class Operator(ABC):
         """
         if AQ is None or self.is_dense:
             AQ = self.apply(Q)
+        if self.signed:
+            return signed_pairs(Q, AQ)
         turned = rotation(Q.T @ AQ)
         if turned.lowest < -(10 * self.rounding + min(self.negativity, self.tolerance * float(turned.values[0]))):
-            lowest = plain(at_most(turned.lowest))
-            raise DataError(f"the matrix has an eigenvalue of at most {lowest}; it must have none below 0")
+            raise indefinite(turned.lowest)
         return ritz_pairs(Q, AQ, turned)
 
     def dense(self) -> Array | None:  # (dim, dim)
@@ -96,11 +117,11 @@ class Operator(ABC):
 class Dense(Operator):
     """A matrix given directly, right to `error` in norm, whose eigenvalues may lie below 0 by `negativity`."""
 
-    def __init__(self, A: Array, negativity: float = 0.0, error: float = 0.0) -> None:
+    def __init__(self, A: Array, negativity: float = 0.0, error: float = 0.0, signed: bool = False) -> None:
         self._A, self._error = A, error
         self.dim = self.rank_bound = len(A)
         self.trace = float(np.trace(A))
-        self.negativity = negativity
+        self.negativity, self.signed = negativity, signed
 
     @cached_property
     def rounding(self) -> float:
@@ -165,8 +186,8 @@ class Function(Operator):
     negativity = np.inf
     rounding = 0.0  # of the products so far
 
-    def __init__(self, product: Callable[[Array], Any], dim: int, unit: float = 1.0) -> None:
-        self._product, self._unit = product, unit
+    def __init__(self, product: Callable[[Array], Any], dim: int, unit: float = 1.0, signed: bool = False) -> None:
+        self._product, self._unit, self.signed = product, unit, signed
         self.dim = self.rank_bound = dim
 
     def apply(self, V: Array) -> Array:
@@ -250,6 +271,22 @@ def rotation(H: Array, T: Array | None = None) -> Rotation:
         off = float(np.linalg.norm(turn.T @ H @ turn - np.diag(values)))
     lowest = float(values[-1])
     return Rotation(np.maximum(values, 0.0), turn, off + max(0.0, -lowest), lowest)
+
+
+def signed_pairs(Q: Array, AQ: Array) -> Pairs:
+    """The same for eigenvalues of either sign, ordered by magnitude; no image, as the matrix has no square root."""
+    H = Q.T @ AQ
+    values, turn = eigh_descending((H + H.T) / 2)
+    order = np.argsort(-np.abs(values), kind="stable")
+    values, turn = values[order], turn[:, order]
+    U = Q @ turn
+    return Pairs(
+        values=values,
+        vectors=U,
+        residuals=column_norms(AQ @ turn - U * values),
+        defect=float(np.linalg.norm(turn.T @ H @ turn - np.diag(values))),
+        image=np.empty((0, len(values))),
+    )
 
 
 def ritz_pairs(Q: Array, AQ: Array, turned: Rotation) -> Pairs:

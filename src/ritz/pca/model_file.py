@@ -178,8 +178,14 @@ def _check_certificate(certificate: Certificate) -> None:
     require((low <= high).all() and np.isfinite(low).all(), "bounds in order, and lower ones that are finite")
     angles = certificate.angle_bounds
     require(((angles >= 0) & (angles <= 1)).all(), "sines from 0 to 1")
-    errors = (certificate.rounding, certificate.missing, certificate.reached, certificate.tol, certificate.passes)
-    require(min(errors) >= 0 and (certificate.n_rows is None or certificate.n_rows > 0), "errors and counts >= 0")
+    require(not certificate.by_magnitude and certificate.tol is not None, "a tol, and values that are in order of size")
+    gap = np.zeros(2) if certificate.gap_bounds is None else certificate.gap_bounds
+    require(0 <= gap[0] <= gap[1], "bounds of the eigengap in order, and >= 0")
+    errors = (certificate.rounding, certificate.missing, certificate.reached, certificate.passes)
+    require(
+        min(*errors, certificate.tol or 0.0) >= 0 and (certificate.n_rows is None or certificate.n_rows > 0),
+        "errors and counts >= 0",
+    )
     beyond = np.append(certificate.residuals, [certificate.rounding, certificate.missing])
     overflows = (certificate.values > HUGE).any()
     require(overflows or np.isfinite(beyond).all(), f"finite errors of {certificate.quantity}s in range")
@@ -243,7 +249,7 @@ def _check_twister(state: Twister) -> None:
     require(state.has_gauss in (0, 1), "has_gauss is 0 or 1")
 
 
-START = Form({"start": "d|d b"})
+START = Form({"start": "d|d b", "y": "d"})
 FORMS: dict[type[Any], Form] = {
     PCAState: Form(
         {"deviations": "k", "ratios": "k", "dual": "n k"},
@@ -258,8 +264,8 @@ FORMS: dict[type[Any], Form] = {
         check=_check_subspace,
     ),
     Certificate: Form(
-        {"values": "k", "residuals": "k", "value_bounds": "k 2", "angle_bounds": "k"},
-        infinite="values residuals value_bounds rounding missing reached",
+        {"values": "k", "residuals": "k", "value_bounds": "k 2", "angle_bounds": "k", "gap_bounds": "2"},
+        infinite="values residuals value_bounds rounding missing reached gap_bounds",
         check=_check_certificate,
     ),
     Choice: Form({"values": "m", "null": "m"}, infinite="values null", check=_check_choice),

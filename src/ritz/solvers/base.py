@@ -43,7 +43,8 @@ class Basis:
 
     AQ is the product A·Q where it is already known, each column combined from `mixed` products; P the left singular
     vectors where Q holds right ones. `outside` bounds A outside span(Q) where the solver learned something about it.
-    `note` says why an iteration stopped short, empty if it did not.
+    `note` says why an iteration stopped short, empty if it did not. `following` is a Ritz value that comes after the
+    k of interest, where one was measured outside of Q too.
     """
 
     Q: Array  # (dim, m), m ≥ k
@@ -53,6 +54,7 @@ class Basis:
     note: str = ""
     outside: Outside | None = None
     mixed: int = 1
+    following: float = -np.inf
 
 
 class Solver(Protocol):
@@ -71,10 +73,15 @@ class Solver(Protocol):
 
 
 class Iterative:
-    """What iterative solvers share: they need only products, with the smaller operator, and check their options."""
+    """What iterative solvers share: they need only products, with the smaller operator, and check their options.
+
+    One that is `signed` takes matrices with eigenvalues of either sign, and finds the largest magnitudes. One with an
+    option `change` has a rule of its own by which it stops where no `tol` is asked for.
+    """
 
     side: ClassVar[str] = "either"
     direct: ClassVar[bool] = False
+    signed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for name, rule in (("max_iter", integer(1)), ("change", FRACTION), ("oversample", integer(0))):
@@ -120,20 +127,37 @@ def starting_block(start: Array | None, dim: int, width: int, rng: np.random.Gen
     return orthonormalise(block)
 
 
-def checked_start(start: Array, dim: int) -> Array:  # (dim,) or (dim, b) -> (dim, b)
+def checked_start(start: Array, dim: int, name: str = "start") -> Array:  # (dim,) or (dim, b) -> (dim, b)
     """Vectors that an iteration for a matrix of this order can begin with."""
     given = np.atleast_1d(np.asarray(start, dtype=np.float64))
     given = given.reshape(len(given), -1)
     if len(given) != dim:
-        raise DataError(f"start has {len(given)} rows but the operator has order {dim}")
+        raise DataError(f"{name} has {len(given)} rows but the operator has order {dim}")
     if not np.isfinite(given).all() or not column_norms(given).all():
-        raise DataError("start holds NaN, infinite or all-zero columns; give a finite non-zero start or none")
+        raise DataError(f"{name} holds NaN, infinite or all-zero columns; give a finite non-zero {name} or none")
     return given
 
 
 def target(A: Operator, tol: float | None, largest: float) -> float:
     """The residual to reach: half of what the certificate will ask, and never below what rounding allows."""
     return np.inf if tol is None else max(0.5 * tol * largest, A.rounding)
+
+
+def measured_gap(values: Array, k: int) -> str:
+    """The eigengap after the first k components, as far as Ritz values tell it, relative to the k-th.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> measured_gap(np.array([4.0, 2.0, 1.5]), 2)
+    'Ritz values 2 and 3 put the eigengap between them at about 0.25 of the former'
+    >>> measured_gap(np.array([4.0, 2.0]), 2)
+    'eigenvalue 3 was not measured, and so the eigengap after PC2 is not known'
+    """
+    if len(values) <= k:
+        return f"eigenvalue {k + 1} was not measured, and so the eigengap after {component(k - 1)} is not known"
+    share = 1 - float(values[k]) / float(values[k - 1]) if values[k - 1] else 0.0
+    return f"Ritz values {k} and {k + 1} put the eigengap between them at about {share:.2g} of the former"
 
 
 def slow(history: list[Step], why: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,18 @@ from ritz.linalg.dense import LARGE, Array
 from ritz.operators import Operator
 from ritz.operators.base import trusted
 from ritz.runtime.threads import team
-from ritz.solvers.base import Basis, Iterative, Outside, Step, block_width, capacity, slow, starting_block, target
+from ritz.solvers.base import (
+    Basis,
+    Iterative,
+    Outside,
+    Step,
+    block_width,
+    capacity,
+    measured_gap,
+    slow,
+    starting_block,
+    target,
+)
 from ritz.solvers.lanczos import KrylovSpace
 from ritz.solvers.probes import Probes
 
@@ -68,8 +79,7 @@ class Krylov(Iterative):
                 completeness.probes = None  # what they are orthogonal to was overwritten
             if completeness.probes is None and expected <= AHEAD and not A.is_dense:
                 completeness.probes = Probes(space.Q, rng)
-        why = "the eigengap after the last component is small for so few products"
-        note = slow(history, why) if expected > 0 and not space.exhausted else ""
+        note = slow(history, measured_gap(space.values, k)) if expected > 0 and not space.exhausted else ""
         return completeness.basis(tuple(history), note)
 
 
@@ -154,5 +164,6 @@ class _Completeness:
     def basis(self, history: tuple[Step, ...], note: str) -> Basis:
         """The Ritz vectors asked for and those spare ones that are as good."""
         (U, AU, _), m = self._space.ritz_vectors(), self._kept()
-        mixed = self._space.multiplied
-        return Basis(U[:, :m], AU[:, :m], history=history, note=note, outside=self.outside, mixed=mixed)
+        mixed, values = self._space.multiplied, self._space.values
+        basis = Basis(U[:, :m], AU[:, :m], history=history, note=note, outside=self.outside, mixed=mixed)
+        return basis if len(values) <= self._k else replace(basis, following=float(values[self._k]))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
-from ritz.solvers.base import Basis, Iterative, Step, slow, starting_block, target
+from ritz.solvers.base import Basis, Iterative, Step, measured_gap, slow, starting_block, target
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +20,19 @@ class Orthogonal(Iterative):
     Parameters
     ----------
     max_iter : iterations, each one product with A
-    change : relative change of the eigenvalues that stops it; with a `tol` the residuals must hold too
-    oversample : columns carried along beyond k
+    change : change of the eigenvalues, relative to the largest, that stops it; with a `tol` the residuals must hold too
+    oversample : columns carried along beyond k; 0 iterates exactly k, as textbooks have it
     start : (dim,) or (dim, b) array, where to begin; random otherwise
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ritz
+    >>> A = np.diag([4.0, 2.0, 1.0, 0.5])
+    >>> found = ritz.eigen(A, 2, ritz.solvers.Orthogonal(oversample=0), tol=1e-9)
+    >>> residuals = [step.residual for step in found.history]
+    >>> round(residuals[20] / residuals[19], 4)  # λ₃/λ₂
+    0.5
     """
 
     max_iter: int = 1000
@@ -35,7 +45,8 @@ class Orthogonal(Iterative):
         previous, history = np.full(k, np.inf), []
         for iteration in range(1, self.max_iter + 1):
             AU = A.apply(U)
-            values, turn = eigh_descending(U.T @ AU, k)
+            every, turn = eigh_descending(U.T @ AU)
+            values, turn = every[:k], turn[:, :k]
             residuals = column_norms(AU @ turn - (U @ turn) * values)
             worst = int(np.argmax(residuals))
             largest = max(float(values[0]), np.finfo(float).tiny)
@@ -47,6 +58,7 @@ class Orthogonal(Iterative):
             if iteration < self.max_iter:
                 previous, U = values, orthonormalise(AU)
         # The columns carried along hide the eigengap: what decides the rate is the first eigenvalue beyond all of them.
-        deciding = f"the ratio of eigenvalue {U.shape[1] + 1} to this one, as {U.shape[1]} columns are iterated"
-        note = slow(history, f"in the long run that factor is {deciding}")
+        m = U.shape[1]
+        deciding = f"the ratio of eigenvalue {m + 1} to eigenvalue {worst + 1}, as {m} columns are iterated"
+        note = slow(history, f"in the long run that factor is {deciding}; {measured_gap(every, k)}")
         return Basis(U, AU, history=tuple(history), note=note)

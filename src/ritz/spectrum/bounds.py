@@ -78,6 +78,7 @@ class Bounds(NamedTuple):
     tie_at_k: bool
     complete_to: int
     ceiling: float  # τ, as it was given
+    next_lower: float  # lower bound of the value after the first k
 
 
 def bounds(seen: Evidence, k: int, ceiling: float) -> Bounds:
@@ -103,6 +104,7 @@ def bounds(seen: Evidence, k: int, ceiling: float) -> Bounds:
         tie_at_k=_tied(values, errors, k, following),
         complete_to=k if surely.all() else int(np.argmin(surely)),
         ceiling=ceiling,
+        next_lower=max(float(lower[k]), -seen.negativity) if k < len(lower) else -seen.negativity,
     )
 
 
@@ -183,20 +185,31 @@ def _by_trace(question: Question) -> float:
 
 
 def _by_frobenius_norm(question: Question) -> float:
-    seen, matrix = question.seen, question.matrix
-    if matrix is None or not question.exact:
+    A, seen, matrix = question.A, question.seen, question.matrix
+    if matrix is not None and question.exact:
+        norm = float(np.linalg.norm(matrix))
+    elif A.frobenius is not None:
+        norm = A.frobenius
+    else:
         return np.inf
-    norm = float(np.linalg.norm(matrix))
-    squares = norm**2 * (1 + gamma(8 * len(question.pairs.vectors))) - float(np.sum(seen.values**2))
-    slack = 2 * seen.floor * float(np.sum(seen.values))
-    return float(np.sqrt(max(squares, 0.0) + slack) + seen.rounding)
+    return beside(norm, seen.values, seen.floor, len(question.pairs.vectors)) + seen.rounding
+
+
+def beside(norm: float, values: Array, floor: float, dim: int) -> float:
+    """√(‖A‖² − Σθ²), which no norm outside the vectors exceeds, from a Frobenius norm; values may have any sign."""
+    squares = norm**2 * (1 + gamma(8 * dim)) - float(np.sum(values**2))
+    return float(np.sqrt(max(squares, 0.0) + 2 * floor * float(np.sum(np.abs(values)))))
+
+
+def _by_norm(question: Question) -> float:
+    return question.A.most + question.seen.rounding
 
 
 def _by_solver(question: Question) -> float:
     return np.inf if question.outside.failure else question.outside.level + question.seen.rounding
 
 
-FREE = (_by_trace, _by_frobenius_norm, _by_solver)  # each costs at most a look at every entry of A
+FREE = (_by_trace, _by_frobenius_norm, _by_norm, _by_solver)  # each costs at most a look at every entry of A
 
 
 def _by_probes(question: Question, free: Bounds) -> tuple[Bounds, float] | None:
@@ -254,13 +267,14 @@ def proved_ceiling(deflated: Array, last: float, *, rounding: float, converged: 
     """
     n = len(deflated)
     growth = 2 * gamma(n + 2) * n
+    below = max(0.0, -float(np.trace(deflated))) / n  # what eigenvalues below 0 add to the trace of τI − …
     shifted = np.empty_like(deflated)
 
     def proved(guess: float) -> float:
-        tau = guess * (1 + 8 * growth) + 2 * rounding
+        tau = guess + 8 * growth * (guess + below) + 2 * rounding
         np.negative(deflated, out=shifted)
         shifted.flat[:: n + 1] += tau
-        return tau * (1 + growth) + rounding if positive_definite(shifted.T) else np.inf
+        return tau + growth * (tau + below) + rounding if positive_definite(shifted.T) else np.inf
 
     if converged and np.isfinite(tau := proved(last)):
         return tau

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ritz.linalg.dense import Array, squared
-from ritz.runtime.wording import at_most, at_most_degrees, at_most_within, component, components
+from ritz.runtime.wording import at_least, at_most, at_most_degrees, at_most_within, component, components, plain
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,10 @@ class Certificate:
     ----------
     values : the computed eigenvalues (variances), for reading beside their bounds
     residuals : ‖A u_i − λ_i u_i‖, but for `rounding`; from inner products of rows, at most
-    value_bounds : (k, 2), the true i-th eigenvalue lies between; inf where no upper bound is known
+    value_bounds : (k, 2), the true i-th eigenvalue lies between; inf where no upper bound is known. With `by_magnitude`
+        the j-th positive value stands for the j-th largest eigenvalue, the j-th negative one for the j-th lowest
+    gap_bounds : (2,), what the eigengap λ_k − λ_{k+1} lies between, from the bounds of both and, where one was
+        measured, the next Ritz value; of magnitudes with `by_magnitude`; None where nothing follows, or it is not known
     angle_bounds : sine of the largest angle between a component's group and the true subspace of that group;
         1 where unknown
     groups : half-open 0-based ranges of components too close to be told apart
@@ -52,8 +55,11 @@ class Certificate:
         probability 1e-6) instead of a worst case
     passes : over the data
     tol, reached, satisfied : what was asked, the largest residual plus rounding relative to λ₁, and whether it is
-        within tol (for svd: whether ‖X v − σ u‖ plus rounding is within tol·σ₁)
+        within tol (for svd: whether ‖X v − σ u‖ plus rounding is within tol·σ₁). tol is None where no residual was
+        asked for; `satisfied` then says whether the iteration came to its end by the solver's own rule
     by_singular_values : whether `reached` is relative to σ₁, as for svd
+    by_magnitude : whether the matrix may have eigenvalues below 0, and values are ordered by magnitude; λ₁ is then the
+        one of largest magnitude, and "larger" is said of magnitudes
     quantity : what the values are called
     n_rows : rows behind a covariance, None for a matrix; gives the sampling error λ√(2/n)
     """
@@ -71,25 +77,23 @@ class Certificate:
     rounding: float
     audited: bool
     passes: int
-    tol: float
+    tol: float | None
     reached: float
     satisfied: bool
     n_rows: int | None = None
     missing: float = 0.0
     quantity: str = "variance"
     by_singular_values: bool = False
+    gap_bounds: Array | None = None
+    by_magnitude: bool = False
 
     def in_units(self, unit: float) -> Certificate:
         """The certificate of unit²·A."""
         names = ("residuals", "rounding", "missing")
-        low, high = squared(self.value_bounds, unit).T
-        if unit != 1:  # where numbers leave the range of float64, bounds are rounded outwards
-            with np.errstate(under="ignore"):
-                low = np.maximum(np.minimum(np.nextafter(low, -np.inf), np.finfo(float).max), np.minimum(low, 0.0))
-                high = np.nextafter(high, np.inf)
         parts = {name: _rounded_up(squared(getattr(self, name), unit), getattr(self, name)) for name in names}
         parts["values"] = squared(self.values, unit)
-        return replace(self, value_bounds=np.column_stack([low, high]), **parts)
+        gap = None if self.gap_bounds is None else _outwards(self.gap_bounds[None], unit)[0]
+        return replace(self, value_bounds=_outwards(self.value_bounds, unit), gap_bounds=gap, **parts)
 
     @property
     def sampling_errors(self) -> Array | None:
@@ -115,7 +119,10 @@ class Certificate:
         if split:  # what was said of a group does not hold for a part of it
             parts["angle_bounds"][groups[-1][0] :] = 1.0
         surely = min(self.complete_to, groups[-1][0] if split else k)
-        rest = replace(self, groups=groups, tie_at_k=split, complete_to=surely, rank=min(self.rank, k))
+        (low, high), (next_low, next_high) = self.value_bounds[k - 1 : k + 1] if k else np.zeros((2, 2))
+        known = k and not self.by_magnitude
+        gap = np.maximum(np.nextafter([low - next_high, high - next_low], [-np.inf, np.inf]), 0.0) if known else None
+        rest = replace(self, groups=groups, tie_at_k=split, complete_to=surely, rank=min(self.rank, k), gap_bounds=gap)
         return replace(rest, **parts)
 
     @property
@@ -148,29 +155,61 @@ class Certificate:
     def verdict(self) -> str:
         """Whether it is as accurate as asked, in one line."""
         word = "accurate as asked" if self.satisfied else "NOT as accurate as asked"
+        if self.tol is None:
+            word = "no accuracy was asked for" + ("" if self.satisfied else ", and the iteration did NOT converge")
         if self.completeness == "not excluded":
-            word += ", but a larger component may have been missed"
-        return f"{word}: {self.accuracy()} (asked: {self.asked()})"
+            word += f", but {self._larger} may have been missed"
+        asked = "" if self.tol is None else f" (asked: {self.asked()})"
+        return f"{word}: {self.accuracy()}{asked}"
 
     def accuracy(self, written: Callable[[str], str] = str) -> str:
         """`reached` in words, which name what it is relative to; numbers may be written in another way."""
-        reached = written(at_most_within(self.reached, self.tol))
+        reached = written(at_most_within(self.reached, self.tol or 0.0))
         first = "singular value" if self.by_singular_values else self.quantity
-        return f"residual of every component at most {reached} of the first {first}"
+        word = "the largest magnitude" if self.by_magnitude else f"the first {first}"
+        return f"residual of every component at most {reached} of {word}"
 
     def asked(self, written: Callable[[str], str] = str) -> str:
         """`tol` in words."""
+        if self.tol is None:
+            return "nothing"
         return "the best the arithmetic allows" if self.tol == 0 else written(f"{self.tol:g}")
 
     @property
     def missed(self) -> str:
         """Whether a larger component may have been missed."""
+        none = f"no {self._larger.partition(' ')[2]} was missed"
         says = {
-            "proved": "no larger component was missed (proved)",
-            "probability": f"no larger component was missed (probability at least 1 − {self.failure_probability})",
-            "not excluded": "a larger component may have been missed: not excluded",
+            "proved": f"{none} (proved)",
+            "probability": f"{none} (probability at least 1 − {self.failure_probability})",
+            "not excluded": f"{self._larger} may have been missed: not excluded",
         }
         return says[self.completeness]
+
+    @property
+    def _larger(self) -> str:
+        """What may have been missed."""
+        return "a component of larger magnitude" if self.by_magnitude else "a larger component"
+
+    @property
+    def eigengap(self) -> str:
+        """What is known of the eigengap after the last component, in words; nothing where nothing follows it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import ritz
+        >>> ritz.eigen(np.diag([4.0, 2.0, 1.0]), 2).certificate.eigengap
+        'eigengap after PC2: eigenvalue 2 exceeds eigenvalue 3 by 0.9999 to 1.001'
+        """
+        if self.gap_bounds is None:
+            return ""
+        k, (low, high) = len(self.values), self.gap_bounds
+        size = "magnitude" if self.by_magnitude else self.quantity
+        most = f" to {plain(at_most(high, 4))}" if np.isfinite(high) else " or more"
+        return (
+            f"eigengap after {component(k - 1)}: {size} {k} exceeds {size} {k + 1} by {plain(at_least(low, 4))}{most}"
+        )
 
     @property
     def tie(self) -> str:
@@ -204,8 +243,12 @@ class Certificate:
         """Completeness, ties, rank and rounding, a line each."""
         k = len(self.values)
         lines = [f"completeness: {self.missed}; {self.complete_to} of {k} surely among the top {k}"]
+        if self.by_magnitude:
+            lines.append("order: by magnitude, as the matrix may have eigenvalues below 0")
         if self.tie_at_k:
             lines.append(f"tie: {self.tie}; their span is not unique")
+        if (self.by_magnitude or self.tol is None or not self.satisfied or self.tie_at_k) and self.eigengap:
+            lines.append(self.eigengap)
         if self.rank < k and not self.may_have_missed:
             word = "resolved" if self.missing else "rank"
             lines.append(f"{word}: {self.rank}; {self.quantity}s beyond it cannot be told from 0")
@@ -214,6 +257,20 @@ class Certificate:
         how = "audited with random probes" if self.audited else "worst case"
         what = "rounding and what is missing" if self.missing else "rounding"
         return [*lines, f"{what}: {at_most(self.rounding)} ({how}); passes over the data: {self.passes}"]
+
+
+def _outwards(intervals: Array, unit: float) -> Array:  # (k, 2) -> (k, 2)
+    """Intervals times unit², rounded outwards where numbers leave the range of float64.
+
+    None reaches below 0 that did not.
+    """
+    low, high = squared(intervals, unit).T
+    if unit != 1:
+        with np.errstate(under="ignore"):
+            low = np.minimum(np.nextafter(low, -np.inf), np.finfo(float).max)
+            low = np.where(intervals[:, 0] >= 0, np.maximum(low, 0.0), low)
+            high = np.nextafter(high, np.inf)
+    return np.column_stack([low, high])
 
 
 def _rounded_up(values: Any, before: Any) -> Any:

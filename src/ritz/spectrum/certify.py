@@ -14,13 +14,17 @@ from ritz.operators.base import Pairs
 from ritz.solvers import Basis, Outside, Step
 from ritz.spectrum.bounds import Bounds, Evidence, Question, bounds, completeness, widened
 from ritz.spectrum.certificate import Certificate
+from ritz.spectrum.magnitudes import magnitudes
 
+NEARLY = 1e-10  # share of the largest value by which the Ritz values of an iteration's own basis may be off
 MARGIN = 10.0  # times the floor of rounding that a proof may add to the norm outside
 
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
     """Eigenvalues in descending order, orthonormal vectors with decided signs, and how good they are.
+
+    Where the certificate is `by_magnitude`, it is magnitudes that descend.
 
     Attributes
     ----------
@@ -61,14 +65,19 @@ class Spectrum:
         return str(self.certificate)
 
 
-def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float, n_rows: int | None = None) -> Spectrum:
-    """The first k of the Ritz pairs, with decided signs and a certificate."""
+def certify(
+    A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float | None, n_rows: int | None = None
+) -> Spectrum:
+    """The first k of the Ritz pairs, with decided signs and a certificate; without a tol, the solver's word counts."""
     pairs = everything.trusted(k, A.rounding)
-    if pairs.levels is None:
-        verdict = _by_eigenvalues(A, pairs, k, tol, basis.mixed, _outside(A, basis, everything, len(pairs.values)))
+    if A.signed:
+        verdict = _by_magnitudes(A, pairs, k, tol or 0.0, basis.mixed)
+    elif pairs.levels is None:
+        outside = _outside(A, basis, everything, len(pairs.values))
+        verdict = _by_eigenvalues(A, pairs, k, tol or 0.0, basis.mixed, outside)
     else:
         verdict = _by_singular_values(A, pairs, k)
-    sizes = everything.values if everything.levels is None else everything.levels
+    sizes = np.abs(everything.values) if everything.levels is None else everything.levels
     resolved = _resolved(sizes, verdict.floor, verdict.found.ceiling)
     # The values that are meant lie between these and `missing` more.
     seen = np.where(resolved, everything.values, 0.0) + A.offset
@@ -91,9 +100,11 @@ def certify(A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float,
         passes=A.passes,
         tol=tol,
         reached=verdict.reached,
-        satisfied=verdict.satisfied(tol, max(pairs.vectors.shape)),
+        satisfied=not basis.note if tol is None else verdict.satisfied(tol, max(pairs.vectors.shape)),
         n_rows=n_rows,
         by_singular_values=pairs.levels is not None,
+        gap_bounds=_gap(A, verdict, everything, basis, k),
+        by_magnitude=A.signed,
     )
     sign = signs(U)
     dual = None if pairs.dual is None else pairs.dual[:, :k] * sign
@@ -144,6 +155,7 @@ class Verdict(NamedTuple):
     least: float  # a lower bound of the largest value, or singular value
     complete: bool
     failure: float = 0.0  # the probability that the bounds do not hold
+    kth: tuple[float, float] | None = None  # what the k-th magnitude lies between, where values have signs
 
     @property
     def reached(self) -> float:
@@ -196,10 +208,43 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, o
     return Verdict(found, seen.floor, rounding + uncertain, worst, least, bool(complete), failure)
 
 
+def _by_magnitudes(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int) -> Verdict:
+    """The same for eigenvalues of either sign, ordered by their magnitude."""
+    rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(pairs)
+    sizes = np.abs(pairs.values)
+    seen = Evidence(sizes, pairs.residuals, rounding, pairs.defect, exhausted=False)
+    found, signed = magnitudes(A, pairs, seen, k)
+    delivered = _delivered(pairs.residuals, sizes, _resolved(sizes, seen.floor, found.ceiling))
+    # ‖A u‖ is a lower bound of the largest magnitude too, and a better one where an iteration swings.
+    least = max(float(found.lower[0]), float(np.hypot(sizes[0], pairs.residuals[0])) - 2 * seen.floor, 0.0)
+    worst = float(np.max(delivered[:k])) + rounding
+    complete = found.following - float(sizes[k - 1]) <= max(tol * float(sizes[0]), 16 * rounding)
+    kth = float(found.lower[k - 1]), float(found.upper[k - 1])
+    return Verdict(signed, seen.floor, rounding, worst, least, bool(complete), kth=kth)
+
+
+def _gap(A: Operator, verdict: Verdict, everything: Pairs, basis: Basis, k: int) -> Array | None:
+    """What λ_k − λ_{k+1}, or the difference of their magnitudes, lies between; None where nothing follows.
+
+    By Cauchy's interlacing the next value is no smaller than the next Ritz value, converged or not.
+    """
+    if k >= len(everything.vectors):
+        return None
+    found, least = verdict.found, verdict.found.next_lower
+    low, high = verdict.kth or (float(found.lower[k - 1]), float(found.upper[k - 1]))
+    if everything.levels is None:
+        own = everything.defect + verdict.rounding + _own_rounding(everything)
+        rough = (basis.mixed + 2) * A.dense_rounding + NEARLY * abs(float(everything.values[0]))
+        measured = np.abs(everything.values[k : k + 1]) - own
+        least = float(np.max(measured, initial=max(least, basis.following - own - rough)))
+    between = np.nextafter([low - found.following, high - least], [-np.inf, np.inf])
+    return np.maximum(between, 0.0)
+
+
 def _own_rounding(pairs: Pairs) -> float:
     """What the vectors' departure from orthonormality and the arithmetic of R itself add."""
     defect = pairs.nonorthogonality if pairs.nonorthogonality is not None else orthogonality_defect(pairs.vectors)
-    return (2 * defect + 4 * len(pairs.values) ** 1.5 * UNIT) * float(pairs.values[0])
+    return (2 * defect + 4 * len(pairs.values) ** 1.5 * UNIT) * abs(float(pairs.values[0]))
 
 
 def _by_singular_values(A: Operator, pairs: Pairs, k: int) -> Verdict:
@@ -219,6 +264,7 @@ def _by_singular_values(A: Operator, pairs: Pairs, k: int) -> Verdict:
         lower=found.lower**2,
         upper=found.upper**2,
         following=found.following**2,
+        next_lower=max(found.next_lower, 0.0) ** 2,
         angles=np.minimum(1.0, np.sqrt(2.0) * found.angles),
     )
     return Verdict(by_variance, seen.floor, A.rounding + _own_rounding(pairs), worst, least, whole)

@@ -1,0 +1,55 @@
+"""A sparse symmetric matrix, known by its entries: its trace and norms cost a look at each of them."""
+
+from __future__ import annotations
+
+from math import fsum
+from typing import Any
+
+import numpy as np
+
+from ritz.linalg.dense import Array, gamma
+from ritz.linalg.sparse import product
+from ritz.operators.base import Operator
+
+
+class SparseMatrix(Operator):
+    """A symmetric matrix by its stored entries, never made dense.
+
+    Gershgorin's discs say how far below 0 an eigenvalue may lie: none of a matrix whose diagonal dominates, such as the
+    Laplacian of a graph, but for rounding.
+
+    Parameters
+    ----------
+    A : (d, d) csr_array in float64, symmetric to the last bit
+    signed : whether its eigenvalues are ordered by magnitude
+    """
+
+    def __init__(self, A: Any, signed: bool = False) -> None:
+        self._A, self.signed = A, signed
+        self.dim = self.rank_bound = int(A.shape[0])
+        diagonal = A.diagonal()
+        above = 1 + gamma(8 * self.dim + 64)  # with it a sum is an upper bound whatever its own rounding
+        self._terms = int(np.diff(A.indptr).max(initial=0)) + 4
+        sums = np.asarray(abs(A).sum(axis=1)).ravel() * (1 + gamma(self._terms))
+        self.trace = fsum(diagonal)  # many entries of either sign may cancel
+        self.frobenius = float(np.linalg.norm(A.data)) * above
+        self.most = min(self.frobenius, float(sums.max(initial=0.0)))
+        below = float(np.max(sums - np.abs(diagonal) - diagonal, initial=0.0))
+        self.negativity = below + 8 * gamma(self._terms) * self.most
+
+    @property
+    def rounding(self) -> float:
+        """‖|A|‖ is at most the largest sum of a row, and at most the Frobenius norm."""
+        return gamma(self._terms) * self.most
+
+    def apply(self, V: Array) -> Array:
+        self.passes += 1
+        return product(self._A, V)
+
+    def lowest_of_two(self) -> float:
+        """The lowest eigenvalue of any two rows and their columns, which that of A is not above (Cauchy)."""
+        diagonal, entries = self._A.diagonal(), self._A.tocoo()
+        row, column = entries.coords
+        a, b = diagonal[row], diagonal[column]
+        pairs = (a + b) / 2 - np.hypot((a - b) / 2, np.where(row == column, 0.0, entries.data))
+        return float(np.min(pairs, initial=0.0))
