@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from helpers.counts import usually
 from helpers.files import write_idx
 from helpers.matrices import broken_claims, sine, with_spectrum
-from ritz import PCA, merge, read
+from ritz import PCA, merge
 from ritz.fitting.planning import choose, plan_for
 from ritz.rows import as_rows, passes
 from ritz.rows.base import dense
@@ -135,8 +135,6 @@ SOURCES = {
     "h5ad, CSC": file("x.h5ad", lambda path: ad.AnnData(CSR.tocsc()).write_h5ad(path)),
     "Zarr": file("x.zarr", lambda path: zarr.create_array(str(path), data=X, chunks=(100, 10))),
     "IDX": file("x-idx2-double", lambda path: write_idx(path, X)),
-    "stack": lambda folder: read(X.reshape(N, 2, -1)),
-    "points in columns": lambda folder: read(X.T, transpose=True),
     "Matrix Market": file("x.mtx", market),
     "10x folder": file("filtered", pipeline_output),
     "pandas": lambda folder: FRAME,

@@ -190,7 +190,7 @@ def inverse(screen: Screen, **given: Any) -> int:
       ritz inverse faces-ritz/model.safetensors faces-ritz/scores.parquet -o smooth-faces/
       ritz transform M new.csv | ritz inverse M - --to csv
     """
-    from ritz.cli.transform import decode
+    from ritz.cli.inverse import decode
 
     return decode(screen, **given)
 

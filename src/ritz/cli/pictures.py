@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ritz.cli.errors import USAGE, Failure
 from ritz.cli.notes import notes_of
 from ritz.cli.paths import folder_to_fill, may_write
+from ritz.cli.screen import Screen
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.rows.formats.images import ENDINGS, NAME
@@ -23,6 +24,7 @@ from ritz.rows.pictures import in_words
 from ritz.rows.write.png import png
 from ritz.rows.write.tables import Results
 from ritz.runtime.atomic import staged, writing
+from ritz.runtime.wording import visible
 
 ENDING = ".png"
 BYTES = 255  # the largest number of 8 bits
@@ -95,6 +97,11 @@ class Written:
             return text
         share = f"{self.clipped} of {self.numbers} values ({self.clipped / self.numbers:.2%})"
         return f"{text}; {share} outside of 0 to {scale.white:g} were clipped"
+
+    def tell(self, screen: Screen, scale: Scale, out: str | None, code: int) -> None:
+        """To people and machines."""
+        screen.say(f"{self.said(scale)}; written to {visible(out)}")
+        screen.emit(file=out, **vars(self), warnings=screen.warned, exit_code=code)
 
 
 def write(results: Results, scale: Scale, identifier: str | None, out: str, force: bool) -> Written:

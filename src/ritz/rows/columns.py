@@ -176,10 +176,10 @@ class Columns(CheckedFiles):
             return
         there, known = ("×".join(map(str, shape)) for shape in (found, expected))
         problem = f"pictures of {there} numbers (height×width), but the model was learned from {known}"
-        if found[:2] != expected[:2]:
-            advice = f"of a folder, ritz.read(folder, size={expected[:2]}) resizes them"
-            raise DataError(problem, advice, "picture_size")
-        raise DataError(problem, f"of a folder, ritz.read(folder, grey={len(expected) == 2}) reads them so", "grey")
+        resized = found[:2] != expected[:2]
+        asked = f"size={expected[:2]}" if resized else f"grey={len(expected) == 2}"
+        advice = f"of a folder, ritz.read(folder, {asked}) reads them so"
+        raise DataError(problem, advice, "picture_size" if resized else "grey")
 
     def is_aside(self, key: Any) -> bool:
         """Whether a column is known, but none of those that are decomposed."""

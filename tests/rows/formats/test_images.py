@@ -285,3 +285,16 @@ def test_a_picture_may_come_by_any_name(tmp_path):
     (tmp_path / "x.jpg").write_bytes(data.getvalue())  # by what it holds, not by its ending
     os.chmod(tmp_path / "x.jpg", 0o400)
     np.testing.assert_array_equal(read(tmp_path).block(0, 1)[0], FACES[0].ravel())
+
+
+def test_files_are_looked_at_after_a_pass_and_not_after_every_block(people, monkeypatch):
+    rows = read(people)
+    held = PCA(2).fit(rows) and as_rows(rows.block(0, 24))
+    held.files = rows.files
+    looks = []
+    monkeypatch.setattr(type(rows.files), "check", lambda files, cause=None: looks.append(cause))
+    for source in (rows, held):
+        looks.clear()
+        blocks = source.limited(8 * 20).reduce(list, list.__add__)  # a row at a time
+        assert len(blocks) == 24
+        assert len(looks) == 1

@@ -40,7 +40,7 @@ class Images(Streamed):
         self, path: Path, size: tuple[int, int] | None = None, grey: bool | None = None, transpose: bool = False
     ) -> None:
         _check_asked(size, grey, transpose)
-        everything = list(walked(path))
+        everything = list(files_in(path))
         self._files, self._path = _sorted(path, everything), path
         found = heads(self._files)
         self._colour = not grey if grey is not None else any(head.colour for head in found)
@@ -144,7 +144,7 @@ class Images(Streamed):
 
 def listed(path: Path) -> list[Path]:
     """The pictures in a folder and in those in it, by their names; what systems hide between them is none."""
-    return _sorted(path, walked(path))
+    return _sorted(path, files_in(path))
 
 
 def _sorted(path: Path, files: Iterable[Path]) -> list[Path]:
@@ -164,7 +164,7 @@ def natural(name: str) -> tuple[Any, ...]:
     return tuple(int(part) if i % 2 else part.casefold() for i, part in parts), name
 
 
-def walked(folder: Path, above: frozenset[str] = frozenset()) -> Iterator[Path]:
+def files_in(folder: Path, above: frozenset[str] = frozenset()) -> Iterator[Path]:
     """All files but hidden ones and results of `ritz fit`; links to folders are followed, but not in circles."""
     above |= {os.path.realpath(folder)}
     with os.scandir(folder) as entries:
@@ -174,7 +174,7 @@ def walked(folder: Path, above: frozenset[str] = frozenset()) -> Iterator[Path]:
             if not entry.is_dir():
                 yield Path(entry.path)
             elif not entry.name.endswith("-ritz") and os.path.realpath(entry.path) not in above:
-                yield from walked(Path(entry.path), above)
+                yield from files_in(Path(entry.path), above)
 
 
 def _check_asked(size: Any, grey: Any, transpose: bool) -> None:

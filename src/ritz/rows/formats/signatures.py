@@ -14,7 +14,7 @@ from typing import BinaryIO
 from ritz.errors import DataError
 from ritz.rows.formats.idx import DTYPES
 from ritz.rows.formats.images import ENDINGS as READ_PICTURES
-from ritz.rows.formats.images import walked
+from ritz.rows.formats.images import files_in
 from ritz.rows.formats.read import FORMATS, TEXTS, suffix_of
 
 CHUNK = 1 << 22
@@ -172,7 +172,7 @@ def about_folder(path: Path) -> str:
     )
     if any((path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
         return f"the folder {str(path)!r} looks like Zarr; let its name end in .zarr"
-    files = sorted(walked(path))
+    files = sorted(files_in(path))
     counts = Counter(_ending(file) or "without an ending" for file in files)
     if not counts:
         return f"{missing}: it is empty"
@@ -188,7 +188,7 @@ def about_folder(path: Path) -> str:
 
 def holds_pictures(path: Path) -> bool:
     """Whether a folder is one of pictures: there are some, and more of them than of any kind of table."""
-    counts = Counter(suffix_of(file) for file in walked(path))
+    counts = Counter(suffix_of(file) for file in files_in(path))
     pictures = sum(counts[ending] for ending in READ_PICTURES)
     return pictures > max((count for ending, count in counts.items() if ending in FORMATS), default=0)
 
