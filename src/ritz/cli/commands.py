@@ -11,7 +11,7 @@ from ritz.cli.screen import Screen
 
 
 @click.command(short_help="Run the full analysis of a bundled data set.")
-@click.argument("which", type=click.Choice(["digits", "wine", "rotation"]), default="digits")
+@click.argument("which", type=click.Choice(["digits", "wine", "usage", "faces", "rotation"]), default="digits")
 @options.components
 @click.option("-o", "--out", metavar="DIR", help="Folder for the results.  [default: WHICH-ritz]")
 @click.option("--open", "opens", is_flag=True, help="Open the report in a browser.")
@@ -23,6 +23,8 @@ def demo(screen: Screen, **given: Any) -> int:
     \b
       digits     1,797 handwritten digits of 8×8 pixels (scikit-learn's)
       wine       178 wines, 13 chemical measurements in different units (scikit-learn's)
+      usage      200 phones, 2 measurements of one hidden quantity
+      faces      200 pictures of 10 drawn people, 64×64 pixels, with other poses, lights and expressions
       rotation   360 pictures of a turning toy, 64×64 pixels: one degree of freedom
 
     Nothing is downloaded. The results of an earlier demo are replaced.
@@ -30,6 +32,7 @@ def demo(screen: Screen, **given: Any) -> int:
     \b
     Examples:
       ritz demo
+      ritz demo faces --open
       ritz demo rotation -k 5 --open
     """
     from ritz.cli.demo import demonstrate
