@@ -15,7 +15,7 @@ import numpy as np
 import ritz
 
 rng = np.random.default_rng(0)
-n, d, queries = 20_000, 256, 200
+n, d, queries = 10_000, 256, 200
 variances = np.arange(1, d + 1) ** -1.2  # decay as those of many embeddings do
 turn = np.linalg.qr(rng.standard_normal((d, d)))[0]
 vectors = ((rng.standard_normal((n + queries, d)) * np.sqrt(variances)) @ turn).astype(np.float32)

@@ -81,9 +81,10 @@ print("covariance says so:", fits["square", "covariance"][2][0])
 
 # %%
 # The relative error of the SVD is about :math:`\varepsilon\sigma_1/\sigma` at most, with :math:`\varepsilon = 2.2\cdot
-# 10^{-16}`. That of the covariance is about :math:`\varepsilon\sigma_1^2/\sigma^2`. Near :math:`10^{-7}\sigma_1` nothing
-# is left of either product, and Ritz reports 0 instead of noise. Gram has more digits of what it sees, because Ritz
-# measures the variances along its axes in the rows again. Of data that is known to three digits all three are as good.
+# 10^{-16}`. That of the covariance is about :math:`\varepsilon\sigma_1^2/\sigma^2`. Near :math:`10^{-7}\sigma_1`
+# nothing is left of either product, and Ritz reports 0 instead of noise. Gram has more digits of what it sees, because
+# Ritz measures the variances along its axes in the rows again. Of data that is known to three digits all three are as
+# good.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.3), layout="constrained")
 for i, s in enumerate(solvers):
