@@ -18,7 +18,7 @@ faces = ritz.datasets.parametric_faces(n_people=25, n_views=8)
 view, known = np.tile(np.arange(8), 25), faces.people < 20
 (X, person), (new, person_of_new) = ((faces.X[a], faces.people[a]) for a in (known & (view < 4), known & (view >= 4)))
 strangers = faces.X[~known]
-pca = ritz.PCA(40).fit(X)
+pca = ritz.PCA(40).fit(X)  # by a matrix of 80×80, and not of 4,096×4,096: see the example of the Gram route
 
 # %%
 # The mean and the first axes
