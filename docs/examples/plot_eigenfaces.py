@@ -18,7 +18,7 @@ faces = ritz.datasets.parametric_faces(n_people=25, n_views=8)
 view, known = np.tile(np.arange(8), 25), faces.people < 20
 (X, person), (new, person_of_new) = ((faces.X[a], faces.people[a]) for a in (known & (view < 4), known & (view >= 4)))
 strangers = faces.X[~known]
-pca = ritz.PCA(40).fit(X)
+pca = ritz.PCA(40).fit(X)  # by a matrix of 80×80, and not of 4,096×4,096: see the example of the Gram route
 
 # %%
 # The mean and the first axes
@@ -41,8 +41,8 @@ plt.show()
 # We take the person of the nearest of the 80 pictures. Distances between 20 scores do as well as those between 4,096
 # pixels. They do not do much better: both are large where the light changes. So we ask how pictures of *one* person
 # differ, by a second PCA, of the scores minus their mean over the person's four pictures. Divided by the standard
-# deviations along its axes, all such changes count alike. This is the idea behind Fisherfaces. For photographs it often
-# helps to leave out the first three scores, as they are light; here they are skin and hair too, and it does harm.
+# deviations along its axes, all such changes count alike. This is the idea behind Fisherfaces. Where light differs
+# much, it may help to leave out the first three scores; here they are skin and hair too, and it does harm.
 
 
 def share_right(points, new_points):

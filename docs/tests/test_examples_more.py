@@ -1,53 +1,10 @@
 """More examples: each is run once, and its numbers are held against formulas, LAPACK or scikit-learn."""
 
-import functools
-import runpy
-import warnings
-from pathlib import Path
-from types import SimpleNamespace
-
-import matplotlib
 import numpy as np
 import pytest
+from docs.tests.running import run
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
-LINES = 110
 EPSILON = np.finfo(float).eps
-NAMES = (
-    "clustering",
-    "denoising",
-    "dual_components",
-    "eigenfaces",
-    "is_it_linear",
-    "power_iteration",
-    "retrieval",
-    "which_solver",
-)
-
-
-@functools.cache
-def run(name):
-    """What a script leaves behind, and how many figures it drew."""
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "FigureCanvasAgg is non-interactive")
-        names = runpy.run_path(str(EXAMPLES / f"plot_{name}.py"))
-    found = SimpleNamespace(**names, figures=[plt.figure(number) for number in plt.get_fignums()])
-    for figure in found.figures:
-        figure.canvas.draw()
-    return found
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_example_is_short_and_ends_in_a_figure(name):
-    text = (EXAMPLES / f"plot_{name}.py").read_text("utf-8")
-    assert len(text.splitlines()) <= LINES
-    assert text.rstrip().endswith("plt.show()")
-    assert run(name).figures
 
 
 def svd(X):
