@@ -10,7 +10,7 @@ from lowest import PROJECT, lowest
 
 OLDEST, NEWER = "3.11", ["3.12", "3.13"]
 nox.options.error_on_missing_interpreters = False
-nox.options.sessions = ["tests", "lint", "core", "lowest"]
+nox.options.sessions = ["tests", "lint", "docs", "core", "lowest"]
 
 
 @nox.session(python=OLDEST)
@@ -26,6 +26,14 @@ def lint(session):
     session.install(".[test]")
     for command in (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"], ["lint-imports"]):
         session.run(*command)
+
+
+@nox.session(python=OLDEST)
+def docs(session):
+    """The site, in docs/_build, and its tests in chromium."""
+    session.install(".[docs,test]")
+    session.run("python", "-m", "sphinx", "-W", "-b", "html", "docs", "docs/_build")
+    session.run("python", "-m", "pytest", "-q", "docs", *session.posargs)
 
 
 @nox.session(python=NEWER)

@@ -3,7 +3,7 @@
     python -m benchmarks                                          the whole table of cases
     python -m benchmarks --shape 200000x100 -k 10 --only ritz --only arpack
     python -m benchmarks --data t10k-images-idx3-ubyte.gz -k 50   real data: .npy, .npz, .csv, .mat, idx
-    python -m benchmarks --markdown results.json                  the README's table, from an earlier run
+    python -m benchmarks --markdown results.json                  the table of docs/speed.md, from an earlier run
     python -m benchmarks scaling                                  how the time grows with n, d and k
     python -m benchmarks planner                                  whether "auto" takes the fastest solver
     python -m benchmarks sources                                  sparse matrices, memory maps, files of 4 GB
@@ -48,7 +48,7 @@ def arguments() -> argparse.Namespace:
     add("--budget", type=float, default=20.0, metavar="SECONDS", help="no more repeats after this time (20)")
     add("--limit", type=float, default=120.0, metavar="SECONDS", help="a process is given up after this time (120)")
     add("--out", type=Path, default=Path(__file__).parent / "results", metavar="FOLDER", help="(benchmarks/results)")
-    add("--markdown", nargs="?", const=True, metavar="JSON", help="print the README's table, of JSON if given")
+    add("--markdown", nargs="?", const=True, metavar="JSON", help="print the table of docs/speed.md, of JSON if given")
     add("--gigabytes", type=float, default=4.0, help="of every file that sources are read from (4)")
     add("--peer", choices=list(usps.PEERS), default=RITZ, help="whose KernelPCA usps runs with (ritz)")
     add("--fits", type=int, default=10_000, metavar="N", help="random fits of hunt (10,000)")

@@ -1,4 +1,4 @@
-"""The results for people: a table for each case, a summary, the README's table; and as JSON for programs."""
+"""The results for people: a table for each case, a summary, the table of docs/speed.md; and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def summary(results: Record) -> str:
 
 
 def markdown(results: Record) -> str:
-    """The README's table, a row for each case."""
+    """The table of docs/speed.md, a row for each case."""
     head = "| data | k | Ritz | best accurate peer | ratio | Ritz: variance off by | Ritz: extra memory | "
     head += f"{DEFAULT_PEER}: variance off by |"
     lines = [head, "|" + "---|" * 8]

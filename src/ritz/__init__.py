@@ -13,14 +13,14 @@ kernel or certificate must satisfy is in tests/contracts, the program, its proce
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ritz import datasets, solvers
+    from ritz import datasets, plot, solvers
     from ritz.estimators.partial_fit import merge
     from ritz.estimators.scikit_learn import PCA, CompressedSensing, KernelPCA, load
+    from ritz.exercises.check import check
     from ritz.fitting.planning import plan
     from ritz.pca.angles import compare
     from ritz.rows import read
@@ -39,6 +39,7 @@ _HOMES = {
     "plan": "ritz.fitting.planning",
     "read": "ritz.rows",
     "compare": "ritz.pca.angles",
+    "check": "ritz.exercises.check",
     "report": "ritz.views.report",
     "AccuracyWarning": "ritz.errors",
     "ColumnWarning": "ritz.errors",
@@ -46,9 +47,7 @@ _HOMES = {
     "ParameterError": "ritz.errors",
 }
 
-_ABSENT = {
-    "plot": "plot pca.explained_variance_ and pca.transform(X) with matplotlib",
-}
+_MODULES = ("datasets", "plot", "solvers")
 
 __all__ = [
     "PCA",
@@ -59,12 +58,14 @@ __all__ = [
     "KernelPCA",
     "ParameterError",
     "__version__",
+    "check",
     "compare",
     "datasets",
     "eigen",
     "load",
     "merge",
     "plan",
+    "plot",
     "read",
     "report",
     "solvers",
@@ -72,16 +73,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("datasets", "solvers"):
+    if name in _MODULES:
         return import_module(f"ritz.{name}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name in _ABSENT:
-        # `from ritz import …` would replace the message of an AttributeError by its own, and so it is given an
-        # ImportError; whoever else asks, as hasattr does, expects an AttributeError and no other.
-        imported = sys._getframe(1).f_code.co_name == "_handle_fromlist"
-        kind = ImportError if imported else AttributeError
-        raise kind(f"ritz.{name} is not part of ritz {__version__}; until it is: {_ABSENT[name]}")
     raise AttributeError(f"module 'ritz' has no attribute {name!r}")
 
 

@@ -428,16 +428,23 @@ def test_outputs_that_are_not_what_they_seem_are_refused(tmp_path, wines, model,
     assert wines.read_bytes() == before
 
 
-@pytest.mark.parametrize("which", ["digits", "wine", "rotation"])
+@pytest.mark.parametrize("which", ["digits", "wine", "usage", "faces", "rotation"])
 def test_demo_writes_a_whole_folder(which, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = run("demo", which).output
     assert "accurate as asked" in said
     folder = tmp_path / f"{which}-ritz"
     assert sorted(file.name for file in folder.iterdir()) == ["model.safetensors", "report.html", "scores.parquet"]
-    run("demo", which)  # its own results it replaces
-    (folder / "model.safetensors").unlink()
-    assert "--force" in run("demo", which, code=1).stderr
+    pictures = (folder / "report.html").read_text("utf-8").count("data:image/png")
+    assert pictures == (0 if which in ("wine", "usage") else 11)  # the mean and the components
+
+
+def test_demo_replaces_its_own_results_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        run("demo", "usage")
+    (tmp_path / "usage-ritz" / "model.safetensors").unlink()
+    assert "--force" in run("demo", "usage", code=1).stderr
 
 
 def test_every_command_has_help_with_an_example():

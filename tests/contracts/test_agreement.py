@@ -24,6 +24,7 @@ import zarr
 from threadpoolctl import threadpool_limits
 
 from helpers.counts import usually
+from helpers.files import write_idx
 from helpers.matrices import broken_claims, sine, with_spectrum
 from ritz import PCA, merge
 from ritz.fitting.planning import choose, plan_for
@@ -133,6 +134,7 @@ SOURCES = {
     "h5ad, CSR": file("x.h5ad", lambda path: ad.AnnData(CSR).write_h5ad(path)),
     "h5ad, CSC": file("x.h5ad", lambda path: ad.AnnData(CSR.tocsc()).write_h5ad(path)),
     "Zarr": file("x.zarr", lambda path: zarr.create_array(str(path), data=X, chunks=(100, 10))),
+    "IDX": file("x-idx2-double", lambda path: write_idx(path, X)),
     "Matrix Market": file("x.mtx", market),
     "10x folder": file("filtered", pipeline_output),
     "pandas": lambda folder: FRAME,

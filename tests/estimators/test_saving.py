@@ -25,7 +25,7 @@ import ritz
 from helpers.matrices import random_array, with_spectrum
 from helpers.models import differences, model_differences, opened
 from ritz import PCA, CompressedSensing, KernelPCA, load, merge, solvers
-from ritz.errors import AccuracyWarning, DataError
+from ritz.errors import AccuracyWarning, ColumnWarning, DataError
 from ritz.runtime.files.decoding import _members
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")]
@@ -398,7 +398,7 @@ def test_any_reader_of_safetensors_finds_the_numbers(tmp_path):
         assert np.array_equal(file.get_tensor("subspace.mean"), model.mean_)
         assert np.array_equal(file.get_tensor("certificate.value_bounds"), model.certificate_.value_bounds)
     assert {"subspace.variances", "moments.shift", "deviations", "ratios"} <= names
-    assert metadata["format_version"] == "2"
+    assert metadata["format_version"] == "3"
     assert metadata["ritz_version"] == ritz.__version__
     assert metadata["kind"] == "PCA"
 
@@ -478,6 +478,45 @@ def test_the_file_of_version_2_still_loads():
     assert abs(model.transform(rows).sum()) < 1e-14
     with pytest.raises(DataError, match="column 0 is 2002 instead of 2001"):
         model.transform(rows[[2002, 2001]])
+
+
+def test_the_file_of_version_3_still_loads():
+    """Pictures: their shape and their white."""
+    model = load(Path(__file__).parents[1] / "data" / "model_v3.safetensors")
+    assert (model.image_shape_, model.white_) == ((3, 2), 255.0)
+    pictures = np.arange(30, dtype=np.uint8).reshape(5, 3, 2) ** 2
+    np.testing.assert_allclose(model.explained_variance_, PCA(2).fit(pictures.reshape(5, 6)).explained_variance_)
+
+
+@pytest.mark.parametrize("shape", [(6, 2), (2, 2, 3)], ids=str)
+@pytest.mark.parametrize("kind", ["PCA", "KernelPCA", "moments alone"])
+def test_models_of_pictures_keep_their_shape(tmp_path, kind, shape):
+    pictures = RNG.integers(0, 256, (20, *shape)).astype(np.uint8)
+    rows = ritz.read(pictures)
+    if kind == "moments alone":
+        model = PCA(2).partial_fit(rows)
+    else:
+        model = (PCA(2) if kind == "PCA" else KernelPCA(2, kernel="rbf", gamma="scale")).fit(rows)
+    loaded = back(model, tmp_path)
+    assert (loaded.image_shape_, loaded.white_) == (model.image_shape_, model.white_) == (shape, 255.0)
+    other = ritz.read(pictures.reshape(20, *shape[1::-1], *shape[2:])) if shape[0] != shape[1] else None
+    if other is not None:
+        with pytest.raises(DataError, match=r"pictures of 2×6 numbers .* the model was learned from 6×2"):
+            loaded.transform(other)
+    with pytest.warns(ColumnWarning, match="white is 1 in these pictures, but 255 in those of the model"):
+        loaded.transform(ritz.read(pictures / 255))
+
+
+def test_models_of_parts_agree_on_pictures_or_know_none():
+    a, b = (ritz.read(RNG.integers(0, 256, (9, 2, 5)).astype(np.uint8)) for _ in range(2))
+    first, second = PCA(2).fit(a), PCA(2).fit(b)
+    assert ritz.merge([first, second]).image_shape_ == (2, 5)
+    assert ritz.merge([first, PCA(2).fit(b.block(0, 9))]).image_shape_ is None
+    assert first.partial_fit(b).image_shape_ == (2, 5)
+    assert first.components_.shape == (2, 10)
+    assert (first.image_shape_, first.white_) == ((2, 5), 255.0)
+    assert PCA(2).fit(ritz.read(a.block(0, 9))).image_shape_ is None
+    assert PCA(2).fit(ritz.read(RNG.random((9, 2, 5)), columns=[0, 1, 2])).image_shape_ is None
 
 
 @pytest.mark.parametrize("model", [PCA(2).fit(TALL), KernelPCA(2, kernel="rbf").fit(TALL)], ids=["PCA", "KernelPCA"])

@@ -25,6 +25,15 @@ def table(data=X, **more):
     return pa.table({name: data[:, j] for j, name in enumerate(NAMES)} | more)
 
 
+def write_idx(path, array, opens=open):
+    """An IDX file of bytes or of float64, as its description has it: zeros, type, axes, their lengths, big-endian."""
+    code = {"uint8": 0x08, "int8": 0x09, "int16": 0x0B, "int32": 0x0C, "float32": 0x0D, "float64": 0x0E}
+    head = bytes([0, 0, code[array.dtype.name], array.ndim]) + np.array(array.shape, ">u4").tobytes()
+    with opens(path, "wb") as file:
+        file.write(head + array.astype(array.dtype.newbyteorder(">")).tobytes())
+    return path
+
+
 def write_h5ad(path, matrix, index=None, **changes):
     """An h5ad file; parts of a sparse matrix are replaced by `changes`, or left out where those are None."""
     with h5py.File(path, "w") as file:

@@ -18,12 +18,13 @@ import scipy.sparse as sp
 import zarr
 from pyarrow import ipc
 
-from helpers.files import SPARSE, X, table
+from helpers.files import SPARSE, X, table, write_idx
 from ritz import PCA, CompressedSensing, DataError, KernelPCA, plan, read
 from ritz.rows import as_rows
 from ritz.rows.file_changes import Files
 from ritz.rows.formats.read import opened
 from ritz.rows.select import select
+from ritz.rows.write.png import png
 from ritz.runtime.watch import Watch
 
 
@@ -49,6 +50,12 @@ def parts(folder):
         pq.write_table(table(X[150 * i : 150 * (i + 1)]), folder / f"{i}.parquet", row_group_size=40)
 
 
+def pictures(folder):
+    folder.mkdir()
+    for i, row in enumerate((20 * X[:40] % 255).astype(np.uint8)):
+        (folder / f"{i}.png").write_bytes(png(row[None]))
+
+
 def text(path, opens=open):
     with opens(path, "wt") as file:
         np.savetxt(file, X, delimiter=",")
@@ -71,6 +78,9 @@ FORMATS = {
     "x.zarr": lambda path: zarr.create_array(str(path), data=X, chunks=(50, 7)),
     "x.mtx": lambda path: scipy.io.mmwrite(path, SPARSE),
     "filtered": pipeline_output,
+    "x.idx2-double": lambda path: write_idx(path, X),
+    "x.idx2-double.gz": lambda path: write_idx(path, X, gzip.open),
+    "pictures": pictures,
 }
 
 
@@ -134,7 +144,7 @@ def refused(path, what):
     return pytest.raises(DataError, match=rf"{inside(path).name} changed while .*{what}.*copy it first")
 
 
-WHOLE = {"x.npz", "sparse.npz", "sparse.h5ad", "x.mtx", "filtered"}  # are read when they are opened
+WHOLE = {"x.npz", "sparse.npz", "sparse.h5ad", "x.mtx", "filtered", "x.idx2-double.gz"}  # are read when they are opened
 
 
 @formats

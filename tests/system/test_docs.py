@@ -17,7 +17,8 @@ from helpers.counts import usually
 from ritz.cli import main
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FOLDERS = ("", "guide", "solvers", "theory", "lessons")  # of docs
+PAGES = [ROOT / "README.md", *(page for name in FOLDERS for page in sorted((ROOT / "docs" / name).glob("*.md")))]
 MODULES = [module.name for module in pkgutil.walk_packages(ritz.__path__, "ritz.")]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -32,7 +33,7 @@ class Checker(doctest.OutputChecker):
 
 
 @pytest.mark.usefixtures("one_thread")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_page(page):
     from ritz.rows import SOURCES
     from ritz.solvers import SOLVERS
@@ -56,7 +57,7 @@ def test_page(page):
     assert not failures, "\n".join(failures)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_transcript(page, tmp_path):
     """What stands after a `$` in a console block is typed, in one folder per page, and what follows is what is seen."""
     checker, failures = Checker(), []

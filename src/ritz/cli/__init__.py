@@ -3,9 +3,9 @@
 Comes in: arguments. Goes out: results on stdout, messages on stderr, an exit code.
 A new option belongs into `options` if several commands share it, else into `commands`; a new command is one function
 there and one module that does the work. `fit` checks where results go, `inputs` opens the file, `analysis` fits,
-writes and tells what was found, for `demo` too; `notes` keeps in the model how its file was read; `models` reports,
-merges and compares models, `screen` prints, and `errors` has the exit codes and, in tables, the advice by the code of
-an error.
+writes and tells what was found, for `demo` too; `pictures` writes rows as PNG files; `notes` keeps in the model how
+its file was read; `models` reports, merges and compares models, `screen` prints, and `errors` has the exit codes and,
+in tables, the advice by the code of an error.
 """
 
 from __future__ import annotations
@@ -116,8 +116,9 @@ def main() -> None:
 
     \b
     FILE may be text (CSV, TSV, semicolons, decimal commas; also .gz, .zst, .bz2), Parquet (a file or a
-    folder), Arrow, NumPy (.npy, .npz), MatrixMarket or a 10x folder; with an extra HDF5 and h5ad (pip install
-    'ritz[hdf5]') or Zarr (pip install 'ritz[zarr]'); - is standard input.
+    folder), Arrow, NumPy (.npy, .npz), MatrixMarket, a 10x folder or IDX (also .gz); with an extra HDF5 and h5ad
+    (pip install 'ritz[hdf5]'), Zarr (pip install 'ritz[zarr]') or a folder of pictures (pip install
+    'ritz[images]'); - is standard input. Rows are points, columns are variables: --transpose if yours are not.
 
     \b
     Exit codes: 0 done, 1 failed (as when a file exists and --force was not given), 2 wrong usage,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from ritz.cli.screen import Screen, typed
 from ritz.errors import DataError
 from ritz.estimators.anndata import plain as certificate_parts
 from ritz.estimators.pca import PCA
+from ritz.rows.pictures import COLOURS, checked, pictured
 from ritz.rows.profile import Profile
 from ritz.rows.scores import score_names
 from ritz.rows.write.tables import FORMATS, Results, deliver
@@ -43,21 +45,29 @@ def analyse(
     limit: Any = pca.memory_limit  # in bytes
     with screen.hearing(), Progress(screen.quiet) as progress:
         watched = replace(found, rows=found.rows.watched(Watch(progress)))
-        found, image = completed(watched, reading, limit), reading.image
+        found = _pictured(completed(watched, reading, limit), reading.image)
         n, d = found.rows.shape
         if limit is not None and found.rows.in_memory and not watched.rows.in_memory:
             pca.memory_limit = limit - found.rows.dtype.itemsize * n * d
-        if image is not None and (pixels := math.prod(image)) != d:
-            raise DataError(f"--image {'x'.join(map(str, image))} has {pixels} pixels, but there are {d} columns")
-        told = "" if pca.scale or image else _scale_advice(Profile.of(found.rows))
+        told = "" if pca.scale or found.rows.image_shape else _scale_advice(Profile.of(found.rows))
         pca.n_components = default_count(pca.n_components, found.rows)
         pca.fit(found.rows, checkpoint=checkpoint)
         seconds = time.perf_counter() - begun
         files = written(pca, found, folder, told, _notes(pca, found, reading), force)
-    describe(pca, found, screen, seconds, named=image is None)
+    describe(pca, found, screen, seconds, named=found.rows.image_shape is None)
     if told:
         screen.warn(told)
     return conclude(pca, found, files, screen)
+
+
+def _pictured(found: Input, image: tuple[int, ...] | None) -> Input:
+    """The input as pictures of the shape that was asked for, if one was."""
+    if image is None:
+        return found
+    d = found.rows.shape[1]
+    if d not in (pixels := math.prod(image), COLOURS * pixels):
+        raise DataError(f"--image {'x'.join(map(str, image))} has {pixels} pixels, but there are {d} columns")
+    return replace(found, rows=pictured(copy(found.rows), checked(image, d), found.rows.white))
 
 
 def _scale_advice(profile: Profile) -> str:
@@ -84,7 +94,6 @@ def written(pca: PCA, found: Input, folder: Path, told: str, notes: Notes, force
             scores=first,
             labels=None if found.label is None else beside[found.label],
             facts=(*found.facts, *left_out, *([("scales", told)] if told else [])),
-            image=notes.image,
         )
         with replacing(stage / files["report"]) as new:
             new.write_text(page, encoding="utf-8")
@@ -105,7 +114,8 @@ def _notes(pca: PCA, found: Input, reading: Reading) -> Notes:
         transpose=reading.transpose,
         missing=reading.missing,
         header=reading.header,
-        image=reading.image,
+        size=reading.size,
+        grey=reading.grey,
         fill=None if fill is None else tuple(map(float, fill)),
         demo=found.demo,
     )
@@ -118,6 +128,7 @@ def describe(pca: PCA, found: Input, screen: Screen, seconds: float, named: bool
     say_what_it_is(found, screen)
     unit = "unit variance" if pca.center else "a root mean square of 1"
     how = ("centred" if pca.center else "not centred") + (f", scaled to {unit}" if pca.scale else "")
+    how += "" if pca.ddof == 1 else ", variances divided by n"
     screen.say(f"  {how}; {pca.plan_.solver} in {seconds:.2f} s: {pca.plan_.why}\n")
     show_components(pca, screen, named)
     if hasattr(pca, "rank_choice_"):
@@ -145,6 +156,8 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) 
     screen.say(f"\nnext: open {visible(files['report'])} in a browser", typed=True)
     scores = ending if ending in FORMATS else ".npy" if ending == ".npz" else ".csv" if found.text else ".parquet"
     screen.say(f"      ritz transform {model} NEW{ending} -o NEW-scores{scores}", typed=True)
+    if pca.image_shape_ is not None:
+        screen.say(f"      ritz inverse {model} {typed(files['scores'])} -o PICTURES/", typed=True)
     screen.emit(
         input=found.name,
         rows=found.rows.shape[0],

@@ -11,8 +11,9 @@ from ritz.cli.screen import Screen
 
 
 @click.command(short_help="Run the full analysis of a bundled data set.")
-@click.argument("which", type=click.Choice(["digits", "wine", "rotation"]), default="digits")
+@click.argument("which", type=click.Choice(["digits", "wine", "usage", "faces", "rotation"]), default="digits")
 @options.components
+@options.ddof
 @click.option("-o", "--out", metavar="DIR", help="Folder for the results.  [default: WHICH-ritz]")
 @click.option("--open", "opens", is_flag=True, help="Open the report in a browser.")
 @options.force
@@ -23,6 +24,8 @@ def demo(screen: Screen, **given: Any) -> int:
     \b
       digits     1,797 handwritten digits of 8×8 pixels (scikit-learn's)
       wine       178 wines, 13 chemical measurements in different units (scikit-learn's)
+      usage      200 phones, 2 measurements of one hidden quantity
+      faces      200 pictures of 10 drawn people, 64×64 pixels, with other poses, lights and expressions
       rotation   360 pictures of a turning toy, 64×64 pixels: one degree of freedom
 
     Nothing is downloaded. The results of an earlier demo are replaced.
@@ -30,6 +33,7 @@ def demo(screen: Screen, **given: Any) -> int:
     \b
     Examples:
       ritz demo
+      ritz demo faces --open
       ritz demo rotation -k 5 --open
     """
     from ritz.cli.demo import demonstrate
@@ -68,6 +72,7 @@ def info(screen: Screen, **given: Any) -> int:
 @options.components
 @options.scale
 @click.option("--no-center", "center", flag_value=False, default=True, help="Do not subtract the mean.")
+@options.ddof
 @click.option(
     "--solver",
     "svd_solver",
@@ -100,8 +105,10 @@ def fit(screen: Screen, **given: Any) -> int:
 
     Nothing has to be configured: separator, decimal sign and header of a text file are detected, columns of
     text are left out (a column of identifiers and a column of labels are copied to the scores), and all of this
-    is reported. ritz --help lists the formats of FILE; HDF5 and h5ad need pip install "ritz[hdf5]", Zarr
-    "ritz[zarr]". The folder NAME-ritz gets
+    is reported. Rows are points and columns are variables (--transpose if it is the other way round). FILE may
+    be a folder of pictures of one size, one point each, whose subfolders are labels. ritz --help lists the
+    formats; HDF5 and h5ad need pip install "ritz[hdf5]", Zarr "ritz[zarr]", pictures "ritz[images]". The folder
+    NAME-ritz gets
 
     \b
       model.safetensors   the model, for ritz transform and for ritz.load in Python
@@ -112,7 +119,8 @@ def fit(screen: Screen, **given: Any) -> int:
     Examples:
       ritz fit wine.csv --scale
       ritz fit genes.tsv --transpose -k auto
-      ritz fit faces.npy -k 0.95 --image 64x64 --open
+      ritz fit faces/ -k 0.95 --size 64x64 --open
+      ritz fit train-images-idx3-ubyte.gz
       zcat big.csv.gz | ritz fit - -k 20 -o result
     """
     from ritz.cli.fit import fit_file
@@ -129,14 +137,16 @@ def fit(screen: Screen, **given: Any) -> int:
 @options.missing_as_fitted
 @options.header
 @options.transpose_as_fitted
+@options.pictures
 @options.force
 @options.speaking
 def transform(screen: Screen, **given: Any) -> int:
     """Write the scores of the rows of FILE on the components of MODEL.
 
     Columns are matched by name: their order does not matter, others are ignored, and missing ones are an
-    error that lists them. Numbers are streamed, so FILE may be larger than memory; identifiers and labels are
-    held in memory. Without -o the scores go to standard output: as Arrow into a pipe, as CSV on a terminal. A
+    error that lists them; pictures must have the size of those of the fit. Numbers are streamed, so FILE may be
+    larger than memory; identifiers and labels are held in memory. Without -o the scores go to standard output:
+    as Arrow into a pipe, as CSV on a terminal. A
     CompressedSensing model gives measurements y1, y2, … instead of scores. Every row of FILE has a row of
     scores; a row with a missing value has empty scores, and a warning says how many there are, unless --missing
     asks for something else, or the model was fitted with --missing mean.
@@ -154,7 +164,13 @@ def transform(screen: Screen, **given: Any) -> int:
 @click.command(short_help="Reconstruct rows from scores.")
 @click.argument("model", type=options.MODEL)
 @click.argument("scores", type=options.FILE)
-@click.option("-o", "--out", type=options.OUT, help="File for the rows: .csv, .tsv, .parquet, .arrow or .npy.")
+@click.option(
+    "-o",
+    "--out",
+    type=options.OUT,
+    help="File for the rows: .csv, .tsv, .parquet, .arrow or .npy; of a model of pictures also FOLDER/ for one PNG "
+    "each, or a .png for a single one.",
+)
 @options.to
 @options.header
 @options.force
@@ -164,15 +180,17 @@ def inverse(screen: Screen, **given: Any) -> int:
 
     SCORES is a file that `ritz fit` or `ritz transform` wrote: the columns PC1, PC2, … are used, all others are
     copied to the output. The rows are the nearest ones in the subspace, in the units of the data. A
-    CompressedSensing model recovers sparse signals from measurements y1, y2, …; exit code 4 means that some
-    were not recovered as accurately as asked.
+    model of pictures writes them into a folder, named after the rows; values below black or above white are
+    clipped, and counted. A CompressedSensing model recovers sparse signals from measurements y1, y2, …; exit
+    code 4 means that some were not recovered as accurately as asked.
 
     \b
     Examples:
       ritz inverse wine-ritz/model.safetensors wine-ritz/scores.csv -o smooth.csv
+      ritz inverse faces-ritz/model.safetensors faces-ritz/scores.parquet -o smooth-faces/
       ritz transform M new.csv | ritz inverse M - --to csv
     """
-    from ritz.cli.transform import decode
+    from ritz.cli.inverse import decode
 
     return decode(screen, **given)
 
@@ -185,6 +203,7 @@ def inverse(screen: Screen, **given: Any) -> int:
 @options.missing_as_fitted
 @options.header
 @options.transpose_as_fitted
+@options.pictures
 @options.image
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
 @options.force

@@ -19,13 +19,15 @@ from ritz.estimators.pca import PCA
 from ritz.rows.memory.array import ArrayRows
 
 
-def demonstrate(screen: Screen, which: str, n_components: Any, out: str | None, opens: bool, force: bool) -> int:
+def demonstrate(
+    screen: Screen, which: str, n_components: Any, ddof: int, out: str | None, opens: bool, force: bool
+) -> int:
     """The same for a bundled data set."""
     folder = Path(out or f"{which}-ritz")
     force = force or _is_demo(folder / MODEL)
     folder = folder_for(str(folder), which, force)
     found, image = DEMOS[which]()
-    pca = PCA(n_components, scale=image is None)  # only pixels have the same unit
+    pca = PCA(n_components, scale=image is None, ddof=ddof)  # only pixels have the same unit
     code = analyse(replace(found, demo=which), Reading(image=image), pca, folder, screen, force)
     if opens:
         show(folder / REPORT)
@@ -44,8 +46,7 @@ def _digits() -> tuple[Input, tuple[int, int]]:
     from sklearn.datasets import load_digits
 
     digits = load_digits()
-    names = tuple(f"row {i} column {j}" for i in range(8) for j in range(8))
-    return _input("handwritten digits", digits.data, names, "digit", digits.target), (8, 8)
+    return _input("handwritten digits", digits.data, _places(8), "digit", digits.target), (8, 8)
 
 
 def _wine() -> tuple[Input, None]:
@@ -61,12 +62,32 @@ def _rotation() -> tuple[Input, tuple[int, int]]:
 
     views, size = 360, 64
     pictures = rotating_object(views, size)
-    names = tuple(f"row {i} column {j}" for i in range(size) for j in range(size))
-    return _input("a turning toy", pictures, names, "degrees", np.arange(views)), (size, size)
+    return _input("a turning toy", pictures, _places(size), "degrees", np.arange(views)), (size, size)
+
+
+def _faces() -> tuple[Input, tuple[int, int]]:
+    from ritz.datasets import parametric_faces
+
+    people, size = 10, 64  # as many people as the page has colours
+    faces = parametric_faces(people, 20, size)
+    names = np.array([f"person {'ABCDEFGHIJ'[person]}" for person in faces.people], object)
+    return _input("drawn faces", faces.X, _places(size), "person", names), (size, size)
+
+
+def _usage() -> tuple[Input, None]:
+    from ritz.datasets import usage_intensity
+
+    usage = usage_intensity()
+    return _input("phones in use", usage.X, usage.names, "intensity", usage.intensity), None
+
+
+def _places(size: int) -> tuple[str, ...]:
+    """Names of pixels."""
+    return tuple(f"row {i} column {j}" for i in range(size) for j in range(size))
 
 
 def _input(name: str, X: Any, names: tuple[str, ...], label: str, labels: Any) -> Input:
     return Input(name, ArrayRows(X, names), given={label: labels}, label=label, left_out={label: "label"})
 
 
-DEMOS = {"digits": _digits, "wine": _wine, "rotation": _rotation}
+DEMOS = {"digits": _digits, "wine": _wine, "usage": _usage, "faces": _faces, "rotation": _rotation}

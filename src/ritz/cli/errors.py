@@ -24,9 +24,14 @@ OPTIONS = {
     "memory_limit": "--memory",
     "random_state": "--seed",
     "missing": "--missing",
+    "size": "--size",
+    "grey": "--grey",
+    "ddof": "--ddof",
 }
 # The next step after an error or a warning, by its code, as options of a command; "" where there is none.
 ADVICE = {
+    "picture_size": "--size HxW resizes all of them, such as --size 64x64",
+    "grey": "--grey reads all of them as grey",
     "missing": "--missing drop leaves such rows out, --missing mean fills the gaps",
     "infinite": "replace or remove such cells",
     "nothing_left": "--missing mean fills the gaps",
@@ -90,7 +95,8 @@ def in_options(told: Exception | str, command: str = "") -> str:
     '-k 9 must be at most 4'
     """
     if isinstance(told, ParameterError) and told.name in OPTIONS:
-        return f"{OPTIONS[told.name]} {told.value} {told.plain}"
+        value = "x".join(map(str, told.value)) if isinstance(told.value, tuple) else told.value
+        return f"{OPTIONS[told.name]} {value} {told.plain}"
     if isinstance(told, Advised):
         steps = ADVICE | MODEL_ADVICE.get(command, DROP_ADVICE)
         advice = steps.get(told.code, told.advice)

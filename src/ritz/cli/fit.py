@@ -27,11 +27,12 @@ def fit_file(
     from ritz.estimators.pca import PCA
     from ritz.rows.formats.read import opened
 
-    names = ("label", "drop", "keep", "transpose", "missing", "drop_constant", "header", "image")
+    names = ("label", "drop", "keep", "transpose", "missing", "drop_constant", "header", "image", "size", "grey")
     reading = Reading(**{name: given.pop(name) for name in names})
     with located(file) as path:
         with screen.hearing():
-            found = chosen(opened(path, reading.transpose, reading.header), path, file, reading)
+            raw = opened(path, reading.transpose, reading.header, size=reading.size, grey=reading.grey)
+            found = chosen(raw, path, file, reading)
         code = analyse(found, reading, PCA(**given), folder, screen, force, checkpoint)
     if opens:
         show(folder / REPORT)

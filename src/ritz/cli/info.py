@@ -33,7 +33,8 @@ def look(screen: Screen, file: str, n_components: Any, scale: bool, memory_limit
         if path.suffix == ".safetensors":
             return _look_at_model(path, screen)
         with screen.hearing():
-            found = chosen(opened(path, reading.transpose, reading.header), path, file, reading)
+            raw = opened(path, reading.transpose, reading.header, size=reading.size, grey=reading.grey)
+            found = chosen(raw, path, file, reading)
             profile = Profile.of(found.rows.with_gaps())
             asked = default_count(n_components, found.rows)
             planned = plan(found.rows, asked, memory_limit)
@@ -58,7 +59,8 @@ def look(screen: Screen, file: str, n_components: Any, scale: bool, memory_limit
 def _options(components: Any, scale: bool, reading: Reading, profile: Profile, found: Input, file: str) -> str:
     """What was asked for, and what should be."""
     missing = reading.missing
-    scale = (scale or profile.needs_scale(APART)) and profile.varies(missing)
+    pixels = found.rows.image_shape is not None  # which have one unit
+    scale = (scale or (profile.needs_scale(APART) and not pixels)) and profile.varies(missing)
     stuck = bool(profile.constant) or (missing == "drop" and bool(profile.constant_if_dropped.any()))
     drops = [*reading.drop, *(str(name_of(found.rows, j)) for j in profile.worthless)]
     folder = free_folder(file)
@@ -69,6 +71,8 @@ def _options(components: Any, scale: bool, reading: Reading, profile: Profile, f
         f"--label {shlex.quote(str(reading.label))}": reading.label is not None,
         "--header" if reading.header else "--no-header": reading.header is not None,
         "--transpose": reading.transpose,
+        f"--size {'x'.join(map(str, reading.size or ()))}": reading.size is not None,
+        "--grey": bool(reading.grey),
         f"--missing {missing}": missing != "error",
         f"-o {typed(folder)}": folder is not None,
     }
@@ -86,7 +90,7 @@ def _show_contents(screen: Screen, found: Input, profile: Profile, missing: str)
     say_what_it_is(found, screen)
     screen.say(f"  missing cells: {_gaps(profile)}{seen}")
     varies = profile.varies(missing)
-    if n > 1:
+    if n > 1 and found.rows.image_shape is None:
         screen.say(f"  column scales: {_scales(profile) if varies else 'no column varies'}{seen}")
     if profile.infinite.any():
         shown = ", ".join(profile.names[j] for j in np.flatnonzero(profile.infinite)[:5])

@@ -49,7 +49,9 @@ class Reading:
     missing: str = "error"
     drop_constant: bool = False
     header: bool | None = None
-    image: tuple[int, int] | None = None  # whose pixels the columns are
+    image: tuple[int, ...] | None = None  # whose pixels the columns are
+    size: tuple[int, int] | None = None  # that pictures are resized to
+    grey: bool | None = None  # whether they are read as grey ones
     known: bool = False  # by a model, which needs its columns
 
 
@@ -108,6 +110,7 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     raw = name_by_position(raw)
     label = next(iter(known_columns(raw, [] if reading.label is None else [reading.label])), None)
     dropped = dict.fromkeys(known_columns(raw, reading.drop), "asked for")
+    label = raw.labelled_by if label is None and raw.labelled_by not in dropped else label
     keep = known_columns(raw, reading.keep)
     raw.positions(keep)  # one that holds no numbers is an error, as it is for `columns` of `read`
     spared = {*keep, *dropped, label}

@@ -42,7 +42,8 @@ def write_report(
     elif screen.as_json or opens:
         raise Failure("--json and --open need a file for the page; give one with -o", USAGE)
     pca = _of_components(model)
-    image, about = image or notes_of(pca).image, Path(model).absolute().parent.name
+    about = Path(model).absolute().parent.name
+    image = image or (notes_of(pca).image if getattr(pca, "image_shape_", None) is None else None)
     given: dict[str, Any] = {}
     if file is not None:
         with screen.hearing(), Progress(screen.quiet) as progress, located(file) as source:

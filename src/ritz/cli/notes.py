@@ -11,6 +11,7 @@ import numpy as np
 from ritz.errors import DataError
 
 WAYS = ("error", "drop", "mean")
+SIDES = ("image", "size")  # notes that are a height and a width
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,9 @@ class Notes:
     transpose: bool = False
     missing: str = "error"
     header: bool | None = None  # as it was told for the fit
-    image: tuple[int, int] | None = None
+    image: tuple[int, int] | None = None  # of older models: others know it themselves
+    size: tuple[int, int] | None = None  # that pictures were resized to
+    grey: bool | None = None  # as it was told for the fit
     fill: tuple[float, ...] | None = None  # what stands for missing values, where it is not the mean of the model
     demo: str | None = None
 
@@ -35,14 +38,14 @@ class Notes:
 def notes_of(model: Any) -> Notes:
     """The notes in a model; whoever wrote the file may have put anything there."""
     found = {name: model.notes_[name] for name in Notes.__dataclass_fields__ if name in model.notes_}
-    image = found.get("image")
     fits = (
         all(isinstance(found.get(name, ""), str) for name in ("label", "identifier", "demo"))
         and _is_list(found.get("columns", []), int)
         and isinstance(found.get("transpose", False), bool)
         and isinstance(found.get("header", False), bool)
         and found.get("missing", "error") in WAYS
-        and (image is None or (_is_list(image, int, 2) and 0 not in image))
+        and isinstance(found.get("grey", False), bool)
+        and all(_is_list(sides, int, 2) and 0 not in sides for sides in map(found.get, SIDES) if sides is not None)
         and _is_list(found.get("fill", [0.0] * model.n_features_in_), float, model.n_features_in_)
     )
     if not fits:
@@ -57,7 +60,7 @@ def together(models: Sequence[Any]) -> Notes:
     first, counts = all_notes[0], np.array([float(model.n_samples_seen_) for model in models])
     same = {
         name: getattr(first, name)
-        for name in ("label", "identifier", "columns", "transpose", "missing", "header", "image")
+        for name in ("label", "identifier", "columns", "transpose", "missing", "header", "image", "size", "grey")
         if all(getattr(notes, name) == getattr(first, name) for notes in all_notes)
     }
     fills = [notes.fill for notes in all_notes]

@@ -63,6 +63,7 @@ COMPONENTS = Parsed(
 )
 PIXELS = Parsed("HxW", _pixels, "not a height and width in pixels, such as 28x28")
 BYTES = Parsed("SIZE", _bytes, "not an amount of memory, such as 512MB or 2GiB")
+DDOF = Parsed("0|1", lambda text: _valid(int(text), text in ("0", "1")), "neither 0 nor 1", complete=("0", "1"))
 TOLERANCE = Parsed(
     "TOL",
     lambda text: _valid(float(text), 0 <= float(text) < 1),
@@ -104,7 +105,9 @@ keep = click.option(
     metavar="COL",
     help="Include this column although it looks like row numbers or identifiers. May be repeated.",
 )
-transpose = click.option("--transpose", is_flag=True, help="Samples are the columns of the file, as in gene tables.")
+transpose = click.option(
+    "--transpose", is_flag=True, help="Points are the columns of the file, as in gene tables; by default they are rows."
+)
 header = click.option(
     "--header/--no-header",
     default=None,
@@ -126,10 +129,28 @@ missing_as_fitted = click.option(
 transpose_as_fitted = click.option(
     "--transpose/--no-transpose",
     default=None,
-    help="Whether samples are the columns of the file.  [default: as the model was fitted]",
+    help="Whether points are the columns of the file.  [default: as the model was fitted]",
 )
 memory = click.option("--memory", "memory_limit", type=BYTES, help="Maximum memory, such as 2GB.")
-image = click.option("--image", type=PIXELS, help="Columns are pixels: show components as images.")
+image = click.option(
+    "--image",
+    type=PIXELS,
+    help="Columns are pixels: show components as images.  [default: as a stack or a folder of pictures has them]",
+)
+size = click.option("--size", type=PIXELS, help="Resize the pictures of a folder to this height and width.")
+grey = click.option(
+    "--grey",
+    is_flag=True,
+    callback=lambda ctx, param, value: value or None,
+    help="Read the pictures of a folder as grey ones.",
+)
+ddof = click.option(
+    "--ddof",
+    type=DDOF,
+    default=1,
+    show_default=True,
+    help="Divide variances, and with --scale those of columns, by the rows less this: 1 is n - 1, 0 is n.",
+)
 force = click.option("--force", is_flag=True, help="Replace existing files.")
 json = _to_screen("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
 quiet = _to_screen("-q", "--quiet", is_flag=True, help="Print only warnings and errors.")
@@ -145,5 +166,6 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
-reading = together(label, drop, keep, header, transpose, missing)
+pictures = together(size, grey)
+reading = together(label, drop, keep, header, transpose, missing, pictures)
 speaking = together(json, quiet, click.pass_obj)

@@ -94,6 +94,23 @@ def folder_for(asked: str | None, source: str, force: bool) -> Path:
     return folder
 
 
+def folder_to_fill(folder: Path, force: bool) -> None:
+    """Refuse a folder for new files that holds something, or that cannot be made, unless that is asked for."""
+    there = _kind(folder)
+    if there not in (None, "a folder"):
+        raise Failure(f"{str(folder)!r} is {there}, not a folder; give another name", USAGE)
+    real = _led_to(folder)
+    if there is None:
+        _check_parent(real, f"to make {real.name!r} in")
+    else:
+        _check_writable(real)
+    if force:
+        return
+    _check_place(folder)
+    if there is not None and any(folder.iterdir()):
+        raise Failure(f"{str(folder)!r} exists and is not empty; --force writes into it, -o names another folder")
+
+
 def _kind(path: Path) -> str | None:
     """What is there, if anything."""
     try:

@@ -1,4 +1,4 @@
-"""`ritz transform` and `ritz inverse`: rows to scores and back, by the names of columns, as they come."""
+"""`ritz transform`: rows to scores, by the names of columns, as they come; and where results go."""
 
 from __future__ import annotations
 
@@ -12,23 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.cli.errors import ADVICE, INACCURATE, OK, USAGE, Failure
+from ritz.cli.errors import ADVICE, OK, USAGE, Failure
 from ritz.cli.inputs import LEFT_OUT, Input, Reading, chosen, without_gaps, worth_holding
 from ritz.cli.notes import Notes, notes_of
 from ritz.cli.paths import PIPE, located, may_write, title
 from ritz.cli.screen import Screen, in_terminal
-from ritz.errors import DataError
 from ritz.estimators.loading import load
 from ritz.linalg.dense import Array
 from ritz.pca.from_rows import held
 from ritz.rows import Rows
-from ritz.rows.columns import model_columns, order_of
-from ritz.rows.formats.read import opened
+from ritz.rows.columns import model_columns
+from ritz.rows.formats.read import opened, opens_pictures
 from ritz.rows.memory.computed import Subset, choose, drop_missing
 from ritz.rows.memory.sparse import Sparse
-from ritz.rows.scores import in_order, is_sensing, matching_score_names, score_names
-from ritz.rows.select import announce_names, check_names_once, name_by_position, select_for_model
-from ritz.rows.write.columns import numbers_from_text
+from ritz.rows.scores import score_names
+from ritz.rows.select import name_by_position, select_for_model
 from ritz.rows.write.tables import FORMATS, Results, deliver, pour
 from ritz.runtime.watch import Progress, Watch
 from ritz.runtime.wording import visible
@@ -36,26 +34,26 @@ from ritz.runtime.wording import visible
 
 def encode(screen: Screen, model: str, file: str, out: str | None, to: str | None, force: bool, **reading: Any) -> int:
     """Scores of the rows of a file, which is read as `for_model` is told."""
-    out = _destination(screen, out, to, [file, model], force)
+    out = destination(screen, out, to, [file, model], force)
     pca = load(model)
-    with screen.hearing(), Progress(screen.quiet or _on_screen(out)) as progress, located(file) as path:
+    with screen.hearing(), Progress(screen.quiet or on_screen(out)) as progress, located(file) as path:
         found = for_model(pca, path, file, **reading)
         every = reading["missing"] is None  # nobody asked for rows to be dropped
         n = found.source.shape[0] if every and found.source is not None else found.rows.shape[0]
-        beside = {} if _only_numbers(out) else found.beside(every)
+        beside = {} if only_numbers(out) else found.beside(every)
         rows, names = found.rows.watched(Watch(progress)), score_names(pca)
-        results = _aligned(pca.codes, rows, n, names)
-        where = _send(replace(results, beside=beside), out, to)
+        results = aligned(pca.codes, rows, n, names)
+        where = send(replace(results, beside=beside), out, to)
     if found.carried and not beside:
         screen.warn(f"{', '.join(map(str, found.carried))} not written: .npy holds only numbers")
     lacking = n - found.rows.shape[0]
     _say_gaps(screen, found, lacking, n)
     facts = {term: text for term, text in found.facts if not (lacking and term == LEFT_OUT)}
-    _say(screen, where, out, n, names, without_scores=lacking, facts=facts)
+    say(screen, where, out, n, names, without_scores=lacking, facts=facts)
     return OK
 
 
-def _aligned(compute: Callable[[Rows], Any], rows: Rows, n: int, names: tuple[str, ...]) -> Results:
+def aligned(compute: Callable[[Rows], Any], rows: Rows, n: int, names: tuple[str, ...]) -> Results:
     """Results of rows among n, in whose places nothing stands where they are not."""
     blocks: Any = compute(rows) if rows.shape[0] else (row for row in np.empty((0, 1, len(names))))
     results = Results(blocks, rows.shape[0], names, rows.result_dtype)
@@ -91,7 +89,15 @@ def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
 
 
 def for_model(
-    pca: Any, path: Path, name: str, label: str | None, missing: str | None, header: bool | None, transpose: bool | None
+    pca: Any,
+    path: Path,
+    name: str,
+    label: str | None,
+    missing: str | None,
+    header: bool | None,
+    transpose: bool | None,
+    size: tuple[int, int] | None,
+    grey: bool | None,
 ) -> Input:
     """A file with the columns that a model knows, in its order, read as the one of the fit was, or as told."""
     notes = notes_of(pca)
@@ -99,7 +105,11 @@ def for_model(
     names = model_columns(pca)
     nameless = () if notes.header is False else None  # told so for the fit
     needed = () if transpose else (*(names or ()), *range(pca.n_features_in_))
-    raw = opened(path, transpose, header, nameless if transpose or names is None else names, needed)
+    if opens_pictures(path):  # as they were for the fit, unless told otherwise
+        size, grey = size or notes.size, grey or notes.grey
+    shape, expected = getattr(pca, "image_shape_", None), nameless if transpose or names is None else names
+    raw = opened(path, transpose, header, expected, needed, size, grey, shape)
+    raw.check_pictures(shape, getattr(pca, "white_", None))
     there = dict.fromkeys((*(raw.keys or raw.names or ()), *raw.left_out, *raw.others))
     places, d = notes.columns, pca.n_features_in_
     if places is not None and d < raw.shape[1] and raw.names is None and max(places) < raw.shape[1]:
@@ -127,63 +137,18 @@ def _complete(rows: Rows, missing: str, pca: Any, notes: Notes) -> Rows:
     return choose(rows, None, [], missing)
 
 
-def decode(
-    screen: Screen, model: str, scores: str, out: str | None, to: str | None, header: bool | None, force: bool
-) -> int:
-    """Rows from scores."""
-    out = _destination(screen, out, to, [scores, model], force)
-    pca: Any = load(model)
-    if getattr(pca, "fit_inverse_transform", True) is False:
-        advice = "fit the model again with pre-images, in Python"
-        raise DataError(f"{model!r} was fitted without pre-images, so scores do not lead back to rows", advice)
-    names, known_as = pca._column_names(), score_names(pca)
-    with screen.hearing(), Progress(screen.quiet or _on_screen(out)) as progress, located(scores) as path:
-        needed = {*known_as, *map(str, pca.get_feature_names_out()), *range(len(known_as))}
-        raw = opened(path, header=header, expected=known_as, needed=needed)
-        announce_names(raw, raw.keys or raw.names or ())
-        rows, others = _components(raw, pca, title(scores, path))
-        cells = raw.raw_cells([] if _only_numbers(out) else others)
-        beside = {str(key): numbers_from_text(values) for key, values in cells.items()}
-        scored = drop_missing(rows, how="all")
-        results = _aligned(pca.rebuilt, scored.watched(Watch(progress)), rows.shape[0], names)
-        where = _send(replace(results, beside=beside), out, to)
-    lacking = rows.shape[0] - scored.shape[0]
-    if lacking:
-        screen.warn(f"{lacking} of {rows.shape[0]} rows have no scores, and their cells are empty")
-    code = OK
-    if is_sensing(pca):  # what was recovered has a certificate of its own
-        screen.tell(visible(pca.certificate_.verdict))
-        code = OK if pca.certificate_.satisfied else INACCURATE
-    _say(screen, where, out, rows.shape[0], names, code, without_scores=lacking)
-    return code
-
-
-def _components(raw: Rows, pca: Any, name: str) -> tuple[Rows, list[Any]]:
-    """The columns PC1, PC2, … or pca0, pca1, …, and the others; where none is called so, all columns of numbers."""
-    there = dict.fromkeys(raw.keys or (*(raw.names or ()), *raw.left_out))
-    wanted = matching_score_names(pca, [key for key in there if isinstance(key, str)])  # the others are positions
-    if wanted is not None:
-        check_names_once(raw, wanted)
-        order_of(list(there), wanted, name)
-        known = set(wanted)
-        return choose(raw, wanted, [], "error"), [key for key in there if key not in known]
-    wanted = list(score_names(pca))
-    if raw.shape[1] != len(wanted):
-        ends = f"{wanted[0]} to {wanted[-1]}"
-        raise DataError(f"{name} has {raw.shape[1]} columns of numbers, but the model has {len(wanted)}: {ends}")
-    return in_order(raw, pca), []
-
-
-def _on_screen(out: str | None) -> bool:
+def on_screen(out: str | None) -> bool:
     """Whether results appear in the terminal as they come, where a bar would get between them."""
     return out is None and in_terminal()
 
 
-def _only_numbers(out: str | None) -> bool:
+def only_numbers(out: str | None) -> bool:
     return out is not None and out.lower().endswith(".npy")
 
 
-def _destination(screen: Screen, out: str | None, to: str | None, sources: list[str], force: bool) -> str | None:
+def destination(
+    screen: Screen, out: str | None, to: str | None, sources: list[str], force: bool, more: str = ""
+) -> str | None:
     """The file that results may go to, None for standard output: asked before anything is read."""
     if out is None or out == PIPE:
         if screen.as_json:
@@ -194,12 +159,12 @@ def _destination(screen: Screen, out: str | None, to: str | None, sources: list[
     if to is not None:
         raise Failure("--to is the format of standard output; with -o the ending of the file name decides", USAGE)
     if Path(out).suffix.lower() not in FORMATS:
-        raise Failure(f"cannot write {Path(out).name!r}: its name must end in {', '.join(FORMATS)}", USAGE)
+        raise Failure(f"cannot write {Path(out).name!r}: its name must end in {', '.join(FORMATS)}{more}", USAGE)
     may_write(Path(out), sources, force)
     return out
 
 
-def _send(results: Results, out: str | None, to: str | None) -> str:
+def send(results: Results, out: str | None, to: str | None) -> str:
     """Results into a file by the end of its name, or to standard output; returns where they went, in words."""
     if out is not None:
         deliver(results, out)
@@ -222,7 +187,7 @@ def _harmless(values: NDArray[Any]) -> NDArray[Any]:
     return np.array([None if value is None else visible(value) for value in values], object)
 
 
-def _say(
+def say(
     screen: Screen, where: str, out: str | None, n: int, names: tuple[str, ...], code: int = OK, **more: Any
 ) -> None:
     """Where they went; not among the data that goes to standard output."""

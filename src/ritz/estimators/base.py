@@ -51,7 +51,7 @@ class Columns:
         """X as Rows; from a file, only the model's columns."""
         names = self.__dict__.get("feature_names_in_")
         if isinstance(X, str | PathLike):
-            return read_for_model(X, names, self.n_features_in_)
+            return read_for_model(X, names, self.n_features_in_, self.__dict__.get("image_shape_"))
         rows = as_rows(X)
         anything = isinstance(X, Rows) and X.origin and X.origin[1] is None  # columns that nobody asked for by name
         there = list(rows.names or ())
@@ -61,7 +61,10 @@ class Columns:
         return choose(rows, list(names), [], "error")
 
     def _columns(self, X: Any, rows: Rows, reset: bool) -> None:
-        """Remember, or compare, how many columns there are and their names."""
+        """Remember, or compare, how many columns there are and their names; and of pictures, their shape."""
+        if not reset:
+            rows.check_pictures(self.__dict__.get("image_shape_"), self.__dict__.get("white_"))
+            self._check_orientation(rows)
         repeated = rows.names is not None and len(set(rows.names)) < len(rows.names)
         if not reset and (own := model_columns(self)) is not None:
             check_names_once(rows, [*own, *map(str, rows.names or ())] if repeated else own)
@@ -72,6 +75,17 @@ class Columns:
         else:
             self._columns_of_object(np.broadcast_to(0.0, rows.shape) if names is None else X, names, reset)
         self._columns_by_key(names, reset)
+
+    def _check_orientation(self, rows: Rows) -> None:
+        """Name the likely reason where rows have another number of columns than the model, but as many rows as that."""
+        (n, d), known = rows.shape, self.n_features_in_
+        if d != known == n:
+            raise DataError(
+                f"X has {d} features, but {type(self).__name__} is expecting {known} features as input, and X has "
+                f"{n} rows",
+                "rows are points and columns are variables: if your points are columns, pass X.T or "
+                "ritz.read(X, transpose=True)",
+            )
 
     def _columns_of_object(self, X: Any, names: tuple[Any, ...] | None, reset: bool) -> None:
         """The same for an array or a table, for which scikit-learn has rules of its own."""
@@ -185,7 +199,10 @@ class Certified(Columns, ABC, Generic[State]):
     # Fitting.
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from the rows of X: an array, a table, a sparse matrix, or the path of a file. y is ignored."""
+        """Learn from the rows of X: an array, a table, a sparse matrix, or the path of a file. y is ignored.
+
+        Rows are points and columns are variables; pass ``ritz.read(X, transpose=True)`` if your points are columns.
+        """
         self._fit(X, as_rows(X))
         return self
 

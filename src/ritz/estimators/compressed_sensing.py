@@ -127,7 +127,8 @@ class CompressedSensing(Certified[SensingFit]):
     ----------
     n_measurements_ : int
     signal_shape_ : tuple
-    measurement_, basis_ : Φ and Ψ as maps of rows, with `apply` and `adjoint`
+    measurement_, basis_ : Φ and Ψ as maps of rows, with `apply` (Ψc) and `adjoint` (Ψᵀx); a basis also has `analysis`
+        (c with Ψc = x), `synthesis` and `approximate` (by the largest coefficients alone)
     n_iter_ : most iterations of any signal recovered last, 1 before there is any
     certificate_ : coherence of measurements and basis, and what can be said of the signals recovered last; print it
 

@@ -155,6 +155,7 @@ class KernelPCA(Certified[KernelState]):
     certificate_ : how accurate all this is; print it
     plan_ : what was done, and why
     history_ : iterations of an iterative solver
+    image_shape_, white_ : as of PCA, where the rows are pictures
     dual_coef_ : (p, d) of the regression on the scores of p rows, or for the linear kernel on the k components, with
         fit_inverse_transform=True
     X_transformed_fit_ : (n, k) scores of the rows of the fit, likewise
@@ -204,6 +205,7 @@ class KernelPCA(Certified[KernelState]):
             fitted = decompose_kernel(matrix, kernel, request, landmarks, watch)
         drop = self.n_components is None or bool(self.remove_zero_eig)
         state = state_of(fitted, matrix, gamma, rows.result_dtype, drop)
+        state = replace(state, image_shape=rows.image_shape, white=rows.white)
         if self.fit_inverse_transform:
             state = replace(state, preimage=self._preimage(state, request, landmarks))
         found = diagnostics.of_kernel_pca(fitted, self.n_components, kernel, self.gamma, landmarks)

@@ -17,7 +17,7 @@ from ritz.estimators.kernel_pca import KernelPCA
 from ritz.estimators.pca import PCA
 from ritz.kernels.state import KernelState
 from ritz.pca.model_file import Twister
-from ritz.runtime.files.container import VERSION, Stored, brief, parsed, read
+from ritz.runtime.files.container import Stored, brief, parsed, read
 from ritz.runtime.files.decoding import Decoder
 from ritz.sensing.state import MatrixState
 
@@ -31,7 +31,7 @@ def load(path: str | PathLike[str], classes: Classes = MODELS) -> Any:
     again = ""
     try:
         stored = read(path)
-        if stored.version < VERSION:
+        if stored.version < 2:
             again = (
                 f"; a file of format version {stored.version} lacks what very large or small data needs: fit the model "
                 "again with this version of ritz"

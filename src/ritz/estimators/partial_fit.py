@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Self
 
@@ -83,12 +84,21 @@ class Batches(Certified[PCAState | None]):
         found = taken_in(self._moments, rows, request)
         if fresh:
             self._columns(X, rows, reset=True)
-        self._resume(found, rows.result_dtype if fresh else np.result_type(self._dtype, rows.result_dtype))
+        dtype = rows.result_dtype if fresh else np.result_type(self._dtype, rows.result_dtype)
+        self._resume(found, dtype, *((rows.image_shape, rows.white) if fresh else self._pictures))
         return self
 
-    def _resume(self, found: Moments | Stream, dtype: np.dtype[Any]) -> None:
+    @property
+    def _pictures(self) -> tuple[tuple[int, ...] | None, float | None]:
+        """The shape of the pictures that the rows are, and their white."""
+        return (None, None) if self._state is None else (self._state.image_shape, self._state.white)
+
+    def _resume(
+        self, found: Moments | Stream, dtype: np.dtype[Any], image_shape: tuple[int, ...] | None, white: float | None
+    ) -> None:
         """Stand on these moments; what was computed from others is gone."""
-        self._adopt(PCAState(dtype.name, self.n_features_in_, moments=found))
+        pictures: dict[str, Any] = {"image_shape": image_shape, "white": white}
+        self._adopt(PCAState(dtype.name, self.n_features_in_, moments=found, **pictures))
 
     def _settle(self) -> bool:
         """Compute the axes from the moments of all batches so far; False where there is nothing to compute."""
@@ -100,7 +110,8 @@ class Batches(Certified[PCAState | None]):
         except ValueError as error:  # an attribute that is not there yet, as far as hasattr is concerned
             raise NotYetError(str(error)) from error
         self._warn(diagnostics.of_pca(fitted, self.n_components))
-        self._adopt(state_of(fitted, self._dtype))
+        image_shape, white = self._pictures
+        self._adopt(replace(state_of(fitted, self._dtype), image_shape=image_shape, white=white))
         return True
 
     def _stored_state(self) -> PCAState | None:
@@ -139,7 +150,9 @@ def merge(models: Iterable[PCA]) -> PCA:
     checked_components(asked, parts[0].n_features_in_, parts[0].n_features_in_)
     whole = parts[0]._twin()
     whole.__dict__.update({name: parts[0].__dict__[name] for name in COLUMNS if name in parts[0].__dict__})
-    whole._resume(found, np.result_type(*(model._dtype for model in parts)))
+    same = len({model._pictures for model in parts}) == 1
+    pictures = parts[0]._pictures if same else (None, None)
+    whole._resume(found, np.result_type(*(model._dtype for model in parts)), *pictures)
     return whole
 
 

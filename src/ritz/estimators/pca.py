@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from os import PathLike
 from typing import Any, Self
 
@@ -110,6 +110,8 @@ class PCA(Batches):
     dual_components_ : (n, k) α with components_.T = Zᵀα, after the Gram route: α = β/√κ for unit eigenvectors β of
         Z Zᵀ, which are the left singular vectors, with κ = (n − ddof)·variance; 0 for axes without variance
     rank_choice_ : what decided the number of components, after n_components="auto"; print it
+    image_shape_ : (h, w) or (h, w, 3) where the rows are pictures, as of ``ritz.read(folder)``; None otherwise
+    white_ : the number that stands for white in them, where 0 is black; None where it is not known
 
     Examples
     --------
@@ -145,6 +147,7 @@ class PCA(Batches):
     def fit(self, X: Any, y: Any = None, *, checkpoint: str | PathLike[str] | None = None) -> Self:
         """Learn the subspace of X: an array, a table, a sparse matrix, or the path of a file. y is ignored.
 
+        Rows are points and columns are variables; pass ``ritz.read(X, transpose=True)`` if your points are columns.
         With `checkpoint`, the path of a file, a fit that is interrupted goes on where it stopped when it is called
         again with the same data, and its result is bitwise the same. The file is removed when the fit is done.
         An AnnData object keeps the axes in ``varm["PCs"]`` and variances and certificate in ``uns["pca"]``.
@@ -162,7 +165,8 @@ class PCA(Batches):
             fitted = from_rows(rows.watched(watch), request)
         choice = [] if fitted.choice is None else [fitted.choice]
         found = diagnostics.of_pca(fitted, self.n_components) if choice or fitted.certificate.diagnostics() else []
-        return Learned(state_of(fitted, rows.result_dtype), found, [fitted.plan, *choice, fitted.certificate])
+        state = replace(state_of(fitted, rows.result_dtype), image_shape=rows.image_shape, white=rows.white)
+        return Learned(state, found, [fitted.plan, *choice, fitted.certificate])
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, then transform the same rows."""

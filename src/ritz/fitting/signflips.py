@@ -117,7 +117,7 @@ class Flipped(Computed):
         self._prepare, self._seed, self._flip = prepare, seed, flip
 
     def block(self, start: int, stop: int) -> Block:
-        return self._flipped(self._base.block(start, stop), range(start, stop)).copy()
+        return self._flipped(self._base._part(start, stop), range(start, stop)).copy()
 
     @property
     def reading(self) -> int:

@@ -52,6 +52,8 @@ class KernelState:
     preimage: PreImage | None = None
     output: str | None = None  # what `set_output` was told about `transform`
     textual: bool = True  # whether the names of columns are text where they come from, and not numbers
+    image_shape: tuple[int, ...] | None = None  # (h, w) or (h, w, 3), where the rows are pictures
+    white: float | None = None  # the number that stands for white in them, where that is known
 
     @property
     def scores(self) -> Array:  # (n, k)
@@ -106,6 +108,8 @@ ATTRIBUTES: Table = {
     "certificate_": attrgetter("certificate"),
     "plan_": attrgetter("plan"),
     "history_": attrgetter("history"),
+    "image_shape_": attrgetter("image_shape"),
+    "white_": attrgetter("white"),
     "dual_coef_": lambda state: ABSENT if state.preimage is None else state.preimage.dual,
     "X_transformed_fit_": lambda state: ABSENT if state.preimage is None else state.scores,
     "preimage_error_": lambda state: ABSENT if state.preimage is None else state.preimage.error,
@@ -114,6 +118,7 @@ ATTRIBUTES: Table = {
 
 def _check_kernel_pca(state: KernelState) -> None:
     model_file.check_results(state.dtype, state.output, state.n_features, state.columns)
+    model_file.check_pictures(state.image_shape, state.white, state.n_features)
     n, k = state.eigenvectors.shape
     require(state.rows.shape == (n, state.n_features), f"rows of shape {(n, state.n_features)}")
     values, narrow = state.eigenvalues, {state.eigenvectors.dtype.name, state.ratios.dtype.name}

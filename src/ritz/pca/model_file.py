@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ CLAIMS = ("proved", "probability", "not excluded")
 AGREE = 1e-6  # relative difference of numbers that say the same
 HUGE = 1e290  # variance beyond which errors and sums of variances may leave the range of float64
 FEW_DIGITS = 1e-317  # numbers below have fewer than those that must agree
+COLOURS = 3  # numbers of a pixel in colour
 SQUARES = 1e120  # the same of squares in units in which they are of ordinary size
 
 
@@ -64,8 +66,17 @@ def check_columns(output: str | None, n_features: int, columns: tuple[str, ...] 
     require(columns is None or len(columns) == n_features, f"a name for each of {n_features} columns")
 
 
+def check_pictures(shape: tuple[int, ...] | None, white: float | None, n_features: int) -> None:
+    """What models of pictures have."""
+    sides = len(shape) in (2, 3) and min(shape) >= 1 and shape[2:] in ((), (COLOURS,)) if shape is not None else True
+    require(sides, "image_shape is (h, w) or (h, w, 3)")
+    require(shape is None or math.prod(shape) == n_features, f"pictures of {n_features} numbers")
+    require(white is None or (shape is not None and white > 0), "white > 0, of pictures alone")
+
+
 def _check_pca(state: PCAState) -> None:
     check_results(state.dtype, state.output, state.n_features, state.columns)
+    check_pictures(state.image_shape, state.white, state.n_features)
     found = state.moments
     if isinstance(found, Moments):
         require(len(found.mean) == state.n_features, f"moments of {state.n_features} columns")

@@ -40,6 +40,8 @@ class PCAState:
     dual : (n, k) α of the Gram route
     choice : how the number of components was chosen, where a rule did
     output : what `set_output` was told about `transform`
+    image_shape : (h, w) or (h, w, 3), where the rows are pictures
+    white : the number that stands for white in them, where that is known
     """
 
     dtype: str
@@ -57,6 +59,8 @@ class PCAState:
     choice: Choice | None = None
     output: str | None = None
     textual: bool = True
+    image_shape: tuple[int, ...] | None = None
+    white: float | None = None
 
 
 def state_of(fitted: Decomposition, dtype: np.dtype[Any]) -> PCAState:
@@ -122,5 +126,7 @@ LEARNED: Table = {
 }
 ATTRIBUTES: Table = {
     **{name: with_subspace(part) for name, part in LEARNED.items()},
+    "image_shape_": attrgetter("image_shape"),
+    "white_": attrgetter("white"),
     "n_samples_seen_": lambda state: ABSENT if state.moments is None else state.moments.count,
 }

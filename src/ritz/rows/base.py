@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from copy import copy
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -39,6 +40,7 @@ class Rows(Columns, Partition, ABC):
     n_filled: int = 0  # missing values that the mean of their column replaces
     _replaced: Sequence[int] = ()  # missing values of every block that was read
     origin: tuple[Any, ...] = ()  # of files: their names, sizes and times of change
+    elsewhere: tuple[Path, ...] = ()  # files that rows are read from, beside the one that they were opened by
     watch: Watch = UNWATCHED
 
     @classmethod
@@ -165,8 +167,8 @@ class Rows(Columns, Partition, ABC):
 
         def tile(corner: tuple[int, int]) -> tuple[tuple[int, int], Block]:
             i, j = corner
-            rows = self.exact(self.block(i, min(i + step, n)))
-            return corner, f(rows, rows if i == j else self.exact(self.block(j, min(j + step, n))))
+            rows = self.exact(self._part(i, min(i + step, n)))
+            return corner, f(rows, rows if i == j else self.exact(self._part(j, min(j + step, n))))
 
         with closing(self.in_parallel(tile, tiles)) as parts:
             for (i, j), part in parts:
@@ -233,7 +235,13 @@ class Rows(Columns, Partition, ABC):
         """Blocks of at most `step` rows, about equal: a small one at the end would cost as many calls."""
         count = -(-(stop - start) // step)
         for i, j in pairwise(start + (stop - start) * part // count for part in range(count + 1)):
-            yield self.block(i, j)
+            yield self._part(i, j)
+
+    def _part(self, start: int, stop: int) -> Block:
+        """A block inside of a pass, at whose end the files are looked at: there may be thousands, of pictures."""
+        read = type(self).block
+        block: Block = getattr(read, "__wrapped__", read)(self, start, stop)
+        return block
 
 
 def paired(blocks: Iterable[Block], beside: Block | range, start: int) -> Iterator[tuple[Block, Any]]:

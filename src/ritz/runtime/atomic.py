@@ -191,12 +191,13 @@ def _stage(folder: Path, force: bool) -> Iterator[Path]:
         stage.mkdir()
         yield stage
         if folder.is_dir():
-            files = sorted(stage.iterdir())
-            there = [file.name for file in files if os.path.lexists(folder / file.name)]
+            files = {file: folder / file.relative_to(stage) for file in sorted(stage.rglob("*")) if file.is_file()}
+            there = [str(target) for target in files.values() if os.path.lexists(target)]
             if there and not force:
-                raise FileExistsError(f"{str(folder / there[0])!r} has appeared in the meantime; nothing was replaced")
-            for file in files:
-                os.replace(file, folder / file.name)
+                raise FileExistsError(f"{there[0]!r} has appeared in the meantime; nothing was replaced")
+            for file, target in files.items():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(file, target)
             _sync_folder(folder)
         else:
             os.rename(stage, folder)

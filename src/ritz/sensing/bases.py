@@ -18,6 +18,7 @@ from ritz.sensing.maps import Map, as_map
 
 SHAPE = "columns are the basis vectors: signal = basis @ coefficients"
 NEAR = 1e-9  # departure from orthonormality that rounded tables of filters have
+MENDED = 20  # steps at most to the inverse of a transform: each leaves a hundredth of the error, or far less
 LARGE = 1 << 14  # entries from which on more threads pay
 
 
@@ -89,16 +90,31 @@ class Wavelets(Map):
                 f"signal_shape={signal_shape} (n_features={self.shape[0]}); choose basis='dct', a shorter wavelet "
                 "('haar' has 2), or another signal_shape"
             )
-        # The adjoint of synthesis analyses with the synthesis filters, backwards; only for orthonormal wavelets is that
-        # its inverse.
+        # The adjoint of synthesis takes a signal apart with the synthesis filters, backwards. Its inverse does so with
+        # the analysis filters; only for orthonormal wavelets are the two the same.
         backwards = [filter_[::-1] for filter_ in (wavelet.rec_lo, wavelet.rec_hi, wavelet.dec_lo, wavelet.dec_hi)]
-        self._synthesis, self._analysis = wavelet, pywt.Wavelet("adjoint", filter_bank=backwards)
+        self._wavelet, self._adjoint = wavelet, pywt.Wavelet("adjoint", filter_bank=backwards)
 
     def apply(self, X: Array) -> Array:
-        return self._by_levels(X, self._levels[::-1], partial(_join, self._synthesis))
+        return self._by_levels(X, self._levels[::-1], partial(_join, self._wavelet))
 
     def adjoint(self, Y: Array) -> Array:
-        return self._by_levels(Y, self._levels, partial(_split, self._analysis))
+        return self._by_levels(Y, self._levels, partial(_split, self._adjoint))
+
+    def inverse(self, X: Array) -> Array:
+        """Ψ⁻¹x, by the analysis filters T and c ← c + T(x − Ψc).
+
+        The filters are tables that were rounded, and those of "dmey" were cut off: TΨ = I up to 1e-11, or 1e-2.
+        """
+        codes, before = np.zeros(X.shape), np.full(len(X), np.inf)
+        for _ in range(MENDED):
+            left = X - self.apply(codes)
+            size = np.abs(left).max(axis=1, initial=0.0)
+            if not (size < before / 2).any():
+                break
+            left[size >= before / 2] = 0.0  # rounding is all that is left of these
+            codes, before = codes + self._by_levels(left, self._levels, partial(_split, self._wavelet)), size
+        return codes
 
     def _by_levels(self, X: Array, levels: list[tuple[int, ...]], step: Callable[[Array], None]) -> Array:
         """A step along every axis of the low part of each level."""

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from ritz.errors import AccuracyWarning, DataError
 from ritz.linalg.dense import Array
 from ritz.rows import check_exact
+from ritz.runtime import threads
+from ritz.runtime.rules import integer
 from ritz.runtime.threads import cached_property
 from ritz.solvers import Power
 from ritz.spectrum.eigen_pairs import eigen
@@ -43,6 +45,47 @@ class Map(ABC):
     @abstractmethod
     def adjoint(self, Y: Array) -> Array:  # (b, m) -> (b, n)
         """Mᵀ y of every row."""
+
+    def synthesis(self, C: Any) -> Array:  # (b, p) -> (b, N)
+        """Signals x = Ψc of coefficients, one a row, for a basis Ψ: `apply`, of anything that makes an array."""
+        return self.apply(_as_rows(C, self.shape[1], "coefficients"))
+
+    def analysis(self, X: Any) -> Array:  # (b, N) -> (b, p)
+        """Coefficients c with Ψc = x of signals, one a row, for a basis Ψ.
+
+        They are Ψᵀx where basis vectors are orthonormal, up to the rounding of the tables of wavelets (1e-9 at most),
+        and Ψ⁻¹x for biorthogonal wavelets, where Ψᵀx is something else. Of a matrix with more columns than rows they
+        are the c of least length; of one with fewer, Ψc is the signal nearest to x that the columns can make.
+
+        Examples
+        --------
+        >>> Psi = Matrix(np.array([[1.0, 1.0], [0.0, 2.0]]))
+        >>> Psi.analysis([[3.0, 2.0]])
+        array([[2., 1.]])
+        >>> Psi.adjoint(np.array([[3.0, 2.0]]))
+        array([[3., 7.]])
+        """
+        rows = _as_rows(X, self.shape[0], "signals")
+        return self.adjoint(rows) if self.isometry else self.inverse(rows)
+
+    def approximate(self, X: Any, n_coefficients: int) -> Array:  # (b, N) -> (b, N)
+        """Signals made of the n_coefficients largest coefficients of each: a hard threshold.
+
+        Where basis vectors are orthonormal no other choice of so many is nearer to the signal. For biorthogonal
+        wavelets the choice is nearly as good as the vectors are nearly orthonormal.
+        """
+        integer(1).check("n_coefficients", n_coefficients)
+        codes = self.analysis(X)
+        small = np.argsort(-np.abs(codes), axis=1, kind="stable")[:, int(n_coefficients) :]
+        np.put_along_axis(codes, small, 0.0, axis=1)
+        return self.apply(codes)
+
+    def inverse(self, X: Array) -> Array:  # (b, m) -> (b, n)
+        """M⁺ x of every row, where M is no isometry."""
+        raise DataError(
+            "this basis is known by its products alone, and the coefficients of a signal would take a solve for each; "
+            "pass it as an array (.toarray() of a sparse matrix), which has `analysis`"
+        )
 
     def some_rows(self, which: Places) -> Array:
         """Rows of M."""
@@ -91,6 +134,10 @@ class Matrix(Map):
     def adjoint(self, Y: Array) -> Array:
         return Y @ self.entries
 
+    def inverse(self, X: Array) -> Array:
+        with threads.pinned():
+            return np.ascontiguousarray(np.linalg.lstsq(self.entries, X.T)[0].T)
+
     def some_rows(self, which: Places) -> Array:
         return self.entries[which]
 
@@ -120,6 +167,15 @@ class Operator(Map):
 
     def adjoint(self, Y: Array) -> Array:
         return np.ascontiguousarray((self.operator.T @ Y.T).T)
+
+
+def _as_rows(given: Any, n: int, what: str) -> Array:  # (b, n)
+    """Finite real numbers in float64, n in a row."""
+    rows = np.asarray(given)
+    if rows.ndim != 2 or rows.shape[1] != n or rows.dtype.kind not in "biuf":
+        raise DataError(f"{what} must be rows of {n} numbers, found an array of {rows.dtype} with shape {rows.shape}")
+    _check_numbers(rows, what)
+    return np.array(rows, dtype=np.float64)
 
 
 def ones_at(which: Places, n: int) -> Array:  # (b,) -> (b, n)

@@ -40,6 +40,8 @@ class Findings:
     lacking : share of the trace of the kernel matrix that landmarks lack
     choice : how the number of components was found, where the model carries it
     asked : the share of the variance that components were to keep, where that decided how many there are
+    image : the shape of the pictures that the rows are, where axes can be shown as such
+    ddof : the variances are divided by the number of rows less this
     """
 
     n_rows: int | None
@@ -61,6 +63,8 @@ class Findings:
     scale: bool = False
     whiten: bool = False
     choice: Any = None
+    image: tuple[int, ...] | None = None
+    ddof: int = 1
 
     @property
     def k(self) -> int:
@@ -123,6 +127,8 @@ def _straight(pca: PCA) -> dict[str, Any]:
         "scale": bool(pca.scale),
         "whiten": bool(pca.whiten),
         "choice": getattr(pca, "rank_choice_", None),
+        "image": getattr(pca, "image_shape_", None),
+        "ddof": subspace.ddof,
     }
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
 from base64 import b64encode
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
 from ritz.linalg.dense import Array
-from ritz.runtime.rules import integer
+from ritz.rows.write.png import png
 
 LARGEST = 256  # pixels along a side: a page needs no more
 GREYS = np.repeat(np.arange(256, dtype=np.uint8), 3).reshape(256, 3)
@@ -33,35 +29,25 @@ class Picture:
     caption: str
 
 
-def checked(image: Any, d: int) -> tuple[int, int]:
-    """(height, width) of pictures with d pixels."""
-    sides = tuple(image) if isinstance(image, tuple | list) else ()
-    if len(sides) != 2 or not all(map(integer(1).holds, sides)):
-        raise ValueError(f"image={image!r} must be (height, width), two numbers of pixels")
-    height, width = int(sides[0]), int(sides[1])
-    if height * width != d:
-        raise DataError(f"image={height}×{width} are {height * width} pixels, but there are {d} columns")
-    return height, width
-
-
-def grey(pixels: Array, shape: tuple[int, int], caption: str) -> Picture:
-    """From black, the smallest value, to white, the largest."""
+def grey(pixels: Array, shape: tuple[int, ...], caption: str) -> Picture:
+    """From black, the smallest value, to white, the largest; in colour where the shape says so."""
     field = _fitted(pixels.reshape(shape))
     low, high = float(field.min()), float(field.max())
     return _picture((field / 2 - low / 2) / max(high / 2 - low / 2, np.finfo(float).tiny), GREYS, caption)
 
 
-def diverging(pixels: Array, shape: tuple[int, int], caption: str) -> Picture:
-    """Blue below 0, brown above, the largest magnitude darkest."""
+def diverging(pixels: Array, shape: tuple[int, ...], caption: str) -> Picture:
+    """Blue below 0, brown above, the largest magnitude darkest; in colour, every channel from grey at 0 up or down."""
     field = _fitted(pixels.reshape(shape))
     most = max(float(np.abs(field).max()), np.finfo(float).tiny)
     return _picture(0.5 + 0.5 * (field / most), DIVERGING, caption)
 
 
 def _picture(levels: Array, palette: NDArray[np.uint8], caption: str) -> Picture:
-    indices = np.clip(np.rint(255 * levels), 0, 255).astype(np.uint8)
-    source = "data:image/png;base64," + b64encode(png(indices, palette)).decode("ascii")
-    return Picture(source, indices.shape[1], indices.shape[0], caption)
+    pixels = np.clip(np.rint(255 * levels), 0, 255).astype(np.uint8)
+    file = png(pixels, palette if pixels.ndim == 2 else None)
+    source = "data:image/png;base64," + b64encode(file).decode("ascii")
+    return Picture(source, pixels.shape[1], pixels.shape[0], caption)
 
 
 def _fitted(field: Array) -> Array:
@@ -69,20 +55,8 @@ def _fitted(field: Array) -> Array:
     step = -(-max(field.shape) // LARGEST)
     if step == 1:
         return field
-    rows, columns = (np.arange(0, side, step) for side in field.shape)
+    rows, columns = (np.arange(0, side, step) for side in field.shape[:2])
     sums = np.add.reduceat(np.add.reduceat(field, rows, axis=0), columns, axis=1)
     heights, widths = np.diff(np.append(rows, field.shape[0])), np.diff(np.append(columns, field.shape[1]))
-    return np.asarray(sums / np.outer(heights, widths))
-
-
-def png(indices: NDArray[np.uint8], palette: NDArray[np.uint8]) -> bytes:
-    """A PNG file (ISO/IEC 15948) of indices into a palette of 256 colours."""
-    height, width = indices.shape
-    header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
-    lines = np.column_stack([np.zeros(height, np.uint8), indices]).tobytes()  # filter 0 before every line
-    parts = [(b"IHDR", header), (b"PLTE", palette.tobytes()), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b"")]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in parts)
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    sizes = np.outer(heights, widths)
+    return np.asarray(sums / (sizes if field.ndim == 2 else sizes[..., None]))

@@ -19,6 +19,7 @@ from ritz.errors import DataError
 from ritz.estimators.base import files_of
 from ritz.linalg.dense import Array
 from ritz.rows import Rows, as_rows
+from ritz.rows.pictures import checked
 from ritz.rows.write.tables import check_target
 from ritz.runtime.atomic import replacing
 from ritz.runtime.wording import component, components
@@ -41,7 +42,7 @@ def report(
     X: Any = None,
     *,
     labels: Any = None,
-    image: tuple[int, int] | None = None,
+    image: tuple[int, ...] | None = None,
     title: str | None = None,
 ) -> Path:
     """Write a report of a fitted PCA or KernelPCA as one HTML file, and return its path.
@@ -54,7 +55,8 @@ def report(
     path : of the file; it is written whole or not at all
     X : rows whose scores are shown, as `transform` takes them; without it there is no chart of scores
     labels : one for every row of X, to colour the scores by; those of ``ritz.read(…, label=…)`` are known
-    image : (height, width), if the columns are the pixels of pictures; components are then shown as such
+    image : (height, width), or (height, width, 3), if the columns are the pixels of pictures; components are then shown
+        as such. None is what the model knows: ``image_shape_``
     title : of the page
 
     Examples
@@ -90,7 +92,7 @@ def render(
     scores: Array | First | None = None,
     labels: Any = None,
     facts: Iterable[tuple[str, str]] = (),
-    image: tuple[int, int] | None = None,
+    image: tuple[int, ...] | None = None,
 ) -> str:
     """The page, as text.
 
@@ -100,9 +102,11 @@ def render(
         only every 2nd, 4th, … is
     labels : (n,) of anything, for all rows; None, NaN and empty text are missing
     facts : terms and descriptions: of the data, and of how it was read
-    image : (height, width), if the columns are the pixels of pictures
+    image : (height, width), or (height, width, 3), if the columns are the pixels of pictures; None is what the model
+        knows
     """
     found = findings(model)
+    image = found.image if image is None else image
     if isinstance(scores, First) and scores.step > 1:
         labels = None if labels is None else labels[:: scores.step]
         facts = (*facts, ("scores shown", f"every {ordinal(scores.step)} row of {scores.rows:,}"))
@@ -118,6 +122,7 @@ def render(
         scree=_scree(found),
         scores=_scores(found, scores, labels),
         pictures=_pictures(found, image),
+        in_colour=image is not None and len(checked(image, found.n_columns)) == 3,
         weights=() if image is not None else _weights(found),
         explained=explained(found),
         certificate=str(found.certificate),
@@ -175,7 +180,7 @@ def _pictures(found: Findings, image: Any) -> list[images.Picture]:
         return []
     if found.axes is None:
         raise DataError("image= shows axes as pictures, and kernel PCA has its axes in feature space; leave it out")
-    shape = images.checked(image, found.n_columns)
+    shape = checked(image, found.n_columns)
     mean = [] if found.mean is None or not found.mean.any() else [images.grey(found.mean, shape, "mean")]
     return mean + [
         images.diverging(found.axes[:, i], shape, sentences.caption(found, i))

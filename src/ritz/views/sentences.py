@@ -46,7 +46,12 @@ def _prepared(found: Findings) -> str:
         (False, True): "Columns were not centred, and divided by their root mean square.",
         (False, False): "Columns were neither centred nor scaled: variances are about 0, not about the mean.",
     }[found.center, found.scale]
-    return said + (" Scores are whitened: each has variance 1." if found.whiten else "")
+    divided = "" if found.ddof == 1 else f" Variances are sums of squares divided by {_divisor(found.ddof)}."
+    return said + divided + (" Scores are whitened: each has variance 1." if found.whiten else "")
+
+
+def _divisor(ddof: int) -> str:
+    return "the number of rows" + (f" less {ddof}" if ddof else "")
 
 
 def kept(found: Findings) -> str:

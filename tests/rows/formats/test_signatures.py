@@ -16,7 +16,7 @@ from ritz import DataError, read
 from ritz.rows.formats.signatures import ENDINGS
 
 RECIPES = {
-    "a.PNG": "is an image; put images .*np.stack",
+    "a.PNG": "is an image; every picture of a folder is one row: pass the folder .*np.stack",
     "a.bed": "PLINK data set of genotypes; .*--recode A.*bed_reader",
     "a.xlsx": "spreadsheet; save the sheet as CSV, or pass pandas.read_excel",
     "a.sav": "SPSS file; pass pandas.read_spss",
@@ -68,8 +68,8 @@ def test_a_file_without_an_ending_is_known_by_its_beginning(tmp_path, head, word
 @pytest.mark.parametrize(
     ("head", "words"),
     [
-        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "it begins like an image; put images"),
-        (b"\xff\xd8\xff\xe0\x00\x10JFIF\x00", "it begins like an image; put images"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "it begins like an image; every picture"),
+        (b"\xff\xd8\xff\xe0\x00\x10JFIF\x00", "it begins like an image; every picture"),
         (b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n", "it begins like a document; save its table as CSV"),
         (b"PK\x03\x04\x14\x00\x00\x00\x08\x00x.csv", "it begins like an archive; unpack it"),
         (b"PK\x03\x04\x14\x00\x00\x00\x08\x00[Content_Types].xml PK xl/workbook.xml", "a spreadsheet; save the sheet"),
@@ -95,7 +95,10 @@ def test_a_header_may_begin_like_another_format(tmp_path, word):
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        (["1.png", "2.png", "notes.txt"], r"it holds 2 \.png, 1 \.txt \(\.png is an image\); put images .*reshape"),
+        (
+            ["1.webp", "2.webp", "notes.txt"],
+            r"it holds 2 \.webp, 1 \.txt \(\.webp is an image\); every picture .*\.png",
+        ),
         (["x.bed", "x.bim", "x.fam"], r"1 \.bed, 1 \.bim, 1 \.fam \(.*PLINK.*plink --bfile NAME --recode A"),
         (["a.csv", "b.csv", "plot.png"], r"it holds 2 \.csv, 1 \.png\. Pass one file of it, such as .*a\.csv"),
         (

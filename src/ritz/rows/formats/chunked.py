@@ -3,6 +3,7 @@ else."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ from numpy.typing import NDArray
 
 from ritz.errors import FILE, DataError, MissingPackageError
 from ritz.rows.base import Block
-from ritz.rows.formats.read import damage
+from ritz.rows.formats.damage import damage
 from ritz.rows.formats.streamed import Streamed
-from ritz.rows.memory.array import ROW_OF_EACH, check_shape, real_numbers
+from ritz.rows.memory.array import check_shape, real_numbers
 from ritz.rows.memory.sparse import Entries, check_pointers, compressed
 from ritz.rows.passes import ENTRY_BYTES
 from ritz.runtime.memory import allowed, format_bytes
@@ -24,15 +25,15 @@ LARGEST = 1 << 50  # bytes that a matrix may claim; a file of a few bytes can cl
 
 
 class Chunked(Streamed):
-    """A two-dimensional array that is sliced like NumPy's, each slice read from disk."""
-
-    elsewhere: tuple[Path, ...] = ()  # files that it is read from, beside the one it was opened by
+    """An array that is sliced like NumPy's, each slice read from disk; all axes but the first are flattened."""
 
     def __init__(self, array: Any, where: str, names: tuple[Any, ...] | None = None, file: object = "") -> None:
-        check_shape(array.shape)
+        shape = tuple(map(int, array.shape))
+        flat = (shape[0], math.prod(shape[1:])) if len(shape) > 2 else shape
+        check_shape(flat)
         check_numbers(array, where)
         self._array, self._where, self._file, self.names = array, where, file, names
-        self.shape = (int(array.shape[0]), int(array.shape[1]))
+        self.shape, self.stack = (flat[0], flat[1]), shape if len(shape) > 2 else None
         self.dtype = real_numbers(np.empty(0, array.dtype)).dtype
         row_bytes = np.dtype(array.dtype).itemsize * self.shape[1]
         if self.shape[0] * row_bytes > LARGEST:
@@ -61,7 +62,7 @@ class Chunked(Streamed):
     def _rows(self, first: int, last: int) -> Block:
         what = f"rows {first} to {last} of {self._where} cannot be read"
         with damage(what, file=self._file):  # every codec has errors of its own
-            return np.asarray(self._array[first:last], self.dtype)
+            return np.asarray(self._array[first:last], self.dtype).reshape(last - first, self.shape[1])
 
 
 def check_numbers(array: Any, where: str) -> None:
@@ -87,11 +88,8 @@ def has_rows(item: Any) -> bool:
 
 
 def only(arrays: dict[str, Any]) -> Any:
-    """The one matrix there is; which of several is meant, nobody can guess."""
-    matrices = {name: item for name, item in arrays.items() if len(item.shape) == 2}
-    if arrays and not matrices:
-        name, item = next(iter(arrays.items()))
-        raise DataError(f"{FILE} holds no matrix, but an array {name!r} of shape {item.shape}. {ROW_OF_EACH}")
+    """The one matrix there is, or else the one stack; which of several is meant, nobody can guess."""
+    matrices = {name: item for name, item in arrays.items() if len(item.shape) == 2} or arrays
     if len(matrices) != 1:
         shown = ", ".join(f"{name!r} {item.shape}" for name, item in list(matrices.items())[:8]) or "none"
         raise DataError(f"{FILE} holds {len(matrices)} matrices of numbers ({shown}); keep one of them in the file")

@@ -6,6 +6,7 @@ a copy, and no pages that would have to be given back.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import weakref
@@ -144,6 +145,14 @@ class Flat(Rows):
             self._file.read(raw[i * line : (i + 1) * line].data, at + back[0] + i * strides[lines])
         strides[lines] = line
         return np.ndarray(shape, self._stored, raw, -back[0], strides)
+
+
+def flat_stack(file: Handle, dtype: np.dtype[Any], shape: tuple[int, ...], at: int) -> Flat:
+    """An array of any number of axes from there on, all but the first of which are flattened."""
+    d = math.prod(shape[1:])
+    rows = Flat(file, dtype, (shape[0], d), at, (d * dtype.itemsize, dtype.itemsize))
+    rows.stack = shape
+    return rows
 
 
 class Mapped(Rows):

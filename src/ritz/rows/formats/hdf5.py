@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ritz.errors import FILE, DataError, MissingPackageError
 from ritz.rows.base import Rows
 from ritz.rows.formats.chunked import Chunked, has_rows, only
-from ritz.rows.formats.read import damage
+from ritz.rows.formats.damage import damage
 from ritz.rows.memory.sparse import Sparse, stored_values
 from ritz.runtime.memory import check_fits
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import FILE, DataError
 from ritz.rows.base import Rows
-from ritz.rows.formats.read import damage
+from ritz.rows.formats.damage import damage
 from ritz.rows.large_integers import all_small, exact_number, is_rounded, refusal
 from ritz.rows.memory.array import ArrayRows
 from ritz.rows.memory.sparse import Sparse

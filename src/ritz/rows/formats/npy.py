@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ritz.errors import FILE, DataError
 from ritz.rows.columns import shown
-from ritz.rows.formats.flat import Flat, Handle
-from ritz.rows.formats.read import damage
+from ritz.rows.formats.damage import damage
+from ritz.rows.formats.flat import Flat, Handle, flat_stack
 from ritz.rows.memory.array import check_shape
 from ritz.rows.memory.sparse import stored_values
 from ritz.runtime.memory import check_fits
@@ -22,19 +22,31 @@ from ritz.runtime.memory import check_fits
 SPARSE = {"format", "shape", "data"}  # what scipy.sparse.save_npz writes, whatever the format
 
 
-def open_npy(path: Path) -> Flat:
-    """The array in a .npy file, read where it stands."""
+def open_npy(path: Path) -> Any:
+    """The array in a .npy file, read where it stands; of more than two axes, all but the first are flattened."""
     file = Handle(path)
     with file.stream() as stream:
         shape, fortran, dtype = _header(stream, FILE)
         offset = stream.tell()
-    check_shape(shape)
+    if len(shape) <= 2:
+        check_shape(shape)
     expected, found = offset + _bytes(shape, dtype), file.size
     if found < expected:
         raise DataError(f"{FILE} is truncated: a {dtype} array of shape {shape} takes {expected} bytes, found {found}")
+    if len(shape) > 2:
+        return _stack(file, shape, fortran, dtype, offset)
     n, d = shape
     strides = (dtype.itemsize, n * dtype.itemsize) if fortran else (d * dtype.itemsize, dtype.itemsize)
     return Flat(file, dtype, shape, offset, strides)
+
+
+def _stack(file: Handle, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any], offset: int) -> Any:
+    """Rows of contiguous numbers; where the first axis is the fastest, a row has no regular places, and all is read."""
+    if not fortran:
+        return flat_stack(file, dtype, shape, offset)
+    size = _bytes(shape, dtype)
+    check_fits(size, f"the array of shape {shape} in {FILE}, to be put into the order of its rows,")
+    return np.ndarray(shape, dtype, bytearray(file.bytes(offset, size)), order="F")
 
 
 def open_npz(path: Path) -> Any:

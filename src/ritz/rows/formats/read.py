@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import Collection, Iterable
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -11,16 +11,14 @@ from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ritz.errors import ColumnWarning, DataError
+from ritz.errors import DataError, ParameterError
 from ritz.rows.base import Rows
 from ritz.rows.file_changes import Files
+from ritz.rows.formats.damage import naming
 from ritz.rows.memory.array import ArrayRows
-from ritz.rows.memory.computed import choose
 from ritz.rows.memory.sparse import Sparse
-from ritz.rows.select import EMPTY, announce_names, find_id_columns, name_by_position, select, select_for_model
-from ritz.runtime.memory import check_fits
+from ritz.rows.select import announce_names, select, select_for_model
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".vec")
 # What opens a file, by its extension; modules are imported only when reached.
@@ -32,41 +30,53 @@ FORMATS = {
     **dict.fromkeys((".h5", ".hdf5", ".h5ad"), "ritz.rows.formats.hdf5:open_hdf5"),
     ".zarr": "ritz.rows.formats.chunked:open_zarr",
     ".mtx": "ritz.rows.formats.matrix_market:open_market",
+    ".idx": "ritz.rows.formats.idx:open_idx",
     **dict.fromkeys(TEXTS, "ritz.rows.text.source:Text"),
 }
-PACKED = {".gz": (*TEXTS, ".mtx"), ".zst": TEXTS, ".bz2": TEXTS}  # what may be compressed how
-NAME = "name"  # what the names of rows are called that were columns of the file
+PACKED = {".gz": (*TEXTS, ".mtx", ".idx"), ".zst": TEXTS, ".bz2": TEXTS}  # what may be compressed how
+PICTURES = "ritz.rows.formats.images:Images"  # opens a folder of pictures
+IDX = re.compile(r"[-.]idx[1-9](-[a-z0-9]+)?$", re.IGNORECASE)  # how names of such files end: train-images-idx3-ubyte
 FOLDERS = {".parquet", ".pq", ".zarr"}  # formats that may be a folder
 
 
 def read(
-    path: str | PathLike[str],
+    source: Any,
     columns: Iterable[Any] | None = None,
     label: Any = None,
     transpose: bool = False,
     missing: str = "error",
     header: bool | None = None,
+    size: tuple[int, int] | None = None,
+    grey: bool | None = None,
 ) -> Rows:
-    """A file as rows, to be passed to any estimator; only what is needed is read, and only when.
+    """A file, a folder of pictures, or data in memory as rows, to be passed to any estimator.
+
+    Rows are points and columns are variables; ``transpose=True`` if your points are columns. Of files only what is
+    needed is read, and only when; data in memory is not copied where that can be avoided.
 
     Parameters
     ----------
-    path : .npy; .npz with one array or a sparse matrix; .csv, .tsv, .txt, .vec, also .gz, .zst or .bz2,
+    source : .npy; .npz with one array or a sparse matrix; .csv, .tsv, .txt, .vec, also .gz, .zst or .bz2,
         whose separator, decimal sign, header and encoding are found and shown by ``repr``; .parquet, or a folder of
         such files, and .arrow, .feather or .ipc, be it a file or a stream, with numbers in columns or vectors in one
         column; .h5 and .h5ad (``pip install "ritz[hdf5]"``) and .zarr (``pip install "ritz[zarr]"``) with one matrix;
-        .mtx, or a folder as 10x pipelines write it, turned to cells by genes. A file that changes while its rows are in
-        use is an error
+        .mtx, or a folder as 10x pipelines write it, turned to cells by genes; IDX files, also .gz, with the labels of
+        the file beside them; a folder of pictures (``pip install "ritz[images]"``): PNG, JPEG, PGM, PPM, TIFF or BMP,
+        one a row, whose subfolders are the labels and whose file names are the ``row_names``. A file that changes while
+        its rows are in use is an error. Or an array, a table or a sparse matrix. An array of shape (n, h, w) or
+        (n, h, w, 3), in memory or in a file, is a stack of pictures, which are flattened: ``image_shape`` tells theirs
     columns : names or positions of the columns to use; by default all that hold numbers, except row numbers,
         identifiers and columns without a value; columns that are left out are named in a warning. True and false are
         the numbers 1 and 0 in every format; a word among numbers is an error that names its line
     label : a column that is kept aside, numbers or text, of an .h5ad also one of ``obs``; its values are the ``labels``
         of the rows
-    transpose : whether the samples are the columns of the file; text is then taken for the names of the columns, and
-        what the file calls its columns are the ``row_names``
+    transpose : whether the points are the columns; text in a file is then taken for the names of the columns, and
+        what the source calls its columns are the ``row_names``. Of a stack, the points are along the last axis
     missing : "error", "drop" the rows with missing values, or put the "mean" of a column there; what a sparse file does
         not store is zero, not missing
     header : whether the first line of a text names the columns; None finds out, and says so where it may be a row too
+    size : (height, width) to which all pictures of a folder are resized; without it they must be of one size
+    grey : whether pictures of a folder are read as grey ones; None if all of them are, and else all are in colour
 
     Examples
     --------
@@ -76,19 +86,33 @@ def read(
     ...     np.save(f"{folder}/x.npy", np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]))
     ...     PCA(1).fit(read(f"{folder}/x.npy")).explained_variance_.round(4)
     array([10.301])
+    >>> points = np.array([[1.0, 3.0, 5.0], [2.0, 4.0, 7.0]])  # one a column
+    >>> PCA(1).fit(read(points, transpose=True)).explained_variance_.round(4)
+    array([10.301])
+    >>> read(np.zeros((5, 8, 8), np.uint8))
+    <ArrayRows: 5 rows, 64 columns, uint8; 5 pictures of 8×8 pixels (height×width), each flattened into a row ...>
     """
     if columns is not None:
         columns = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
-    rows = opened(path, transpose, header)
-    chosen = select(rows, columns, label, missing)
-    chosen.files, chosen.origin = rows.files, (rows.origin[0], columns, label, transpose, missing, header)
+    if isinstance(source, str | PathLike):
+        rows = opened(source, transpose, header, size=size, grey=grey)
+    else:
+        from ritz.rows.memory.given import given
+
+        rows = given(source, columns, label, transpose, {"header": header, "size": size, "grey": grey})
+    chosen = select(rows, columns, rows.labelled_by if label is None else label, missing)
+    chosen.files = rows.files
+    if rows.origin:
+        chosen.origin = (rows.origin[0], columns, label, transpose, missing, header, size, grey)
     return chosen
 
 
-def read_for_model(path: str | PathLike[str], names: Iterable[str] | None, d: int) -> Rows:
+def read_for_model(
+    path: str | PathLike[str], names: Iterable[str] | None, d: int, image_shape: tuple[int, ...] | None = None
+) -> Rows:
     """A file with the d columns that a model knows, by their names if it knows them, in its order."""
     names = None if names is None else list(map(str, names))
-    rows = opened(path, expected=names, needed=(*(names or ()), *range(d)))
+    rows = opened(path, expected=names, needed=(*(names or ()), *range(d)), image_shape=image_shape)
     announce_names(rows, rows.keys or rows.names or ())
     found = select_for_model(rows, names, d, Path(path).name)
     found.origin = (rows.origin[0], names, None, False, "error", None)
@@ -101,6 +125,9 @@ def opened(
     header: bool | None = None,
     expected: Collection[str] | None = None,
     needed: Collection[Any] | None = None,
+    size: tuple[int, int] | None = None,
+    grey: bool | None = None,
+    image_shape: tuple[int, ...] | None = None,
 ) -> Rows:
     """A file as it is, before anything is chosen from it: all columns that hold numbers, and no word about the others.
 
@@ -109,22 +136,29 @@ def opened(
     called in ``row_names``. `select` chooses from these rows as `read` does. `header` is for text, as in `read`, and so
     are the names that a model `expected`, if any: a first line that holds them is a header. Columns that a model has
     `needed`, by name or by as many places as there are, hold numbers: any other cell is an error with its line.
+    `size` and `grey` are for folders of pictures, as in `read`; where a model expects pictures, they must be such as
+    its `image_shape` says.
     """
-    from ritz.rows import as_rows
-
     path = Path(path)
     if header is not None and not isinstance(header, bool | np.bool_):
         raise TypeError(f"header={header!r} must be True, False, or None to find out")
     opener = _opener(path)
-    about_text = (header, expected, needed) if suffix_of(path) in TEXTS else ()
+    more: tuple[Any, ...] = (header, expected, needed) if suffix_of(path) in TEXTS else ()
+    if opener == PICTURES:
+        more = (size, False if grey is None and len(image_shape or ()) == 3 else grey, transpose)
+    elif size is not None or grey is not None:
+        name, value = ("grey", grey) if size is None else ("size", size)
+        raise ParameterError(name, value, "is for a folder of pictures, and this is none")
     files = Files(partial(_read_by, opener, path.absolute()))
-    with _naming(path, files):
-        source = resolve_name(opener)(path, *about_text)
-        rows = as_rows(_turned(source) if transpose else source)
+    with naming(path, files):
+        source = resolve_name(opener)(path, *more)
+        rows = _oriented(source, transpose)
+        if image_shape is not None:
+            rows.check_pictures(image_shape)
         files.check()
         files = files.joined(getattr(source, "elsewhere", ()))
     rows.files = files.read_whole() if isinstance(rows, ArrayRows | Sparse) else files
-    rows.origin = (files.origin, None, None, transpose, "error", header)
+    rows.origin = (files.origin, None, None, transpose, "error", header, size, grey)
     return rows
 
 
@@ -139,109 +173,79 @@ def _read_by(opener: str, path: Path) -> list[Path]:
     return found
 
 
-def _turned(source: Any) -> Any:
-    """Columns as rows, with their names. What can only be read by rows is read into memory, if it fits."""
+def _oriented(source: Any, transpose: bool) -> Rows:
+    """What a file holds as rows: pictures flattened, and columns turned into rows if asked."""
     from ritz.rows import as_rows
+    from ritz.rows.pictures import pictured, shape_of_each, stacked
+    from ritz.rows.turned import turned, whole
 
-    if not isinstance(source, Rows):
-        return source.T
-    apart = {key: why for key, why in find_id_columns(source).out.items() if why != EMPTY}
-    kept = choose(name_by_position(source), None, list(apart), "error") if apart else source
-    turned = as_rows(kept.T if hasattr(kept, "T") else _whole(kept).T)
-    turned.names, turned.about, turned.aside = _names_of_rows(source, apart), source.about, apart
-    left_out = (f"column {key!r} ({why}) is not a sample, and was left out" for key, why in apart.items())
-    turned.remarks = (*source.remarks, *map(ColumnWarning, left_out))
-    turned.renamed = tuple(pair for pair in source.renamed if pair[1] not in {*source.left_out, *apart})
-    names = kept.names or ()
-    if names and all(isinstance(name, str) for name in names):  # numbers are positions, which name nothing
-        turned.put_beside([], (NAME, partial(_first, names)))
-    return turned
-
-
-def _whole(rows: Rows) -> NDArray[Any]:
-    n, d = rows.shape
-    check_fits(rows.dtype.itemsize * n * d, f"{n} rows of {d} numbers, to be transposed,")
-    return rows.map(lambda block: block.copy(), exact=False)
-
-
-def _first(names: tuple[str, ...], count: int | None) -> NDArray[Any]:
-    return np.array(names[:count], object)
-
-
-def _names_of_rows(rows: Rows, apart: Iterable[Any] = ()) -> tuple[str, ...] | None:
-    """What the source calls its rows, its first column of text, or one `apart`, if that tells them apart: genes."""
-    text = next((key for key in (*rows.text_columns, rows.named_by, *apart) if key is not None), None)
-    if text is None:
-        return None
-    names = tuple(map(str, rows.raw_cells([text])[text]))
-    return names if len(set(names)) == len(names) else None
+    rows, shape = isinstance(source, Rows), getattr(source, "stack", None) or source.shape
+    if len(shape) > 2 and (transpose or not rows):
+        return stacked(whole(source).reshape(shape) if rows else source, transpose)
+    if len(shape) > 2:
+        return pictured(source, shape_of_each(shape))
+    if not transpose:
+        return as_rows(source)
+    return turned(source) if rows else as_rows(source.T)
 
 
 def suffix_of(path: Path) -> str:
     """The end of the name that tells the format, whatever compressed it."""
-    outer, inner = path.suffix.lower(), Path(path.stem).suffix.lower()
-    return inner if inner in PACKED.get(outer, ()) else outer
+    outer, inner = path.suffix.lower(), _ending(path.stem)
+    return inner if inner in PACKED.get(outer, ()) else _ending(path.name)
+
+
+def _ending(name: str) -> str:
+    return ".idx" if IDX.search(name) else Path(name).suffix.lower()
 
 
 def ending_of(path: Path) -> str:
-    """The end of the name that another file of the same format would have; a 10x folder has none."""
-    from ritz.rows.formats.matrix_market import is_10x
-
+    """The end of the name that another file of the same format would have; a folder of pictures, or 10x, has none."""
     suffix, outer = suffix_of(path), path.suffix.lower()
-    if suffix not in FORMATS:
-        return "" if is_10x(path) else ".parquet"
+    if path.is_dir():
+        return "" if _opener(path) not in FORMATS.values() else suffix if suffix in FOLDERS else ".parquet"
+    if suffix == ".idx" and (match := IDX.search(path.name.removesuffix(".gz"))):
+        return path.name[match.start() :]
+    if suffix not in FORMATS:  # known by how it begins
+        return ".idx" + (outer if outer == ".gz" else "")
     return suffix + (outer if suffix != outer else "")
+
+
+def opens_pictures(path: Path) -> bool:
+    """Whether it is a folder of pictures."""
+    return path.is_dir() and _opener(path) == PICTURES
 
 
 def _opener(path: Path) -> str:
     """What opens a file or a folder."""
-    from ritz.rows.formats.matrix_market import is_10x
-    from ritz.rows.formats.parquet import listed
-    from ritz.rows.formats.signatures import about_file, about_folder
+    from ritz.rows.formats.idx import is_idx
+    from ritz.rows.formats.signatures import about_file
 
     if not path.exists():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
     suffix = suffix_of(path)
     if path.is_dir():
-        if is_10x(path):
-            return "ritz.rows.formats.matrix_market:open_10x"
-        if suffix in FORMATS and suffix not in FOLDERS:
-            raise DataError(f"{str(path)!r} is a folder, but {suffix} is the name of a file; pass a file inside it")
-        if suffix != ".zarr" and not listed(path):
-            raise DataError(about_folder(path))
-        return FORMATS[suffix if suffix in FOLDERS else ".parquet"]
+        return _folder_opener(path, suffix)
     if not path.is_file():  # a pipe would be waited for, a device never end
         raise DataError(f"{str(path)!r} is neither a file nor a folder; save its contents as a file first")
-    if suffix not in FORMATS:
-        raise DataError(about_file(path))
-    return FORMATS[suffix]
+    if suffix in FORMATS:
+        return FORMATS[suffix]
+    if is_idx(path):
+        return FORMATS[".idx"]
+    raise DataError(about_file(path))
 
 
-@contextmanager
-def damage(
-    what: str, kinds: type[Exception] | tuple[type[Exception], ...] = Exception, file: object = ""
-) -> Iterator[None]:
-    """Whatever a library says of bytes that make no sense, in errors of many kinds or of these, as one in the data.
+def _folder_opener(path: Path, suffix: str) -> str:
+    from ritz.rows.formats.matrix_market import is_10x
+    from ritz.rows.formats.parquet import listed
+    from ritz.rows.formats.signatures import about_folder, holds_pictures
 
-    A `file` is named where nobody else would, because it was opened before.
-    """
-    try:
-        yield
-    except DataError as error:
-        if error.file or not file:
-            raise
-        raise error.in_file(file) from error
-    except kinds as error:
-        raise DataError(f"{what}: {error}", file=file) from error
-
-
-@contextmanager
-def _naming(path: Path, files: Files) -> Iterator[None]:
-    """Errors in the data name the file, also those that only know its contents; one that changes is not damaged."""
-    try:
-        yield
-    except (DataError, OSError) as error:
-        files.check(error)
-        if isinstance(error, OSError) or error.file:
-            raise
-        raise error.in_file(path) from error
+    if is_10x(path):
+        return "ritz.rows.formats.matrix_market:open_10x"
+    if suffix in FORMATS and suffix not in FOLDERS:
+        raise DataError(f"{str(path)!r} is a folder, but {suffix} is the name of a file; pass a file inside it")
+    if suffix == ".zarr" or listed(path):
+        return FORMATS[suffix if suffix in FOLDERS else ".parquet"]
+    if not holds_pictures(path):
+        raise DataError(about_folder(path))
+    return PICTURES

@@ -12,11 +12,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ritz.errors import DataError
+from ritz.rows.formats.idx import DTYPES
+from ritz.rows.formats.images import ENDINGS as READ_PICTURES
+from ritz.rows.formats.images import files_in
 from ritz.rows.formats.read import FORMATS, TEXTS, suffix_of
 
 CHUNK = 1 << 22
 MARKET = b"%%MatrixMarket"
 GZIP = b"\x1f\x8b"
+IDX_BEGINNINGS = tuple(bytes((0, 0, code, axes)) for code in DTYPES for axes in range(1, 6))
 # How the bytes of a format begin, and the end of the name of such a file. Whatever begins otherwise is text.
 BEGINNINGS = {
     b"PAR1": ".parquet",
@@ -28,12 +32,13 @@ BEGINNINGS = {
     b"\x28\xb5\x2f\xfd": ".csv.zst",
     b"BZh": ".csv.bz2",
     MARKET: ".mtx",
+    **dict.fromkeys(IDX_BEGINNINGS, ".idx"),
 }
 UNPACK = "unpack it first; only text is read while it is unpacked"
 REPACK = "unpack it first, or compress it as .gz, .zst or .bz2"
 PICTURES = (
-    "put images of equal size into one array, one row each: import numpy as np; from PIL import Image; "
-    "X = np.stack([np.asarray(Image.open(p)) for p in paths]).reshape(len(paths), -1); np.save('images.npy', X)"
+    "every picture of a folder is one row: pass the folder that holds them (.png, .jpg, .pgm, .ppm, .tif or .bmp), or "
+    "one array of them, such as np.stack of what PIL.Image.open gives"
 )
 GENOTYPES = (
     "write its counts as text with plink --bfile NAME --recode A, rename NAME.raw to NAME.txt and read that, or pass "
@@ -43,7 +48,7 @@ SAVE = "and pass it, or save it with np.save('x.npy', X)"
 NIBABEL = f"take the array with nibabel.load(path).get_fdata(), make rows of it {SAVE}"
 # Ends of names, what such files are, and the next step.
 KINDS: list[tuple[str, str, str]] = [
-    (".png .jpg .jpeg .gif .bmp .tif .tiff .webp .heic .pgm .ppm", "an image", PICTURES),
+    (".png .jpg .jpeg .gif .bmp .tif .tiff .webp .heic .pgm .ppm .pbm .pnm", "an image", PICTURES),
     (".bed .bim .fam", "a part of a PLINK data set of genotypes", GENOTYPES),
     (".pgen .psam .pvar", "a part of a PLINK 2 data set of genotypes", GENOTYPES.replace("--bfile", "--pfile")),
     (".vcf .bcf .bgen", "a file of genotypes", "write counts as text with plink2 --export A, rename .raw to .txt"),
@@ -162,10 +167,12 @@ def _about(ending: str) -> tuple[str, str] | None:
 
 def about_folder(path: Path) -> str:
     """What a folder holds that is no table, and the next step."""
-    missing = f"the folder {str(path)!r} has no .parquet or .pq file, and is not a Zarr or 10x folder"
+    missing = (
+        f"the folder {str(path)!r} has no .parquet or .pq file, and is not a Zarr or 10x folder or one of pictures"
+    )
     if any((path / name).exists() for name in ("zarr.json", ".zarray", ".zgroup")):
         return f"the folder {str(path)!r} looks like Zarr; let its name end in .zarr"
-    files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+    files = sorted(files_in(path))
     counts = Counter(_ending(file) or "without an ending" for file in files)
     if not counts:
         return f"{missing}: it is empty"
@@ -177,6 +184,13 @@ def about_folder(path: Path) -> str:
         return f"{missing}; it holds {shown}. Pass one file of it, such as {str(readable[0])!r}"
     kind, step = (foreign and _about(foreign)) or ("", KNOWN)
     return f"{missing}; it holds {shown}{f' ({foreign} is {kind})' if foreign else ''}; {step}"
+
+
+def holds_pictures(path: Path) -> bool:
+    """Whether a folder is one of pictures: there are some, and more of them than of any kind of table."""
+    counts = Counter(suffix_of(file) for file in files_in(path))
+    pictures = sum(counts[ending] for ending in READ_PICTURES)
+    return pictures > max((count for ending, count in counts.items() if ending in FORMATS), default=0)
 
 
 def spooled(stream: BinaryIO, folder: Path) -> Path:
@@ -212,5 +226,5 @@ def _suffix(head: bytes) -> str:
         unpacked = b""
         with suppress(zlib.error):
             unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, len(MARKET))
-        return ".mtx.gz" if unpacked == MARKET else ".csv.gz"
+        return ".idx.gz" if unpacked.startswith(IDX_BEGINNINGS) else ".mtx.gz" if unpacked == MARKET else ".csv.gz"
     return next((suffix for beginning, suffix in BEGINNINGS.items() if head.startswith(beginning)), ".csv")

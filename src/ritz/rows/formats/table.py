@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.rows.base import Block
 from ritz.rows.columns import shown
-from ritz.rows.formats.read import damage
+from ritz.rows.formats.damage import damage
 from ritz.rows.formats.streamed import Streamed
 from ritz.rows.large_integers import Where, check_integers, check_numbers
 from ritz.rows.memory.array import check_shape

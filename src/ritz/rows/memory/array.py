@@ -22,7 +22,10 @@ from ritz.rows.passes import Cut
 
 NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 GAPS = ("NAType", "NaTType")  # classes of what pandas, which need not be there, puts where nothing is
-ROW_OF_EACH = "Reshape your data: X.reshape(len(X), -1) makes a row of every X[i]"
+ROW_OF_EACH = (
+    "Reshape your data: X.reshape(len(X), -1) makes a row of every X[i], and so does ritz.read(X), which remembers the "
+    "shape of pictures"
+)
 
 
 class ArrayRows(Rows):
@@ -50,6 +53,10 @@ class ArrayRows(Rows):
 
     def take(self, indices: NDArray[np.integer]) -> Block:
         return self._X[indices]
+
+    @property
+    def T(self) -> NDArray[Any]:
+        return self._X.T
 
     def _numeric(self, X: NDArray[Any]) -> NDArray[Any]:
         """X itself, unless its dtype holds something else than real numbers of at most 64 bits."""

@@ -100,6 +100,8 @@ class Subset(Computed):
         self.shape = (base.shape[0] if kept is None else len(kept), len(columns))
         self.dtype, self.copied = base.dtype, base.copied
         self.inherit(base, kept)
+        if len(columns) != base.shape[1] or (columns[1:] <= columns[:-1]).any():  # not all pixels, or in another order
+            self.image_shape = self.white = None
         self.names = None if base.names is None else tuple(base.names[j] for j in columns)
 
     def block(self, start: int, stop: int) -> Block:

@@ -25,7 +25,7 @@ from ritz.rows.passes import ENTRY_BYTES
 class FrameRows(Rows):
     """Columns of one table, each a view of its column's memory wherever the table allows it."""
 
-    _whole: Rows | None = None  # of a table that is one array
+    _whole: Any = None  # rows of a table that is one array
 
     def __init__(self, table: Any) -> None:
         kind = type(table)  # asked of the class: a column may be called "collect" or "column_names"
@@ -51,6 +51,10 @@ class FrameRows(Rows):
 
     def take(self, indices: NDArray[np.integer]) -> Block:
         return self._stacked(indices) if self._whole is None else self._whole.take(indices)
+
+    @property
+    def T(self) -> Any:
+        return self._stacked(slice(None)).T if self._whole is None else self._whole.T
 
     def _stacked(self, which: Any) -> Block:
         return np.stack([column[which] for column in self._columns], axis=1, dtype=self.dtype)

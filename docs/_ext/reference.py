@@ -1,0 +1,147 @@
+"""A page of the reference for every name that docs/api.md lists as public, made of its docstring, in docs/reference.
+
+The folder is made anew with every build: a name that is added to the table of docs/api.md has its page.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sphinx.application import Sphinx
+
+ROW = re.compile(r"^\| (`ritz\..+?) \| (.+) \|$", re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)")
+NAME = re.compile(r"`(ritz(?:\.\w+)+)`")
+# What attributes of models hold: read, not imported.
+RESULTS = {
+    "ritz.spectrum.certificate.Certificate": "what `certificate_` of PCA and KernelPCA is",
+    "ritz.spectrum.certificate.Diagnostic": "a fact of `certificate_.diagnostics()`",
+    "ritz.sensing.certificate.RecoveryCertificate": "what `certificate_` of CompressedSensing is",
+    "ritz.spectrum.subspace.Subspace": "what `subspace_` is",
+    "ritz.fitting.planning.Plan": "what `plan_` is, and what `ritz.plan` returns",
+    "ritz.fitting.rank.Choice": "what `rank_choice_` is",
+}
+INTERNAL = {"codes", "errors", "rebuilt", "kind"}  # methods of models that other parts of Ritz call
+
+
+def public(api: str) -> dict[str, str]:
+    """The names of the table, and what is said of them.
+
+    >>> public("| name | what |\\n|---|---|\\n| `ritz.PCA`, `ritz.read` | both |\\n")
+    {'ritz.PCA': 'both', 'ritz.read': 'both'}
+    """
+    return {name: said for names, said in ROW.findall(api) for name in NAME.findall(names)}
+
+
+def above(said: str) -> str:
+    """What docs/api.md says, with links that are right one folder deeper.
+
+    >>> above("[a](cli.md), [b](#pictures), [c](https://example.org)")
+    '[a](../cli.md), [b](../api.md#pictures), [c](https://example.org)'
+    """
+    return LINK.sub("](../", said.replace("](#", "](api.md#"))
+
+
+def found(name: str) -> Any:
+    """The object of that name."""
+    parts = name.split(".")
+    for k in range(len(parts), 0, -1):
+        try:
+            thing = import_module(".".join(parts[:k]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[k:]:
+            thing = getattr(thing, part)
+        return thing
+    raise ValueError(f"docs/api.md lists {name}, which is not there")
+
+
+def offered(module: ModuleType) -> list[str]:
+    """What a module offers: its __all__, or the functions that it defines."""
+    own = [
+        name
+        for name, thing in vars(module).items()
+        if inspect.isfunction(thing) and thing.__module__ == module.__name__ and not name.startswith("_")
+    ]
+    return [name for name in getattr(module, "__all__", own) if callable(getattr(module, name))]
+
+
+def directive(name: str) -> str:
+    """What asks autodoc for a class, a function or a value."""
+    thing = found(name)
+    if inspect.isclass(thing):
+        return f".. autoclass:: {name}\n   :members:\n   :inherited-members:\n"
+    return f".. autofunction:: {name}\n" if callable(thing) else f".. py:data:: {name}\n"
+
+
+def page(name: str, names: dict[str, str]) -> str:
+    """The page of a name; of a module, with what has no page of its own."""
+    thing, short = found(name), name.rsplit(".", 1)[-1]
+    if not isinstance(thing, ModuleType):
+        asked, intro = [directive(name)], "" if callable(thing) else above(names[name]) + "\n\n"
+    else:
+        members = [f"{name}.{member}" for member in offered(thing)]
+        asked = [directive(member) for member in members if member not in names]
+        intro = names[name][0].upper() + above(names[name][1:]) + ".\n\n"
+    blocks = "\n".join(f"```{{eval-rst}}\n{block}```\n" for block in asked)
+    return f"# {short}\n\n{intro}{listed(inside(name, names))}{blocks}"
+
+
+def inside(module: str, names: dict[str, str]) -> dict[str, str]:
+    """What belongs to a module and has a page of its own.
+
+    >>> inside("ritz.plot", {"ritz.plot": "pictures", "ritz.plot.scree": "bars", "ritz.plan": "costs"})
+    {'ritz.plot.scree': 'bars'}
+    """
+    return {name: said for name, said in names.items() if name.rpartition(".")[0] == module}
+
+
+def listed(names: dict[str, str]) -> str:
+    """A list of pages, which are entries of the navigation too."""
+    lines = "\n".join(f"- [`{name}`]({name}.md): {above(said)}" for name, said in names.items())
+    entries = "\n".join(f"{name.rsplit('.', 1)[-1]} <{name}>" for name in names)
+    return f"{lines}\n\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n\n" if names else ""
+
+
+def index(names: dict[str, str]) -> str:
+    """The page in front of them."""
+    nested = [name for module in names for name in inside(module, names)]
+    first = {name: said for name, said in names.items() if name not in nested and name not in RESULTS}
+    return (
+        "# Reference\n\nMade of the docstrings; [What is public](../api.md) says which names keep their meaning. "
+        f"The {{ref}}`index <genindex>` has all methods too.\n\n{listed(first)}"
+        f"## What attributes hold\n\n{listed(RESULTS)}"
+    )
+
+
+def write(app: Sphinx) -> None:
+    """Pages whose text changed, and none of names that are gone."""
+    folder = Path(app.srcdir) / "reference"
+    folder.mkdir(exist_ok=True)
+    names = public((Path(app.srcdir) / "api.md").read_text("utf-8")) | RESULTS
+    texts = {f"{name}.md": page(name, names) for name in names} | {"index.md": index(names)}
+    for old in folder.glob("*.md"):
+        if old.name not in texts:
+            old.unlink()
+    for name, text in texts.items():
+        path = folder / name
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+
+
+def skip(app: Sphinx, what: str, name: str, thing: Any, skipped: bool, options: Any) -> bool | None:
+    """Of a class, what other packages gave it, and what is there for other parts of Ritz."""
+    home = getattr(thing, "__module__", None) or getattr(getattr(thing, "fget", None), "__module__", "") or ""
+    foreign = bool(home) and home.partition(".")[0] != "ritz"
+    return True if foreign or name in INTERNAL else None
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("builder-inited", write)
+    app.connect("autodoc-skip-member", skip)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,82 @@
+"""
+A rotating object
+=================
+
+A toy turns once about its vertical axis, and a camera takes 360 pictures of 64×64 pixels. A picture is a point with
+4,096 coordinates, but only one number changes: the angle. So the points lie on a closed curve. PCA finds the curve, and
+shows that one linear component is not enough to describe it.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import ritz
+
+X = ritz.datasets.rotating_object(n_views=360, size=64)
+degrees = np.arange(360)
+pca = ritz.PCA(60).fit(X)
+scores = pca.transform(X)
+
+# %%
+# How many components?
+# --------------------
+# The first component holds less than half of the variance, though there is only one degree of freedom. A curve bends
+# through many dimensions. Every component that is added follows its bends more closely.
+
+shares = np.cumsum(pca.explained_variance_ratio_)
+share_of_one, share_of_two = shares[0], shares[1]
+needed_for_90, needed_for_99 = (int(np.searchsorted(shares, share)) + 1 for share in (0.90, 0.99))
+print(f"1 component holds {share_of_one:.0%} of the variance, 2 hold {share_of_two:.0%}")
+print(f"90% take {needed_for_90} components, 99% take {needed_for_99}")
+
+# %%
+# The curve closes
+# ----------------
+# In the space of four components the nearest view is always the one before or after. The last view is a neighbour of
+# the first: after a full turn the curve is back where it began.
+
+Y = scores[:, :4]
+distances = np.linalg.norm(Y[:, None] - Y[None], axis=2)
+np.fill_diagonal(distances, np.inf)
+steps = (distances.argmin(axis=1) - degrees) % 360
+neighbours_are_adjacent = bool(np.isin(steps, (1, 359)).all())
+gap_at_the_end = distances[359, 0] / np.median(distances[degrees[:-1], degrees[1:]])
+print(f"nearest view is the one before or after: {neighbours_are_adjacent}")
+print(f"from the last view to the first it is {gap_at_the_end:.2f} times an ordinary step")
+
+# %%
+# A picture from few numbers
+# --------------------------
+# The relative error of all pictures, rebuilt from k components:
+
+
+def rebuilt(k):
+    """Every picture from its first k scores."""
+    return pca.mean_ + scores[:, :k] @ pca.components_[:k]
+
+
+counts = (2, 10, 60)
+errors = [float(np.linalg.norm(X - rebuilt(k)) / np.linalg.norm(X - pca.mean_)) for k in counts]
+
+# %%
+# The picture: the curve in the planes of components 1 and 2, and 1 and 3, with some views beside their places; and one
+# view from 2, 10 and 60 numbers instead of 4,096.
+
+figure, axes = plt.subplot_mosaic("AABB;AABB;CDEF", figsize=(9, 7), layout="constrained")
+for name, other in (("A", 1), ("B", 2)):
+    ax = axes[name]
+    ax.scatter(scores[:, 0], scores[:, other], c=degrees, cmap="twilight_shifted", s=9)
+    ax.set(xlabel="PC1", ylabel=f"PC{other + 1}", title=f"One turn, on components 1 and {other + 1}")
+    for view in range(20, 360, 60):
+        x, y = scores[view, [0, other]] * (1 + 2.6 / np.linalg.norm(scores[view, [0, other]]))
+        ax.imshow(X[view].reshape(64, 64), cmap="gray", extent=(x - 1.7, x + 1.7, y - 1.7, y + 1.7), zorder=0)
+    ax.set(xlim=(-13, 13), ylim=(-11, 11))
+axes["C"].imshow(X[70].reshape(64, 64), cmap="gray", vmin=0, vmax=1)
+axes["C"].set_title("view 70: 4,096 numbers")
+for name, k, error in zip("DEF", counts, errors, strict=True):
+    axes[name].imshow(rebuilt(k)[70].reshape(64, 64), cmap="gray", vmin=0, vmax=1)
+    axes[name].set_title(f"{k} numbers")
+    axes[name].set_xlabel(f"error of all views {error:.0%}")
+for name in "CDEF":
+    axes[name].set(xticks=[], yticks=[])
+plt.show()

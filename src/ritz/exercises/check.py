@@ -1,0 +1,250 @@
+"""`ritz.check`: is this the right answer, and if not, what happened?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ritz.errors import DataError, ParameterError
+from ritz.exercises import functions, words
+from ritz.exercises.answer import KINDS, WORDS, Answer, UnreadableError, answer_of
+from ritz.exercises.case import Case, fits, is_rows, rows_of
+from ritz.exercises.diagnose import DIAGNOSES
+from ritz.exercises.judge import judge
+from ritz.exercises.mistake import Mistake
+from ritz.exercises.problem import KernelProblem, MatrixProblem, Problem, RowsProblem
+from ritz.exercises.verdict import Finding, Verdict
+from ritz.rows import as_rows, check_finite
+from ritz.rows.base import dense
+from ritz.runtime.rules import COUNT_OR_NONE, FLAG, TOL, Rule, integer
+
+RULES = {
+    "what": Rule(lambda value: value is None or value in KINDS, f"must be one of {', '.join(KINDS)}, or None"),
+    "k": COUNT_OR_NONE,
+    "center": FLAG,
+    "scale": FLAG,
+    "ddof": integer(0, "; 1 divides by n - 1, 0 by n"),
+    "tol": TOL,
+}
+HAND_IN = "hand in an array of numbers with one column per axis, or pairs (values, vectors)."
+ADVICE = {
+    "not_finite": "look for a division by 0, or by an eigenvalue that is 0.",
+    "raised": "run it on a small matrix first, such as numpy.diag([3.0, 2.0, 1.0]).",
+    "returned": "return (values, vectors): k numbers, and k columns.",
+    "not_a_function": "hand in the function itself, without calling it.",
+}
+UNEXPLAINED = "None of the known mistakes explains this answer; compare it with the numbers above."
+
+
+def check(
+    X: Any = None,
+    U: Any = None,
+    *,
+    A: Any = None,
+    what: str | None = None,
+    k: int | None = None,
+    center: bool = True,
+    scale: bool = False,
+    ddof: int = 1,
+    kernel: Any = None,
+    gamma: Any = None,
+    degree: float = 3,
+    coef0: float = 1,
+    tol: float = 1e-6,
+) -> Verdict:
+    """Whether U solves the exercise: max trace(Uᵀ C U) with UᵀU = I, C = ZᵀZ/(n − ddof), z = (x − mean)/scale.
+
+    Parameters
+    ----------
+    X : (n, d) rows are points; whatever `PCA.fit` takes. With kernel="precomputed", the kernel matrix
+    U : what was handed in. Axes (d, k) as columns; dual coefficients α (n, k) with axes Zᵀα; scores (n, k); pairs
+        (eigenvalues, eigenvectors); a fitted model; or a function A ↦ pairs, or (A, k) ↦ pairs, which is called with
+        copies of the covariance and of matrices with known eigenpairs, some of them hard
+    A : a symmetric positive semidefinite matrix, in place of X
+    what : "axes", "alpha", "pairs", "scores", "values" or "function", where the shape does not tell
+    k : how many components are asked for; None for as many as were handed in
+    center, scale, ddof : how the exercise prepares the data, as in `PCA`
+    kernel, gamma, degree, coef0 : for kernel PCA, as in `KernelPCA`
+    tol : sine of the angle that an axis may be off by, beside what rounding explains
+
+    Returns
+    -------
+    Verdict
+        `right`, `code`, `findings`; it prints in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ritz import check
+    >>> X = np.array([[3.0, 1.0], [1.0, 2.0], [2.0, 6.0], [7.0, 3.0]])
+    >>> values, vectors = np.linalg.eigh(np.cov(X, rowvar=False))
+    >>> check(X, (values[::-1], vectors[:, ::-1])).right
+    True
+    >>> check(X, vectors[:, :1]).code
+    'smallest_taken'
+    """
+    given = {"what": what, "k": k, "center": center, "scale": scale, "ddof": ddof, "tol": tol}
+    for name, rule in RULES.items():
+        rule.check(name, given[name])
+    function = what == "function" or (callable(U) and not hasattr(U, "__array__") and not hasattr(U, "fit"))
+    problem, narrow = None, False
+    if X is not None or A is not None or not function:
+        rows = (center, scale, ddof)
+        problem, narrow = _problem(X, A, rows, {"kernel": kernel, "gamma": gamma, "degree": degree, "coef0": coef0})
+    if function:
+        return _of_function(problem, U, k, tol)
+    assert problem is not None
+    try:
+        return _of_array(problem, answer_of(U, narrow), what, k, tol)
+    except UnreadableError as error:
+        return _refused(error.code, error.text)
+
+
+def _problem(X: Any, A: Any, rows: tuple[bool, bool, int], kernel: dict[str, Any]) -> tuple[Problem, bool]:
+    """What is asked for, and whether its data has the digits of float32 alone."""
+    if (X is None) == (A is None):
+        both = "both were given" if X is not None else "neither was given"
+        raise ParameterError("X", X, f"or A must be given, and not both; {both}")
+    source = as_rows(X if A is None else A)
+    check_finite(source)
+    data = np.array(source.map(lambda block: dense(block).astype(np.float64)))
+    narrow = source.dtype.kind == "f" and source.dtype.itemsize < 8
+    if A is not None:
+        if kernel["kernel"] is not None:
+            raise ParameterError(
+                "kernel", kernel["kernel"], "does not go with A; pass the rows, or a kernel matrix as X"
+            )
+        return MatrixProblem(data), narrow
+    if kernel["kernel"] is not None:
+        return KernelProblem(data, **kernel), narrow
+    if len(data) <= max(rows[2], 1):
+        raise DataError(f"X has {len(data)} rows; a variance with ddof={rows[2]} needs more")
+    return RowsProblem(data, *rows), narrow
+
+
+def readings(problem: Problem, answer: Answer, what: str | None) -> list[Answer]:
+    """The ways to read what was handed in, the most likely first."""
+    kinds: tuple[str, ...] = ("axes", "alpha", "scores") if is_rows(problem) else ("axes",)
+    if isinstance(problem, KernelProblem):
+        kinds = ("alpha", "scores") if answer.values is None else ("beta", "alpha")
+    elif answer.values is not None:
+        kinds = ("axes",)
+    if what == "pairs" and (answer.values is None or answer.array is None):
+        raise UnreadableError("wrong_shape", "expected a pair (values, vectors), got one array")
+    if what in ("axes", "alpha", "scores"):
+        if what not in kinds and not (what == "alpha" and is_rows(problem)):
+            raise ParameterError(
+                "what", what, f"does not go with this exercise; it takes {' or '.join(kinds)}, or pairs"
+            )
+        kinds = (what,)
+    sizes = {kind: rows_of(kind, problem) for kind in kinds}
+    p, q = (0, 1) if answer.array is None else answer.array.shape
+    alone = answer.array is not None and answer.values is None and q == 1 and p not in sizes.values()
+    if what == "values" or answer.array is None or (what is None and alone and p <= problem.solution.dim):
+        values = answer.values if answer.array is None else answer.array.ravel()
+        return [answer.but(kind="values", array=None, values=values, coarse=0.0)]
+    rank = {kind: (p != sizes[kind]) + (sizes[kind] not in (p, q)) for kind in kinds}
+    return [answer.but(kind=kind) for kind in sorted(kinds, key=rank.__getitem__)]
+
+
+def _of_array(problem: Problem, answer: Answer, what: str | None, k: int | None, tol: float) -> Verdict:
+    """The verdict on what was handed in, in the reading that explains it best."""
+    cases = [Case(problem, reading, tol) for reading in readings(problem, answer, what)]
+    case, mistakes = _best(cases)
+    shown = list(_read_as(case, cases))
+    found = judge(case)
+    if found is not None:
+        shown += words.measured(case, found)
+    right = found is not None and found.right
+    line = words.misfit(case) if found is None else words.headline(case, found)
+    if right and k is not None and case.answer.count != k:
+        advice = f"hand in the first {k}."
+        shown.append(Finding("wrong_count", f"{k} components are asked for.", "mistake", False, advice=advice))
+        right, line = False, f"{case.answer.count} components were handed in, {k} are asked for."
+    causes = [Finding(one.code, one.text, "mistake", False, advice=one.advice) for one in mistakes]
+    if found is None and not causes:
+        causes = [_misfit(case)]
+    if not right and not causes and not any(finding.kind == "mistake" for finding in shown):
+        shown.append(Finding("unexplained", UNEXPLAINED, "note"))
+    return Verdict(right, line, (*shown, *causes), problem.solution.certificate)
+
+
+def _misfit(case: Case) -> Finding:
+    """Why the shape does not fit, where no mistake explains it."""
+    answer, rank = case.answer, case.problem.solution.rank
+    if answer.array is not None and len(answer.array) != rows_of(answer.kind, case.problem):
+        advice = "look at the shapes: print(X.shape, U.shape)."
+        return Finding("wrong_shape", "the shape is not that of an answer.", "mistake", False, advice=advice)
+    text = "there are more columns than directions; centred rows have at most n − 1 of them."
+    return Finding("beyond_rank", text, "mistake", False, advice=f"hand in the first {rank} at most.")
+
+
+def _best(cases: list[Case]) -> tuple[Case, tuple[Mistake, ...]]:
+    """The reading that is right, or else the first that a mistake explains."""
+    for case in cases:
+        if (found := judge(case)) is not None and found.right:
+            return case, ()
+    for diagnose in DIAGNOSES:
+        for case in cases:
+            if mistakes := diagnose(case):
+                return case, mistakes
+    return cases[0], ()
+
+
+def _read_as(case: Case, cases: list[Case]) -> Iterator[Finding]:
+    """What was handed in, and that it could have been something else."""
+    text = f"Handed in: {case.answer}."
+    if case.answer.array is not None and not fits(case):
+        text = "Handed in: an array of {}×{}.".format(*case.answer.array.shape)
+    others = [WORDS[one.answer.kind] for one in cases if fits(one) and one.answer.kind != case.answer.kind]
+    if others and fits(case) and case.answer.values is None:
+        text = f"{text[:-1]}; by its shape it could be {' or '.join(others)} too, and what= says which."
+    yield Finding("given", text, "note")
+    if case.answer.coarse or case.answer.grain:
+        yield Finding("rounded", "The numbers were rounded to a few decimals, and are judged as such.", "note")
+
+
+def _refused(code: str, text: str) -> Verdict:
+    """What cannot be judged."""
+    line = "what was handed in cannot be judged."
+    return Verdict(False, line, (Finding(code, f"{text}.", "mistake", False, advice=ADVICE.get(code, HAND_IN)),))
+
+
+def _of_function(problem: Problem | None, function: Any, k: int | None, tol: float) -> Verdict:
+    """The verdict on a function: what it made of every matrix."""
+    if not callable(function):
+        return _refused("not_a_function", f"what='function', but a {type(function).__name__} was handed in")
+    shown: list[Finding] = []
+    causes: list[Finding] = []
+    changed, before = False, ""
+    for trial in functions.trials(problem):
+        outcome = functions.called(function, trial.problem.matrix, k)
+        verdict = _of_outcome(trial.problem, outcome, tol)
+        changed = changed or outcome.changed
+        said = "right" if verdict.right else f"not yet, {verdict.headline.rstrip('.')} ({verdict.code})"
+        before, said = said, "the same" if said == before and not verdict.right else said
+        shown.append(Finding(trial.code, f"On {trial.name}: {said}.", right=verdict.right))
+        causes += [one for one in verdict.mistakes if one.code not in {cause.code for cause in causes}]
+    if changed:
+        text = "The function writes to the matrix it is given (here a copy); start it with A = A.copy()."
+        shown.append(Finding("changes_argument", text, "note"))
+    passed = sum(bool(finding.right) for finding in shown)
+    total = len(shown) - changed
+    certificate = None if problem is None else problem.solution.certificate
+    return Verdict(
+        passed == total, f"{passed} of {total} matrices were decomposed correctly.", (*shown, *causes), certificate
+    )
+
+
+def _of_outcome(problem: Problem, outcome: functions.Outcome, tol: float) -> Verdict:
+    """The verdict on what a function returned for one matrix."""
+    if not outcome.code:
+        matrix = MatrixProblem(problem.matrix) if isinstance(problem, KernelProblem) else problem
+        try:
+            return _of_array(matrix, answer_of(outcome.returned), None if is_rows(matrix) else "axes", None, tol)
+        except UnreadableError as error:
+            outcome = functions.unreadable(error)
+    cause = Finding(outcome.code, f"{outcome.text}.", "mistake", False, advice=ADVICE[outcome.code])
+    return Verdict(False, f"{outcome.text}.", (cause,))

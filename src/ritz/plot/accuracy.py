@@ -1,0 +1,131 @@
+"""How far a spectrum can be trusted: `certificate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.linalg.dense import Array
+from ritz.plot.colours import look
+from ritz.plot.style import axes, below, framed, headline, legend, pyplot, whole_numbers
+from ritz.plot.subject import subject
+from ritz.spectrum.certificate import Certificate
+from ritz.spectrum.certify import Spectrum
+from ritz.views.format import bound, number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BARS = 60  # components up to which marks are large
+
+
+def certificate(fitted: Any, *, ax: Axes | None = None) -> Axes:
+    """The certificate as a picture: how far every variance may be off, by arithmetic and by the sample, and every axis.
+
+    All on one logarithmic scale, relative to the first variance: the numerical error that the certificate proves, the
+    sampling error λ_i√(2/n) that other rows would make, and the sine of the largest angle between a component and the
+    true one, in degrees on the right. The line of `tol` is what was asked of the residuals. What is 0 is drawn as an
+    empty mark at the bottom, what is not known at the top.
+
+    Parameters
+    ----------
+    fitted : data, a fitted PCA or KernelPCA, what `ritz.eigen` returned, or a certificate
+    ax : where to draw; a new figure otherwise
+
+    Examples
+    --------
+    >>> import ritz
+    >>> from sklearn.datasets import load_iris
+    >>> ax = ritz.plot.certificate(ritz.PCA(2).fit(load_iris().data))
+    >>> print(ax.get_title().split(":")[0])
+    Accurate as asked
+    """
+    pyplot()
+    found = certified(fitted, None)[0]
+    ax = axes(ax)
+    colours, first = framed(ax, "y"), float(np.abs(found.values).max(initial=0.0)) or 1.0
+    series = {f"{found.quantity}: numerical error": (np.asarray(found.errors) / first, "o", colours.accent)}
+    if found.sampling_errors is not None:
+        series[f"{found.quantity}: sampling error"] = (np.abs(found.sampling_errors) / first, "s", colours.second)
+    series["axis: angle"] = (np.asarray(found.angle_bounds), "^", colours.good)
+    levels = [level for level in (found.tol, found.reached) if level and np.isfinite(level)]
+    floor = floor_of(np.concatenate([*(values for values, *_ in series.values()), levels]))
+    places, size = np.arange(1.0, len(found.values) + 1), 5.5 if len(found.values) <= BARS else 2.5
+    marks = {
+        name: _seen(ax, places, values, floor, marker, colour, size)
+        for name, (values, marker, colour) in series.items()
+    }
+    for name, level, style in (("tol", found.tol, (0, (5, 2))), ("residual reached", found.reached, (0, (1, 1.5)))):
+        if level and np.isfinite(level):
+            marks[name] = ax.axhline(level, color=colours.soft, lw=1.2, ls=style)
+    ax.set(yscale="log", xlabel="component", xlim=(0.4, len(places) + 0.6))
+    ax.set_ylabel(f"off by at most, relative to the first {found.quantity}")
+    ax.set_ylim(floor / 3, 3.0)
+    _degrees(ax)
+    whole_numbers(ax)
+    legend(ax, [*marks.values()], [*marks], **below(ax, 3))
+    headline(ax, _verdict(found))
+    ax.title.set_color(look(ax, outside=True).good if found.satisfied else look(ax, outside=True).bad)
+    return ax
+
+
+def _seen(ax: Axes, x: Array, values: Array, floor: float, marker: str, colour: str, size: float) -> Any:
+    """Marks at these heights: at 1 where nothing is known."""
+    known = np.isfinite(values) & (values < 1)
+    if not known.all():
+        ax.plot(x[~known], np.ones(int((~known).sum())), ls="", marker=marker, ms=size, color=colour, mfc="none")
+    return marked(ax, x[known], values[known], floor, marker, colour, size)
+
+
+def _degrees(ax: Axes) -> None:
+    """The angle of a sine, on the right."""
+    right = ax.secondary_yaxis(
+        "right",
+        functions=(lambda sine: np.degrees(np.arcsin(np.minimum(sine, 1.0))), lambda angle: np.sin(np.radians(angle))),
+    )
+    colour = look(ax, outside=True).good
+    right.set_ylabel("angle of an axis, degrees", color=colour)
+    right.tick_params(axis="y", which="both", colors=colour)
+
+
+def _verdict(found: Certificate) -> str:
+    word = "Accurate as asked" if found.satisfied else "NOT as accurate as asked"
+    asked = f"tol {number(found.tol, 2)}" if found.tol else "as good as the arithmetic allows"
+    asked = "no tol was asked" if found.tol is None else asked
+    said = f"{word}: residual {bound(found.reached)}, {asked}"
+    return f"{said}; a larger component may have been missed" if found.may_have_missed else said
+
+
+def certified(fitted: Any, X: Any) -> tuple[Certificate, int | None, float | None]:
+    """The certificate, how many components are kept, and an upper bound of the first value beyond all of them."""
+    if isinstance(fitted, Certificate | Spectrum):
+        certificate = fitted if isinstance(fitted, Certificate) else fitted.certificate
+        if not np.isfinite(certificate.values).all():
+            raise DataError("the values leave the range of float64", "multiply the matrix by a power of ten first")
+        return certificate, len(certificate.values), None
+    about = subject(fitted, X)
+    if about.fresh:
+        return about.in_range.certificate, None, None
+    kept, model = about.in_range.k, about.model
+    if about.rows is not None and not about.found.kernel:
+        how = {name: getattr(model, name) for name in ("center", "scale", "ddof")}
+        return subject(about.rows, **how).found.certificate, kept, None
+    rest = None if about.found.kernel else float(model.subspace_.left_out)
+    return about.found.certificate, kept, rest if rest and model.subspace_.spare > 0 else None
+
+
+def floor_of(values: Array) -> float:
+    """Where 0 is drawn on a logarithmic scale: a decade below all that is seen."""
+    seen = values[np.isfinite(values) & (values > 0)]
+    return float(seen.min()) / (10.0 if len(seen) < len(values) else 1.0) if len(seen) else 0.1
+
+
+def marked(ax: Axes, x: Array, values: Array, floor: float, marker: str, colour: str, size: float) -> Any:
+    """Marks at these heights; empty ones at the floor for 0."""
+    nothing = ~(values > 0)
+    how = {"ls": "", "marker": marker, "ms": size, "color": colour}
+    full = ax.plot(x[~nothing], values[~nothing], **how)
+    ax.plot(x[nothing], np.full(int(nothing.sum()), floor), mfc="none", **how)
+    return full[0]

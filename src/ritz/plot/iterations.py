@@ -1,0 +1,139 @@
+"""How an iteration came to its answer: `convergence`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.plot.colours import Look
+from ritz.plot.histories import Iteration, Stretch, of_model, of_spectrum, stretches_of, theory
+from ritz.plot.style import UNBROKEN, axes, below, framed, headline, legend, pyplot
+from ritz.spectrum.certify import Spectrum
+from ritz.views.format import number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NAMED = 6  # components whose names and rates have room above their iterations
+
+
+def convergence(
+    fitted: Any, X: Any = None, *, n_components: int = 1, solver: Any = None, ax: Axes | None = None
+) -> Axes:
+    """Residual and change of the eigenvalue in every iteration, beside the theoretical (λ₂/λ₁)^m and (λ₂/λ₁)^(2m).
+
+    Power iteration from v = Σ c_j u_j reaches v_m ∝ Σ c_j λ_j^m u_j. With r = |λ₂/λ₁| its residual ‖A v_m − ρ_m v_m‖
+    falls like |λ₁ − λ₂||c₂/c₁| r^m, and its Rayleigh quotient ρ_m differs from λ₁ by |λ₁ − λ₂|(c₂/c₁)² r^{2m}: the
+    value converges twice as fast as the vector. After deflation component i falls by λ_{i+1}/λ_i; orthogonal iteration
+    with b columns makes it λ_{b+1}/λ_i. Theory fixes the slope alone: its lines are drawn through the last iterations.
+
+    Parameters
+    ----------
+    fitted : data, which is fitted by an iterative solver; a PCA or KernelPCA fitted by one; or what `ritz.eigen`
+        returned
+    X : the rows of the fit, or the matrix given to `ritz.eigen`: its eigenvalues tell the rates that the components
+        found do not tell, such as λ_{k+1}/λ_k
+    n_components : of data, how many
+    solver : of data, by name or as an object, "power" otherwise. Of what `ritz.eigen` returned, the one that was used:
+        its history tells power iteration alone
+    ax : where to draw; a new figure otherwise
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ritz
+    >>> A = np.diag([4.0, 3.0, 1.0])
+    >>> ax = ritz.plot.convergence(ritz.eigen(A, 1, "power"), A)
+    >>> print(ax.get_title())
+    Power iteration: each step multiplies
+    the residual by λ₂/λ₁ = 0.75
+    """
+    pyplot()
+    known = (
+        of_spectrum(fitted, X, solver) if isinstance(fitted, Spectrum) else of_model(fitted, X, n_components, solver)
+    )
+    if not known.steps:
+        fit = "eigen_solver" if hasattr(fitted, "eigen_solver") else "svd_solver"
+        raise DataError(f"there is no history: the solver {known.solver!r} does not iterate", f"fit with {fit}='power'")
+    ax = axes(ax)
+    colours, first, stretches = framed(ax, "y"), float(np.abs(known.values).max()) or 1.0, stretches_of(known)
+    for stretch in stretches:
+        _draw(ax, stretch, first, known.squared, colours)
+    _edges(ax, stretches, colours)
+    if known.tol:
+        ax.axhline(known.tol, color=colours.good, lw=1, ls=(0, (5, 2)))
+    ax.set(yscale="log", xlabel="iteration", ylabel="relative residual and change")
+    ax.set_xlim(0, None)
+    _explained(ax, known, stretches, colours)
+    headline(ax, _title(known, stretches))
+    return ax
+
+
+def _draw(ax: Axes, stretch: Stretch, first: float, squared: bool, colours: Look) -> None:
+    """What was measured as points, what theory says as lines of that slope."""
+    kinds = (("residual", 1, colours.accent, "o"), ("change", 2 if squared else 1, colours.second, "s"))
+    for name, power, colour, marker in kinds:
+        measured = np.array([getattr(step, name) for step in stretch.steps]) / (first if name == "residual" else 1.0)
+        measured = np.where(np.isfinite(measured) & (measured > 0), measured, np.nan)
+        ax.plot(stretch.at, measured, ls="", marker=marker, ms=4.0 if len(measured) <= 60 else 2.0, color=colour)
+        law = theory(stretch.at, measured, stretch.rate**power)
+        law = np.where(law <= 3 * np.nanmax(measured, initial=0.0), law, np.nan)  # early on it says nothing
+        ax.plot(stretch.at, law, color=colours.ink, lw=1.0, ls=(0, (4, 2)), zorder=3)
+
+
+def _edges(ax: Axes, stretches: list[Stretch], colours: Look) -> None:
+    """Lines between components, and above each what it is."""
+    if len(stretches) < 2:
+        return
+    end = float(stretches[-1].at[-1])
+    for i, stretch in enumerate(stretches):
+        low, high = stretch.start + 0.5, float(stretch.at[-1]) + 0.5
+        if i:
+            ax.axvline(low, color=colours.soft, lw=0.8)
+        if len(stretches) <= NAMED:
+            rate = f"\n{stretch.ratio} = {number(stretch.rate, 2)}" if np.isfinite(stretch.rate) else ""
+            wide = high - low > 0.17 * end
+            ax.annotate(
+                f"PC{i + 1}{rate if wide else ''}",
+                ((low + high) / 2, 1.0),
+                (0, -3),
+                ("data", "axes fraction"),
+                "offset points",
+                ha="center",
+                va="top",
+                fontsize="small",
+                color=colours.ink,
+            )
+
+
+def _explained(ax: Axes, known: Iteration, stretches: list[Stretch], colours: Look) -> None:
+    from matplotlib.lines import Line2D
+
+    marks = [
+        Line2D([], [], ls="", marker="o", color=colours.accent),
+        Line2D([], [], ls="", marker="s", color=colours.second),
+    ]
+    names = ["residual ‖Av − λv‖, relative to λ₁", "change of λ, relative to λ"]
+    if any(np.isfinite(stretch.rate) for stretch in stretches):
+        formula = stretches[0].ratio if len(stretches) == 1 else "λᵢ₊₁/λᵢ"
+        marks.append(Line2D([], [], color=colours.ink, lw=1.0, ls=(0, (4, 2))))
+        names.append(f"theory: ({formula})ᵐ" + (f" and ({formula})²ᵐ" if known.squared else ""))
+    if known.tol:
+        marks.append(Line2D([], [], color=colours.good, lw=1, ls=(0, (5, 2))))
+        names.append(f"tol = {number(known.tol, 2)}")
+    legend(ax, marks, names, **below(ax, 2))
+
+
+def _title(known: Iteration, stretches: list[Stretch]) -> str:
+    one = stretches[0]
+    name = f"{known.solver.capitalize()} iteration" if known.solver != "krylov" else "Block Krylov"
+    name = "Iteration" if known.solver == "iterative" else name
+    if len(stretches) == 1 and np.isfinite(one.rate):
+        factor = f"{one.ratio} = {number(one.rate, 3)}".replace(" ", UNBROKEN)
+        return f"{name}: each step multiplies the residual by {factor}"
+    count = f"{len(known.steps):,} iterations"
+    return (
+        f"{name} with deflation: {len(stretches)} components in {count}" if len(stretches) > 1 else f"{name}: {count}"
+    )

@@ -1,0 +1,128 @@
+"""Rows rebuilt from ever more components: `reconstruction`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ritz.errors import ParameterError
+from ritz.linalg.dense import Array
+from ritz.plot.images import MEAN, checked_shape, data_image, panel_size, pictured
+from ritz.plot.strips import Strip, strip
+from ritz.plot.style import captioned, framed, pyplot
+from ritz.plot.subject import Subject, prepared, subject
+from ritz.plot.weights import DOTTED, scale_of
+from ritz.rows import as_rows
+from ritz.rows.base import dense
+from ritz.runtime.rules import is_integer
+from ritz.views.format import percent
+
+ROUNDING = 1e-5  # relative errors that nobody sees
+ROUND = (1, 2, 5)  # components that rows are rebuilt from: these, ten times these, …
+
+
+def reconstruction(
+    fitted: Any, X: Any = None, row: int = 0, *, counts: Sequence[int] | None = None, shape: Any = None, ax: Any = None
+) -> Any:
+    """One row rebuilt from 0, 1, 2, 5, … k components, x̂ = mean + scale ⊙ Σ_{i≤j} y_i u_i, beside itself.
+
+    Under each is its relative error ‖z − ẑ‖/‖z‖ with z = (x − mean)/scale: 100% for the mean, 0% for the row itself.
+
+    Parameters
+    ----------
+    fitted : data, or a fitted PCA
+    X : rows, or a single one as a vector, for a fitted PCA
+    row : which of them, counted from 0
+    counts : numbers of components to show, instead of 1, 2, 5, …
+    shape : (height, width) or (height, width, 3) where columns are pixels; a model of images knows it
+    ax : one Axes, which is divided, or one for every panel; a new figure otherwise
+
+    Returns
+    -------
+    An array of Axes: the mean, each number of components, the row itself.
+
+    Examples
+    --------
+    >>> import ritz
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> panels = ritz.plot.reconstruction(ritz.PCA(20).fit(X), X, row=3, shape=(8, 8))
+    >>> [panel.get_xlabel() for panel in panels]
+    ['error 100%', 'error 85.8%', 'error 85.1%', 'error 64.4%', 'error 48.1%', 'error 36.5%', '']
+    """
+    pyplot()
+    about = subject(fitted, as_rows(np.asarray(X)[None]) if np.ndim(X) == 1 else X)
+    model, rows = about.linear("rows rebuilt"), about.needed("a picture of a row rebuilt")
+    if not is_integer(row) or not -rows.shape[0] <= row < rows.shape[0]:
+        raise ParameterError("row", row, f"must be one of the {rows.shape[0]} rows, counted from 0")
+    number = int(row) % rows.shape[0]
+    x = np.asarray(dense(rows.take(np.array([number]))), dtype=np.float64)
+    kept = _counts(counts, about.found.k)
+    rebuilt, errors = stages(model, x, kept)
+    shape = checked_shape(shape, model)
+    several, titles = [*rebuilt, x[0]], [_stage(model, j) for j in kept] + ["the row itself"]
+    captions = [f"error {percent(error) if error >= ROUNDING or not error else 'below 0.001%'}" for error in errors]
+    panels = _side_by_side(about, several, shape, ax)
+    for panel, title, caption in zip(panels.axes, titles, [*captions, ""], strict=True):
+        captioned(panel, title)
+        panel.set_xlabel(caption)
+    panels.headline(f"Row {number} from ever more components")
+    return panels.array
+
+
+def _counts(counts: Any, k: int) -> list[int]:
+    """0, then numbers of components, in order."""
+    if counts is None:
+        steps = [a * 10**b for b in range(7) for a in ROUND]
+        return [0, *(j for j in steps if j < k), k]
+    given = [int(j) for j in counts if is_integer(j) and 0 <= j <= k]
+    if len(given) < len(counts) or not given:
+        raise ParameterError("counts", counts, f"must be numbers of components between 0 and {k}")
+    return sorted({0, *given})
+
+
+def _stage(model: Any, j: int) -> str:
+    if not j:
+        return MEAN if model.center else "0 components"
+    return f"{j} component{'s' * (j > 1)}"
+
+
+def stages(model: Any, x: Array, counts: Sequence[int]) -> tuple[Array, Array]:
+    """x̂ of one row for each number of components, and the relative errors ‖z − ẑ‖/‖z‖, from z − ẑ itself."""
+    subspace = model.subspace_
+    y = subspace.encode(x, np.float64)[0]
+    Y = np.where(np.arange(len(y)) < np.array(counts)[:, None], y, 0.0)
+    rebuilt = subspace.decode(Y)
+    z = prepared(model, x)[0]
+    size = float(np.linalg.norm(z))
+    left = np.linalg.norm(z - Y @ subspace.axes.T, axis=1)
+    return rebuilt, left / size if size else np.zeros(len(counts))
+
+
+def _side_by_side(about: Subject, several: list[Array], shape: tuple[int, ...] | None, ax: Any) -> Strip:
+    """Pictures on one scale of grey, or curves over the row itself."""
+    count = len(several)
+    columns = count if count <= 7 else -(-count // 2)
+    if shape is not None:
+        panels = strip(ax, count, columns, panel_size(shape, 1.45, 0.75))
+        for panel, values in zip(panels.axes, several, strict=True):
+            pictured(panel, *data_image(values, shape, several[-1]))
+        return panels
+    columns = -(-count // -(-count // 4))
+    panels = strip(ax, count, columns, (2.3, 2.0))
+    drawn = [prepared(about.model, values[None])[0] if about.found.scale else values for values in several]
+    scale = scale_of(about.model, about.found.n_columns, None)
+    at = np.arange(len(drawn[0])) if scale is None else scale
+    low, high = min(values.min() for values in drawn), max(values.max() for values in drawn)
+    room = 0.06 * (high - low) or 1.0
+    for i, (panel, values) in enumerate(zip(panels.axes, drawn, strict=True)):
+        colours, last = framed(panel), i == count - 1
+        dots = "o" if len(at) <= DOTTED else ""
+        if not last:
+            panel.plot(at, drawn[-1], color=colours.faint, lw=2.5)
+        panel.plot(at, values, color=colours.ink if last else colours.accent, marker=dots, ms=3, lw=1.2)
+        panel.set(ylim=(low - room, high + room))
+        panel.tick_params(labelleft=i % columns == 0)
+    return panels

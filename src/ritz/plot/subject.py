@@ -1,0 +1,110 @@
+"""What a picture is of: a fitted model as it is, or data that is fitted here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ritz.errors import AccuracyWarning, DataError
+from ritz.estimators.base import Certified
+from ritz.estimators.pca import PCA
+from ritz.linalg.dense import Array
+from ritz.rows import Rows, as_rows
+from ritz.rows.base import dense
+from ritz.views.findings import Findings, findings
+from ritz.views.format import percent
+
+AFFORDABLE = 1000  # the smaller side of data, up to which all components are computed for a picture
+MANY = 100  # components of larger data
+
+
+@dataclass(eq=False, repr=False)
+class Drawn(PCA):
+    """A PCA of what is to be drawn. Components beyond the rank, or tied, were not asked for by anyone: no warning."""
+
+    def _warn(self, found: Sequence[AccuracyWarning]) -> None:
+        super()._warn([warning for warning in found if warning.code in ("not_converged", "may_have_missed")])
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A fitted model, and rows where they are at hand.
+
+    Attributes
+    ----------
+    fresh : whether it was fitted here, to data that the picture is of
+    """
+
+    model: Any
+    rows: Rows | None
+    fresh: bool
+
+    @property
+    def found(self) -> Findings:
+        """What the model knows."""
+        return findings(self.model)
+
+    @property
+    def in_range(self) -> Findings:
+        """The same, where variances are numbers of float64."""
+        found = self.found
+        if found.out_of_range:
+            raise DataError("the variances leave the range of float64", "multiply the data by a power of ten first")
+        return found
+
+    def needed(self, what: str) -> Rows:
+        """The rows, or how to give them."""
+        if self.rows is None:
+            name = type(self.model).__name__
+            raise DataError(
+                f"{what} needs rows, and a fitted {name} does not keep them", "pass X as the second argument"
+            )
+        return self.rows
+
+    def linear(self, what: str) -> PCA:
+        """The model, which has its axes in the space of the data."""
+        if not isinstance(self.model, PCA):
+            raise TypeError(f"{what} are drawn for data or a fitted ritz.PCA, not for a {type(self.model).__name__!r}")
+        return self.model
+
+
+def is_model(given: Any) -> bool:
+    """Whether this is a model, and not data."""
+    return isinstance(given, Certified)
+
+
+def subject(given: Any, X: Any = None, at_most: int | None = None, **parameters: Any) -> Subject:
+    """A fitted model with the rows X, or data, which is fitted here with these parameters.
+
+    Of data `at_most` so many components are computed; None stands for all of them, where that takes no long time.
+    """
+    if is_model(given):
+        if not hasattr(given, "n_components"):
+            raise TypeError(f"pictures are of data, a ritz.PCA or a ritz.KernelPCA, not of a {type(given).__name__!r}")
+        findings(given)  # an error where there is no fit, or nothing to be seen
+        return Subject(given, None if X is None else given._known(X), fresh=False)
+    if X is not None:
+        raise TypeError(
+            f"the first argument is data already ({type(given).__name__}), and X= is for the rows of a fitted model; "
+            "pass labels=… to colour the rows, or a model first"
+        )
+    rows = as_rows(given)
+    most = MANY if at_most is None and min(rows.shape) > AFFORDABLE else at_most
+    k = None if most is None else min(most, *rows.shape)
+    return Subject(Drawn(k, **parameters).fit(rows), rows, fresh=True)
+
+
+def prepared(model: PCA, X: Array) -> Array:  # (n, d) -> (n, d)
+    """z = (x − mean)/scale."""
+    subspace = model.subspace_
+    Z = np.asarray(dense(X), dtype=np.float64)
+    Z = Z if subspace.mean is None else Z - subspace.mean
+    return Z if subspace.scale is None else Z / subspace.scale
+
+
+def axis_name(found: Findings, i: int) -> str:
+    """A component with its share of the variance: PC1 (92.5%)."""
+    return f"PC{i + 1} ({percent(float(found.shares[i]))})"

@@ -1,0 +1,125 @@
+"""What components are made of: `components`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ritz.errors import ParameterError
+from ritz.linalg.dense import Array
+from ritz.plot.images import MEAN, axis_image, checked_shape, data_image, panel_size, pictured
+from ritz.plot.strips import strip
+from ritz.plot.style import captioned, framed, harmless, pyplot
+from ritz.plot.subject import axis_name, subject
+from ritz.rows.columns import model_columns
+from ritz.runtime.rules import is_integer
+from ritz.views.findings import Findings
+
+PICTURES, CURVES, CHARTS = 11, 4, 3  # components that are shown unless told
+WEIGHTS = 10  # columns in a chart of weights
+DOTTED = 40  # columns up to which a curve has a point for every one
+EVEN = 1e-6  # how exactly steps between names must agree, relative to them, to be a scale
+
+
+def components(
+    fitted: Any, n: int | None = None, *, shape: Any = None, ordered: bool | None = None, ax: Any = None
+) -> Any:
+    """The axes u_i, as what the columns make them: pictures, curves, or bars of the largest weights.
+
+    Parameters
+    ----------
+    fitted : data, or a fitted PCA
+    n : how many components; as many as there is room for otherwise
+    shape : (height, width) or (height, width, 3) where columns are pixels; a model of images knows it. The mean is
+        shown first, then the axes: blue below 0, grey at 0, brown above; in colour, what grey plus the axis looks like
+    ordered : whether the columns are points along a scale, such as times: axes are curves then. None decides by the
+        names: numbers in equal steps
+    ax : one Axes, which is divided, or one for every panel; a new figure otherwise
+
+    Returns
+    -------
+    An array of Axes, one for every panel.
+
+    Examples
+    --------
+    >>> import ritz
+    >>> from sklearn.datasets import load_digits
+    >>> panels = ritz.plot.components(load_digits().data, 3, shape=(8, 8))
+    >>> [panel.get_title() for panel in panels]
+    ['mean', 'PC1 (14.9%)', 'PC2 (13.6%)', 'PC3 (11.8%)']
+    """
+    pyplot()
+    if n is not None and not (is_integer(n) and n >= 1):
+        raise ParameterError("n", n, "must be an integer from 1 on, the number of components to show")
+    about = subject(fitted, at_most=PICTURES if n is None else n)
+    model, found = about.linear("axes"), about.found
+    U, shape = model.subspace_.axes, checked_shape(shape, model)
+    scale = scale_of(model, found.n_columns, ordered)
+    usual = PICTURES if shape is not None else CHARTS if scale is None else CURVES
+    k = min(found.k, usual if n is None else int(n))
+    if shape is not None:
+        return _as_pictures(found, U[:, :k], shape, ax)
+    return _as_bars(found, U[:, :k], ax) if scale is None else _as_curves(found, U[:, :k], scale, ax)
+
+
+def scale_of(model: Any, d: int, ordered: bool | None) -> Array | None:
+    """Where the columns stand along a scale, if they do: numbers in equal steps as names say so."""
+    names = model_columns(model)
+    try:
+        places = np.array([float(name) for name in names or ()])
+    except ValueError:
+        places = np.empty(0)
+    steps = np.diff(places)
+    even = len(places) == d >= 3 and np.isfinite(places).all() and bool(np.ptp(steps) <= EVEN * abs(steps[0]) > 0)
+    counting = even and places[0] == 0 and steps[0] == 1  # as columns without names are called
+    if ordered is False or (ordered is None and (not even or counting)):
+        return None
+    return places if even else np.arange(d, dtype=np.float64)
+
+
+def _as_pictures(found: Findings, U: Array, shape: tuple[int, ...], ax: Any) -> Any:
+    mean = [] if found.mean is None or not found.mean.any() else [found.mean]
+    count = len(mean) + U.shape[1]
+    panels = strip(ax, count, min(count, 4 if count <= 12 else 6), panel_size(shape, 1.7, 0.3))
+    for panel, values in zip(panels.axes, mean, strict=False):
+        pictured(panel, *data_image(values, shape, values))
+        captioned(panel, MEAN)
+    for i, panel in enumerate(panels.axes[len(mean) :]):
+        pictured(panel, *axis_image(U[:, i], shape))
+        captioned(panel, axis_name(found, i))
+    return panels.array
+
+
+def _as_curves(found: Findings, U: Array, scale: Array, ax: Any) -> Any:
+    k = U.shape[1]
+    panels = strip(ax, k, 1, (6.4, max(1.5, 4.8 / k)))
+    reach = 1.08 * float(np.abs(U).max())
+    for i, panel in enumerate(panels.axes):
+        colours = framed(panel)
+        panel.axhline(0, color=colours.rule, lw=0.8)
+        panel.plot(scale, U[:, i], color=colours.accent, marker="o" if len(scale) <= DOTTED else "", ms=3)
+        panel.set(ylim=(-reach, reach), ylabel="weight")
+        captioned(panel, axis_name(found, i))
+        panel.tick_params(labelbottom=i == k - 1)
+    panels.axes[-1].set_xlabel("column")
+    return panels.array
+
+
+def _as_bars(found: Findings, U: Array, ax: Any) -> Any:
+    shown = min(WEIGHTS, found.n_columns)
+    k = U.shape[1]
+    panels = strip(ax, k, k, (3.2, max(2.0, 0.28 * shown + 1.1)))
+    reach = 1.1 * float(np.abs(U).max())
+    for i, panel in enumerate(panels.axes):
+        colours = framed(panel, "x")
+        order = np.argsort(-np.abs(U[:, i]), kind="stable")[:shown][::-1]
+        weights = U[order, i]
+        panel.barh(range(shown), weights, 0.72, color=np.where(weights < 0, colours.second, colours.accent))
+        panel.axvline(0, color=colours.ink, lw=0.8)
+        panel.set(xlim=(-reach, reach), xlabel="weight")
+        panel.set_yticks(range(shown), [harmless(found.name(int(j)), 20) for j in order])
+        captioned(panel, axis_name(found, i))
+        if shown < found.n_columns:
+            panel.set_ylabel(f"{shown} largest of {found.n_columns:,} columns")
+    return panels.array

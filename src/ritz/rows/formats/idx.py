@@ -1,0 +1,133 @@
+"""IDX files, as MNIST and its relatives come: big-endian numbers in any number of axes, also compressed by gzip."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import FILE, ColumnWarning, DataError
+from ritz.rows.base import Rows
+from ritz.rows.formats.damage import damage
+from ritz.rows.formats.flat import Handle, flat_stack
+from ritz.rows.memory.array import check_shape
+from ritz.rows.pictures import stacked
+from ritz.runtime.memory import check_fits
+
+# The third byte of a file tells the type of its numbers; the fourth, how many axes there are.
+DTYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+LABEL = "label"  # what the column with the labels of the images is called
+Header = tuple[np.dtype[Any], tuple[int, ...], int]  # of an array: type, shape, and where it begins
+
+
+def open_idx(path: Path) -> Rows:
+    """The array in an IDX file, with the labels of the file beside it: that is called labels where this says images."""
+    packed = _is_packed(path)
+    dtype, shape, offset = _header(path, packed)
+    if len(shape) <= 2:
+        check_shape(shape)
+    from ritz.rows import as_rows
+
+    rows: Rows
+    if packed:
+        array = _unpacked(path, dtype, shape, offset)
+        rows = stacked(array) if array.ndim > 2 else as_rows(array)
+    else:
+        file, expected = Handle(path), offset + math.prod(shape) * dtype.itemsize
+        _check_length(dtype, shape, expected, file.size)
+        rows = flat_stack(file, dtype, shape, offset)
+    rows.stack = shape if len(shape) > 2 else None
+    return _labelled(rows, path, shape[0])
+
+
+def is_idx(path: Path) -> bool:
+    """Whether a file, whatever it is called, begins as IDX files do; one that is not packed must have their length."""
+    with suppress(DataError, OSError):
+        packed = _is_packed(path)
+        dtype, shape, offset = _header(path, packed)
+        return packed or path.stat().st_size == offset + math.prod(shape) * dtype.itemsize
+    return False
+
+
+def _is_packed(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+def _opened(path: Path, packed: bool) -> BinaryIO:
+    return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
+
+
+def _header(path: Path, packed: bool) -> Header:
+    with damage(f"{FILE} is not a valid IDX file (truncated or corrupt)"), _opened(path, packed) as file:
+        magic = file.read(4)
+        if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in DTYPES or not magic[3]:
+            raise DataError(f"{FILE} is not an IDX file: it begins with the bytes {magic.hex(' ') or 'of nothing'}")
+        sides = file.read(4 * magic[3])
+    if len(sides) < 4 * magic[3]:
+        raise DataError(f"{FILE} is truncated: {magic[3]} axes take {4 * magic[3]} bytes, found {len(sides)}")
+    shape = tuple(int(side) for side in np.frombuffer(sides, ">u4"))
+    return np.dtype(DTYPES[magic[2]]), shape, 4 + len(sides)
+
+
+def _check_length(dtype: np.dtype[Any], shape: tuple[int, ...], expected: int, found: int) -> None:
+    if found != expected:
+        what = "truncated" if found < expected else "damaged"
+        raise DataError(
+            f"{FILE} is {what}: a {dtype.name} array of shape {shape} takes {expected} bytes, found {found}"
+        )
+
+
+def _unpacked(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int) -> NDArray[Any]:
+    """All of a packed file, which cannot be read from its middle; no more of it than it claims to hold."""
+    size = math.prod(shape) * dtype.itemsize
+    check_fits(size, f"the array of shape {shape} in {FILE}, unpacked,")
+    with damage(f"{FILE} is not a valid IDX file (truncated or corrupt)"), _opened(path, packed=True) as file:
+        file.seek(offset)
+        data = bytearray()
+        with suppress(EOFError):  # the archive ends too early: how much there was says more
+            while len(data) <= size and (part := file.read(min(1 << 20, size + 1 - len(data)))):
+                data += part
+    _check_length(dtype, shape, offset + size, offset + len(data))
+    return np.frombuffer(bytes(data), dtype).reshape(shape)
+
+
+def _labelled(rows: Rows, path: Path, n: int) -> Rows:
+    """The same with the labels beside them, where there is a file of so many."""
+    labels = _sibling(path)
+    if labels is None:
+        return rows
+    count = _header(labels, _is_packed(labels))[1] if is_idx(labels) else ()
+    if count != (n,):
+        said = f"{labels.name} was not used: it should hold {n} labels, and its shape is {count}"
+        rows.remarks = (*rows.remarks, ColumnWarning(said))
+        return rows
+    rows.put_beside([(LABEL, partial(_read_labels, labels))])
+    rows.labelled_by, rows.elsewhere = LABEL, (labels,)
+    return rows
+
+
+def _sibling(path: Path) -> Path | None:
+    """The file of labels that belongs to a file of images, by its name: t10k-labels-idx1-ubyte."""
+    stem = path.name.removesuffix(".gz")
+    name = stem.replace("images", "labels").replace("idx3", "idx1").replace("idx4", "idx1")
+    found = (path.with_name(end) for end in (name, f"{name}.gz"))
+    return next((file for file in found if name != stem and "labels" in name and file.is_file()), None)
+
+
+def _read_labels(path: Path, count: int | None) -> NDArray[Any]:
+    with damage(f"{FILE} is damaged", file=path):
+        packed = _is_packed(path)
+        dtype, shape, offset = _header(path, packed)
+        if packed:
+            values = _unpacked(path, dtype, shape, offset)
+        else:
+            _check_length(dtype, shape, offset + math.prod(shape) * dtype.itemsize, path.stat().st_size)
+            values = np.fromfile(path, dtype, offset=offset)
+    return values.astype(dtype.newbyteorder("="))[:count]

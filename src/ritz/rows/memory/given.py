@@ -1,0 +1,75 @@
+"""Data in memory as `ritz.read` takes it: stacks of pictures flattened, points in columns turned into rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError, ParameterError
+from ritz.rows import Rows, as_rows, is_anndata
+from ritz.rows.memory.frame import FrameRows
+from ritz.rows.memory.sparse import Sparse
+from ritz.rows.pictures import stacked
+from ritz.rows.turned import first, turned
+
+
+def given(source: Any, columns: list[Any] | None, label: Any, transpose: bool, of_files: Mapping[str, Any]) -> Rows:
+    """An array, a table or a sparse matrix as rows, before anything is chosen from them.
+
+    `columns` and `label` are those of `ritz.read`: what else a table holds may be text. `of_files` are parameters that
+    only files have.
+    """
+    for name, value in of_files.items():
+        if value is not None:
+            raise ParameterError(name, value, f"is for files, and this is a {type(source).__name__} in memory")
+    if is_anndata(source):
+        if transpose:
+            raise DataError("an AnnData object has its cells in rows; pass adata.T if yours has them in columns")
+        return as_rows(source)
+    if not isinstance(source, Rows) and not Sparse.opens(source) and FrameRows.opens(source):
+        return _table(source, columns, label, transpose)
+    X = source if isinstance(source, Rows) or Sparse.opens(source) else _array(source)
+    if isinstance(X, np.ndarray) and X.ndim > 2:
+        return stacked(X, transpose)
+    if not transpose:
+        return as_rows(source)
+    return turned(as_rows(source)) if not Sparse.opens(source) else as_rows(source.T)
+
+
+def _array(source: Any) -> NDArray[Any] | None:
+    """What NumPy makes of an object; None where that fails, for whoever makes rows of it to say why."""
+    if isinstance(source, np.ndarray):
+        return source
+    try:
+        return np.asarray(source)
+    except (ValueError, TypeError):
+        return None
+
+
+def _table(table: Any, columns: list[Any] | None, label: Any, transpose: bool) -> Rows:
+    """The columns that are asked for, and the label beside them."""
+    if transpose:
+        return _named_by_index(turned(as_rows(table)), table)
+    names = list(table.column_names if hasattr(type(table), "column_names") else table.columns)
+    picked = None if columns is None or not set(columns) <= set(names) else columns
+    if picked is None and label not in names:
+        return as_rows(table)
+    import narwhals as nw
+
+    frame = nw.from_native(table, eager_only=True)
+    rows = as_rows(frame.select([name for name in picked or names if name != label]).to_native())
+    if label in names:
+        rows.others = {label: partial(first, frame[label].to_list())}
+    return rows
+
+
+def _named_by_index(rows: Rows, table: Any) -> Rows:
+    """Columns that were rows, by the names that pandas has for those, if all differ and are text."""
+    index = [] if callable(getattr(table, "index", None)) else list(getattr(table, "index", ()))
+    if len(index) == rows.shape[1] == len(set(index)) and all(isinstance(name, str) for name in index):
+        rows.names = tuple(index)
+    return rows

@@ -1,0 +1,84 @@
+"""Lines through points: their errors, and variance and error by angle."""
+
+import re
+
+import numpy as np
+import pytest
+
+from ritz import PCA, DataError, ParameterError, plot
+from ritz.plot.lines import four_lines
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((50, 2)) @ np.array([[2.0, 1.5], [0.0, 0.5]]) + [3, -1]
+C = np.cov(X.T)
+
+
+def test_errors_in_the_titles_are_the_true_ones():
+    """λ₂, the residual sum of squares of lstsq, the variance across a turned line, and that of the second column."""
+    titles = [panel.get_title() for panel in plot.line(X, worse=30)]
+    values, vectors = np.linalg.eigh(C)
+    Z = X - X.mean(axis=0)
+    turn = np.array([[np.cos(np.pi / 6), -np.sin(np.pi / 6)], [np.sin(np.pi / 6), np.cos(np.pi / 6)]])
+    across = turn @ vectors[:, 0]
+    truth = [
+        values[0] * 49 / 50,
+        np.linalg.lstsq(np.column_stack([X[:, 0], np.ones(50)]), X[:, 1])[1][0] / 50,
+        np.mean((Z @ across) ** 2),
+        np.var(X[:, 1]),
+    ]
+    written = [float(re.search(r"(?:error|vertical) ([\d.]+)", title)[1]) for title in titles]
+    np.testing.assert_allclose(written, truth, rtol=5e-3)
+    assert truth[0] == min(truth)
+
+
+def test_residuals_are_perpendicular_vertical_and_along_the_dropped_axis():
+    Z = X - X.mean(axis=0)
+    axis, regression, turned, dropped = four_lines(Z, PCA(1).fit(X).components_[0], 25.0, ("a", "b"))
+    for one in (axis, turned, dropped):
+        np.testing.assert_allclose((Z - one.feet) @ one.direction, 0, atol=1e-12)
+    np.testing.assert_allclose((Z - regression.feet)[:, 0], 0, atol=1e-12)
+    slope = np.polyfit(X[:, 0], X[:, 1], 1)[0]
+    assert regression.direction[1] / regression.direction[0] == pytest.approx(slope)
+    assert abs(axis.direction @ turned.direction) == pytest.approx(np.cos(np.radians(25)))
+
+
+def test_segments_join_points_and_feet():
+    panel = plot.line(PCA(1).fit(X), X)[0]
+    ends = np.array([segment for part in panel.collections[:1] for segment in part.get_segments()])
+    np.testing.assert_allclose(ends[:, 0], X)
+    direction = PCA(1).fit(X).components_[0]
+    np.testing.assert_allclose((ends[:, 1] - ends[:, 0]) @ direction, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("given", [X, PCA(1).fit(X)], ids=["data", "model"])
+def test_variance_and_error_have_a_constant_sum(given):
+    ax = plot.angle(given)
+    _, total, variance, error, best = (line.get_ydata() for line in ax.lines)
+    np.testing.assert_allclose(variance + error, total)
+    np.testing.assert_allclose(total, np.trace(C))
+    degrees = ax.lines[2].get_xdata()
+    v = np.array([np.cos(np.radians(degrees)), np.sin(np.radians(degrees))])
+    np.testing.assert_allclose(variance, np.var(v.T @ X.T, axis=1, ddof=1), rtol=1e-10)
+    at = ax.lines[0].get_xdata()[0]
+    assert abs(at - degrees[np.argmax(variance)]) <= 0.25
+    np.testing.assert_allclose(best, np.linalg.eigvalsh(C)[::-1])
+    assert ax.get_title().startswith(f"Along {at:.1f}°")
+
+
+def test_points_that_do_not_vary():
+    assert "no line has variance" in plot.angle(np.ones((5, 2))).get_title()
+    assert plot.line(np.ones((5, 2)))[0].get_title().endswith("error 0")
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_other_than_two_columns(columns):
+    for draw in (plot.line, plot.angle):
+        with pytest.raises(DataError, match=f"the data has {columns} column.*pass two columns"):
+            draw(RNG.standard_normal((9, columns)))
+
+
+def test_what_is_missing_is_said():
+    with pytest.raises(DataError, match="pass X as the second argument"):
+        plot.line(PCA(1).fit(X))
+    with pytest.raises(ParameterError, match="worse="):
+        plot.line(X, worse="far")

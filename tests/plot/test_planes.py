@@ -1,0 +1,122 @@
+"""Scores as points: where they are, what their colours mean."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from ritz import PCA, DataError, KernelPCA, ParameterError, plot, read
+from ritz.plot.clouds import FAINTEST, Cloud, led_by
+from ritz.views.classes import classified
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((50, 4)) @ np.diag([4.0, 3.0, 1.0, 0.1]) + 2
+
+
+def points(ax):
+    """All points, in an order of their own."""
+    return sorted(map(tuple, np.concatenate([part.get_offsets() for part in ax.collections])))
+
+
+def same(ax, scores):
+    np.testing.assert_allclose(points(ax), sorted(map(tuple, scores)), atol=1e-9)
+
+
+def said(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+@pytest.mark.parametrize("components", [(1, 2), (3, 1)])
+def test_points_are_the_scores(components):
+    chosen = [i - 1 for i in components]
+    Y = PCA(3).fit(X).transform(X)[:, chosen]
+    same(plot.scores(X, components=components), Y)
+    same(plot.scores(scipy.sparse.csr_array(X), components=components), Y)
+    ax = plot.scores(PCA(3).fit(X), X[::5], components=components)
+    same(ax, Y[::5])
+    assert ax.get_aspect() == 1
+    assert ax.get_xlabel().startswith(f"PC{components[0]} (")
+
+
+def test_a_file_brings_its_labels(tmp_path):
+    rows = [f"{a},{b},{kind}" for (a, b), kind in zip(X[:, :2].tolist(), "xyz" * 20, strict=False)]
+    (tmp_path / "x.csv").write_text("\n".join(["a,b,kind", *rows]))
+    ax = plot.scores(read(tmp_path / "x.csv", label="kind"))
+    assert said(ax) == ["x (17)", "y (17)", "z (16)"]
+
+
+def test_kernel_pca_knows_the_rows_of_its_fit():
+    model = KernelPCA(2, kernel="rbf").fit(X)
+    same(plot.scores(model), model.transform(X))
+
+
+def test_many_classes_and_missing_ones():
+    labels = [*(f"_{i}" for i in range(30)), *["_0"] * 5, *[None] * 15]
+    names = said(plot.scores(X, labels=labels))
+    assert names[0] == "_0 (6)"
+    assert names[-2:] == ["other, 21 labels (21)", "missing (15)"]
+    assert len(names) == 11
+
+
+def test_numbers_have_a_scale_and_missing_ones_are_grey():
+    labels = np.where(np.arange(50) % 10 == 0, np.nan, np.arange(50.0))
+    ax = plot.scores(X, labels=labels)
+    grey, coloured = ax.collections
+    assert (len(grey.get_offsets()), len(coloured.get_offsets())) == (5, 45)
+    np.testing.assert_array_equal(coloured.get_array(), labels[~np.isnan(labels)])
+    assert said(ax) == ["missing (5)"]
+
+
+def test_many_rows_become_cells_that_count_them():
+    many = RNG.standard_normal((20_500, 2)) * [3, 1]
+    labels = np.where(many[:, 0] > 0, "right", "left")
+    [cells] = plot.scores(many).collections
+    assert cells.get_array().sum() == 20_500
+    ax = plot.scores(many, labels=labels)
+    assert len(ax.images) == 1
+    assert said(ax) == [f"left ({np.sum(labels == 'left'):,})", f"right ({np.sum(labels == 'right'):,})"]
+    [means] = plot.scores(many, labels=many[:, 0]).collections
+    middles = means.get_offsets()[:, 0]
+    np.testing.assert_allclose(means.get_array(), middles, atol=np.diff(np.unique(middles)).max())
+
+
+def test_cells_have_the_colour_of_their_most_frequent_class():
+    """Four rows of two classes in one cell, a single row in another, nothing between."""
+    at = np.array([[0.0, 0.0]] * 4 + [[9.0, 0.0]])
+    codes = np.array([0, 1, 1, 1, 0])
+    cloud = Cloud(at, codes, classified(codes, 5), None, "")
+    image, extent = led_by(cloud, np.array([[1.0, 0, 0], [0, 0, 1.0]]), np.zeros(3))
+    np.testing.assert_allclose(image[0, 0], [0, 0, 1, 1])
+    np.testing.assert_allclose(image[0, -1], [FAINTEST, 0, 0, 1])
+    assert not image[0, 1:-1, 3].any()
+    assert extent[:2] == (0.0, pytest.approx(9.1))
+
+
+def test_one_component_is_a_histogram():
+    ax = plot.scores(PCA(1).fit(X), X, labels=["a", "b"] * 25)
+    assert sum(bar.get_height() for bar in ax.patches) == 50
+    assert ax.get_ylabel() == "rows"
+
+
+def test_flat_clouds_have_a_unit_for_each_axis():
+    ax = plot.scores(X[:, [0, 3]] * [10, 1])
+    assert ax.get_aspect() == "auto"
+    assert ax.get_title().replace("\n", " ").endswith("each axis has its own unit")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "words"),
+    [
+        ((PCA(2).fit(X),), DataError, "does not keep them; pass X as the second argument"),
+        ((X, X), TypeError, "the first argument is data already"),
+        ((X, None, ["a"]), DataError, r"labels have the shape \(1,\), but there are 50 rows"),
+    ],
+)
+def test_what_is_missing_is_said(arguments, kind, words):
+    with pytest.raises(kind, match=words):
+        plot.scores(*arguments)
+
+
+@pytest.mark.parametrize("components", [(0, 1), (1, 9), (1, 2, 3), "12", ()])
+def test_components_that_do_not_exist(components):
+    with pytest.raises(ParameterError, match="components="):
+        plot.scores(X, components=components)

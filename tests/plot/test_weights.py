@@ -1,0 +1,84 @@
+"""Components as pictures, curves and bars."""
+
+import numpy as np
+import pyarrow
+import pytest
+
+from ritz import PCA, DataError, KernelPCA, ParameterError, plot
+from ritz.plot.weights import scale_of
+
+RNG = np.random.default_rng(0)
+X = RNG.random((30, 12))
+
+
+def test_pictures_are_the_mean_and_the_axes():
+    pca = PCA(5).fit(X)
+    mean, *axes = plot.components(pca, 3, shape=(3, 4))
+    np.testing.assert_allclose(mean.images[0].get_array(), pca.mean_.reshape(3, 4))
+    for i, ax in enumerate(axes):
+        image = ax.images[0]
+        np.testing.assert_allclose(image.get_array(), pca.components_[i].reshape(3, 4))
+        assert image.norm.vmin == -image.norm.vmax == -np.abs(pca.components_[i]).max()
+    assert len(axes) == 3
+
+
+def test_pictures_in_colour_and_a_model_that_knows_its_shape():
+    pca = PCA(2).fit(X)
+    pca.image_shape_ = (2, 2, 3)
+    mean, first, _ = plot.components(pca)
+    np.testing.assert_allclose(mean.images[0].get_array(), pca.mean_.reshape(2, 2, 3))
+    axis = pca.components_[0].reshape(2, 2, 3)
+    np.testing.assert_allclose(first.images[0].get_array(), 0.5 + axis / (2 * np.abs(axis).max()))
+
+
+@pytest.mark.parametrize(
+    ("names", "ordered", "places"),
+    [
+        ([f"{400 + 5 * j}" for j in range(12)], None, 400 + 5 * np.arange(12)),
+        ([f"c{j}" for j in range(12)], True, np.arange(12)),
+        ([f"{2.0**j}" for j in range(12)], None, None),
+        ([f"{j}" for j in range(12)], None, None),
+        ([f"{400 + 5 * j}" for j in range(12)], False, None),
+    ],
+)
+def test_curves_where_columns_are_ordered(names, ordered, places):
+    pca = PCA(2).fit(pyarrow.table(dict(zip(names, X.T, strict=True))))
+    found = scale_of(pca, 12, ordered)
+    assert (found is None) == (places is None)
+    if places is not None:
+        np.testing.assert_allclose(found, places)
+
+
+def test_curves_are_the_axes():
+    pca = PCA(2).fit(X)
+    for i, ax in enumerate(plot.components(pca, ordered=True)):
+        np.testing.assert_allclose(ax.lines[1].get_ydata(), pca.components_[i])
+
+
+def test_bars_are_the_largest_weights():
+    pca = PCA(1).fit(X)
+    [ax] = plot.components(pca)
+    order = np.argsort(-np.abs(pca.components_[0]))[:10]
+    np.testing.assert_allclose([bar.get_width() for bar in ax.patches][::-1], pca.components_[0][order])
+    assert [label.get_text() for label in ax.get_yticklabels()][::-1] == [f"x{j}" for j in order]
+
+
+def test_given_axes_are_used_or_divided(plt):
+    _, given = plt.subplots(1, 4)
+    assert list(plot.components(X, 3, shape=(3, 4), ax=given)) == list(given)
+    single = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
+    assert all(panel.figure is single.figure for panel in plot.components(X, 3, shape=(3, 4), ax=single))
+    with pytest.raises(ParameterError, match="at least 4 of them"):
+        plot.components(X, 3, shape=(3, 4), ax=given[:2])
+    assert len(plt.get_fignums()) == 2
+
+
+def test_what_cannot_be_drawn_is_said():
+    with pytest.raises(DataError, match="shape=3×3 are 9 pixels, but there are 12 columns"):
+        plot.components(X, shape=(3, 3))
+    with pytest.raises(ParameterError, match="shape="):
+        plot.components(X, shape=(3, 2, 2))
+    with pytest.raises(ParameterError, match="n=0"):
+        plot.components(X, 0)
+    with pytest.raises(TypeError, match="not for a 'KernelPCA'"):
+        plot.components(KernelPCA(2).fit(X))
