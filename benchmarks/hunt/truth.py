@@ -100,7 +100,7 @@ class Judgement:
         """Everything claimed that does not hold."""
         if not 0 < self.truth.largest < np.inf:
             return []
-        parts = (self._values, self._axes, self._residuals, self._angles, self._completeness, self._totals)
+        parts = (self._values, self._gap, self._axes, self._residuals, self._angles, self._completeness, self._totals)
         return [claim for part in parts for claim in part()]
 
     @property
@@ -135,6 +135,16 @@ class Judgement:
             zero = self.values[i] == 0 and not self.certificate.may_have_missed
             if zero and value > faked + error + self.truth.root_error**2:
                 yield f"value {i} is called 0 and is {value / largest:.3g} of the largest"
+
+    def _gap(self) -> Iterator[str]:
+        """The eigengap after the last component; rows have no more eigenvalues than they have dimensions but 0."""
+        if self.certificate.gap_bounds is None:
+            return
+        low, high = self.certificate.gap_bounds / self.truth.unit**2
+        last, following = np.append(self.truth.values, [0.0, 0.0])[self.k - 1 : self.k + 1]
+        room = 2 * np.append(self.truth.errors, [0.0, 0.0])[self.k - 1 : self.k + 1].max() + 1e-13 * abs(last)
+        if not low - room <= last - following <= high + room:
+            yield f"the eigengap is {last - following:.17g}, not in [{low:.17g}, {high:.17g}]"
 
     def _axes(self) -> Iterator[str]:
         off = np.abs(self.U.T @ self.U - np.eye(self.k)).max()

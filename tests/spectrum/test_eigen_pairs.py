@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from helpers.matrices import broken_claims, sine, with_eigenvalues
+from helpers.matrices import broken_claims, random_array, sine, with_eigenvalues
 from ritz import AccuracyWarning, DataError, eigen, solvers
 from ritz.operators import SparseMatrix
 from ritz.spectrum.eigen_pairs import _operator
@@ -73,8 +73,10 @@ def test_a_sparse_matrix_that_stays_sparse_is_certified_by_its_trace_and_norms(s
     assert bare.completeness == "not excluded"  # nothing but products is known of it
 
 
-def test_products_and_bounds_of_a_sparse_operator():
-    A = scipy.sparse.random_array((400, 400), density=0.02, random_state=np.random.default_rng(1)) * 100.0
+@pytest.mark.parametrize("one_thread", [0, 1 << 60])
+def test_products_and_bounds_of_a_sparse_operator(one_thread, monkeypatch):
+    monkeypatch.setattr("ritz.operators.sparse.ONE_THREAD", one_thread)
+    A = random_array((400, 400), np.random.default_rng(1), density=0.02) * 100.0
     A = (A + A.T - scipy.sparse.diags_array(np.full(400, 30.0))).tocsr()
     dense, operator = A.toarray(), SparseMatrix(A)
     values = np.linalg.eigvalsh(dense)

@@ -11,6 +11,8 @@ from ritz.linalg.dense import Array, gamma
 from ritz.linalg.sparse import product
 from ritz.operators.base import Operator
 
+ONE_THREAD = 20_000_000  # multiplications that take less time than to hand them out to threads
+
 
 class SparseMatrix(Operator):
     """A symmetric matrix by its stored entries, never made dense.
@@ -44,7 +46,7 @@ class SparseMatrix(Operator):
 
     def apply(self, V: Array) -> Array:
         self.passes += 1
-        return product(self._A, V)
+        return np.asarray(self._A @ V) if self._A.nnz * V.shape[1] < ONE_THREAD else product(self._A, V)
 
     def lowest_of_two(self) -> float:
         """The lowest eigenvalue of any two rows and their columns, which that of A is not above (Cauchy)."""
