@@ -30,10 +30,10 @@ def lint(session):
 
 @nox.session(python=OLDEST)
 def docs(session):
-    """The site, in docs/_build, and its tests in chromium."""
+    """The site, in docs/_build; its pages and examples run, and opened in chromium."""
     session.install(".[docs,test]")
     session.run("python", "-m", "sphinx", "-W", "-b", "html", "docs", "docs/_build")
-    session.run("python", "-m", "pytest", "-q", "docs", *session.posargs)
+    session.run("python", "-m", "pytest", "-q", "docs", *session.posargs, env={"RITZ_SITE": "docs/_build"})
 
 
 @nox.session(python=NEWER)

@@ -363,12 +363,6 @@ def test_verbose_speaks_on_stderr(capsys):
     assert "accurate as asked" in err
 
 
-def test_what_is_not_there_yet_says_what_to_use_instead():
-    for name in ("plot",):
-        with pytest.raises(ImportError, match=f"ritz.{name} is not part of"):
-            exec(f"from ritz import {name}")
-
-
 def test_an_unfitted_model_says_so():
     from sklearn.exceptions import NotFittedError
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-PAGES = sorted((Path(__file__).parents[2] / "docs" / "theory").glob("*.md"))
+PAGES = sorted((Path(__file__).parents[1] / "theory").glob("*.md"))
 LESSONS = [page for page in PAGES if page.name != "index.md"]
 WIDTH = 88  # characters that a browser shows beside the navigation
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
