@@ -143,7 +143,7 @@ class Judgement:
         low, high = self.certificate.gap_bounds / self.truth.unit**2
         last, following = np.append(self.truth.values, [0.0, 0.0])[self.k - 1 : self.k + 1]
         room = 2 * np.append(self.truth.errors, [0.0, 0.0])[self.k - 1 : self.k + 1].max() + 1e-13 * abs(last)
-        if not low - room <= last - following <= high + room:
+        if last - following < low - room or last - following > high + room:  # the judge may know no error: NaN
             yield f"the eigengap is {last - following:.17g}, not in [{low:.17g}, {high:.17g}]"
 
     def _axes(self) -> Iterator[str]:

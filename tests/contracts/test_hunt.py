@@ -34,6 +34,12 @@ def test_bounds_beside_a_value_are_found(fit, part):
     assert claim.startswith("value 0 is")
 
 
+@pytest.mark.parametrize("part", [1 - 1e-6, 1 + 1e-6])
+def test_bounds_beside_the_eigengap_are_found(fit, part):
+    [claim] = violations(fit, gap_bounds=fit.certificate.gap_bounds * part)
+    assert claim.startswith("the eigengap is")
+
+
 def test_a_value_called_zero_is_found(fit):
     values = fit.certificate.values * [1, 1, 0]
     low_to_high = fit.certificate.value_bounds * [0, 1]
