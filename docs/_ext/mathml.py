@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from html import escape
+from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
@@ -20,6 +21,7 @@ SPACE = "{http://www.w3.org/1998/Math/MathML}"
 ElementTree.register_namespace("", SPACE.strip("{}"))
 logger = logging.getLogger(__name__)
 UNDER = {"min", "max", "lim", "sup", "inf", "argmin", "argmax", "arg min", "arg max"}  # what stands below, not beside
+NAMED = re.compile(r"[a-z]{2,}")  # functions such as tan, whose argument stands apart from them
 UNKNOWN = re.compile(r">\s*(\\[A-Za-z]+)\s*<")
 
 
@@ -38,10 +40,20 @@ def mathml(latex: str, display: str) -> str:
     for element in root.iter(f"{SPACE}msub") if display == "block" else ():
         if "".join(element[0].itertext()).strip() in UNDER:
             element.tag = f"{SPACE}munder"
+    _set_apart(root)
     for cell in root.iter(f"{SPACE}mtd"):  # what browsers know of the alignment in a column
         if side := cell.attrib.pop("columnalign", ""):
             cell.set("style", f"text-align: {side}")
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _set_apart(root: ElementTree.Element) -> None:
+    """A thin space between the name of a function and a letter or number that follows it."""
+    for parent in root.iter():
+        for i, (name, after) in reversed(list(enumerate(pairwise(parent)))):
+            letters = name.tag == f"{SPACE}mi" and NAMED.fullmatch(name.text or "")
+            if parent.tag == f"{SPACE}mrow" and letters and after.tag in (f"{SPACE}mi", f"{SPACE}mn"):
+                parent.insert(i + 1, ElementTree.Element(f"{SPACE}mspace", width="0.167em"))
 
 
 def written(node: nodes.math | nodes.math_block, display: str) -> str:

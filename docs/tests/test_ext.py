@@ -29,6 +29,8 @@ def test_a_formula_that_cannot_be_read_is_an_error() -> None:
     for broken in (r"\frac{1}{", r"\begin{gathered} a & b \end{gathered}"):
         with pytest.raises(Exception):  # noqa: B017, PT011  latex2mathml and XML have many kinds
             mathml(broken, "inline")
+    assert "<mi>tan</mi><mspace" in mathml(r"\tan\theta", "inline")
+    assert "<mspace" not in mathml(r"a b + \tan(x)", "inline")
     assert "text-align: left" in mathml(r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "block")
 
 
