@@ -142,7 +142,32 @@ def test_size_and_grey_are_those_of_the_fit(tmp_path):
     told = all_said("transform", tmp_path / "grey-ritz" / "model.safetensors", tmp_path / "x", code=3)
     assert "--size HxW resizes all of them" in told
     told = all_said("fit", tmp_path / "s.csv", "--size", "4x3", code=3)
-    assert "--size 4x3 is for a folder of pictures" in told
+    assert "--size 4x3 is for folders of pictures alone, and 's.csv' is not one" in told
+
+
+def test_advice_fits_what_is_read(tmp_path):
+    """Every option that is named is one that the command takes for this source, and leads to scores."""
+    colour = np.stack([FACES] * 3, axis=-1)
+    for name, pictures in (("grey", FACES), ("colour", colour), ("small", colour[:, :4])):
+        put(tmp_path / name, pictures)
+        np.save(tmp_path / f"{name}.npy", pictures)
+    for name in ("grey", "colour"):
+        run("fit", tmp_path / f"{name}.npy", "-k", 2)
+    grey, coloured = (tmp_path / f"{name}-ritz" / "model.safetensors" for name in ("grey", "colour"))
+    for model, source, options, told in (
+        (coloured, "grey.npy", (), "learned from 8×6×3; repeat each of their numbers three times first, as red, "),
+        (coloured, "small.npy", (), "learned from 8×6×3; resize them to 8×6 first"),
+        (grey, "colour.npy", (), "learned from 8×6; convert them to grey first"),
+        (grey, "colour.npy", ("--grey",), "--grey is for folders of pictures alone, and 'colour.npy' is not one"),
+        (coloured, "grey", ("--grey",), "learned from 8×6×3; leave out --grey"),
+        (coloured, "grey", (), "20 rows"),
+        (grey, "colour", (), "learned from 8×6; --grey reads all of them as grey"),
+        (grey, "colour", ("--grey",), "20 rows"),
+        (coloured, "small", (), "--size HxW, with the height and width of the model, resizes all of them"),
+        (coloured, "small", ("--size", "8x6"), "20 rows"),
+    ):
+        command = ("transform", model, tmp_path / source, *options, "-o", tmp_path / "s.npy", "--force")
+        assert told in all_said(*command, code=0 if "rows" in told else 3)
 
 
 def test_idx_in_one_command(tmp_path):
