@@ -66,7 +66,7 @@ class Images(Streamed):
     def stream(self, part: int, step: int) -> Iterator[Block]:
         return self._blocks(int(self.edges[part]), int(self.edges[part + 1]), step)
 
-    def block(self, start: int, stop: int) -> Block:
+    def read(self, start: int, stop: int) -> Block:
         return self._decoded(range(start, stop))
 
     def take(self, indices: NDArray[np.integer]) -> Block:
