@@ -93,9 +93,9 @@ class Flat(Rows):
 
     @property
     def T(self) -> Flat:
-        turned = Flat(self._file, self._stored, self.shape[::-1], self._at, self._strides[::-1])
-        turned.files = self.files
-        return turned
+        made = Flat(self._file, self._stored, self.shape[::-1], self._at, self._strides[::-1])
+        made.files = self.files
+        return made
 
     @property
     def reading(self) -> int:

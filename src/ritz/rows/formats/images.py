@@ -18,7 +18,7 @@ from ritz.rows.base import Block, Rows
 from ritz.rows.formats.decoding import Head, decoded, heads
 from ritz.rows.formats.streamed import Streamed
 from ritz.rows.pictures import COLOURS, about, in_words
-from ritz.rows.turned import first
+from ritz.rows.transpose import first
 from ritz.runtime.rules import FLAG, integer
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".jpe", ".pgm", ".ppm", ".pbm", ".pnm", ".tif", ".tiff", ".bmp")

@@ -177,7 +177,7 @@ def _read_by(opener: str, path: Path) -> list[Path]:
 def _oriented(source: Any, transpose: bool) -> Rows:
     """What a file holds as rows: pictures flattened, and columns turned into rows if asked."""
     from ritz.rows import as_rows
-    from ritz.rows.turned import turned, whole
+    from ritz.rows.transpose import transposed, whole
 
     rows, shape = isinstance(source, Rows), getattr(source, "stack", None) or source.shape
     if len(shape) > 2 and (transpose or not rows):
@@ -186,7 +186,7 @@ def _oriented(source: Any, transpose: bool) -> Rows:
         return pictured(source, shape_of_each(shape))
     if not transpose:
         return as_rows(source)
-    return turned(source) if rows else as_rows(source.T)
+    return transposed(source) if rows else as_rows(source.T)
 
 
 def suffix_of(path: Path) -> str:
