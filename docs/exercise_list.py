@@ -16,11 +16,12 @@ HAND_IN = "*To hand in:* "
 INTRODUCTION = """\
 # Exercises
 
-All {count} exercises of the theory pages, in their order. The solutions stand at the end of each page, hidden until they are
-opened. Try each exercise before you look.
+All {count} exercises of the theory pages, in their order. The solutions stand at the end of each page, hidden until
+they are opened. Try each exercise before you look.
 
-Answers to exercises marked *to hand in* are judged by `ritz.check`: it tells you whether an answer is right and, if not, which
-mistake it looks like. [Check an answer](../exercises.md) shows how, and what else can be handed in. These are:
+Answers to exercises marked *to hand in* are judged by `ritz.check`: it tells you whether an answer is right and, if
+not, which mistake it looks like. [Check an answer](../exercises.md) shows how, and what else can be handed in. These
+are:
 
 {marked}
 """
@@ -55,7 +56,8 @@ def listed() -> str:
         count += len(found)
         marked += [f"- {link}, exercise {i}" for i, text in enumerate(found, 1) if text.startswith(HAND_IN)]
         parts.append(f"\n## {link}\n\n" + "".join(f"{i}. {text}\n" for i, text in enumerate(found, 1)))
-    return INTRODUCTION.format(count=count, marked="\n".join(marked)) + "".join(parts) + "\nBack to [the map](index.md).\n"
+    head = INTRODUCTION.format(count=count, marked="\n".join(marked))
+    return "".join([head, *parts, "\nBack to [the map](index.md).\n"])
 
 
 if __name__ == "__main__":
