@@ -18,7 +18,7 @@ ROW = re.compile(r"^\| (`ritz\..+?) \| (.+) \|$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)")
 NAME = re.compile(r"`(ritz(?:\.\w+)+)`")
 RESULTS = "## What attributes hold\n"  # the part of docs/api.md on what is read, not imported
-INTERNAL = {"codes", "errors", "rebuilt", "kind"}  # methods of models that other parts of Ritz call
+INTERNAL = {"codes", "errors", "in_file", "rebuilt", "kind"}  # methods that other parts of Ritz call
 
 
 def public(api: str) -> dict[str, str]:

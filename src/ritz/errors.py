@@ -37,7 +37,7 @@ class DataError(Advised, ValueError):
 
     Examples
     --------
-    >>> from ritz import PCA
+    >>> from ritz import PCA, DataError
     >>> try:
     ...     PCA(1).fit([[1.0, float("nan")], [2.0, 3.0]])
     ... except DataError as error:
@@ -70,7 +70,7 @@ class ParameterError(ValueError):
 
     Examples
     --------
-    >>> from ritz import PCA
+    >>> from ritz import PCA, ParameterError
     >>> try:
     ...     PCA(-1).fit([[1.0, 2.0], [3.0, 5.0]])
     ... except ParameterError as error:
@@ -96,13 +96,14 @@ class AccuracyWarning(Advised, UserWarning):
     Examples
     --------
     >>> import warnings
-    >>> from ritz import PCA
+    >>> from ritz import PCA, AccuracyWarning
+    >>> circle = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]  # no direction is the first
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always", AccuracyWarning)
-    ...     pca = PCA(1).fit([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])  # no direction is the first
+    ...     pca = PCA(1).fit(circle)
     >>> print(caught[0].message)
-    PC1 and the next one cannot be told apart at this accuracy, so the subspace of 1 component is not unique; keep more,
-    until the tie ends
+    PC1 and the next one cannot be told apart at this accuracy, so the subspace of 1
+    component is not unique; keep more, until the tie ends
     >>> caught[0].message.diagnostic
     Diagnostic(code='tie', facts={'first': 0})
     """
@@ -117,11 +118,11 @@ class ColumnWarning(Advised, UserWarning):
     --------
     >>> import tempfile, warnings
     >>> from pathlib import Path
-    >>> from ritz import read
-    >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as caught:
+    >>> from ritz import ColumnWarning, read
+    >>> table = Path(tempfile.mkdtemp(), "people.csv")
+    >>> _ = table.write_text("name,height,weight\\nAda,170,60\\nBen,180,75\\nCem,175,64\\n")
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always", ColumnWarning)
-    ...     table = Path(folder, "people.csv")
-    ...     _ = table.write_text("name,height,weight\\nAda,170,60\\nBen,180,75\\nCem,175,64\\n")
     ...     rows = read(table)
     >>> print(caught[0].message)
     columns left out: 'name' (text); only numbers are decomposed

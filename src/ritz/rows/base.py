@@ -31,7 +31,9 @@ class Rows(Columns, Partition, ABC):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from ritz import PCA
+    >>> from ritz.rows import Rows
     >>> class Counted(Rows):  # rows (i, i mod 7) that are computed when they are read
     ...     shape, dtype = (1000, 2), np.dtype(float)
     ...

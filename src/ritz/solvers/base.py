@@ -60,6 +60,7 @@ class Outside(NamedTuple):
     Examples
     --------
     >>> import numpy as np
+    >>> from ritz.solvers import Basis, Outside
     >>> Basis(np.eye(3)[:, :1], outside=Outside(2.0)).outside  # of diag(3, 2, 1): the rest is at most 2
     Outside(level=2.0, failure=0.0)
     """
@@ -82,6 +83,7 @@ class Basis:
     >>> from dataclasses import dataclass
     >>> import numpy as np
     >>> from ritz import eigen
+    >>> from ritz.solvers import Basis
     >>> @dataclass(frozen=True)
     ... class Known:  # a solver that was told the answer
     ...     side, direct = "either", False

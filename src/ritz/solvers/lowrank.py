@@ -29,8 +29,9 @@ class LowRank:
     >>> import numpy as np
     >>> from ritz import KernelPCA, solvers
     >>> X = np.linspace(-1, 1, 200)[:, None]
-    >>> few = KernelPCA(2, kernel="rbf", gamma=1, n_landmarks=20, eigen_solver=solvers.LowRank()).fit(X)
-    >>> exact = KernelPCA(2, kernel="rbf", gamma=1).fit(X)
+    >>> kernel = {"kernel": "rbf", "gamma": 1}
+    >>> few = KernelPCA(2, **kernel, n_landmarks=20, eigen_solver=solvers.LowRank())
+    >>> exact, few = KernelPCA(2, **kernel).fit(X), few.fit(X)
     >>> few.plan_.solver, bool(np.allclose(few.eigenvalues_, exact.eigenvalues_))
     ('lowrank', True)
     """

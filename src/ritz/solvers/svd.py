@@ -22,11 +22,13 @@ class SVD:
 
     Examples
     --------
+    A covariance would lose the second singular value:
+
     >>> import numpy as np
     >>> from ritz import PCA, solvers
     >>> X = np.array([[1.0, 0.0], [1.0, 1e-12], [-1.0, 0.0], [-1.0, -1e-12]])
     >>> pca = PCA(svd_solver=solvers.SVD()).fit(X)
-    >>> print(*(f"{value:.1e}" for value in pca.singular_values_))  # a covariance would lose the second
+    >>> print(*(f"{value:.1e}" for value in pca.singular_values_))
     2.0e+00 1.0e-12
     """
 
