@@ -18,17 +18,24 @@ from sphinx.application import Sphinx
 HEADING = re.compile(r"^-{3,}$")
 ENTRY = re.compile(r"^(?P<names>\*{0,2}\w[\w, .*]*?) ?: (?P<text>.+)$", re.MULTILINE)
 LISTS = {"Parameters", "Attributes", "Returns", "Yields", "Raises", "Methods"}
-MARKUP = re.compile(r"(``.+?``|`[^`\n]+`)|(?<=[\w\]])_(?!\w)|[|*\\]", re.DOTALL)
+MARKUP = re.compile(r"(``.+?``|`[^`\n]+`)|\bdocs/(?P<page>\w+)\.md\b|(?<=[\w\]])_(?!\w)|[|*\\]", re.DOTALL)
 SHORT = 90  # a longer first line of an entry was broken: it is no type, the text goes on
 
 
 def prose(text: str) -> str:
-    """A text in which only backticks are markup.
+    """A text in which only backticks are markup, and the name of a page is a link.
 
     >>> print(prose("|λ| of `a_b`, components_ and x*y"))
     \\|λ\\| of `a_b`, components\\_ and x\\*y
+    >>> print(prose("docs/cli.md lists all"))
+    :doc:`docs/cli.md </cli>` lists all
     """
-    return MARKUP.sub(lambda match: match[1] or "\\" + match[0], text)
+
+    def marked(match: re.Match[str]) -> str:
+        page = f":doc:`{match[0]} </{match['page']}>`" if match["page"] else ""
+        return match[1] or page or "\\" + match[0]
+
+    return MARKUP.sub(marked, text)
 
 
 def body(text: str) -> str:

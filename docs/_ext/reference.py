@@ -17,16 +17,8 @@ from sphinx.application import Sphinx
 ROW = re.compile(r"^\| (`ritz\..+?) \| (.+) \|$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)")
 NAME = re.compile(r"`(ritz(?:\.\w+)+)`")
-# What attributes of models hold: read, not imported.
-RESULTS = {
-    "ritz.spectrum.certificate.Certificate": "what `certificate_` of PCA and KernelPCA is",
-    "ritz.spectrum.certificate.Diagnostic": "a fact of `certificate_.diagnostics()`",
-    "ritz.sensing.certificate.RecoveryCertificate": "what `certificate_` of CompressedSensing is",
-    "ritz.spectrum.subspace.Subspace": "what `subspace_` is",
-    "ritz.fitting.planning.Plan": "what `plan_` is, and what `ritz.plan` returns",
-    "ritz.fitting.rank.Choice": "what `rank_choice_` is",
-}
-INTERNAL = {"codes", "errors", "rebuilt", "kind"}  # methods of models that other parts of Ritz call
+RESULTS = "## What attributes hold\n"  # the part of docs/api.md on what is read, not imported
+INTERNAL = {"codes", "errors", "in_file", "rebuilt", "kind"}  # methods that other parts of Ritz call
 
 
 def public(api: str) -> dict[str, str]:
@@ -108,14 +100,14 @@ def listed(names: dict[str, str]) -> str:
     return f"{lines}\n\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n\n" if names else ""
 
 
-def index(names: dict[str, str]) -> str:
+def index(names: dict[str, str], results: dict[str, str]) -> str:
     """The page in front of them."""
     nested = [name for module in names for name in inside(module, names)]
-    first = {name: said for name, said in names.items() if name not in nested and name not in RESULTS}
+    first = {name: said for name, said in names.items() if name not in nested and name not in results}
     return (
         "# Reference\n\nMade of the docstrings; [What is public](../api.md) says which names keep their meaning. "
         f"The {{ref}}`index <genindex>` has all methods too.\n\n{listed(first)}"
-        f"## What attributes hold\n\n{listed(RESULTS)}"
+        f"{RESULTS}\n{listed(results)}"
     )
 
 
@@ -123,8 +115,9 @@ def write(app: Sphinx) -> None:
     """Pages whose text changed, and none of names that are gone."""
     folder = Path(app.srcdir) / "reference"
     folder.mkdir(exist_ok=True)
-    names = public((Path(app.srcdir) / "api.md").read_text("utf-8")) | RESULTS
-    texts = {f"{name}.md": page(name, names) for name in names} | {"index.md": index(names)}
+    api = (Path(app.srcdir) / "api.md").read_text("utf-8")
+    names, results = public(api), public(api.partition(RESULTS)[2])
+    texts = {f"{name}.md": page(name, names) for name in names} | {"index.md": index(names, results)}
     for old in folder.glob("*.md"):
         if old.name not in texts:
             old.unlink()
@@ -136,9 +129,21 @@ def write(app: Sphinx) -> None:
 
 def skip(app: Sphinx, what: str, name: str, thing: Any, skipped: bool, options: Any) -> bool | None:
     """Of a class, what other packages gave it, and what is there for other parts of Ritz."""
-    home = getattr(thing, "__module__", None) or getattr(getattr(thing, "fget", None), "__module__", "") or ""
-    foreign = bool(home) and home.partition(".")[0] != "ritz"
-    return True if foreign or name in INTERNAL else None
+    return True if foreign(thing) or name in INTERNAL else None
+
+
+def foreign(thing: Any) -> bool:
+    """Whether a member comes from elsewhere, as `count` of a tuple does, or is a field that the docstring describes.
+
+    >>> from ritz import PCA
+    >>> from ritz.solvers import Step
+    >>> [foreign(thing) for thing in (Step.count, Step.value, PCA.fit, PCA.set_params)]
+    [True, True, False, True]
+    """
+    owner = getattr(thing, "fget", None) or getattr(thing, "__objclass__", None) or thing
+    home = getattr(owner, "__module__", None) or ""
+    field = (getattr(thing, "__doc__", None) or "").startswith("Alias for field number")
+    return field or (bool(home) and home.partition(".")[0] != "ritz")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -5,6 +5,8 @@ Denoising and corrupted pixels
 Pictures of one kind lie near a subspace. Noise does not: it lies in all directions alike. A noisy picture, projected
 to the subspace, keeps most of the picture and a small share of the noise. For pixels that are not noisy but wrong there
 is a better way than to project: leave them out, and solve a least squares problem with the others.
+
+See also :doc:`/theory/after_learning` and :doc:`/theory/least_squares`.
 """
 
 import matplotlib.pyplot as plt

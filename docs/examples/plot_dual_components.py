@@ -7,6 +7,8 @@ The Gram route: every axis is a combination of the points
 only 60×60, and tells the same: if :math:`K\beta = \kappa\beta`, then with :math:`\alpha = \beta/\sqrt\kappa` the vector
 :math:`w = Z^T\alpha` is a principal axis of length 1. So an eigenface is a sum of faces. ``dual_components_`` has the
 weights :math:`\alpha`.
+
+See also :doc:`/theory/gram` and :doc:`/theory/conventions`.
 """
 
 from time import perf_counter

@@ -5,6 +5,8 @@ Power iteration and the eigengap
 Power iteration multiplies a vector by the matrix again and again. The part along the first eigenvector grows most, and
 in the end it is all that is left. How fast that goes is decided by the *gap* between the first two eigenvalues. When
 they are equal, or when the start is orthogonal to the first eigenvector, it ends elsewhere: three warnings to see.
+
+See also :doc:`/theory/power` and :doc:`/theory/power_failures`.
 """
 
 import matplotlib.pyplot as plt

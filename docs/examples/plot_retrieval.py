@@ -5,6 +5,8 @@ Retrieval by similarity
 Embeddings turn texts or pictures into vectors, so that similar things have vectors that are near each other. To find
 the ten nearest of many vectors takes time and memory for all their coordinates. With k principal components instead of
 all coordinates, how many of the ten true neighbours are still found?
+
+See also :doc:`/theory/after_learning`.
 """
 
 from time import perf_counter

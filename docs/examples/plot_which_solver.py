@@ -5,6 +5,8 @@ Which solver: covariance, SVD or Gram?
 Three ways lead to the same axes. *covariance* decomposes the d×d matrix :math:`X^TX`, *gram* the n×n matrix
 :math:`XX^T`, *svd* the table itself. They differ in time, which depends on the shape of the table, and in digits: a
 product of X with itself squares the singular values, and small ones drown in rounding errors.
+
+See also :doc:`/theory/covariance_or_svd` and :doc:`/theory/gram`.
 """
 
 import warnings

@@ -1,12 +1,14 @@
 """The theory pages: formulas that every renderer reads, exercises with solutions, a map that leads to each page."""
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
 
 PAGES = sorted((Path(__file__).parents[1] / "theory").glob("*.md"))
-LESSONS = [page for page in PAGES if page.name != "index.md"]
+LESSONS = [page for page in PAGES if page.name not in ("index.md", "exercises.md")]
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("plot_*.py"))
 WIDTH = 88  # characters that a browser shows beside the navigation
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+(?:\n[^$\n]+)?)\$", re.DOTALL)
@@ -48,6 +50,14 @@ def test_every_exercise_has_a_hidden_solution(page):
     assert solutions == exercises
 
 
+def test_the_list_of_exercises_has_all():
+    made = runpy.run_path(str(PAGES[0].parents[1] / "exercise_list.py"))["listed"]()
+    kept = (PAGES[0].parent / "exercises.md").read_text(encoding="utf-8")
+    assert made == kept, "run python docs/exercise_list.py"
+    numbers = [len(re.findall(r"^<details>", page.read_text(encoding="utf-8"), re.MULTILINE)) for page in LESSONS]
+    assert len(re.findall(r"^\d\. ", kept, re.MULTILINE)) == sum(numbers)
+
+
 def test_the_map_leads_to_every_page():
     text = (PAGES[0].parent / "index.md").read_text(encoding="utf-8")
     table, _, tree = text.partition("```{toctree}")
@@ -60,3 +70,16 @@ def test_code_fits_the_width_of_a_page(page):
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     wide = [line for block in blocks for line in block.splitlines() if len(line) > WIDTH]
     assert not wide, wide
+
+
+@pytest.mark.parametrize("page", LESSONS, ids=lambda page: page.stem)
+def test_every_page_leads_to_an_example(page):
+    assert re.search(r"\]\(\.\./examples/plot_\w+\.py\)", page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
+def test_every_example_leads_back_to_the_theory(script):
+    docstring = script.read_text(encoding="utf-8").split('"""')[1]
+    names = re.findall(r":doc:`/theory/(\w+)`", docstring)
+    assert names
+    assert set(names) <= {page.stem for page in LESSONS}

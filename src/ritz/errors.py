@@ -28,7 +28,23 @@ class Advised(Exception):
 class DataError(Advised, ValueError):
     """The data cannot be decomposed; the message names the place and the next step.
 
-    `file` is the file that it is about; "" where that is not known, or there is none.
+    Attributes
+    ----------
+    problem, advice : the two parts of the message: what is wrong and where, and the next step
+    code : what kind of problem it is, for programs; "" where none need to know
+    plain : the problem without names of Python, such as those of parameters
+    file : the file that it is about; "" where that is not known, or there is none
+
+    Examples
+    --------
+    >>> from ritz import PCA, DataError
+    >>> try:
+    ...     PCA(1).fit([[1.0, float("nan")], [2.0, 3.0]])
+    ... except DataError as error:
+    ...     print(error.problem, error.advice, error.code, sep="\\n")
+    Input X contains 1 NaN, first at row 0, column 1
+    drop or impute those rows first
+    missing
     """
 
     def __init__(self, problem: str = "", advice: str = "", code: str = "", plain: str = "", file: object = "") -> None:
@@ -51,6 +67,17 @@ class ParameterError(ValueError):
     name, value : of the parameter
     rule : what it must be, in words that follow its name and value
     plain : the same without names of Python
+
+    Examples
+    --------
+    >>> from ritz import PCA, ParameterError
+    >>> try:
+    ...     PCA(-1).fit([[1.0, 2.0], [3.0, 5.0]])
+    ... except ParameterError as error:
+    ...     print(error)
+    ...     print(error.name, error.value)
+    n_components=-1 must be between 1 and min(n_samples, n_features)=2
+    n_components -1
     """
 
     def __init__(self, name: str, value: Any, rule: str, plain: str = "") -> None:
@@ -65,13 +92,43 @@ class AccuracyWarning(Advised, UserWarning):
     """The answer holds, but not in the way that was asked for; the certificate says how far.
 
     `diagnostic` is the fact behind it, with a code for programs, where there is one.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from ritz import PCA, AccuracyWarning
+    >>> circle = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]  # no direction is the first
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", AccuracyWarning)
+    ...     pca = PCA(1).fit(circle)
+    >>> print(caught[0].message)
+    PC1 and the next one cannot be told apart at this accuracy, so the subspace of 1
+    component is not unique; keep more, until the tie ends
+    >>> caught[0].message.diagnostic
+    Diagnostic(code='tie', facts={'first': 0})
     """
 
     diagnostic: Any = None
 
 
 class ColumnWarning(Advised, UserWarning):
-    """Columns that need the reader's attention."""
+    """Columns that need the reader's attention: what a file has beside numbers is left out.
+
+    Examples
+    --------
+    >>> import tempfile, warnings
+    >>> from pathlib import Path
+    >>> from ritz import ColumnWarning, read
+    >>> table = Path(tempfile.mkdtemp(), "people.csv")
+    >>> _ = table.write_text("name,height,weight\\nAda,170,60\\nBen,180,75\\nCem,175,64\\n")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", ColumnWarning)
+    ...     rows = read(table)
+    >>> print(caught[0].message)
+    columns left out: 'name' (text); only numbers are decomposed
+    >>> rows.names
+    ('height', 'weight')
+    """
 
 
 class MissingPackageError(ImportError):

@@ -53,11 +53,24 @@ AT_LEAST_0 = {"hair_length", "beard", "mouth_open"}  # what many people have not
 
 
 class Faces(NamedTuple):
-    """What `parametric_faces` returns."""
+    """What `parametric_faces` returns.
 
-    X: Array  # (n, size²), pictures
-    people: NDArray[np.intp]  # (n,), who each of them shows
-    parameters: dict[str, Array]  # (n,) each, what it was drawn from
+    Attributes
+    ----------
+    X : (n, size²), pictures, one a row
+    people : (n,), the number of the person that each of them shows
+    parameters : a dictionary of (n,) arrays, what each picture was drawn from
+
+    Examples
+    --------
+    >>> X, people, parameters = parametric_faces(n_people=2, n_views=2, size=16)
+    >>> X.shape, people.tolist(), parameters["yaw"].shape
+    ((4, 256), [0, 0, 1, 1], (4,))
+    """
+
+    X: Array
+    people: NDArray[np.intp]
+    parameters: dict[str, Array]
 
 
 def parametric_faces(n_people: int = 20, n_views: int = 10, size: int = 64, random_state: int = 0) -> Faces:

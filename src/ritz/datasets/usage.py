@@ -16,11 +16,24 @@ NOISE = np.array([0.55, 0.95])  # standard deviations of what else decides: brig
 
 
 class Usage(NamedTuple):
-    """What `usage_intensity` returns."""
+    """What `usage_intensity` returns.
 
-    X: Array  # (n, 2)
-    intensity: Array  # (n,), from 0 to 1: what both columns of X measure
-    names: tuple[str, str]  # of the columns
+    Attributes
+    ----------
+    X : (n, 2), a phone in each row
+    intensity : (n,), from 0 to 1: what both columns of X measure
+    names : of the two columns
+
+    Examples
+    --------
+    >>> X, intensity, names = usage_intensity(50)
+    >>> X.shape, intensity.shape, names
+    ((50, 2), (50,), ('hours per day', 'watt-hours per day'))
+    """
+
+    X: Array
+    intensity: Array
+    names: tuple[str, str]
 
 
 def usage_intensity(n: int = 200, random_state: int = 0) -> Usage:

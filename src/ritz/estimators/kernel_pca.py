@@ -97,8 +97,8 @@ def rules(n: int) -> dict[str, Rule]:
 class KernelPCA(Certified[KernelState]):
     """Principal components in the feature space of a kernel k(x, y) = φ(x)·φ(y), with a certificate.
 
-    The eigenpairs A u = λ u of the centred kernel matrix A = H K H, K_ij = k(x_i, x_j), H = I − 11ᵀ/n. The score of a
-    row on component j is √λ_j u_j; that of a new one follows from its inner products with the rows of the fit.
+    The eigenpairs K̃ β = κ β, ‖β‖ = 1, of the centred kernel matrix K̃ = H K H, K_ij = k(x_i, x_j), H = I − 11ᵀ/n. The
+    scores of the rows on component j are √κ_j β_j; that of a new one follows from its kernels with the rows of the fit.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class KernelPCA(Certified[KernelState]):
         "auto", "dense" (LAPACK), "krylov", "power", "orthogonal", "lowrank" (landmarks), scikit-learn's "arpack" and
         "randomized" (krylov), or an object such as ``ritz.solvers.Krylov(max_iter=50)``.
     tol : float
-        Every residual ‖A u − λ u‖ plus rounding is at most tol·λ₁, or the fit warns.
+        Every residual ‖K̃ β − κ β‖ plus rounding is at most tol·κ₁, or the fit warns.
     max_iter, iterated_power : int
         Most products of an iterative solver; the smaller one counts.
     remove_zero_eig : bool
@@ -143,9 +143,9 @@ class KernelPCA(Certified[KernelState]):
 
     Attributes
     ----------
-    eigenvalues_ : (k,) of A, descending
-    eigenvectors_ : (n, k), orthonormal
-    explained_variance_ratio_ : (k,) eigenvalues over the trace of A, or over its positive part where
+    eigenvalues_ : (k,) κ of K̃, descending
+    eigenvectors_ : (n, k) β, orthonormal
+    explained_variance_ratio_ : (k,) eigenvalues over the trace of K̃, or over its positive part where
         the fit warns of eigenvalues below 0
     explained_variance_ratio_bounds_ : (k, 2) what the true ratios lie between
     trace_error_ : share of tr(K) that landmarks lack, 0 for an exact fit

@@ -48,6 +48,15 @@ class Plan:
     columns : of the block that an iterative solver multiplies at once, None for direct solvers
     block_bytes, threads : the largest block of rows, in float64, and how many threads read them
     refined : whether a covariance in float32 only finds the subspace, and a pass in float64 finishes it
+
+    Examples
+    --------
+    >>> from ritz import PCA
+    >>> found = PCA(5).fit(np.random.default_rng(0).standard_normal((600, 20))).plan_
+    >>> found.solver, found.side, found.passes
+    ('covariance', 'covariance', 1)
+    >>> print(found.why)
+    20 columns are fewer than 600 rows, so the 20×20 covariance is the smallest matrix that holds the answer
     """
 
     solver: str

@@ -72,6 +72,15 @@ class Choice:
     null : (m,) what they must exceed, at the same places
     k : how many components are kept: those above the null, but at least one
     count : how many those above the null are, where values and null are too large or too small to tell; else None
+
+    Examples
+    --------
+    >>> from ritz import PCA
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 1)) @ np.ones((1, 6)) + rng.standard_normal((200, 6))
+    >>> choice = PCA("auto").fit(X).rank_choice_
+    >>> choice.k, choice.above, bool(choice.values[0] > choice.null[0])
+    (1, 1, True)
     """
 
     rule: str

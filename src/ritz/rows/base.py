@@ -29,6 +29,20 @@ class Rows(Columns, Partition, ABC):
 
     Every pass over the data is one of `reduce`, `map`, `pairs`, `take`, given pure functions of blocks. Results
     are combined in an order fixed by the shape alone, so they depend neither on timing nor on the thread count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ritz import PCA
+    >>> from ritz.rows import Rows
+    >>> class Counted(Rows):  # rows (i, i mod 7) that are computed when they are read
+    ...     shape, dtype = (1000, 2), np.dtype(float)
+    ...
+    ...     def block(self, start, stop):
+    ...         i = np.arange(start, stop, dtype=float)
+    ...         return np.column_stack([i, i % 7])
+    >>> PCA(1).fit(Counted()).mean_
+    array([499.5  ,   2.997])
     """
 
     dtype: np.dtype[Any]

@@ -53,6 +53,17 @@ class RecoveryCertificate:
     hopeless : (b,) whether measurements are not explained, and too few for minimising the l1 norm to recover signals of
         the sparsity found; or take so many coefficients to be explained that anything could be
     iterations : (b,)
+
+    Examples
+    --------
+    >>> from ritz import CompressedSensing
+    >>> signal = np.zeros((1, 64))
+    >>> signal[0, [5, 40]] = 1.0, -2.0
+    >>> sensing = CompressedSensing(24, basis=np.eye(64)).fit(signal)
+    >>> found = sensing.inverse_transform(sensing.transform(signal))
+    >>> certificate = sensing.certificate_
+    >>> certificate.support_size, certificate.explained, bool(certificate.residual[0] < 1e-12)
+    (array([2]), array([ True]), True)
     """
 
     solver: str

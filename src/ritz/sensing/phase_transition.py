@@ -25,6 +25,8 @@ MINUTE = 1e-4  # share of a signal whose loss does not matter
 ROUNDING = 1e-13  # relative residuals that are as good as 0
 LEAST_GAP = 1e-10  # likewise, of gaps, which include what rounding may have hidden
 
+__all__ = ["determined", "needed", "noisy_needed", "signs_needed"]  # the rest is for certificates
+
 
 def needed(s: int, p: int) -> float:
     """δ = min over τ of s(1 + τ²) + (p − s)·E[(|g| − τ)₊²], the measurements that s of p coefficients need.
@@ -47,7 +49,13 @@ def needed(s: int, p: int) -> float:
 
 
 def determined(m: int, p: int) -> int:
-    """The most coefficients out of p that m Gaussian measurements determine: the largest s with needed(s, p) ≤ m."""
+    """The most coefficients out of p that m Gaussian measurements determine: the largest s with needed(s, p) ≤ m.
+
+    Examples
+    --------
+    >>> determined(132, 400), round(needed(40, 400)), round(needed(41, 400))
+    (40, 132, 134)
+    """
     if m >= p:
         return p
     return bisect_right(range(1, m), float(m), key=lambda s: needed(s, p))
@@ -87,7 +95,9 @@ def alone(size: NDArray[np.integer], residual: Array, rank: int, p: int) -> NDAr
 
 
 def signs_needed(s: int, p: int) -> int:
-    """The least number of random signs per signal for which `alone` holds for s of p coefficients.
+    """The least number of random signs (±1) per signal that are hardly explained by another s of p coefficients.
+
+    With probability 0.999 or more, no other signal of that sparsity has the same measurements.
 
     Examples
     --------
@@ -120,7 +130,16 @@ def apart(size: NDArray[np.integer], residual: Array, rank: int, p: int) -> NDAr
 
 
 def noisy_needed(s: int, p: int) -> int:
-    """The least number of noisy Gaussian measurements for which `apart` holds for s of p coefficients."""
+    """The least number of noisy Gaussian measurements that tell s of p coefficients from all others.
+
+    With probability 0.999 or more, no s columns that miss much of a signal then explain its measurements to a quarter
+    of their length. Exact measurements need fewer: see `needed`.
+
+    Examples
+    --------
+    >>> noisy_needed(10, 400), round(needed(10, 400))
+    (54, 49)
+    """
     counts, size, residual = range(s + 1, max(p, s + 1)), np.array([s]), np.full(1, 1 / NEAR)
     return s + 1 + bisect_left(counts, True, key=lambda m: bool(apart(size, residual, m, p)[0]))
 

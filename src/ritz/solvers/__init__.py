@@ -17,6 +17,7 @@ from ritz.solvers.orthogonal import Orthogonal
 from ritz.solvers.power import Power
 from ritz.solvers.svd import SVD
 
+# Every solver by its name; `svd_solver=` and `ritz.eigen` look here. A solver of your own may be added.
 SOLVERS: dict[str, type[Solver]] = {
     "covariance": Covariance,
     "gram": Gram,

@@ -21,7 +21,26 @@ ENOUGH = 3  # steps of one component, from which the fall of its residual can be
 
 
 class Step(NamedTuple):
-    """One iteration: the component it worked on (the worst of a block), its value, their change, its residual."""
+    """One iteration: the component it worked on (the worst of a block), its value, their change, its residual.
+
+    Attributes
+    ----------
+    iteration : counted from 1, for power anew for every component
+    component : counted from 0
+    value : the estimate of its eigenvalue
+    change : of the values, relative, since the iteration before
+    residual : ‖A u − λ u‖
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ritz
+    >>> first, second, *_ = ritz.eigen(np.diag([4.0, 1.0]), 1, "power", start=[1.0, 1.0]).history
+    >>> first.iteration, first.component, round(first.value, 4), round(first.residual, 4)
+    (1, 0, 2.5, 1.5)
+    >>> round(second.value, 4), round(second.change, 4)  # (3.8235 − 2.5)/3.8235
+    (3.8235, 0.3462)
+    """
 
     iteration: int
     component: int
@@ -31,7 +50,20 @@ class Step(NamedTuple):
 
 
 class Outside(NamedTuple):
-    """An upper bound of an operator's norm outside a basis, and the probability that it does not hold."""
+    """An upper bound of an operator's norm outside a basis, and the probability that it does not hold.
+
+    Attributes
+    ----------
+    level : no eigenvalue outside the basis is larger
+    failure : probability that this is wrong, over the random numbers of the solver; 0 where it is proved
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ritz.solvers import Basis, Outside
+    >>> Basis(np.eye(3)[:, :1], outside=Outside(2.0)).outside  # of diag(3, 2, 1): the rest is at most 2
+    Outside(level=2.0, failure=0.0)
+    """
 
     level: float
     failure: float = 0.0
@@ -45,6 +77,22 @@ class Basis:
     vectors where Q holds right ones. `outside` bounds A outside span(Q) where the solver learned something about it.
     `note` says why an iteration stopped short, empty if it did not. `following` is a Ritz value that comes after the
     k of interest, where one was measured outside of Q too.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from ritz import eigen
+    >>> from ritz.solvers import Basis
+    >>> @dataclass(frozen=True)
+    ... class Known:  # a solver that was told the answer
+    ...     side, direct = "either", False
+    ...
+    ...     def basis(self, A, k, *, tol, rng):
+    ...         return Basis(np.eye(A.dim)[:, :k])
+    >>> found = eigen(np.diag([3.0, 2.0, 1.0]), 1, Known())
+    >>> found.values, found.certificate.completeness
+    (array([3.]), 'proved')
     """
 
     Q: Array  # (dim, m), m ≥ k
@@ -62,6 +110,12 @@ class Solver(Protocol):
 
     `side` says which operator it works on: "covariance", "gram", or "either", the smaller of the two. `direct` solvers
     decompose a dense operator or its factor; the others need only products.
+
+    Examples
+    --------
+    >>> from ritz.solvers import SOLVERS
+    >>> {name: (kind.side, kind.direct) for name, kind in SOLVERS.items() if kind.direct}
+    {'covariance': ('covariance', True), 'gram': ('gram', True), 'svd': ('covariance', True)}
     """
 
     side: ClassVar[str]

@@ -44,6 +44,18 @@ class Krylov(Iterative):
     max_iter : products with A; probes for completeness may add up to 13
     oversample : 10 gives the block its usual width; every one more widens it by a column, every one less narrows it
     start : (dim,) or (dim, b) array, where to begin; random otherwise
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ritz
+    >>> A = np.diag(1.0 / np.arange(1, 301))
+    >>> found = ritz.eigen(A, 3, ritz.solvers.Krylov(max_iter=50))
+    >>> found.values.round(6)
+    array([1.      , 0.5     , 0.333333])
+    >>> power = ritz.eigen(A, 3, "power")  # a product for one vector in every iteration
+    >>> found.history[-1].iteration < len(power.history)
+    True
     """
 
     max_iter: int = 500

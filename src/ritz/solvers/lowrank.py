@@ -20,7 +20,21 @@ SMALL = 1e-12  # share of the largest eigenvalue below which a vector of FᵀF s
 
 @dataclass(frozen=True)
 class LowRank:
-    """FᵀF v = κ v makes F v/√κ a unit eigenvector of F Fᵀ, and nothing of F Fᵀ lies outside all of them."""
+    """FᵀF v = κ v makes F v/√κ a unit eigenvector of F Fᵀ, and nothing of F Fᵀ lies outside all of them.
+
+    `KernelPCA` takes it where few landmarks stand for all rows; it needs such a factor F, which rows alone do not have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ritz import KernelPCA, solvers
+    >>> X = np.linspace(-1, 1, 200)[:, None]
+    >>> kernel = {"kernel": "rbf", "gamma": 1}
+    >>> few = KernelPCA(2, **kernel, n_landmarks=20, eigen_solver=solvers.LowRank())
+    >>> exact, few = KernelPCA(2, **kernel).fit(X), few.fit(X)
+    >>> few.plan_.solver, bool(np.allclose(few.eigenvalues_, exact.eigenvalues_))
+    ('lowrank', True)
+    """
 
     side: ClassVar[str] = "either"
     direct: ClassVar[bool] = True

@@ -19,6 +19,17 @@ class SVD:
 
     A tall Z is reduced to its R factor by TSQR in the one pass that finds the mean, so no copy of it is made; Z itself
     is decomposed where it has no more rows than columns. The covariance is never formed.
+
+    Examples
+    --------
+    A covariance would lose the second singular value:
+
+    >>> import numpy as np
+    >>> from ritz import PCA, solvers
+    >>> X = np.array([[1.0, 0.0], [1.0, 1e-12], [-1.0, 0.0], [-1.0, -1e-12]])
+    >>> pca = PCA(svd_solver=solvers.SVD()).fit(X)
+    >>> print(*(f"{value:.1e}" for value in pca.singular_values_))
+    2.0e+00 1.0e-12
     """
 
     side: ClassVar[str] = "covariance"

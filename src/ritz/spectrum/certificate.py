@@ -20,6 +20,12 @@ class Diagnostic:
     ----------
     code : for programs; docs/api.md lists all
     facts : its numbers, by name
+
+    Examples
+    --------
+    >>> from ritz import eigen
+    >>> eigen(np.diag([2.0, 1.0, 1.0]), 2).certificate.diagnostics()
+    (Diagnostic(code='tie', facts={'first': 1}),)
     """
 
     code: str
@@ -62,6 +68,16 @@ class Certificate:
         one of largest magnitude, and "larger" is said of magnitudes
     quantity : what the values are called
     n_rows : rows behind a covariance, None for a matrix; gives the sampling error λ√(2/n)
+
+    Examples
+    --------
+    >>> from ritz import eigen
+    >>> certificate = eigen(np.diag([3.0, 2.0, 1.0]), 2).certificate
+    >>> certificate.satisfied, certificate.completeness
+    (True, 'proved')
+    >>> low, high = certificate.value_bounds.T
+    >>> bool((low <= [3, 2]).all() and ([3, 2] <= high).all())
+    True
     """
 
     values: Array

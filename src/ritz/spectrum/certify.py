@@ -34,6 +34,13 @@ class Spectrum:
     note : why an iterative solver stopped short, if it did
     spare : further Ritz values beside the k, converged or not
     dual : (n, k) α with vectors = Zᵀ α, from the Gram route
+
+    Examples
+    --------
+    >>> from ritz import eigen
+    >>> found = eigen(np.diag([3.0, 2.0, 1.0]), 2)
+    >>> found.values, found.vectors.shape, found.certificate.satisfied
+    (array([3., 2.]), (3, 2), True)
     """
 
     values: Array
