@@ -38,7 +38,7 @@ class Rows(Columns, Partition, ABC):
     >>> class Counted(Rows):  # rows (i, i mod 7) that are computed when they are read
     ...     shape, dtype = (1000, 2), np.dtype(float)
     ...
-    ...     def block(self, start, stop):
+    ...     def read(self, start, stop):
     ...         i = np.arange(start, stop, dtype=float)
     ...         return np.column_stack([i, i % 7])
     >>> PCA(1).fit(Counted()).mean_
