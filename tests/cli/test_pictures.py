@@ -1,4 +1,4 @@
-"""Pictures through the command line: fitted, shown, transformed, and written back, all of them or none."""
+"""Pictures through the command line: fitted, shown, transformed, and written back."""
 
 import json
 
@@ -8,7 +8,7 @@ import pytest
 from helpers.commands import all_said, answer, run
 from helpers.files import write_idx
 from ritz import KernelPCA, load, read
-from ritz.cli.pictures import Scale, file_names
+from ritz.cli.pictures import Scale
 from ritz.rows.write.png import png
 
 RNG = np.random.default_rng(0)
@@ -66,7 +66,7 @@ def test_inverse_writes_pictures(fitted, tmp_path):
         found = np.asarray(Image.open(tmp_path / "back" / f"person {i % 2}" / f"{i}.png"))
         np.testing.assert_allclose(found, face, atol=2)  # rank 2 but for rounding
     again = all_said(*command, code=1)
-    assert "exists and is not empty; --force writes into it" in again
+    assert "exists and is not empty; --force writes into it and replaces files of the same name" in again
     (tmp_path / "back" / "mine.txt").write_text("kept")
     facts = answer(*command, "--force")
     assert (facts["pictures"], facts["clipped"], facts["numbers"]) == (20, 0, 960)
@@ -82,9 +82,10 @@ def test_values_beyond_black_and_white_are_counted(fitted, tmp_path):
     beyond = int(((np.rint(rows) < 0) | (np.rint(rows) > 255)).sum())
     assert f"1 picture of 8×6 pixels; {beyond} of 48 values" in told
     assert "outside of 0 to 255 were clipped" in told
-    assert "1 of 2 rows have no scores, and no picture" in told
+    assert "1 of 2 rows have no scores, and there is no picture of them" in told
     assert [path.name for path in (tmp_path / "far").iterdir()] == ["a.png"]
-    assert "2 rows are as many pictures; name a folder" in all_said(*command, tmp_path / "far.png", code=2)
+    told = all_said(*command, tmp_path / "far.png", code=2)
+    assert "far.png' is one picture, but there are 2 rows; give a folder for them: -o FOLDER/" in told
     (tmp_path / "one.csv").write_text("PC1,PC2\n1,2\n")
     command = ("inverse", out / "model.safetensors", tmp_path / "one.csv", "-o")
     assert "1 picture of 8×6 pixels; written to" in all_said(*command, tmp_path / "one.png")
@@ -141,7 +142,32 @@ def test_size_and_grey_are_those_of_the_fit(tmp_path):
     told = all_said("transform", tmp_path / "grey-ritz" / "model.safetensors", tmp_path / "x", code=3)
     assert "--size HxW resizes all of them" in told
     told = all_said("fit", tmp_path / "s.csv", "--size", "4x3", code=3)
-    assert "--size 4x3 is for a folder of pictures" in told
+    assert "--size 4x3 is for folders of pictures alone, and 's.csv' is not one" in told
+
+
+def test_advice_fits_what_is_read(tmp_path):
+    """Every option that is named is one that the command takes for this source, and leads to scores."""
+    colour = np.stack([FACES] * 3, axis=-1)
+    for name, pictures in (("grey", FACES), ("colour", colour), ("small", colour[:, :4])):
+        put(tmp_path / name, pictures)
+        np.save(tmp_path / f"{name}.npy", pictures)
+    for name in ("grey", "colour"):
+        run("fit", tmp_path / f"{name}.npy", "-k", 2)
+    grey, coloured = (tmp_path / f"{name}-ritz" / "model.safetensors" for name in ("grey", "colour"))
+    for model, source, options, told in (
+        (coloured, "grey.npy", (), "learned from 8×6×3; repeat each of their numbers three times first, as red, "),
+        (coloured, "small.npy", (), "learned from 8×6×3; resize them to 8×6 first"),
+        (grey, "colour.npy", (), "learned from 8×6; convert them to grey first"),
+        (grey, "colour.npy", ("--grey",), "--grey is for folders of pictures alone, and 'colour.npy' is not one"),
+        (coloured, "grey", ("--grey",), "learned from 8×6×3; leave out --grey"),
+        (coloured, "grey", (), "20 rows"),
+        (grey, "colour", (), "learned from 8×6; --grey reads all of them as grey"),
+        (grey, "colour", ("--grey",), "20 rows"),
+        (coloured, "small", (), "--size HxW, with the height and width of the model, resizes all of them"),
+        (coloured, "small", ("--size", "8x6"), "20 rows"),
+    ):
+        command = ("transform", model, tmp_path / source, *options, "-o", tmp_path / "s.npy", "--force")
+        assert told in all_said(*command, code=0 if "rows" in told else 3)
 
 
 def test_idx_in_one_command(tmp_path):
@@ -152,16 +178,6 @@ def test_idx_in_one_command(tmp_path):
     model = load(tmp_path / "out" / "model.safetensors")
     assert model.image_shape_ == (8, 6)
     assert json.dumps(model.notes_["label"]) == '"label"'
-
-
-def test_names_of_files_lead_nowhere_else():
-    names = ["../../etc/passwd", "/abs/a.png", "C:\\b.jpg", "a/../c", "", "x\x00y", "B", "b"]
-    found = file_names({"file": np.array(names, object)}, None, len(names))
-    assert found == [
-        "etc/passwd.png", "abs/a.png", "C_/b.png", "a/c.png", "row 5.png", "x_y.png", "B.png", "b_2.png",
-    ]  # fmt: skip
-    assert file_names({"kind": np.array(["a", "a"])}, None, 2) == ["1.png", "2.png"]
-    assert file_names({"kind": np.array(["a", "b"]), "id": np.array(["u", "v"])}, "id", 2) == ["u.png", "v.png"]
 
 
 @pytest.mark.parametrize(

@@ -62,3 +62,13 @@ WORDS = [b"G0", b"G1", b"G2", b"G3", b"G4", b"G5", b"G6"]
 
 
 SPARSE = random_array((30, 7), density=0.4, format="csr", rng=np.random.default_rng(0))
+
+
+def put_pictures(folder, pictures, ending=".png", **how):
+    """Pictures that Pillow writes, by the names 1, 2, …, 10, …"""
+    from PIL import Image
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for i, picture in enumerate(pictures):
+        Image.fromarray(picture).save(folder / f"{i + 1}{ending}", **how)
+    return folder

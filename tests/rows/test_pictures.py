@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 import zarr
 
-from ritz import PCA, DataError, read
-from ritz.rows.pictures import checked, white_of
+from ritz import PCA, DataError, ParameterError, read
+from ritz.rows import as_rows
+from ritz.rows.pictures import checked, pictured, white_of
 
 RNG = np.random.default_rng(0)
 GREY = RNG.random((9, 6, 5))
@@ -99,8 +100,17 @@ def test_what_white_is(values, white):
 def test_shapes_that_are_asked_for():
     assert checked([2, 3], 6) == (2, 3)
     assert checked((2, 3), 18) == checked((2, 3, 3), 18) == (2, 3, 3)
-    for image in (5, (2, 3, 4), (2, 0), (2.0, 3), "23"):
-        with pytest.raises(ValueError, match="two numbers of pixels"):
-            checked(image, 6)
-    with pytest.raises(DataError, match="6 pixels, but there are 7 columns"):
+    for image in (5, (2, 3, 4), (2, 0), (2.0, 3), "23", (True, 6)):
+        with pytest.raises(ParameterError, match=r"^shape=.* two numbers of pixels"):
+            checked(image, 6, "shape")
+    with pytest.raises(DataError, match="image=2×3 has 6 pixels, but there are 7 columns"):
         checked((2, 3), 7)
+    with pytest.raises(DataError, match="image=2×3×3 has 18 numbers, but there are 7 columns"):
+        checked((2, 3, 3), 7)
+
+
+def test_rows_that_become_pictures_are_others():
+    rows = as_rows(GREY.reshape(9, 30))
+    made = pictured(rows, (6, 5))
+    assert (made.image_shape, made.white, rows.image_shape, rows.white, rows.about) == ((6, 5), 1.0, None, None, "")
+    assert np.shares_memory(made.block(0, 9), GREY)

@@ -123,3 +123,41 @@ def test_long_names_leave_room_for_a_temporary_one(tmp_path):
     path = tmp_path / ("x" * 240 + ".safetensors")
     PCA(1).fit(np.eye(3)).save(path)
     assert os.listdir(tmp_path) == [path.name]
+
+
+def test_nothing_is_replaced_where_something_cannot_be(tmp_path):
+    (tmp_path / "b").mkdir()
+    for name in ("a", "c"):
+        (tmp_path / name).write_text("old")
+
+    def write(*names, instead_of=()):
+        with staged(tmp_path, force=True, instead_of=instead_of) as stage:
+            for name in names:
+                (stage / name).parent.mkdir(parents=True, exist_ok=True)
+                (stage / name).write_text("new")
+
+    with pytest.raises(IsADirectoryError, match="b' is a folder, so no file can replace it; nothing was replaced"):
+        write("a", "b")
+    with pytest.raises(
+        NotADirectoryError, match="c' is a file, so 'd' cannot be written into it; nothing was replaced"
+    ):
+        write("a", "c/d")
+    with pytest.raises(IsADirectoryError, match="b' is a folder"):
+        write("a", instead_of=("b",))
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "c"]
+    assert (tmp_path / "a").read_text() == "old"
+    write("a", "b/x/y", instead_of=("c",))
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+    assert (tmp_path / "a").read_text() == (tmp_path / "b" / "x" / "y").read_text() == "new"
+
+
+def test_what_replaces_a_file_is_synced_and_so_are_all_folders(tmp_path, monkeypatch):
+    synced, real = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino) or real(handle))
+    (tmp_path / "old").write_text("old")
+    with staged(tmp_path, force=True) as stage:
+        (stage / "deep" / "er").mkdir(parents=True)
+        for name in ("old", "deep/er/new"):
+            (stage / name).write_text("new")
+    for name in ("old", "deep/er", "deep", "."):
+        assert (tmp_path / name).stat().st_ino in synced

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,7 +66,7 @@ def _pictured(found: Input, image: tuple[int, ...] | None) -> Input:
     d = found.rows.shape[1]
     if d not in (pixels := math.prod(image), COLOURS * pixels):
         raise DataError(f"--image {'x'.join(map(str, image))} has {pixels} pixels, but there are {d} columns")
-    return replace(found, rows=pictured(copy(found.rows), checked(image, d), found.rows.white))
+    return replace(found, rows=pictured(found.rows, checked(image, d), found.rows.white))
 
 
 def _scale_advice(profile: Profile) -> str:

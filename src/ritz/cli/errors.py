@@ -31,7 +31,9 @@ OPTIONS = {
 # The next step after an error or a warning, by its code, as options of a command; "" where there is none.
 ADVICE = {
     "picture_size": "--size HxW resizes all of them, such as --size 64x64",
-    "grey": "--grey reads all of them as grey",
+    "model_size": "--size HxW, with the height and width of the model, resizes all of them",
+    "model_grey": "--grey reads all of them as grey",
+    "model_colour": "leave out --grey",
     "missing": "--missing drop leaves such rows out, --missing mean fills the gaps",
     "infinite": "replace or remove such cells",
     "nothing_left": "--missing mean fills the gaps",
@@ -96,7 +98,8 @@ def in_options(told: Exception | str, command: str = "") -> str:
     """
     if isinstance(told, ParameterError) and told.name in OPTIONS:
         value = "x".join(map(str, told.value)) if isinstance(told.value, tuple) else told.value
-        return f"{OPTIONS[told.name]} {value} {told.plain}"
+        flag = told.value is True  # which has no value
+        return f"{OPTIONS[told.name]}{'' if flag else f' {value}'} {told.plain}"
     if isinstance(told, Advised):
         steps = ADVICE | MODEL_ADVICE.get(command, DROP_ADVICE)
         advice = steps.get(told.code, told.advice)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ritz.cli import pictures
 from ritz.cli.errors import INACCURATE, OK
-from ritz.cli.notes import notes_of
 from ritz.cli.paths import located, title
 from ritz.cli.screen import Screen
 from ritz.cli.transform import aligned, destination, on_screen, only_numbers, say, send
@@ -20,6 +21,7 @@ from ritz.rows.memory.computed import choose, drop_missing
 from ritz.rows.scores import in_order, is_sensing, matching_score_names, score_names
 from ritz.rows.select import announce_names, check_names_once
 from ritz.rows.write.columns import numbers_from_text
+from ritz.rows.write.tables import Results
 from ritz.runtime.watch import Progress, Watch
 from ritz.runtime.wording import visible
 
@@ -28,36 +30,39 @@ def decode(
     screen: Screen, model: str, scores: str, out: str | None, to: str | None, header: bool | None, force: bool
 ) -> int:
     """Rows from scores."""
-    drawn = out if pictures.is_target(out) else None
-    if drawn is not None:
-        pictures.check_target(drawn, [scores, model], force)
+    if drawn := pictures.is_target(out):
+        pictures.check_target(out, to, scores, model, force)
     else:
         out = destination(screen, out, to, [scores, model], force, "; FOLDER/ holds pictures")
     pca: Any = load(model)
-    scale = None if drawn is None else pictures.Scale.of(pca, model)
+    target = pictures.Target.of(pca, model, str(out), force) if drawn else None
     _check_way_back(pca, model)
-    names = pca._column_names()
     with screen.hearing(), Progress(screen.quiet or on_screen(out)) as progress, located(scores) as path:
-        raw = _opened_scores(path, pca, header)
-        rows, others = _components(raw, pca, title(scores, path))
-        cells = raw.raw_cells([] if only_numbers(out) else others)
-        beside = {str(key): numbers_from_text(values) for key, values in cells.items()}
-        scored = drop_missing(rows, how="all")
-        results = aligned(pca.rebuilt, scored.watched(Watch(progress)), rows.shape[0], names)
-        results, lacking = replace(results, beside=beside), rows.shape[0] - scored.shape[0]
-        if scale is not None and drawn is not None:
-            written = pictures.write(results, scale, notes_of(pca).identifier, drawn, force)
-        else:
+        results, lacking = _rebuilt(pca, path, title(scores, path), header, progress, beside=not only_numbers(out))
+        if target is None:
             where = send(results, out, to)
+            tell = partial(say, screen, where, out, results.n, results.names, without_scores=lacking)
+        else:
+            tell = partial(target.write(results).tell, screen, target)
     if lacking:
-        so = "their cells are empty" if scale is None else "no picture"
-        screen.warn(f"{lacking} of {rows.shape[0]} rows have no scores, and {so}")
+        so = "their cells are empty" if target is None else "there is no picture of them"
+        screen.warn(f"{lacking} of {results.n} rows have no scores, and {so}")
     code = _say_recovered(screen, pca)
-    if scale is not None:
-        written.tell(screen, scale, drawn, code)
-    else:
-        say(screen, where, out, rows.shape[0], names, code, without_scores=lacking)
+    tell(code=code)
     return code
+
+
+def _rebuilt(
+    pca: Any, path: Path, name: str, header: bool | None, progress: Progress, beside: bool
+) -> tuple[Results, int]:
+    """Rows from the scores in a file, with its other columns `beside` them if asked; and how many have no scores."""
+    raw = _opened_scores(path, pca, header)
+    rows, others = _components(raw, pca, name)
+    cells = raw.raw_cells(others if beside else [])
+    scored, n = drop_missing(rows, how="all"), rows.shape[0]
+    results = aligned(pca.rebuilt, scored.watched(Watch(progress)), n, pca._column_names())
+    columns = {str(key): numbers_from_text(values) for key, values in cells.items()}
+    return replace(results, beside=columns), n - scored.shape[0]
 
 
 def _check_way_back(pca: Any, model: str) -> None:

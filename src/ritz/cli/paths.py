@@ -16,6 +16,7 @@ from ritz.errors import DataError
 from ritz.runtime.atomic import temporary
 
 PIPE = "-"
+RESULTS = "-ritz"  # how the name of a folder of results ends
 MODEL, REPORT = "model.safetensors", "report.html"
 SCORES = {True: "scores.csv", False: "scores.parquet"}  # by whether the input is text
 FILES = (MODEL, *SCORES.values(), REPORT)  # whatever a fit may leave in a folder
@@ -84,8 +85,7 @@ def folder_for(asked: str | None, source: str, force: bool) -> Path:
         _check_parent(real, f"to make {real.name!r} in")
     else:
         _check_writable(real)
-    if source != PIPE and Path(source).is_dir() and same(folder, Path(source)):
-        raise Failure(f"{str(folder)!r} is the folder that is read, or lies in it; give another one with -o", USAGE)
+    _check_not_read(folder, source)
     if not force:
         _check_place(folder, asked is not None)
         taken = [name for name in FILES if os.path.lexists(folder / name)]
@@ -94,8 +94,8 @@ def folder_for(asked: str | None, source: str, force: bool) -> Path:
     return folder
 
 
-def folder_to_fill(folder: Path, force: bool) -> None:
-    """Refuse a folder for new files that holds something, or that cannot be made, unless that is asked for."""
+def folder_to_fill(folder: Path, source: str, force: bool) -> None:
+    """Refuse a folder for new files that cannot be made, or is read, or, unless that is asked for, holds something."""
     there = _kind(folder)
     if there not in (None, "a folder"):
         raise Failure(f"{str(folder)!r} is {there}, not a folder; give another name", USAGE)
@@ -104,11 +104,33 @@ def folder_to_fill(folder: Path, force: bool) -> None:
         _check_parent(real, f"to make {real.name!r} in")
     else:
         _check_writable(real)
+    _check_not_read(folder, source)
     if force:
         return
     _check_place(folder)
     if there is not None and any(folder.iterdir()):
-        raise Failure(f"{str(folder)!r} exists and is not empty; --force writes into it, -o names another folder")
+        advice = "--force writes into it and replaces files of the same name, -o names another folder"
+        raise Failure(f"{str(folder)!r} exists and is not empty; {advice}")
+
+
+def _check_not_read(folder: Path, source: str) -> None:
+    if source != PIPE and Path(source).is_dir() and same(folder, Path(source)):
+        raise Failure(f"{str(folder)!r} is the folder that is read, or lies in it; give another one with -o", USAGE)
+
+
+def check_not_fitted(folder: Path, model: str) -> None:
+    """Refuse the folder that a model was fitted to, as far as names tell: NAME, where the model is in NAME-ritz.
+
+    Files of the same names would replace those that the model was learned from.
+    """
+    results = Path(model).absolute().parent
+    name = results.name.removesuffix(RESULTS)
+    if name not in ("", results.name) and same(folder, results.with_name(name)):
+        raise Failure(
+            f"{str(folder)!r} is the folder that the model was fitted to, or lies in it: its files could be replaced; "
+            "give another one with -o",
+            USAGE,
+        )
 
 
 def _kind(path: Path) -> str | None:
@@ -157,7 +179,7 @@ def _beside(source: str) -> Path:
     name = path.name
     while Path(name).suffix and len(Path(name).suffix) <= 8 and not path.is_dir():  # x.csv.gz
         name = Path(name).stem
-    return path.parent / f"{name}-ritz"
+    return path.parent / f"{name}{RESULTS}"
 
 
 def free_folder(source: str) -> Path | None:

@@ -1,21 +1,26 @@
-"""`ritz inverse` into pictures: a PNG file for every row, named after it; all of them are written, or none."""
+"""`ritz inverse` into pictures: a PNG file for every row, named after it.
+
+A new folder appears with all of them, or not at all. A folder that exists gets them one after another, once all are
+made and every place was found free, or to hold a file that may be replaced.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz.cli.errors import USAGE, Failure
 from ritz.cli.notes import notes_of
-from ritz.cli.paths import folder_to_fill, may_write
+from ritz.cli.paths import check_not_fitted, folder_to_fill, may_write
 from ritz.cli.screen import Screen
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
@@ -29,22 +34,32 @@ from ritz.runtime.wording import visible
 ENDING = ".png"
 BYTES = 255  # the largest number of 8 bits
 SEPARATORS, FORBIDDEN = re.compile(r"[/\\]"), re.compile(r'[\x00-\x1f\x7f<>:"|?*]')  # in names of files
-LONGEST = 80  # letters of a part of a name, whatever the bytes of each
+LONGEST = 120  # bytes of a part of a name; systems allow 143 at least, of which an ending and a number take some
+DEEPEST = 8  # parts of a name
+# Names that Windows gives to devices, whatever follows a dot.
+DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])\s*(\.|$)", re.IGNORECASE)
 
 
-def is_target(out: str | None) -> bool:
+def is_target(out: str | None) -> TypeGuard[str]:
     """Whether results should become pictures: a folder, by the / at its end or because it is one, or a .png file."""
     if out is None:
         return False
     return out.endswith(("/", os.sep)) or Path(out).suffix.lower() == ENDING or Path(out).is_dir()
 
 
-def check_target(out: str, sources: list[str], force: bool) -> None:
-    """Refuse what would replace something, before anything is read."""
-    if Path(out).suffix.lower() == ENDING and not out.endswith(("/", os.sep)):
-        may_write(Path(out), sources, force)
+def check_target(out: str, to: str | None, scores: str, model: str, force: bool) -> None:
+    """Refuse what would replace something, or what was not meant so, before anything is read."""
+    if to is not None:
+        raise Failure(f"--to {to} is the format of standard output; pictures are written as PNG files", USAGE)
+    if _is_single(out):
+        may_write(Path(out), [scores, model], force)
     else:
-        folder_to_fill(Path(out), force)
+        folder_to_fill(Path(out), scores, force)
+
+
+def _is_single(out: str) -> bool:
+    """Whether it is the name of one file."""
+    return Path(out).suffix.lower() == ENDING and not out.endswith(("/", os.sep))
 
 
 @dataclass(frozen=True)
@@ -53,17 +68,6 @@ class Scale:
 
     shape: tuple[int, ...]
     white: float | None
-
-    @classmethod
-    def of(cls, model: Any, path: str) -> Scale:
-        """That of a model of pictures; any other is an error."""
-        shape = getattr(model, "image_shape_", None) or notes_of(model).image
-        if shape is None:
-            raise DataError(
-                f"{path!r} does not know that its rows are pictures: fit a folder of pictures or a stack of them, or "
-                "give --image HxW to ritz fit; or write rows as .csv, .parquet or .npy"
-            )
-        return cls(tuple(shape), getattr(model, "white_", None))
 
     @property
     def top(self) -> int:
@@ -92,35 +96,57 @@ class Written:
         """In words."""
         text = f"{self.pictures} picture{'s' * (self.pictures != 1)} of {in_words(scale.shape[:2])} pixels"
         if scale.white is None:
-            return f"{text}, each from black, its least value, to white, its largest"
+            return f"{text}; in each of them the least value is black, and the largest is white"
         if not self.clipped:
             return text
         share = f"{self.clipped} of {self.numbers} values ({self.clipped / self.numbers:.2%})"
         return f"{text}; {share} outside of 0 to {scale.white:g} were clipped"
 
-    def tell(self, screen: Screen, scale: Scale, out: str | None, code: int) -> None:
+    def tell(self, screen: Screen, target: Target, code: int) -> None:
         """To people and machines."""
-        screen.say(f"{self.said(scale)}; written to {visible(out)}")
-        screen.emit(file=out, **vars(self), warnings=screen.warned, exit_code=code)
+        screen.say(f"{self.said(target.scale)}; written to {visible(target.out)}")
+        screen.emit(file=target.out, **vars(self), warnings=screen.warned, exit_code=code)
 
 
-def write(results: Results, scale: Scale, identifier: str | None, out: str, force: bool) -> Written:
-    """Every row as a picture; those without numbers have none."""
-    names, written = file_names(results.beside, identifier, results.n), Written()
-    with closing(results.blocks):
-        if Path(out).suffix.lower() == ENDING and not out.endswith(("/", os.sep)):
-            if results.n != 1:
-                raise Failure(f"{results.n} rows are as many pictures; name a folder for them: -o FOLDER/", USAGE)
-            with writing(out) as new:
-                _write(results, scale, [new], written)
-        else:
-            with staged(out, force) as stage:
-                _write(results, scale, [stage / name for name in names], written)
-    return written
+@dataclass(frozen=True)
+class Target:
+    """Where pictures go, and how they are made; `identifier` is the column that names them."""
+
+    out: str
+    scale: Scale
+    identifier: str | None = None
+    force: bool = False
+
+    @classmethod
+    def of(cls, model: Any, path: str, out: str, force: bool) -> Target:
+        """That of a model of pictures; any other is an error, and so is the folder that it was fitted to."""
+        notes = notes_of(model)
+        shape = getattr(model, "image_shape_", None) or notes.image
+        if shape is None:
+            raise DataError(
+                f"{path!r} does not know that its rows are pictures: fit a folder of pictures or a stack of them, or "
+                "give --image HxW to ritz fit; or write rows as .csv, .parquet or .npy"
+            )
+        if notes.identifier == NAME and not _is_single(out):  # the files of a folder
+            check_not_fitted(Path(out), path)
+        return cls(out, Scale(tuple(shape), getattr(model, "white_", None)), notes.identifier, force)
+
+    def write(self, results: Results) -> Written:
+        """Every row as a picture; those without numbers have none. Where all are so, nothing is written."""
+        with closing(results.blocks):
+            if _is_single(self.out):
+                if results.n != 1:
+                    told = f"{self.out!r} is one picture, but there are {results.n} rows"
+                    raise Failure(f"{told}; give a folder for them: -o FOLDER/", USAGE)
+                with writing(self.out) as new:
+                    return _write(results, self.scale, [new])
+            names = file_names(results.beside, self.identifier, results.n)
+            with staged(self.out, self.force) as stage:
+                return _write(results, self.scale, [stage / name for name in names])
 
 
-def _write(results: Results, scale: Scale, files: list[Path], written: Written) -> None:
-    at = 0
+def _write(results: Results, scale: Scale, files: list[Path]) -> Written:
+    at, written = 0, Written()
     for block in results.blocks:
         for row, file in zip(block, files[at : at + len(block)], strict=True):
             if np.isnan(row).any():
@@ -131,6 +157,9 @@ def _write(results: Results, scale: Scale, files: list[Path], written: Written) 
             written.pictures, written.clipped = written.pictures + 1, written.clipped + outside
             written.numbers += row.size
         at += len(block)
+    if not written.pictures:  # inside of what writes: nothing is replaced
+        raise DataError(f"0 of {results.n} rows have scores, so there is no picture to write")
+    return written
 
 
 def file_names(beside: Mapping[Any, NDArray[Any]], identifier: str | None, n: int) -> list[str]:
@@ -148,21 +177,44 @@ def file_names(beside: Mapping[Any, NDArray[Any]], identifier: str | None, n: in
     key = next(unique, None)
     if key is None:
         return [f"{i + 1:0{len(str(n))}}{ENDING}" for i in range(n)]
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     return [_free(_safe(str(value)) or f"row {i + 1}", taken) for i, value in enumerate(beside[key].tolist())]
 
 
 def _safe(name: str) -> str:
-    """A name as a path that leads nowhere but into the folder, without the ending of a picture."""
-    parts = [FORBIDDEN.sub("_", part).strip(". ")[:LONGEST] for part in SEPARATORS.split(name)]
-    path = "/".join(part for part in parts if part)
-    return path[: -len(Path(path).suffix)] if Path(path).suffix.lower() in ENDINGS else path
+    """A name as a path that stays inside the folder, without the ending of a picture; "" if nothing of it is left."""
+    text = FORBIDDEN.sub("_", name.encode("utf-8", "replace").decode())
+    parts = [part for part in (part.strip(". ") for part in SEPARATORS.split(text)) if part]
+    if not parts:
+        return ""
+    stem, dot, ending = parts[-1].rpartition(".")
+    parts[-1] = stem if stem and dot + ending.lower() in ENDINGS else parts[-1]
+    *folders, file = [*parts[: DEEPEST - 1], "_".join(parts[DEEPEST - 1 :])] if len(parts) > DEEPEST else parts
+    return "/".join([*map(_folder, folders), _part(file)])
 
 
-def _free(name: str, taken: set[str]) -> str:
-    """The name of a file that no other row has, in capital or small letters."""
-    found, again = name, 2
-    while found.casefold() in taken:
-        found, again = f"{name}_{again}", again + 1
-    taken.add(found.casefold())
+def _part(name: str) -> str:
+    """A part of a path that every system takes."""
+    cut = name.encode()[:LONGEST].decode(errors="ignore").rstrip(". ")
+    return f"_{cut}" if DEVICES.match(cut) else cut
+
+
+def _folder(name: str) -> str:
+    """The same for a folder, which no file can have the name of: those end as pictures do."""
+    part = _part(name)
+    return f"{part}_" if part.casefold().endswith(ENDING) else part
+
+
+def _free(name: str, taken: dict[str, int]) -> str:
+    """The name of a file that no other row has; `taken` has how often every name was asked for."""
+    base, found, count = _alike(name), name, taken.get(_alike(name), 0)
+    while _alike(found) in taken:
+        count += 1
+        found = f"{name}_{count}"
+    taken[_alike(found)], taken[base] = 1, max(count, 1)
     return found + ENDING
+
+
+def _alike(name: str) -> str:
+    """The same text for names that some system takes for the same: by capitals, or by how accents are composed."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())

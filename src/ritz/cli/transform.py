@@ -25,6 +25,7 @@ from ritz.rows.columns import model_columns
 from ritz.rows.formats.read import opened, opens_pictures
 from ritz.rows.memory.computed import Subset, choose, drop_missing
 from ritz.rows.memory.sparse import Sparse
+from ritz.rows.pictures import compare_white
 from ritz.rows.scores import score_names
 from ritz.rows.select import name_by_position, select_for_model
 from ritz.rows.write.tables import FORMATS, Results, deliver, pour
@@ -109,7 +110,7 @@ def for_model(
         size, grey = size or notes.size, grey or notes.grey
     shape, expected = getattr(pca, "image_shape_", None), nameless if transpose or names is None else names
     raw = opened(path, transpose, header, expected, needed, size, grey, shape)
-    raw.check_pictures(shape, getattr(pca, "white_", None))
+    compare_white(raw, shape, getattr(pca, "white_", None))
     there = dict.fromkeys((*(raw.keys or raw.names or ()), *raw.left_out, *raw.others))
     places, d = notes.columns, pca.n_features_in_
     if places is not None and d < raw.shape[1] and raw.names is None and max(places) < raw.shape[1]:

@@ -29,6 +29,7 @@ from ritz.rows.base import stack
 from ritz.rows.columns import counts_up, keys_of, model_columns
 from ritz.rows.formats.read import read_for_model
 from ritz.rows.memory.computed import choose
+from ritz.rows.pictures import check_like, compare_white
 from ritz.rows.scores import in_order
 from ritz.rows.select import check_names_once
 from ritz.rows.write.tables import Out, Results, deliver
@@ -63,7 +64,9 @@ class Columns:
     def _columns(self, X: Any, rows: Rows, reset: bool) -> None:
         """Remember, or compare, how many columns there are and their names; and of pictures, their shape."""
         if not reset:
-            rows.check_pictures(self.__dict__.get("image_shape_"), self.__dict__.get("white_"))
+            shape = self.__dict__.get("image_shape_")
+            check_like(rows, shape)
+            compare_white(rows, shape, self.__dict__.get("white_"))
             self._check_orientation(rows)
         repeated = rows.names is not None and len(set(rows.names)) < len(rows.names)
         if not reset and (own := model_columns(self)) is not None:

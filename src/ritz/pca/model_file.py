@@ -17,6 +17,7 @@ from ritz.linalg.exponents import times_power
 from ritz.moments.moments import Moments
 from ritz.moments.sketch import Sketch, Stream
 from ritz.pca.state import PCAState
+from ritz.rows.pictures import is_shape
 from ritz.runtime.files.decoding import Form
 from ritz.solvers import SVD, Covariance, Gram, Krylov, LowRank, Orthogonal, Power
 from ritz.spectrum.certificate import Certificate
@@ -28,7 +29,6 @@ CLAIMS = ("proved", "probability", "not excluded")
 AGREE = 1e-6  # relative difference of numbers that say the same
 HUGE = 1e290  # variance beyond which errors and sums of variances may leave the range of float64
 FEW_DIGITS = 1e-317  # numbers below have fewer than those that must agree
-COLOURS = 3  # numbers of a pixel in colour
 SQUARES = 1e120  # the same of squares in units in which they are of ordinary size
 
 
@@ -68,8 +68,7 @@ def check_columns(output: str | None, n_features: int, columns: tuple[str, ...] 
 
 def check_pictures(shape: tuple[int, ...] | None, white: float | None, n_features: int) -> None:
     """What models of pictures have."""
-    sides = len(shape) in (2, 3) and min(shape) >= 1 and shape[2:] in ((), (COLOURS,)) if shape is not None else True
-    require(sides, "image_shape is (h, w) or (h, w, 3)")
+    require(shape is None or is_shape(shape), "image_shape is (h, w) or (h, w, 3)")
     require(shape is None or math.prod(shape) == n_features, f"pictures of {n_features} numbers")
     require(white is None or (shape is not None and white > 0), "white > 0, of pictures alone")
 

@@ -11,10 +11,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import ColumnWarning, DataError, warn
+from ritz.errors import ColumnWarning, DataError
 from ritz.rows.passes import CheckedFiles, checks_files
 
-WHITES = {1.0, 255.0, 65535.0}  # what white usually is: of shares, and of numbers of 8 and of 16 bits
 Beside = Callable[[int | None], NDArray[Any]]  # reads the first so many values of a column, or all of them
 
 
@@ -121,6 +120,7 @@ class Columns(CheckedFiles):
     stack: tuple[int, ...] | None = None  # the shape of a source with more than two axes, before it was flattened
     image_shape: tuple[int, ...] | None = None  # (h, w) or (h, w, 3), where every row is a picture
     white: float | None = None  # of pictures, the number that stands for white; None where it is not known
+    resizable: bool = False  # whether pictures can be read in another size, or as grey ones: those of a folder
 
     def some(self, columns: NDArray[np.intp]) -> Self | None:
         """The same rows with some of the columns, where the source need not read the others."""
@@ -130,10 +130,18 @@ class Columns(CheckedFiles):
         """What is known of the source that these rows were chosen from; `kept` says which of its rows they are."""
         self.keys, self.left_out, self.renamed, self.about = source.keys, source.left_out, source.renamed, source.about
         self.others, self.named_by, self.files = source.others, source.named_by, source.files
-        self.labelled_by, self.image_shape, self.white = source.labelled_by, source.image_shape, source.white
+        self.labelled_by, self.resizable = source.labelled_by, source.resizable
+        self.image_shape, self.white = source.image_shape, source.white
         self.remarks, self.aside = source.remarks, source.aside
         self.text_columns, self.mixed = source.text_columns, source.mixed
         self.kept = source.kept if kept is None else kept if source.kept is None else source.kept[kept]
+
+    def knowing(self, **facts: Any) -> Self:
+        """The same rows, of which so much more is known: `knowing(about="…")`."""
+        found = copy(self)
+        for name, value in facts.items():
+            setattr(found, name, value)
+        return found
 
     def put_beside(self, columns: Iterable[tuple[str, Beside]], names: tuple[str, Beside] | None = None) -> None:
         """Columns that stand beside the matrix, and one with the names of the rows.
@@ -166,20 +174,6 @@ class Columns(CheckedFiles):
     def row_names(self) -> NDArray[Any] | None:
         """Names of all rows of the source, as `kept` counts them, where it knows them; read when they are asked for."""
         return None if self.named_by is None else self.others[self.named_by](None)
-
-    def check_pictures(self, expected: tuple[int, ...] | None, white: float | None = None) -> None:
-        """Refuse pictures of another shape than a model knows, where both know one; warn where white is another."""
-        found = self.image_shape
-        if found is not None and expected is not None and {self.white, white} <= WHITES and self.white != white:
-            warn(ColumnWarning(f"white is {self.white:g} in these pictures, but {white:g} in those of the model"))
-        if found is None or expected is None or found == expected:
-            return
-        there, known = ("×".join(map(str, shape)) for shape in (found, expected))
-        problem = f"pictures of {there} numbers (height×width), but the model was learned from {known}"
-        resized = found[:2] != expected[:2]
-        asked = f"size={expected[:2]}" if resized else f"grey={len(expected) == 2}"
-        advice = f"of a folder, ritz.read(folder, {asked}) reads them so"
-        raise DataError(problem, advice, "picture_size" if resized else "grey")
 
     def is_aside(self, key: Any) -> bool:
         """Whether a column is known, but none of those that are decomposed."""

@@ -1,4 +1,4 @@
-"""Pictures as rows: how a stack of them becomes a matrix, and which number stands for white."""
+"""Pictures as rows: how a stack of them becomes a matrix, which shapes they have, and which number stands for white."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.errors import DataError
+from ritz.errors import ColumnWarning, DataError, ParameterError, warn
 from ritz.rows.base import Rows, dense
-from ritz.rows.columns import WHITES
 from ritz.rows.formats.flat import array_of
 from ritz.rows.memory.array import ROW_OF_EACH, check_shape
+from ritz.runtime.rules import integer
 
+WHITES = {1.0, 255.0, 65535.0}  # what white usually is: of shares, and of numbers of 8 and of 16 bits
 COLOURS = 3  # red, green, blue: the last axis of a picture in colour
 OF_TYPE = {np.dtype(np.bool_): 1.0, np.dtype(np.uint8): 255.0, np.dtype(np.uint16): 65535.0}
 LOOKED_AT = 256  # pictures whose largest value tells what white is
@@ -44,7 +45,8 @@ def shape_of_each(shape: Shape) -> Shape | None:
         return shape[1:3] if shape[3] == 1 else shape[2:]
     if len(shape) == 4 and shape[3] == COLOURS:
         return shape[1:]
-    raise DataError(f"an array of shape {shape} is no stack of pictures, (n, h, w) or (n, h, w, 3)", _advice(shape))
+    problem = f"an array of shape {shape} is not a stack of pictures, which has the shape (n, h, w) or (n, h, w, 3)"
+    raise DataError(problem, _advice(shape))
 
 
 def _advice(shape: Shape) -> str:
@@ -55,24 +57,61 @@ def _advice(shape: Shape) -> str:
     return ROW_OF_EACH[0].lower() + ROW_OF_EACH[1:]
 
 
-def checked(image: Any, d: int) -> Shape:
-    """The shape of a picture with d numbers, from (h, w), also of one in colour, or (h, w, 3).
+def is_shape(image: Any) -> bool:
+    """Whether it is (h, w) or (h, w, 3), of at least one pixel.
+
+    Examples
+    --------
+    >>> is_shape((8, 6)), is_shape((8, 6, 3)), is_shape((8, 6, 4)), is_shape((0, 6))
+    (True, True, False, False)
+    """
+    sides = tuple(image) if isinstance(image, tuple | list) else ()
+    return len(sides) in (2, 3) and all(map(integer(1).holds, sides)) and sides[2:] in ((), (COLOURS,))
+
+
+def checked(image: Any, d: int, name: str = "image") -> Shape:
+    """The shape of a picture with d numbers, from (h, w), also of one in colour, or (h, w, 3), the parameter `name`.
 
     Examples
     --------
     >>> checked((8, 8), 64), checked((8, 8), 192)
     ((8, 8), (8, 8, 3))
     """
-    sides = tuple(image) if isinstance(image, tuple | list) else ()
-    whole = all(isinstance(side, int | np.integer) and not isinstance(side, bool) and side >= 1 for side in sides)
-    if len(sides) not in (2, 3) or not whole or sides[2:] not in ((), (COLOURS,)):
-        raise ValueError(f"image={image!r} must be (height, width), two numbers of pixels, or (height, width, 3)")
-    shape = tuple(map(int, sides))
+    if not is_shape(image):
+        raise ParameterError(name, image, "must be (height, width), two numbers of pixels, or (height, width, 3)")
+    shape = tuple(map(int, image))
     if len(shape) == 2 and COLOURS * math.prod(shape) == d:
         return (*shape, COLOURS)
     if math.prod(shape) != d:
-        raise DataError(f"image={in_words(shape)} are {math.prod(shape)} pixels, but there are {d} columns")
+        count = f"{math.prod(shape)} {'pixels' if len(shape) == 2 else 'numbers'}"
+        raise DataError(f"{name}={in_words(shape)} has {count}, but there are {d} columns")
     return shape
+
+
+def check_like(rows: Rows, expected: Shape | None) -> None:
+    """Refuse pictures of another shape than those that a model was learned from, where both shapes are known."""
+    found = rows.image_shape
+    if found is None or expected is None or found == expected:
+        return
+    there, known, size = in_words(found), in_words(expected), expected[:2]
+    problem = f"pictures of {there} numbers (height×width), but the model was learned from {known}"
+    if found[:2] != size:
+        step, parameter, code = f"resize them to {in_words(size)} first", f"size={size}", "model_size"
+    elif len(expected) == 2:
+        step, parameter, code = "convert them to grey first", "grey=True", "model_grey"
+    else:
+        step = "repeat each of their numbers three times first, as red, green and blue"
+        parameter, code = "grey=False", "model_colour"
+    if rows.resizable:
+        raise DataError(problem, f"ritz.read(folder, {parameter}) reads them so", code)
+    raise DataError(problem, step)
+
+
+def compare_white(rows: Rows, expected: Shape | None, white: float | None) -> None:
+    """Warn where white is another number than in the pictures that a model was learned from, if both are usual ones."""
+    pictures = rows.image_shape is not None and expected is not None
+    if pictures and {rows.white, white} <= WHITES and rows.white != white:
+        warn(ColumnWarning(f"white is {rows.white:g} in these pictures, but {white:g} in those of the model"))
 
 
 def in_words(shape: Shape) -> str:
@@ -102,11 +141,11 @@ def stacked(X: NDArray[Any], transpose: bool = False) -> Rows:  # (n, …), or (
 
 
 def pictured(rows: Rows, shape: Shape | None, white: float | None = None) -> Rows:
-    """Rows that know that they are pictures of this shape; None leaves them as they are."""
-    if shape is not None:
-        rows.image_shape, rows.white = shape, white_of(rows) if white is None else white
-        rows.about = rows.about or about(rows.shape[0], shape)
-    return rows
+    """The same rows, which know that they are pictures of this shape; for None, those that were given."""
+    if shape is None:
+        return rows
+    white = white_of(rows) if white is None else white
+    return rows.knowing(image_shape=shape, white=white, about=rows.about or about(rows.shape[0], shape))
 
 
 def white_of(rows: Rows) -> float | None:

@@ -46,7 +46,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         if path.exists():
             new.chmod(path.stat().st_mode & 0o777)
         os.replace(new, path)
-        _sync_folder(path.parent)
+        _sync(path.parent)
 
 
 def temporary(beside: Path) -> AbstractContextManager[Path]:
@@ -160,8 +160,11 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
 def staged(folder: str | os.PathLike[str], force: bool = False, instead_of: Iterable[str] = ()) -> Iterator[Path]:
     """A folder for new files, which come into `folder` together when all went well; it is made if need be.
 
-    A file that has come to be there meanwhile is replaced by `force` alone. What is replaced, is so file by file, and
-    what the new files are there `instead_of` is gone then.
+    A folder that is new appears whole or not at all. Into one that exists, files are moved one by one, each of them
+    whole, after a look at all places: where a folder has the name of a file, or a file that of a folder, none is moved.
+    A file there is replaced by `force` alone. What the new files are there `instead_of` is gone in the end. If the
+    machine itself stops, a file that was to be replaced is the old one or the new one. One that is new may lack data
+    then, unless whoever wrote it into the stage has synced it.
 
     Examples
     --------
@@ -176,6 +179,7 @@ def staged(folder: str | os.PathLike[str], force: bool = False, instead_of: Iter
         with _stage(Path(os.path.realpath(folder)), force) as stage:
             yield stage
             new = {file.name for file in stage.iterdir()}
+            _check_places(Path(folder), [Path(folder) / name for name in instead_of])
         for name in set(instead_of) - new:
             (Path(folder) / name).unlink(missing_ok=True)
 
@@ -191,23 +195,48 @@ def _stage(folder: Path, force: bool) -> Iterator[Path]:
         stage.mkdir()
         yield stage
         if folder.is_dir():
-            files = {file: folder / file.relative_to(stage) for file in sorted(stage.rglob("*")) if file.is_file()}
-            there = [str(target) for target in files.values() if os.path.lexists(target)]
-            if there and not force:
-                raise FileExistsError(f"{there[0]!r} has appeared in the meantime; nothing was replaced")
-            for file, target in files.items():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                os.replace(file, target)
-            _sync_folder(folder)
+            _move_into(folder, stage, force)
         else:
             os.rename(stage, folder)
-            _sync_folder(folder.parent)
+            _sync(folder.parent)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Let the new name survive a crash of the machine too, where folders can be synced."""
+def _move_into(folder: Path, stage: Path, force: bool) -> None:
+    """The files of a stage, one by one, after a look at all of their places."""
+    files = {file: folder / file.relative_to(stage) for file in sorted(stage.rglob("*")) if file.is_file()}
+    _check_places(folder, files.values())
+    there = {target for target in files.values() if os.path.lexists(target)}
+    if there and not force:
+        raise FileExistsError(f"{str(min(there))!r} has appeared in the meantime; nothing was replaced")
+    for file, target in files.items():
+        if target in there:  # or else a crash could leave neither the old file nor the new one
+            _sync(file)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(file, target)
+    for parent in {parent for target in files.values() for parent in _between(folder, target)}:
+        _sync(parent)
+
+
+def _check_places(folder: Path, targets: Iterable[Path]) -> None:
+    """Refuse files in place of folders, and folders in place of files."""
+    for target in targets:
+        if target.is_dir():
+            raise IsADirectoryError(f"{str(target)!r} is a folder, so no file can replace it; nothing was replaced")
+        for parent in _between(folder, target):
+            if os.path.lexists(parent) and not parent.is_dir():
+                told = f"{str(parent)!r} is a file, so {target.name!r} cannot be written into it; nothing was replaced"
+                raise NotADirectoryError(told)
+
+
+def _between(folder: Path, target: Path) -> list[Path]:
+    """The folder, and those between it and a file."""
+    return [parent for parent in target.parents if parent.is_relative_to(folder)]
+
+
+def _sync(path: Path) -> None:
+    """Let what is in a file, or the names in a folder, survive a crash of the machine too, where that can be done."""
     with suppress(OSError):  # not every system can, and the file is whole either way
-        handle = os.open(folder, os.O_RDONLY)
+        handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:

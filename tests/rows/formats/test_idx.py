@@ -1,12 +1,14 @@
 """IDX files: by name or by how they begin, packed or not, with the labels beside them."""
 
 import gzip
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from helpers.files import write_idx
 from ritz import PCA, ColumnWarning, DataError, read
+from ritz.rows.formats.idx import open_idx
 from ritz.rows.formats.read import ending_of
 
 RNG = np.random.default_rng(0)
@@ -50,6 +52,9 @@ def test_labels_are_those_of_the_file_beside(tmp_path):
     write_idx(labels, kinds[:7], gzip.open)
     with pytest.warns(ColumnWarning, match=r"train-labels.*was not used: it should hold 50 labels, .* \(7,\)"):
         assert read(images).labels is None
+    labels.write_bytes(b"not one of them")
+    with pytest.warns(ColumnWarning, match=r"train-labels.*was not used: it is not a valid IDX file$"):
+        assert read(images).labels is None
 
 
 def test_what_is_damaged(tmp_path):
@@ -79,6 +84,22 @@ def test_what_is_damaged(tmp_path):
     packed.write_bytes(gzip.compress(b"\0\0\x0e\3" + b"\xff" * 12))
     with pytest.raises(DataError, match="would take"):
         read(packed)
+    many = bytes([0, 0, 8, 100]) + b"\0\0\0\1" * 100 + b"x"
+    path.write_bytes(many)
+    packed.write_bytes(gzip.compress(many))
+    for file in (path, packed):
+        with pytest.raises(DataError, match="says that it has 100 axes; at most 32 can be read"):
+            read(file)
     write_idx(path, np.arange(5, dtype=np.uint8))
     with pytest.raises(DataError, match="Expected 2D array"):
         read(path)
+
+
+def test_a_packed_file_is_unpacked_once(tmp_path):
+    path = write_idx(tmp_path / "x-idx2-ubyte.gz", np.zeros((4000, 1000), np.uint8), gzip.open)
+    tracemalloc.start()
+    try:
+        assert open_idx(path).shape == (4000, 1000)
+        assert tracemalloc.get_traced_memory()[1] < 1.5 * 4e6  # with a copy it would be more than 2
+    finally:
+        tracemalloc.stop()

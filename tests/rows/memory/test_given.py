@@ -79,5 +79,5 @@ def test_the_likely_mistake_is_named():
 def test_a_file_is_given_neither_size_nor_grey(tmp_path):
     np.save(tmp_path / "x.npy", X)
     for asked in ({"size": (2, 2)}, {"grey": False}):
-        with pytest.raises(ParameterError, match="is for a folder of pictures"):
+        with pytest.raises(ParameterError, match=r"is for folders of pictures alone, and 'x\.npy' is not one"):
             read(tmp_path / "x.npy", **asked)

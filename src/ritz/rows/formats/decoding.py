@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,11 +43,9 @@ class Head(NamedTuple):
 def heads(files: Sequence[Path]) -> list[Head]:
     """The headers of files, read by all cores. What would unpack to more than Pillow allows is refused."""
     batches = [files[i : i + BATCH] for i in range(0, len(files), BATCH)]
-    bomb = _pillow().DecompressionBombWarning
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", bomb)
-        found = threads.ordered(lambda some: [_head(file) for file in some], batches, threads.pinned.budget())
-        return [head for some in found for head in some]
+    _pillow()
+    found = threads.ordered(lambda some: [_head(file) for file in some], batches, threads.pinned.budget())
+    return [head for some in found for head in some]
 
 
 def decoded(file: Path, shape: tuple[int, ...], resized: bool, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -85,11 +82,12 @@ def _opened(file: Path) -> Iterator[Any]:
     """A picture; whatever Pillow says of its bytes is an error that names the file."""
     from PIL import Image, UnidentifiedImageError
 
-    bombs = (Image.DecompressionBombError, Image.DecompressionBombWarning)
+    bombs = (Image.DecompressionBombError, Image.DecompressionBombWarning)  # the second where filters make it an error
     with damage(f"{FILE} is a damaged or truncated picture", file=file):
         try:
             # Not by its name: Pillow would map it into memory, and a file that became shorter would end the process.
             with file.open("rb") as stream, Image.open(stream, formats=FORMATS) as picture:
+                _check_pixels(picture)
                 yield picture
         except UnidentifiedImageError:
             kinds = "PNG, JPEG, PGM, PPM, TIFF or BMP"
@@ -99,6 +97,13 @@ def _opened(file: Path) -> Iterator[Any]:
             raise DataError(f"{FILE} is refused: {limit}", "make it smaller, or raise that limit") from error
         except FileNotFoundError:
             raise DataError(f"{FILE} cannot be read: it is a link to nothing, or it is gone", "remove it") from None
+
+
+def _check_pixels(picture: Any) -> None:
+    """Refuse more than Pillow's limit. Up to twice that, it only warns, and all threads share the filters of warnings."""
+    most = _pillow().MAX_IMAGE_PIXELS
+    if most is not None and picture.width * picture.height > most:
+        raise _pillow().DecompressionBombError
 
 
 def _head(file: Path) -> Head:

@@ -22,6 +22,8 @@ from ritz.runtime.memory import check_fits
 
 # The third byte of a file tells the type of its numbers; the fourth, how many axes there are.
 DTYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+UNPACKED = 1 << 18  # bytes that are unpacked at a time
+MOST_AXES = 32  # that every version of NumPy can hold
 LABEL = "label"  # what the column with the labels of the images is called
 Header = tuple[np.dtype[Any], tuple[int, ...], int]  # of an array: type, shape, and where it begins
 
@@ -42,8 +44,7 @@ def open_idx(path: Path) -> Rows:
         file, expected = Handle(path), offset + math.prod(shape) * dtype.itemsize
         _check_length(dtype, shape, expected, file.size)
         rows = flat_stack(file, dtype, shape, offset)
-    rows.stack = shape if len(shape) > 2 else None
-    return _labelled(rows, path, shape[0])
+    return _labelled(rows if len(shape) <= 2 else rows.knowing(stack=shape), path, shape[0])
 
 
 def is_idx(path: Path) -> bool:
@@ -69,6 +70,8 @@ def _header(path: Path, packed: bool) -> Header:
         magic = file.read(4)
         if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in DTYPES or not magic[3]:
             raise DataError(f"{FILE} is not an IDX file: it begins with the bytes {magic.hex(' ') or 'of nothing'}")
+        if magic[3] > MOST_AXES:
+            raise DataError(f"{FILE} says that it has {magic[3]} axes; at most {MOST_AXES} can be read")
         sides = file.read(4 * magic[3])
     if len(sides) < 4 * magic[3]:
         raise DataError(f"{FILE} is truncated: {magic[3]} axes take {4 * magic[3]} bytes, found {len(sides)}")
@@ -90,12 +93,13 @@ def _unpacked(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], offset: 
     check_fits(size, f"the array of shape {shape} in {FILE}, unpacked,")
     with damage(f"{FILE} is not a valid IDX file (truncated or corrupt)"), _opened(path, packed=True) as file:
         file.seek(offset)
-        data = bytearray()
+        data, found = np.empty(size, np.uint8), 0  # what was asked for, and no copy of it
         with suppress(EOFError):  # the archive ends too early: how much there was says more
-            while len(data) <= size and (part := file.read(min(1 << 20, size + 1 - len(data)))):
-                data += part
-    _check_length(dtype, shape, offset + size, offset + len(data))
-    return np.frombuffer(bytes(data), dtype).reshape(shape)
+            while part := file.read(min(UNPACKED, size + 1 - found)):
+                data[found : found + len(part)] = np.frombuffer(part, np.uint8)[: size - found]
+                found += len(part)
+    _check_length(dtype, shape, offset + size, offset + found)
+    return data.view(dtype).reshape(shape)
 
 
 def _labelled(rows: Rows, path: Path, n: int) -> Rows:
@@ -103,14 +107,12 @@ def _labelled(rows: Rows, path: Path, n: int) -> Rows:
     labels = _sibling(path)
     if labels is None:
         return rows
-    count = _header(labels, _is_packed(labels))[1] if is_idx(labels) else ()
-    if count != (n,):
-        said = f"{labels.name} was not used: it should hold {n} labels, and its shape is {count}"
-        rows.remarks = (*rows.remarks, ColumnWarning(said))
-        return rows
-    rows.put_beside([(LABEL, partial(_read_labels, labels))])
-    rows.labelled_by, rows.elsewhere = LABEL, (labels,)
-    return rows
+    found = _header(labels, _is_packed(labels))[1] if is_idx(labels) else None
+    if found == (n,):
+        others = {LABEL: partial(_read_labels, labels)}
+        return rows.knowing(others=others, labelled_by=LABEL, elsewhere=(labels,))
+    why = "it is not a valid IDX file" if found is None else f"it should hold {n} labels, and its shape is {found}"
+    return rows.knowing(remarks=(*rows.remarks, ColumnWarning(f"{labels.name} was not used: {why}")))
 
 
 def _sibling(path: Path) -> Path | None:

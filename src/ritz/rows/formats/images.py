@@ -46,7 +46,7 @@ class Images(Streamed):
         self._colour = not grey if grey is not None else any(head.colour for head in found)
         deep = self._check_depth(found)
         sides = size or self._common_size(found)
-        self._resized = size is not None
+        self._resized, self.resizable = size is not None, True
         self.image_shape = (*map(int, sides), COLOURS) if self._colour else (int(sides[0]), int(sides[1]))
         self.shape = (len(found), int(np.prod(self.image_shape)))
         self.dtype, self.white = (np.dtype(np.uint16), 65535.0) if deep else (np.dtype(np.uint8), 255.0)

@@ -18,6 +18,7 @@ from ritz.rows.file_changes import Files
 from ritz.rows.formats.damage import naming
 from ritz.rows.memory.array import ArrayRows
 from ritz.rows.memory.sparse import Sparse
+from ritz.rows.pictures import check_like, pictured, shape_of_each, stacked
 from ritz.rows.select import announce_names, select, select_for_model
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".vec")
@@ -148,13 +149,13 @@ def opened(
         more = (size, False if grey is None and len(image_shape or ()) == 3 else grey, transpose)
     elif size is not None or grey is not None:
         name, value = ("grey", grey) if size is None else ("size", size)
-        raise ParameterError(name, value, "is for a folder of pictures, and this is none")
+        raise ParameterError(name, value, f"is for folders of pictures alone, and {path.name!r} is not one")
     files = Files(partial(_read_by, opener, path.absolute()))
     with naming(path, files):
         source = resolve_name(opener)(path, *more)
         rows = _oriented(source, transpose)
         if image_shape is not None:
-            rows.check_pictures(image_shape)
+            check_like(rows, image_shape)
         files.check()
         files = files.joined(getattr(source, "elsewhere", ()))
     rows.files = files.read_whole() if isinstance(rows, ArrayRows | Sparse) else files
@@ -176,7 +177,6 @@ def _read_by(opener: str, path: Path) -> list[Path]:
 def _oriented(source: Any, transpose: bool) -> Rows:
     """What a file holds as rows: pictures flattened, and columns turned into rows if asked."""
     from ritz.rows import as_rows
-    from ritz.rows.pictures import pictured, shape_of_each, stacked
     from ritz.rows.turned import turned, whole
 
     rows, shape = isinstance(source, Rows), getattr(source, "stack", None) or source.shape

@@ -62,14 +62,11 @@ def _table(table: Any, columns: list[Any] | None, label: Any, transpose: bool) -
 
     frame = nw.from_native(table, eager_only=True)
     rows = as_rows(frame.select([name for name in picked or names if name != label]).to_native())
-    if label in names:
-        rows.others = {label: partial(first, frame[label].to_list())}
-    return rows
+    return rows if label not in names else rows.knowing(others={label: partial(first, frame[label].to_list())})
 
 
 def _named_by_index(rows: Rows, table: Any) -> Rows:
     """Columns that were rows, by the names that pandas has for those, if all differ and are text."""
     index = [] if callable(getattr(table, "index", None)) else list(getattr(table, "index", ()))
-    if len(index) == rows.shape[1] == len(set(index)) and all(isinstance(name, str) for name in index):
-        rows.names = tuple(index)
-    return rows
+    named = len(index) == rows.shape[1] == len(set(index)) and all(isinstance(name, str) for name in index)
+    return rows.knowing(names=tuple(index)) if named else rows
