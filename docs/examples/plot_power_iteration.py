@@ -53,8 +53,8 @@ plt.show()
 # the part outside of the plane falls by :math:`\lambda_3/\lambda_1`. The plane is determined, the axis is not. The
 # certificate says so.
 
-A = matrix(1, 1)
-ends = [ritz.eigen(A, 1, ritz.solvers.Power(start=rng.standard_normal(30))) for _ in range(2)]
+tied = matrix(1, 1)
+ends = [ritz.eigen(tied, 1, ritz.solvers.Power(start=rng.standard_normal(30))) for _ in range(2)]
 angle_between_ends = float(np.degrees(ritz.compare(*ends)[0]))
 outside_of_plane = max(float(np.linalg.norm(end.vectors - Q[:, :2] @ (Q[:, :2].T @ end.vectors))) for end in ends)
 print(f"two starts end {angle_between_ends:.0f}° apart, both within {outside_of_plane:.0e} of the plane")
@@ -81,14 +81,15 @@ print(f"stopped after {len(stopped.history)} steps at {stopped.values[0]:.4f}")
 print("the certificate:", stopped.certificate.missed)
 print(f"going on: above 0.95 from step {took_over}, in the end {values[-1]:.6f}")
 
-figure, panels = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
-ritz.plot.convergence(ends[0], ax=panels[0]).set_title("A tie: it ends soon, at one of many axes")
-panels[1].plot(np.arange(1, len(values) + 1), values)
-panels[1].plot(len(stopped.history), stopped.values[0], "o", color="C1", label="stopped here, with a small residual")
+figure, panels = plt.subplots(1, 3, figsize=(13, 4.6), layout="constrained")
+ritz.plot.convergence(ends[0], tied, ax=panels[0])
+ritz.plot.convergence(stopped, A, ax=panels[1])
+panels[2].plot(np.arange(1, len(values) + 1), values)
+panels[2].plot(len(stopped.history), stopped.values[0], "o", color="C1", label="stopped here, with a small residual")
 for value in (1.0, 0.9):
-    panels[1].axhline(value, color="0.6", ls="--", lw=1)
-panels[1].set(xlabel="iteration", ylabel="eigenvalue found; there are 1 and 0.9", title="An orthogonal start")
-panels[1].legend(loc="lower right")
+    panels[2].axhline(value, color="0.6", ls="--", lw=1)
+panels[2].set(xlabel="iteration", ylabel="eigenvalue found; there are 1 and 0.9", title="An orthogonal start, going on")
+panels[2].legend(loc="lower right")
 plt.show()
 
 # %%

@@ -1,6 +1,16 @@
-"""What every test of a picture needs."""
+"""What every test of a figure needs."""
+
+import gc
 
 import pytest
+
+
+@pytest.fixture(scope="package", autouse=True)
+def frozen():
+    """What is imported stays: figures are full of cycles, and every search for garbage would go through all of it."""
+    import matplotlib.pyplot  # noqa: F401
+
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""The certificate as a picture."""
+"""The certificate as a figure."""
 
 import warnings
 
@@ -20,6 +20,10 @@ def drawn(ax, name):
     return np.concatenate([line.get_ydata() for line in marks if line.get_markerfacecolor() != "none"])
 
 
+def title(ax):
+    return ax.get_title().replace("\n", " ")
+
+
 def test_errors_and_angles_are_those_of_the_certificate():
     pca = PCA(3).fit(X)
     found, ax = pca.certificate_, plot.certificate(pca)
@@ -27,7 +31,8 @@ def test_errors_and_angles_are_those_of_the_certificate():
     np.testing.assert_allclose(drawn(ax, "variance: sampling error"), found.values * np.sqrt(2 / 60) / found.values[0])
     np.testing.assert_allclose(drawn(ax, "axis: angle"), found.angle_bounds)
     assert 1e-6 in [height for line in ax.lines for height in line.get_ydata()]
-    assert ax.get_title().replace("\n", " ").startswith("Accurate as asked: residual ")
+    assert title(ax).startswith("Accurate as asked: residual ")
+    assert ax.get_ylabel() == "off by at most, relative to the first variance"
 
 
 def test_what_is_not_as_accurate_as_asked_is_said():
@@ -39,11 +44,39 @@ def test_what_is_not_as_accurate_as_asked_is_said():
     assert good.title.get_color() != bad.title.get_color()
 
 
-@pytest.mark.parametrize("given", [X, ritz.eigen(np.cov(X.T), 2), PCA(2).fit(X).certificate_], ids=type)
-def test_of_whatever_has_a_certificate(given):
-    assert plot.certificate(given).get_title()
+def test_where_no_accuracy_was_asked_for_none_is_promised():
+    ax = plot.certificate(ritz.eigen(np.cov(X.T), 1, "power", tol=None))
+    assert title(ax).startswith("No accuracy was asked for: residual of every component at most ")
+    assert "asked:" not in title(ax)
+    assert title(ax).endswith("of the first eigenvalue")
+    assert not {"tol"} & {text.get_text() for text in ax.get_legend().get_texts()}
+
+
+def test_magnitudes_are_called_so():
+    """A start without a part along −3 finds 2: what may have been missed is of larger magnitude, not larger."""
+    found = ritz.eigen(np.diag([-3.0, 2.0, 1.0]), 1, solvers.Power(start=[0.0, 1.0, 1.0]))
+    assert found.values == pytest.approx([2.0])
+    ax = plot.certificate(found)
+    assert title(ax).startswith("Accurate as asked, but a component of larger magnitude may have been missed: ")
+    assert ax.get_ylabel() == "off by at most, relative to the largest magnitude"
+    sure = plot.certificate(ritz.eigen(np.diag([-3.0, 2.0, 1.0]), 1, "power"))
+    assert "missed" not in title(sure)
+    assert ax.title.get_color() != sure.title.get_color()
+
+
+def test_of_whatever_has_a_certificate():
+    """Data, what `ritz.eigen` returned, and a certificate itself: as many marks as they have values."""
+    C = np.cov(X.T)
+    for given, count, what in (
+        (X, 5, "variance: numerical error"),
+        (ritz.eigen(C, 2), 2, "eigenvalue: numerical error"),
+        (PCA(3).fit(X).certificate_, 3, "variance: numerical error"),
+    ):
+        heights = drawn(plot.certificate(given), what)
+        assert len(heights) == count
+        assert (heights < 1e-10).all()
 
 
 def test_of_what_has_another_certificate():
-    with pytest.raises(TypeError, match=r"pictures are of data, .* not of a 'CompressedSensing'"):
+    with pytest.raises(TypeError, match=r"figures are of data, .* not of a 'CompressedSensing'"):
         plot.certificate(CompressedSensing(4).fit(X))

@@ -14,16 +14,17 @@ def test_contrast_is_that_of_wcag():
     assert luminance("#0000ff") == pytest.approx(0.0722)
 
 
-@pytest.mark.parametrize("face", ["white", "black", "#14181c", "#eaeaf2", "#e5e5e5", "#1f1f1f"])
-def test_whatever_is_written_can_be_read(plt, face):
-    ax = plt.figure().add_subplot(facecolor=face)
-    colours = look(ax)
-    for name in INSIDE:
-        assert contrast(getattr(colours, name), face) >= 4.5, name
-    assert all(contrast(shade, face) >= 1.15 for shade in (*colours.classes, *colours.steps))
+def test_whatever_is_written_can_be_read(plt):
+    ax = plt.figure().add_subplot()
+    for face in ("white", "black", "#14181c", "#eaeaf2", "#e5e5e5", "#1f1f1f"):
+        ax.set_facecolor(face)
+        colours = look(ax)
+        for name in INSIDE:
+            assert contrast(getattr(colours, name), face) >= 4.5, (face, name)
+        assert all(contrast(shade, face) >= 1.15 for shade in (*colours.classes, *colours.steps)), face
 
 
-def test_what_shines_through_counts(plt):
+def test_what_is_behind_a_transparent_part_counts(plt):
     figure = plt.figure(facecolor="black")
     ax = figure.add_subplot(facecolor="none")
     assert np.allclose(look(ax).background, 0)

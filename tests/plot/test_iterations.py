@@ -53,6 +53,55 @@ def test_orthogonal_iteration_falls_by_the_first_value_beyond_its_columns():
     assert slope(ax.lines[0]) == pytest.approx(np.log(stretch.rate), rel=0.05)
 
 
+def title(ax):
+    return ax.get_title().replace("\n", " ")
+
+
+def with_values(*first):
+    """The same eigenvectors, with these eigenvalues first and others from 0.5 on."""
+    return (Q * [*first, *np.linspace(0.5, 0.1, 20 - len(first))]) @ Q.T
+
+
+def test_of_a_tie_the_next_other_eigenvalue_decides():
+    """Parts along eigenvectors of λ₁ = λ₂ are no error: what is left falls by λ₃/λ₁."""
+    tied = with_values(1.0, 1.0)
+    for found in (ritz.eigen(tied, 1, "power"), ritz.eigen(tied, 1, "power", tol=None)):
+        ax = plot.convergence(found, tied)
+        assert title(ax) == "Power iteration, λ₁ = λ₂: each step multiplies the residual by λ₃/λ₁ = 0.5"
+        assert slope(ax.lines[1]) == pytest.approx(np.log(0.5))
+        assert slope(ax.lines[0]) == pytest.approx(np.log(0.5), rel=0.05)
+    both = stretches_of(of_spectrum(ritz.eigen(tied, 2, "power"), tied, None))
+    assert [(one.ratio, one.rate) for one in both] == [("λ₃/λ₁", pytest.approx(0.5)), ("λ₃/λ₂", pytest.approx(0.5))]
+    assert np.isnan(stretches_of(of_spectrum(found, None, None))[0].rate)
+
+
+def test_a_start_orthogonal_to_the_first_eigenvector_finds_the_next():
+    start = np.random.default_rng(2).standard_normal((20, 2))
+    start -= np.outer(Q[:, 0], Q[:, 0] @ start)
+    B = with_values(1.0, 0.9, 0.8)
+    ax = plot.convergence(ritz.eigen(B, 1, solvers.Power(start=start[:, 0])), B)
+    assert title(ax) == "Power iteration found λ₂, not λ₁: each step multiplies the residual by λ₃/λ₂ = 0.889"
+    assert slope(ax.lines[0]) == pytest.approx(np.log(8 / 9), rel=0.02)
+    block = solvers.Orthogonal(oversample=0, start=start)
+    ax = plot.convergence(ritz.eigen(B, 2, block), B, solver=block)
+    assert title(ax).startswith("Orthogonal iteration found λ₂ and λ₃, not λ₁: each step multiplies the residual by λ₄")
+    assert slope(ax.lines[0]) == pytest.approx(np.log(5 / 8), rel=0.1)
+    first = np.column_stack([start[:, 0], Q[:, 0] + 0.1 * start[:, 1]])
+    ax = plot.convergence(ritz.eigen(B, 2, solvers.Power(start=first)), B)
+    assert title(ax).startswith("Power iteration with deflation found λ₂ and λ₁ in this order: 2 components")
+    assert [text.get_text() for text in ax.texts] == ["PC2\nλ₃/λ₂ = 0.89", "PC1\nλ₃/λ₁ = 0.8"]
+
+
+def test_what_does_not_converge_is_on_its_way_to_the_first():
+    for B, words in (
+        (with_values(1.0, 0.9), "Power iteration: each step multiplies the residual by λ₂/λ₁ = 0.9"),
+        (with_values(1.0, -1.0), "Power iteration: λ₂/λ₁ = −1, and the residual does not fall"),
+    ):
+        with pytest.warns(ritz.AccuracyWarning):
+            ax = plot.convergence(ritz.eigen(B, 1, solvers.Power(max_iter=9, start=Q[:, 0] + 2 * Q[:, 1])), B)
+        assert title(ax) == words
+
+
 def test_rows_tell_the_rates_of_a_model():
     rows = np.random.default_rng(1).standard_normal((80, 5)) @ np.diag([4.0, 3.0, 2.0, 1.0, 0.5])
     values = np.linalg.eigvalsh(np.cov(rows.T))[::-1]

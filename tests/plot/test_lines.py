@@ -7,6 +7,7 @@ import pytest
 
 from ritz import PCA, DataError, ParameterError, plot
 from ritz.plot.lines import four_lines
+from ritz.views.format import number
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((50, 2)) @ np.array([[2.0, 1.5], [0.0, 0.5]]) + [3, -1]
@@ -42,12 +43,30 @@ def test_residuals_are_perpendicular_vertical_and_along_the_dropped_axis():
     assert abs(axis.direction @ turned.direction) == pytest.approx(np.cos(np.radians(25)))
 
 
-def test_segments_join_points_and_feet():
-    panel = plot.line(PCA(1).fit(X), X)[0]
-    ends = np.array([segment for part in panel.collections[:1] for segment in part.get_segments()])
-    np.testing.assert_allclose(ends[:, 0], X)
-    direction = PCA(1).fit(X).components_[0]
-    np.testing.assert_allclose((ends[:, 1] - ends[:, 0]) @ direction, 0, atol=1e-12)
+def test_of_other_rows_the_lines_are_still_what_they_are_called():
+    """The model keeps its axis through its mean; the regression line is the least-squares line of the rows shown."""
+    pca, other = PCA(1).fit(X), X[::2] * [1.0, -0.5] + [9, 4]
+    panels = plot.line(pca, other)
+    for panel in panels:
+        ends = np.array(panel.collections[0].get_segments())
+        np.testing.assert_allclose(ends[:, 0], other)
+    axis = np.array(panels[0].collections[0].get_segments())[:, 1] - pca.mean_
+    np.testing.assert_allclose(np.outer(axis @ pca.components_[0], pca.components_[0]), axis, atol=1e-12)
+    feet = np.array(panels[1].collections[0].get_segments())[:, 1]
+    np.testing.assert_allclose(np.polyval(np.polyfit(*other.T, 1), feet[:, 0]), feet[:, 1])
+    direction = np.array([1.0, np.polyfit(*other.T, 1)[0]])
+    across = (other - other.mean(axis=0)) @ [-direction[1], 1.0] / np.linalg.norm(direction)
+    assert panels[0].get_title().startswith("Principal axis of the model\n")
+    said = re.search(r"vertical ([\d.]+),\s+perpendicular ([\d.]+)", panels[1].get_title()).groups()
+    truth = np.linalg.lstsq(np.column_stack([other[:, 0], np.ones(25)]), other[:, 1])[1][0] / 25, np.mean(across**2)
+    np.testing.assert_allclose([float(text) for text in said], truth, rtol=5e-3)
+
+
+def test_the_mean_is_subtracted_with_all_its_digits():
+    """Far from 0 the rounding of the mean would be a third of the deviations: 0, 0 and 1 in the last digit."""
+    last = np.spacing(3e7)
+    panels = plot.line(3e7 + last * np.array([[0.0, 0.0], [400.0, 0.0], [900.0, 1.0]]))
+    assert panels[3].get_title().endswith(f"vertical error {number(2 / 9 * last**2, 3)}")
 
 
 @pytest.mark.parametrize("given", [X, PCA(1).fit(X)], ids=["data", "model"])

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 from ritz import PCA, ParameterError, plot
+from ritz.plot.rebuilding import _counts
 
 RNG = np.random.default_rng(0)
 X = RNG.random((30, 12)) * np.arange(1, 13)
@@ -20,12 +21,12 @@ def decoded(pca, x, k):
 @pytest.mark.parametrize("parameters", [{"center": False}, {"scale": True, "whiten": True}])
 def test_errors_in_the_captions_are_those_of_decoding(parameters):
     pca, x = PCA(7, **parameters).fit(X), X[4]
-    panels = plot.reconstruction(pca, X, row=4, shape=(3, 4))
+    panels = plot.reconstruction(pca, X, row=4, shape=(3, 4), counts=[5, 1])
     assert [panel.get_title().replace("\n", " ") for panel in panels[1:]] == [
-        *("1 component", "2 components", "5 components", "7 components", "the row itself")
+        *("1 component", "5 components", "the row itself")
     ]
     size = np.linalg.norm((x - pca.mean_) / (1 if pca.scale_ is None else pca.scale_))
-    for panel, k in zip(panels[:-1], (0, 1, 2, 5, 7), strict=True):
+    for panel, k in zip(panels[:-1], (0, 1, 5), strict=True):
         back = decoded(pca, x, k)
         np.testing.assert_allclose(panel.images[0].get_array(), back.reshape(3, 4), atol=1e-12)
         error = np.linalg.norm((x - back) / (1 if pca.scale_ is None else pca.scale_)) / size
@@ -35,21 +36,27 @@ def test_errors_in_the_captions_are_those_of_decoding(parameters):
 
 def test_rows_that_are_no_pictures_are_curves_over_the_row_itself():
     pca = PCA(3).fit(X)
-    for panels in (plot.reconstruction(pca, X[2]), plot.reconstruction(pca, scipy.sparse.csr_array(X), row=2)):
+    for given, row in ((X[2], 0), (scipy.sparse.csr_array(X), 2)):
+        panels = plot.reconstruction(pca, given, row, counts=[1])
         truth, back = panels[1].lines
         np.testing.assert_allclose(truth.get_ydata(), X[2])
         np.testing.assert_allclose(back.get_ydata(), decoded(pca, X[2], 1))
 
 
 def test_all_components_of_data_leave_nothing():
-    *_, last, _ = plot.reconstruction(X, row=-1)
+    *_, last, _ = plot.reconstruction(X, row=-1, counts=[12])
     assert last.get_title() == "12 components"
     assert last.get_xlabel() == "error below 0.001%"
 
 
 def test_the_mean_has_no_error():
     pca = PCA(1).fit(X)
-    assert plot.reconstruction(pca, pca.mean_)[1].get_xlabel() == "error 0%"
+    assert plot.reconstruction(pca, pca.mean_, counts=[1])[1].get_xlabel() == "error 0%"
+
+
+def test_numbers_of_components_are_round_ones():
+    assert _counts(None, 7) == [0, 1, 2, 5, 7]
+    assert _counts(None, 50) == [0, 1, 2, 5, 10, 20, 50]
 
 
 @pytest.mark.parametrize("wrong", [{"row": 30}, {"row": 1.5}, {"counts": [1, 9]}, {"counts": []}])

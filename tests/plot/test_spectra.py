@@ -67,7 +67,8 @@ def test_errors_are_those_of_decoding(parameters):
 def test_errors_have_shares_and_numbers_kept_beside_them():
     ax = plot.errors(PCA(3).fit(X))
     top, right = sorted(ax.child_axes, key=lambda axis: axis.get_ylabel())
-    ax.figure.canvas.draw()
+    ax.figure.set_layout_engine("none")
+    ax.figure.draw_without_rendering()
     total = VALUES.sum() * 59 / 60
     np.testing.assert_allclose(right.get_ylim(), np.array(ax.get_ylim()) / total)
     np.testing.assert_allclose(top.get_xlim(), 6 + np.array(ax.get_xlim()) * (60 + 6))

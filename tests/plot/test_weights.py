@@ -1,17 +1,17 @@
-"""Components as pictures, curves and bars."""
+"""Components as images, curves and bars."""
 
 import numpy as np
 import pyarrow
 import pytest
 
-from ritz import PCA, DataError, KernelPCA, ParameterError, plot
+from ritz import PCA, DataError, KernelPCA, ParameterError, plot, read
 from ritz.plot.weights import scale_of
 
 RNG = np.random.default_rng(0)
 X = RNG.random((30, 12))
 
 
-def test_pictures_are_the_mean_and_the_axes():
+def test_images_are_the_mean_and_the_axes():
     pca = PCA(5).fit(X)
     mean, *axes = plot.components(pca, 3, shape=(3, 4))
     np.testing.assert_allclose(mean.images[0].get_array(), pca.mean_.reshape(3, 4))
@@ -22,13 +22,22 @@ def test_pictures_are_the_mean_and_the_axes():
     assert len(axes) == 3
 
 
-def test_pictures_in_colour_and_a_model_that_knows_its_shape():
-    pca = PCA(2).fit(X)
-    pca.image_shape_ = (2, 2, 3)
+def test_images_in_colour_and_a_model_that_knows_its_shape_and_its_white():
+    """Numbers of 16 bits that fill a tenth of their range stay as dark as they are."""
+    pca = PCA(2).fit(read((6553 * X).astype(np.uint16).reshape(30, 2, 2, 3)))
     mean, first, _ = plot.components(pca)
-    np.testing.assert_allclose(mean.images[0].get_array(), pca.mean_.reshape(2, 2, 3))
+    np.testing.assert_allclose(mean.images[0].get_array(), pca.mean_.reshape(2, 2, 3) / 65535)
     axis = pca.components_[0].reshape(2, 2, 3)
     np.testing.assert_allclose(first.images[0].get_array(), 0.5 + axis / (2 * np.abs(axis).max()))
+
+
+def test_white_in_rows_that_do_not_tell_it():
+    """That of the rows, or of their mean where there are no rows; two sides of three colours are enough."""
+    bright = 255 * X + 30 * (X > 0.5)
+    for given, shape, white in ((100 * X, (2, 2), (100 * X).max()), (PCA(2).fit(bright), (2, 2, 3), 255)):
+        mean = plot.components(given, 1, shape=shape)[0].images[0].get_array()
+        values = given.mean_ if isinstance(given, PCA) else given.mean(axis=0)
+        np.testing.assert_allclose(mean, values.reshape(2, 2, 3) / white)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +83,7 @@ def test_given_axes_are_used_or_divided(plt):
 
 
 def test_what_cannot_be_drawn_is_said():
-    with pytest.raises(DataError, match="shape=3×3 are 9 pixels, but there are 12 columns"):
+    with pytest.raises(DataError, match="shape=3×3 has 9 pixels, but there are 12 columns"):
         plot.components(X, shape=(3, 3))
     with pytest.raises(ParameterError, match="shape="):
         plot.components(X, shape=(3, 2, 2))

@@ -1,8 +1,8 @@
-"""Pictures with matplotlib: of data or of a fitted model, ready to print, in light and dark.
+"""Figures with matplotlib: of data or of a fitted model, ready to print, in light and dark.
 
 Comes in: whatever `PCA.fit` takes, or a fitted model. Goes out: the Axes that were drawn on, an array of them where
 there are several panels; nothing is shown, and no setting of matplotlib is changed. matplotlib (the extra ``plot``) is
-imported when the first picture is drawn. A new picture is a function in a module of its own, or beside those of its
+imported when the first figure is drawn. A new figure is a function in a module of its own, or beside those of its
 kind, with colours from `colours`, titles from `style`, panels from `strips` and its model from `subject`; one line here
 makes it public, and docs/api.md lists it.
 """

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
-from ritz.plot.colours import look
+from ritz.plot.colours import Look, look
 from ritz.plot.style import axes, below, framed, headline, legend, pyplot, whole_numbers
 from ritz.plot.subject import subject
 from ritz.spectrum.certificate import Certificate
 from ritz.spectrum.certify import Spectrum
-from ritz.views.format import bound, number
+from ritz.views.format import spelled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BARS = 60  # components up to which marks are large
+POWER = re.compile(r"\d[\d.]*e[+-]\d+")  # a number with a power of ten
 
 
 def certificate(fitted: Any, *, ax: Axes | None = None) -> Axes:
-    """The certificate as a picture: how far every variance may be off, by arithmetic and by the sample, and every axis.
+    """The certificate as a figure: how far every variance may be off, by arithmetic and by the sample, and every axis.
 
-    All on one logarithmic scale, relative to the first variance: the numerical error that the certificate proves, the
-    sampling error λ_i√(2/n) that other rows would make, and the sine of the largest angle between a component and the
-    true one, in degrees on the right. The line of `tol` is what was asked of the residuals. What is 0 is drawn as an
-    empty mark at the bottom, what is not known at the top.
+    All on one logarithmic scale, relative to the first variance, or to the largest magnitude: the numerical error that
+    the certificate proves, the sampling error λ_i√(2/n) that other rows would make, and the sine of the largest angle
+    between a component and the true one, in degrees on the right. The line of `tol` is what was asked of the residuals.
+    What is 0 is drawn as an empty mark at the bottom, what is not known at the top. The title is the verdict of the
+    certificate.
 
     Parameters
     ----------
@@ -43,7 +46,7 @@ def certificate(fitted: Any, *, ax: Axes | None = None) -> Axes:
     Accurate as asked
     """
     pyplot()
-    found = certified(fitted, None)[0]
+    found = certified(fitted, None).certificate
     ax = axes(ax)
     colours, first = framed(ax, "y"), float(np.abs(found.values).max(initial=0.0)) or 1.0
     series = {f"{found.quantity}: numerical error": (np.asarray(found.errors) / first, "o", colours.accent)}
@@ -61,13 +64,14 @@ def certificate(fitted: Any, *, ax: Axes | None = None) -> Axes:
         if level and np.isfinite(level):
             marks[name] = ax.axhline(level, color=colours.soft, lw=1.2, ls=style)
     ax.set(yscale="log", xlabel="component", xlim=(0.4, len(places) + 0.6))
-    ax.set_ylabel(f"off by at most, relative to the first {found.quantity}")
+    first_one = "largest magnitude" if found.by_magnitude else f"first {found.quantity}"
+    ax.set_ylabel(f"off by at most, relative to the {first_one}")
     ax.set_ylim(floor / 3, 3.0)
     _degrees(ax)
     whole_numbers(ax)
     legend(ax, [*marks.values()], [*marks], **below(ax, 3))
     headline(ax, _verdict(found))
-    ax.title.set_color(look(ax, outside=True).good if found.satisfied else look(ax, outside=True).bad)
+    ax.title.set_color(_shade(found, look(ax, outside=True)))
     return ax
 
 
@@ -91,29 +95,52 @@ def _degrees(ax: Axes) -> None:
 
 
 def _verdict(found: Certificate) -> str:
-    word = "Accurate as asked" if found.satisfied else "NOT as accurate as asked"
-    asked = f"tol {number(found.tol, 2)}" if found.tol else "as good as the arithmetic allows"
-    asked = "no tol was asked" if found.tol is None else asked
-    said = f"{word}: residual {bound(found.reached)}, {asked}"
-    return f"{said}; a larger component may have been missed" if found.may_have_missed else said
+    """The words of the certificate itself, with powers of ten as people write them."""
+    said = POWER.sub(lambda part: spelled(part[0]), found.verdict)
+    return said[0].upper() + said[1:]
 
 
-def certified(fitted: Any, X: Any) -> tuple[Certificate, int | None, float | None]:
-    """The certificate, how many components are kept, and an upper bound of the first value beyond all of them."""
+def _shade(found: Certificate, colours: Look) -> str:
+    """Green for what was asked for and is so, red for what is not, or may have been missed."""
+    if not found.satisfied or found.completeness == "not excluded":
+        return colours.bad
+    return colours.ink if found.tol is None else colours.good
+
+
+class Known(NamedTuple):
+    """A certificate, and what is known beside it.
+
+    Attributes
+    ----------
+    kept : how many components a model keeps; None for data
+    rest : an upper bound of all that lies beyond the components together; infinite where it is not known
+    whole : whether no component can follow
+    """
+
+    certificate: Certificate
+    kept: int | None
+    rest: float = np.inf
+    whole: bool = False
+
+
+def certified(fitted: Any, X: Any) -> Known:
+    """The certificate of whatever has one; for a model with its rows, that of all their components."""
     if isinstance(fitted, Certificate | Spectrum):
         certificate = fitted if isinstance(fitted, Certificate) else fitted.certificate
         if not np.isfinite(certificate.values).all():
             raise DataError("the values leave the range of float64", "multiply the matrix by a power of ten first")
-        return certificate, len(certificate.values), None
+        k = len(certificate.values)
+        return Known(certificate, k, whole=isinstance(fitted, Spectrum) and k == len(fitted.vectors))
     about = subject(fitted, X)
-    if about.fresh:
-        return about.in_range.certificate, None, None
-    kept, model = about.in_range.k, about.model
-    if about.rows is not None and not about.found.kernel:
-        how = {name: getattr(model, name) for name in ("center", "scale", "ddof")}
-        return subject(about.rows, **how).found.certificate, kept, None
-    rest = None if about.found.kernel else float(model.subspace_.left_out)
-    return about.found.certificate, kept, rest if rest and model.subspace_.spare > 0 else None
+    found, kept = about.in_range, None if about.fresh else about.found.k
+    if found.kernel:
+        return Known(found.certificate, kept)
+    if about.rows is not None and not about.fresh:
+        about = about.refitted()
+    certificate, subspace = about.found.certificate, about.model.subspace_
+    # Σλ is known; the variances that are kept may be smaller than they were found by as much as their errors.
+    rest = float(subspace.left_out + np.sum(certificate.errors))
+    return Known(certificate, kept, rest, subspace.spare <= 0)
 
 
 def floor_of(values: Array) -> float:

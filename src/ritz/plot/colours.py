@@ -43,9 +43,9 @@ class Look:
     Attributes
     ----------
     background : as (3,) red, green and blue
-    ink, soft : of text and of what is said in passing; both can be read on the background
+    ink, soft : of text, and of text that matters less; both can be read on the background
     rule : of lines that only guide the eye
-    accent, second : of what a picture is about, and of what it is compared with
+    accent, second : of what a figure is about, and of what it is compared with
     good, bad : of a verdict
     faint : of what is left out
     classes, steps : of classes, and along a scale of numbers
@@ -107,7 +107,7 @@ def _readable(colour: str, ink: str, background: Array) -> str:
 
 
 def _background(ax: Axes, outside: bool) -> Array:
-    """What is behind: the figure, a part of it, the axes, each over what may shine through."""
+    """What is behind: the figure, a part of it, the axes; each may be transparent and show what is behind it."""
     from matplotlib.colors import to_rgba
 
     parts = [ax.figure.figure, ax.figure] + ([] if outside else [ax])

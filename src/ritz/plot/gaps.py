@@ -8,13 +8,13 @@ import numpy as np
 
 from ritz.errors import ParameterError
 from ritz.linalg.dense import Array
-from ritz.plot.accuracy import BARS, certified, floor_of, marked
+from ritz.plot.accuracy import BARS, Known, certified, marked
 from ritz.plot.colours import Look
 from ritz.plot.style import axes, framed, headline, pyplot, whole_numbers
 from ritz.runtime.rules import is_integer
 from ritz.runtime.wording import components
 from ritz.spectrum.certificate import Certificate
-from ritz.views.format import percent
+from ritz.views.format import least, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,18 +22,21 @@ if TYPE_CHECKING:
 WIDE = 30.0  # times the smallest value that the largest is, up to which a scale is linear
 SEEN = 0.06  # of the height of the axes: the shortest arrow
 FEW = 12  # components whose gaps are written beside them
+SAME = 1e-6  # relative gaps this close are written as one number
 
 
 def spectrum_gap(fitted: Any, X: Any = None, *, k: int | None = None, ax: Axes | None = None) -> Axes:
     """Eigenvalues λ_i with the bounds that the certificate proves, and relative gaps (λ_i − λ_{i+1})/λ_i between them.
 
     Components that cannot be told apart are joined by a band: only their span is determined. The gap after the k-th is
-    marked: it decides how well the subspace of the first k is determined, and how fast an iteration finds it.
+    marked: it decides how well the subspace of the first k is determined, and how fast an iteration finds it. After the
+    last component it is what the certificate proves of the next eigenvalue. Where eigenvalues may be negative, all this
+    is said of their magnitudes.
 
     Parameters
     ----------
     fitted : data, a fitted PCA or KernelPCA, or what `ritz.eigen` returned
-    X : the rows of a fitted PCA: eigenvalues beyond those kept are computed from them, so that the gap at k is known
+    X : the rows of a fitted PCA: eigenvalues beyond those kept are computed from them, and drawn
     k : after which component; by default as many as the model keeps, and for data where the gap is largest
     ax : where to draw; a new figure otherwise
 
@@ -43,23 +46,25 @@ def spectrum_gap(fitted: Any, X: Any = None, *, k: int | None = None, ax: Axes |
     >>> from sklearn.datasets import load_iris
     >>> ax = ritz.plot.spectrum_gap(load_iris().data)
     >>> ax.get_title()
-    'Gap after PC1: PC2 has 94.3% less variance'
+    'Gap after PC1: the variance of PC2 is 94.3% smaller'
     """
     pyplot()
-    found, kept, rest = certified(fitted, X)
-    at = _asked(k, kept, found)
+    known = certified(fitted, X)
+    found, beyond = known.certificate, following(known)
+    at = _asked(k, known.kept, found)
     ax = axes(ax)
-    colours, values, signed = framed(ax, "y"), np.abs(found.values), bool((found.values < 0).any())
-    floor = floor_of(values if rest is None else np.append(values, rest))
+    colours, values = framed(ax, "y"), np.abs(found.values)
     places, few = np.arange(1.0, len(values) + 1), len(values) <= BARS
-    low, high = np.maximum(np.sort(np.abs(found.value_bounds), axis=1).T, floor)
-    _bands(ax, found, values, floor, colours)
+    low, high = magnitudes_between(found.value_bounds).T
+    floor = _floor(values if beyond is None else np.append(values, beyond[1]), float(low.min()))
+    low, high = np.maximum(low, floor), np.maximum(high, floor)
+    _bands(ax, found, colours)
     ax.vlines(places, low, np.where(np.isfinite(high), high, 2 * values.max()), color=colours.accent, lw=7, alpha=0.35)
     marked(ax, places, values, floor, "o", colours.accent, 5.0 if few else 2.5)
-    if rest is not None:
-        _beyond(ax, len(values) + 1, min(rest, float(values[-1])), floor, colours)
-    count = len(values) + (rest is not None)
-    quantity = f"magnitude of the {found.quantity}" if signed else found.quantity
+    if beyond is not None:
+        _beyond(ax, len(values) + 1, beyond[1], floor, colours)
+    count = len(values) + (beyond is not None)
+    quantity = f"magnitude of the {found.quantity}" if found.by_magnitude else found.quantity
     ax.set(xlabel="component", ylabel=quantity, xlim=(0.4, count + 0.6))
     _limits(ax, floor, float(values.max(initial=0.0)) or 1.0)
     gaps = relative_gaps(values)
@@ -67,7 +72,7 @@ def spectrum_gap(fitted: Any, X: Any = None, *, k: int | None = None, ax: Axes |
         _written(ax, gaps, at, colours)
     _arrow(ax, at, values, floor, colours)
     whole_numbers(ax)
-    headline(ax, _gap_title(at, gaps, found, rest))
+    headline(ax, _gap_title(at, gaps, known))
     return ax
 
 
@@ -78,7 +83,7 @@ def _asked(k: Any, kept: int | None, found: Certificate) -> int:
         raise ParameterError("k", k, f"must be a component between 1 and {count}")
     if k is not None or kept is not None:
         return int(k or kept or 1)
-    gaps = relative_gaps(np.asarray(found.values))[: max(found.rank - 1, 0)]  # not where variance ends altogether
+    gaps = relative_gaps(found.values)[: max(found.rank - 1, 0)]  # not where variance ends altogether
     return int(np.argmax(gaps)) + 1 if len(gaps) else 1
 
 
@@ -94,9 +99,43 @@ def relative_gaps(values: Array) -> Array:  # (k,) -> (k - 1,)
     return np.divide(above - np.abs(values[1:]), above, out=np.zeros(len(above)), where=above > 0)
 
 
+def magnitudes_between(intervals: Array) -> Array:  # (k, 2) -> (k, 2)
+    """What |λ| lies between: from 0 on where λ may have either sign.
+
+    Examples
+    --------
+    >>> magnitudes_between(np.array([[-3.0, -2.0], [-0.5, 2.0]]))
+    array([[2., 3.],
+           [0., 2.]])
+    """
+    low, high = intervals.T
+    return np.column_stack([np.maximum(np.maximum(low, -high), 0.0), np.maximum(-low, high)])
+
+
+def following(known: Known) -> tuple[float, float] | None:
+    """What the first eigenvalue beyond those found lies between; None where that is not known, or none follows.
+
+    By the eigengap of the certificate, λ_{k+1} = λ_k − gap, and by all that is left out.
+    """
+    found = known.certificate
+    if known.whole or found.by_magnitude:
+        return None
+    (low, high), (least_gap, most_gap) = found.value_bounds[-1], (0.0, np.inf)
+    if found.gap_bounds is not None:
+        least_gap, most_gap = found.gap_bounds
+    least, most = max(float(low - most_gap), 0.0), min(float(high - least_gap), known.rest)
+    return (least, most) if most < high else None
+
+
+def _floor(values: Array, lowest: float) -> float:
+    """Where bars begin: at 0, or on a logarithmic scale, where it takes one, at most a decade below all marks."""
+    least = float(np.min(values, where=values > 0, initial=np.inf))
+    return float(np.clip(lowest, least / 10, least)) if WIDE * least <= values.max(initial=0.0) else 0.0
+
+
 def _limits(ax: Axes, low: float, high: float) -> None:
-    """Room below all marks, for what is written there, and a little above; a logarithmic scale where it takes one."""
-    if high < WIDE * low:
+    """Space below all marks, for what is written there, and a little above; logarithmic where they begin above 0."""
+    if not low:
         ax.set_ylim(-0.16 * high, 1.08 * high)
         ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= 1.08 * high])
         return
@@ -105,11 +144,11 @@ def _limits(ax: Axes, low: float, high: float) -> None:
     ax.set_ylim(low / 10 ** (0.16 * decades), high * 10 ** (0.08 * decades))
 
 
-def _bands(ax: Axes, found: Certificate, values: Array, floor: float, colours: Look) -> None:
+def _bands(ax: Axes, found: Certificate, colours: Look) -> None:
     """Components with variance that cannot be told apart, joined."""
     for start, end in found.groups:
         end = min(end, found.rank)
-        more = found.tie_at_k and end == len(values)
+        more = found.tie_at_k and end == len(found.values)
         if end - start > 1 or (more and end > start):
             ax.axvspan(start + 0.6, end + (0.6 if more else 0.4), color=colours.second, alpha=0.18, lw=0)
             said = f"{components(start, end)}{' and the next' * more}:\ntied"
@@ -118,7 +157,7 @@ def _bands(ax: Axes, found: Certificate, values: Array, floor: float, colours: L
 
 
 def _beyond(ax: Axes, place: int, most: float, floor: float, colours: Look) -> None:
-    """The first value that was left out: no larger than all of them together."""
+    """The first value beyond those found: how large it is at most."""
     ax.vlines([place], [floor], [most], color=colours.faint, lw=7, alpha=0.6)
     ax.plot([place], [most], "v", color=colours.faint, ms=6)
     how = {"textcoords": "offset points", "ha": "center", "color": colours.soft, "fontsize": "small"}
@@ -146,18 +185,38 @@ def _arrow(ax: Axes, at: int, values: Array, floor: float, colours: Look) -> Non
         ax.annotate("", *ends, arrowprops=how)
 
 
-def _gap_title(at: int, gaps: Array, found: Certificate, rest: float | None) -> str:
-    if not np.any(np.asarray(found.values) > 0):
-        return "There is no variance, and no gap"
-    if at <= len(gaps):
-        alike = any(start < at < end for start, end in found.groups)
-        tied = f"PC{at} and PC{at + 1} cannot be told apart: no gap at k = {at}"
-        return (
-            tied if alike else f"Gap after PC{at}: PC{at + 1} has {percent(float(gaps[at - 1]))} less {found.quantity}"
-        )
-    last = float(found.values[-1])
+def _gap_title(at: int, gaps: Array, known: Known) -> str:
+    found = known.certificate
+    quantity = "magnitude" if found.by_magnitude else found.quantity
+    if not np.any(found.values):
+        return f"{'There is no variance' if quantity == 'variance' else 'All eigenvalues are 0'}, and so no gap"
+    if at > len(gaps):
+        return _last_title(at, quantity, known)
+    if any(start < at < end for start, end in found.groups):
+        return f"PC{at} and PC{at + 1} cannot be told apart: no gap at k = {at}"
+    return f"Gap after PC{at}: the {quantity} of PC{at + 1} is {percent(float(gaps[at - 1]))} smaller"
+
+
+def _last_title(at: int, quantity: str, known: Known) -> str:
+    """What is known of the gap after the last component."""
+    found = known.certificate
     if found.tie_at_k:
         return f"{components(found.groups[-1][0], at)} and the next cannot be told apart: no gap at k = {at}"
-    if rest is not None and rest < last:
-        return f"Gap after PC{at}: the next has at least {percent(1 - rest / last)} less {found.quantity}"
-    return f"The gap after PC{at}, the last, is not known" + ("" if rest is None else "; pass X to see it")
+    if known.whole:
+        return f"PC{at} is the last component: none follows, and there is no gap"
+    smaller = _smaller(known)
+    if smaller:
+        return f"Gap after PC{at}: the next {quantity} is {smaller} smaller"
+    if found.by_magnitude and found.gap_bounds is not None and (found.gap_bounds != [0, np.inf]).any():
+        return found.eigengap[0].upper() + found.eigengap[1:]
+    more = "pass X to see it" if np.isfinite(known.rest) else "ask for one more component to see it"
+    return f"The gap after PC{at}, the last, is not known; {more}"
+
+
+def _smaller(known: Known) -> str:
+    """By which share of λ_k the next value is surely smaller; nothing where there is no such share."""
+    beyond, (low, high) = following(known), known.certificate.value_bounds[-1]
+    if beyond is None or not low > beyond[1]:
+        return ""
+    share, most = float(1 - beyond[1] / low), float(1 - beyond[0] / high)
+    return percent(share) if most - share < SAME else f"at least {least(100 * share, 3)}%"

@@ -14,7 +14,10 @@ from ritz.spectrum.certify import Spectrum
 
 MORE = 50  # eigenvalues beyond those found, where all of them are too many
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-FLOOR = 1e-14  # relative to the first value: what is smaller is rounding, and tells no rate
+FLOOR = 1e-14  # residuals relative to λ₁, changes relative to λ itself: what is smaller is rounding, and tells no rate
+# Relative to λ₁: eigenvalues closer than the first are one for any arithmetic; closer than the second, they are one for
+# an iteration that stopped before its residual was as small as their difference.
+EQUAL, CLOSE = 1e-12, 1e-6
 
 
 class Stretch(NamedTuple):
@@ -24,14 +27,23 @@ class Stretch(NamedTuple):
     ----------
     start : how many iterations came before
     steps : of the solver
+    found : positions of the eigenvalues that were found, among those known
+    following : position of the one that decides the rate; None where it is not known
     rate : factor by which theory has the residual fall in every iteration, NaN where it is not known
     ratio : that factor as a formula
     """
 
     start: int
     steps: list[Step]
+    found: tuple[int, ...]
+    following: int | None
     rate: float
     ratio: str
+
+    @property
+    def falls(self) -> bool:
+        """Whether theory has the residual fall, and not stay as it is for two eigenvalues of one magnitude."""
+        return bool(0 < self.rate < 1 - EQUAL)
 
     @property
     def at(self) -> Array:
@@ -43,11 +55,18 @@ class Iteration(NamedTuple):
     """What is known of an iterative fit."""
 
     steps: tuple[Step, ...]
-    values: Array  # eigenvalues, descending in magnitude: those found, or all of them
+    found: Array  # eigenvalues, descending in magnitude: those found,
+    values: Array  # and those that are known, which may be all of them
     tol: float | None
+    converged: bool
     solver: str  # "power", "orthogonal", or another without a law as simple
     columns: int | None  # that were iterated at once
     squared: bool  # whether the value is a Rayleigh quotient, whose error is that of the vector, squared
+
+    @property
+    def first(self) -> float:
+        """|λ₁|, or 1 where it is 0."""
+        return float(np.abs(self.values).max()) or 1.0
 
 
 def of_model(fitted: Any, X: Any, k: int, solver: Any) -> Iteration:
@@ -58,15 +77,16 @@ def of_model(fitted: Any, X: Any, k: int, solver: Any) -> Iteration:
         about = subject(fitted, X, at_most=k, svd_solver="power" if solver is None else solver)
     model, rows = about.model, about.rows
     used = getattr(model, "svd_solver", getattr(model, "eigen_solver", None))
-    values = np.asarray(about.in_range.certificate.values)
+    found = values = np.asarray(about.in_range.certificate.values)
     if rows is not None and not about.found.kernel:
-        how = {name: getattr(model, name) for name in ("center", "scale", "ddof")}
-        values = subject(
-            rows, at_most=None if min(rows.shape) <= AFFORDABLE else MORE + len(values), **how
-        ).found.values
+        most = None if min(rows.shape) <= AFFORDABLE else MORE + len(values)
+        values = about.refitted(most).found.values
     columns = about.found.k + getattr(used, "oversample", getattr(model, "n_oversamples", Orthogonal().oversample))
     squared = getattr(used, "y", None) is None
-    return Iteration(model.history_, values, model.certificate_.tol, model.plan_.solver, columns, squared)
+    certificate = model.certificate_
+    return Iteration(
+        model.history_, found, values, certificate.tol, certificate.satisfied, model.plan_.solver, columns, squared
+    )
 
 
 def of_spectrum(found: Spectrum, A: Any, solver: Any) -> Iteration:
@@ -74,12 +94,11 @@ def of_spectrum(found: Spectrum, A: Any, solver: Any) -> Iteration:
     k, spare = len(found.values), 0 if found.spare is None else len(found.spare)
     name = solver if isinstance(solver, str) else "" if solver is None else type(solver).__name__.lower()
     alone = not spare and all(step.iteration == 1 for step in _firsts(found.history))
-    values = found.values
-    if A is not None:
-        values = _eigenvalues(A)
+    values = found.values if A is None else _eigenvalues(A)
     squared = getattr(solver, "y", None) is None
     name = name or ("power" if alone else "iterative")
-    return Iteration(found.history, values, found.certificate.tol, name, k + spare, squared)
+    tol, converged = found.certificate.tol, found.certificate.satisfied
+    return Iteration(found.history, found.values, values, tol, converged, name, k + spare, squared)
 
 
 def _eigenvalues(A: Any) -> Array:
@@ -97,29 +116,78 @@ def _firsts(steps: Sequence[Step]) -> list[Step]:
 def stretches_of(known: Iteration) -> list[Stretch]:
     """Iterations on one component after another, each with its rate; block solvers have one stretch."""
     if known.solver != "power":
-        last = known.steps[-1].component
-        rate, ratio = (
-            _rate(known, last, known.columns) if known.solver == "orthogonal" and known.columns else (np.nan, "")
-        )
-        return [Stretch(0, list(known.steps), rate, ratio)]
-    found, start = [], 0
+        return [_block(known)]
+    found: list[Stretch] = []
+    left, taken, start = known.found.tolist(), list[int](), 0
     for i in sorted({step.component for step in known.steps}):
         steps = [step for step in known.steps if step.component == i]
-        found.append(Stretch(start, steps, *_rate(known, i, i + 1)))
+        # The nearest of what was found: `y` may have the value of a step tell another eigenvalue.
+        value = min(left, key=lambda one: abs(one - steps[-1].value), default=steps[-1].value)
+        left, apart = [one for one in left if one is not value], _apart(known, steps[-1])
+        at = _position(known, value, taken, max(apart, steps[-1].residual))
+        taken.append(at)
+        found.append(Stretch(start, steps, (at,), *_rate(known.values, at, taken, apart)))
         start += len(steps)
     return found
 
 
-def _rate(known: Iteration, i: int, j: int) -> tuple[float, str]:
-    """|λ_j/λ_i|, counted from 0, and as a formula counted from 1."""
-    ratio = f"λ{j + 1}/λ{i + 1}".translate(SUBSCRIPTS)
-    if j >= len(known.values) or not known.values[i]:
-        return np.nan, ratio
-    return float(abs(known.values[j] / known.values[i])), ratio
+def _block(known: Iteration) -> Stretch:
+    """All iterations at once: those of orthogonal iteration have a rate, that of the worst component."""
+    last, at = known.steps[-1], list[int]()
+    apart = _apart(known, last)
+    for value in known.found:
+        at.append(_position(known, value, at, max(apart, last.residual)))
+    if known.solver != "orthogonal" or not known.columns:
+        return Stretch(0, list(known.steps), tuple(at), None, np.nan, "")
+    # Larger ones than were found are not in the block, and never come in: the start has no part along them.
+    missed = set(range(max(at))) - set(at)
+    inside = [j for j in range(len(known.values)) if j not in missed][: known.columns]
+    worst = at[min(last.component, len(at) - 1)]
+    return Stretch(0, list(known.steps), tuple(at), *_rate(known.values, worst, inside, apart))
+
+
+def _apart(known: Iteration, last: Step) -> float:
+    """How far apart two eigenvalues are that these iterations can tell apart."""
+    return float(np.clip(last.residual, EQUAL * known.first, CLOSE * known.first))
+
+
+def _position(known: Iteration, value: float, taken: Sequence[int], within: float) -> int:
+    """Which of the eigenvalues known this one is: the first within its residual, and none of those taken.
+
+    An iteration that has not converged is on its way to the first that is left, as from nearly all starts.
+    """
+    free = [j for j in range(len(known.values)) if j not in taken]
+    if not free:
+        return max([len(known.values) - 1, *taken]) + 1
+    near = [j for j in free if abs(known.values[j] - value) <= within]
+    nearest = min(free, key=lambda j: abs(known.values[j] - value))
+    return (near or [nearest])[0] if known.converged else free[0]
+
+
+def _rate(values: Array, at: int, inside: Sequence[int], apart: float) -> tuple[int | None, float, str]:
+    """|λ_j/λ_i| with the next λ_j that is another eigenvalue and was not taken out, and as a formula counted from 1.
+
+    Parts along eigenvectors of λ_i itself are no error.
+    """
+    for j in range(at + 1, len(values)):
+        if j not in inside and abs(values[j] - values[at]) > apart:
+            return j, float(abs(values[j] / values[at])), f"{symbol(j)}/{symbol(at)}"
+    return None, np.nan, ""
+
+
+def symbol(i: int) -> str:
+    """An eigenvalue, counted from 0, as it is written.
+
+    Examples
+    --------
+    >>> symbol(0), symbol(9)
+    ('λ₁', 'λ₁₀')
+    """
+    return f"λ{i + 1}".translate(SUBSCRIPTS)
 
 
 def theory(at: Array, measured: Array, rate: float) -> Array:
-    """c·rate^m through the last of what was measured above rounding; NaN where the rate is not known.
+    """c·rate^m with the median of measured/rate^m over the second half of what is above rounding; NaN without a rate.
 
     Examples
     --------
@@ -127,7 +195,7 @@ def theory(at: Array, measured: Array, rate: float) -> Array:
     array([4. , 2. , 1. , 0.5])
     """
     usable = np.flatnonzero(np.isfinite(measured) & (measured > FLOOR))
-    if not 0 < rate <= 1 or not len(usable):
+    if not 0 < rate < 1 - EQUAL or not len(usable):
         return np.full(len(at), np.nan)
     late = usable[len(usable) // 2 :]
     offset = float(np.median(np.log(measured[late]) - at[late] * np.log(rate)))

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ritz.errors import DataError, ParameterError
 from ritz.linalg.dense import Array
 from ritz.plot.colours import diverging
-from ritz.runtime.rules import integer
+from ritz.plot.subject import Subject
+from ritz.rows import as_rows
+from ritz.rows.pictures import Shape, checked, white_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,34 +18,38 @@ if TYPE_CHECKING:
 MEAN = "mean"
 
 
-def checked_shape(shape: Any, model: Any) -> tuple[int, ...] | None:
+def shape_for(model: Any, shape: Any) -> Shape | None:
     """(height, width) or (height, width, 3): the one given, or the one that the model knows; None where neither is."""
-    shape = getattr(model, "image_shape_", None) if shape is None else shape
     if shape is None:
-        return None
-    sides = tuple(shape) if isinstance(shape, tuple | list) else ()
-    if len(sides) not in (2, 3) or not all(map(integer(1).holds, sides)) or sides[2:] not in ((), (3,)):
-        raise ParameterError("shape", shape, "must be (height, width), or (height, width, 3) of pictures in colour")
-    d = int(model.n_features_in_)
-    if int(np.prod(sides)) != d:
-        raise DataError(
-            f"shape={'×'.join(map(str, sides))} are {int(np.prod(sides))} pixels, but there are {d} columns"
-        )
-    return tuple(map(int, sides))
+        return getattr(model, "image_shape_", None)
+    return checked(shape, int(model.n_features_in_), "shape")
 
 
-def data_image(values: Array, shape: tuple[int, ...], beside: Array) -> tuple[Array, dict[str, Any]]:
-    """A picture in the units of the data, black to white as far as another one reaches."""
+def white_for(about: Subject, shape: Shape | None) -> float | None:
+    """The number for white of images in colour: that of the model, or of the rows at hand, or else of their mean."""
+    white = getattr(about.model, "white_", None)
+    if white is not None or shape is None or len(shape) == 2:
+        return white
+    mean = about.found.mean
+    rows = about.rows if about.rows is not None or mean is None else as_rows(mean[None])
+    return None if rows is None else white_of(rows)
+
+
+def data_image(values: Array, shape: Shape, beside: Array, white: float | None) -> tuple[Array, dict[str, Any]]:
+    """An image in the units of the data.
+
+    Grey reaches from black to white as another image does. Colours reach from 0 to `white`, or where that is not known
+    as the other image does: each on its own scale would change them.
+    """
     low, high = float(beside.min()), float(beside.max())
     low, high = (low, high) if high > low else (low - 0.5, high + 0.5)
     if len(shape) == 2:
         return values.reshape(shape), {"cmap": "gray", "vmin": low, "vmax": high}
-    top = 1.0 if low >= 0 and high <= 1 else 255.0 if low >= 0 and high <= 255 else None
-    levels = values / top if top else (values - low) / (high - low)
+    levels = values / white if white else (values - low) / (high - low)
     return np.clip(levels, 0.0, 1.0).reshape(shape), {}
 
 
-def axis_image(axis: Array, shape: tuple[int, ...]) -> tuple[Array, dict[str, Any]]:
+def axis_image(axis: Array, shape: Shape) -> tuple[Array, dict[str, Any]]:
     """An axis: 0 in the middle of a scale that reaches its largest magnitude on either side."""
     most = float(np.abs(axis).max()) or 1.0
     if len(shape) == 2:
@@ -52,13 +57,13 @@ def axis_image(axis: Array, shape: tuple[int, ...]) -> tuple[Array, dict[str, An
     return (0.5 + 0.5 * axis / most).reshape(shape), {}
 
 
-def panel_size(shape: tuple[int, ...], width: float, more: float) -> tuple[float, float]:
-    """Width and height of a panel for a picture of this shape, with so much more height for words."""
+def panel_size(shape: Shape, width: float, more: float) -> tuple[float, float]:
+    """Width and height of a panel for an image of this shape, with so much more height for words."""
     return width, width * min(max(shape[0] / shape[1], 0.5), 1.6) + more
 
 
-def pictured(ax: Axes, image: Array, how: dict[str, Any]) -> None:
-    """A picture without a frame, its pixels as they are."""
+def show(ax: Axes, image: Array, how: dict[str, Any]) -> None:
+    """An image without a frame, its pixels as they are."""
     ax.imshow(image, interpolation="nearest", **how)
     ax.grid(False)
     ax.set(xticks=[], yticks=[])

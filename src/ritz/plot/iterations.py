@@ -8,15 +8,15 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.plot.colours import Look
-from ritz.plot.histories import Iteration, Stretch, of_model, of_spectrum, stretches_of, theory
+from ritz.plot.histories import Iteration, Stretch, of_model, of_spectrum, stretches_of, symbol, theory
 from ritz.plot.style import UNBROKEN, axes, below, framed, headline, legend, pyplot
 from ritz.spectrum.certify import Spectrum
-from ritz.views.format import number
+from ritz.views.format import counted, listed, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NAMED = 6  # components whose names and rates have room above their iterations
+NAMED = 6  # components whose names and rates have space above their iterations
 
 
 def convergence(
@@ -27,7 +27,9 @@ def convergence(
     Power iteration from v = Σ c_j u_j reaches v_m ∝ Σ c_j λ_j^m u_j. With r = |λ₂/λ₁| its residual ‖A v_m − ρ_m v_m‖
     falls like |λ₁ − λ₂||c₂/c₁| r^m, and its Rayleigh quotient ρ_m differs from λ₁ by |λ₁ − λ₂|(c₂/c₁)² r^{2m}: the
     value converges twice as fast as the vector. After deflation component i falls by λ_{i+1}/λ_i; orthogonal iteration
-    with b columns makes it λ_{b+1}/λ_i. Theory fixes the slope alone: its lines are drawn through the last iterations.
+    with b columns makes it λ_{b+1}/λ_i. With λ₁ = λ₂ any vector of a plane is an eigenvector, and r = |λ₃/λ₁|; from a
+    start orthogonal to u₁ the iteration finds λ₂, with r = |λ₃/λ₂|. The title tells both, where eigenvalues are known.
+    Theory fixes the slope alone: the height of its lines is the median over the second half of the iterations.
 
     Parameters
     ----------
@@ -58,9 +60,9 @@ def convergence(
         fit = "eigen_solver" if hasattr(fitted, "eigen_solver") else "svd_solver"
         raise DataError(f"there is no history: the solver {known.solver!r} does not iterate", f"fit with {fit}='power'")
     ax = axes(ax)
-    colours, first, stretches = framed(ax, "y"), float(np.abs(known.values).max()) or 1.0, stretches_of(known)
+    colours, stretches = framed(ax, "y"), stretches_of(known)
     for stretch in stretches:
-        _draw(ax, stretch, first, known.squared, colours)
+        _draw(ax, stretch, known.first, known.squared, colours)
     _edges(ax, stretches, colours)
     if known.tol:
         ax.axhline(known.tol, color=colours.good, lw=1, ls=(0, (5, 2)))
@@ -87,7 +89,7 @@ def _edges(ax: Axes, stretches: list[Stretch], colours: Look) -> None:
     """Lines between components, and above each what it is."""
     if len(stretches) < 2:
         return
-    end = float(stretches[-1].at[-1])
+    end, order = float(stretches[-1].at[-1]), sorted(stretch.found[0] for stretch in stretches)
     for i, stretch in enumerate(stretches):
         low, high = stretch.start + 0.5, float(stretch.at[-1]) + 0.5
         if i:
@@ -96,7 +98,7 @@ def _edges(ax: Axes, stretches: list[Stretch], colours: Look) -> None:
             rate = f"\n{stretch.ratio} = {number(stretch.rate, 2)}" if np.isfinite(stretch.rate) else ""
             wide = high - low > 0.17 * end
             ax.annotate(
-                f"PC{i + 1}{rate if wide else ''}",
+                f"PC{order.index(stretch.found[0]) + 1}{rate if wide else ''}",
                 ((low + high) / 2, 1.0),
                 (0, -3),
                 ("data", "axes fraction"),
@@ -116,24 +118,47 @@ def _explained(ax: Axes, known: Iteration, stretches: list[Stretch], colours: Lo
         Line2D([], [], ls="", marker="s", color=colours.second),
     ]
     names = ["residual ‖Av − λv‖, relative to λ₁", "change of λ, relative to λ"]
-    if any(np.isfinite(stretch.rate) for stretch in stretches):
-        formula = stretches[0].ratio if len(stretches) == 1 else "λᵢ₊₁/λᵢ"
+    if any(stretch.falls for stretch in stretches):
+        formula, where = _common(stretches)
         marks.append(Line2D([], [], color=colours.ink, lw=1.0, ls=(0, (4, 2))))
-        names.append(f"theory: ({formula})ᵐ" + (f" and ({formula})²ᵐ" if known.squared else ""))
+        names.append(f"theory: ({formula})ᵐ" + f" and ({formula})²ᵐ" * known.squared + where)
     if known.tol:
         marks.append(Line2D([], [], color=colours.good, lw=1, ls=(0, (5, 2))))
         names.append(f"tol = {number(known.tol, 2)}")
     legend(ax, marks, names, **below(ax, 2))
 
 
+def _common(stretches: list[Stretch]) -> tuple[str, str]:
+    """The ratio of every stretch in one formula, and what has to be said with it."""
+    if len(stretches) == 1:
+        return stretches[0].ratio, ""
+    plain = all(one.following in (None, one.found[0] + 1) for one in stretches)
+    return ("λᵢ₊₁/λᵢ", "") if plain else ("λⱼ/λᵢ", ", λⱼ the next other value")
+
+
 def _title(known: Iteration, stretches: list[Stretch]) -> str:
-    one = stretches[0]
-    name = f"{known.solver.capitalize()} iteration" if known.solver != "krylov" else "Block Krylov"
-    name = "Iteration" if known.solver == "iterative" else name
-    if len(stretches) == 1 and np.isfinite(one.rate):
-        factor = f"{one.ratio} = {number(one.rate, 3)}".replace(" ", UNBROKEN)
-        return f"{name}: each step multiplies the residual by {factor}"
-    count = f"{len(known.steps):,} iterations"
-    return (
-        f"{name} with deflation: {len(stretches)} components in {count}" if len(stretches) > 1 else f"{name}: {count}"
-    )
+    names = {"krylov": "Block Krylov", "iterative": "Iteration"}
+    name = names.get(known.solver, f"{known.solver.capitalize()} iteration") + " with deflation" * (len(stretches) > 1)
+    name += _unexpected([i for stretch in stretches for i in stretch.found])
+    count = counted(len(known.steps), "iteration")
+    if len(stretches) > 1:
+        return f"{name}: {len(stretches)} components in {count}"
+    return f"{name}: {count}" if np.isnan(stretches[0].rate) else f"{name}{_law(known, stretches[0])}"
+
+
+def _law(known: Iteration, one: Stretch) -> str:
+    """What theory says of the residual."""
+    if one.rate and not one.falls:
+        return f": {one.ratio} = −1, and the residual does not fall"
+    tied = range(one.found[0], one.following or 0) if known.solver == "power" else ()
+    equal = f", {UNBROKEN.join(' = '.join(map(symbol, tied)).split())}" if len(tied) > 1 else ""
+    factor = f"{one.ratio} = {number(one.rate, 3)}".replace(" ", UNBROKEN)
+    return f"{equal}: each step multiplies the residual by {factor}"
+
+
+def _unexpected(found: list[int]) -> str:
+    """That eigenvalues were found which are not the first, or not in their order."""
+    missed = sorted(set(range(max(found))) - set(found))
+    if missed:
+        return f" found {listed([symbol(i) for i in found])}, not {listed([symbol(i) for i in missed])}"
+    return f" found {listed([symbol(i) for i in found])} in this order" if found != sorted(found) else ""

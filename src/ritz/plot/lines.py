@@ -10,9 +10,9 @@ from ritz.errors import DataError, ParameterError
 from ritz.linalg.dense import Array
 from ritz.plot.strips import strip
 from ritz.plot.style import axes, captioned, framed, harmless, headline, pyplot
-from ritz.plot.subject import Subject, prepared, subject
-from ritz.rows.base import dense
+from ritz.plot.subject import Subject, subject
 from ritz.runtime.rules import is_number
+from ritz.spectrum.subspace import FLOAT64
 from ritz.views.format import number, percent
 
 if TYPE_CHECKING:
@@ -21,23 +21,24 @@ if TYPE_CHECKING:
 SEGMENTS = 120  # residuals that are drawn
 POINTS = 5_000  # points that are drawn
 TURN = 40.0  # degrees by which the worse line is off, unless told
-ROOM = 1.1  # times the range of the points that is seen
+SEEN = 1.1  # times the range of the points and of where they go
 STEPS = 361  # angles: every half degree
 
 
 class Line(NamedTuple):
-    """A line through the middle of the points, and where it takes them.
+    """A line, and where it takes the points.
 
     Attributes
     ----------
     name, told : what it is, and its error in words
-    direction : (2,), of length one
+    through, direction : (2,), a point of the line, and along it with length one
     feet : (n, 2) where the points go
     error : mean squared length of what is left, (1/n) Σ ‖z − foot‖²
     """
 
     name: str
     told: str
+    through: Array
     direction: Array
     feet: Array
     error: float
@@ -46,15 +47,16 @@ class Line(NamedTuple):
 def line(fitted: Any, X: Any = None, *, worse: float = TURN, ax: Any = None) -> Any:
     """Points of the plane with four lines, and the mean squared error (1/n) Σ ‖z − ẑ‖² of each.
 
-    1. The first principal axis, residuals perpendicular to it: no line has a smaller error than this, λ₂·(n − ddof)/n.
-    2. The regression line, which makes the vertical residuals as small as possible: another line.
+    1. The first principal axis, residuals perpendicular to it. For the rows of the fit no line has a smaller error
+       than this, λ₂·(n − ddof)/n; without centring, no line through 0. Other rows may have a better line.
+    2. The regression line of the rows shown, which makes their vertical residuals as small as possible.
     3. A worse line, turned away from the axis.
-    4. One coordinate dropped, that of the smaller variance, which is then the error.
+    4. One coordinate dropped, where that costs less: the mean of the model, or 0, takes its place.
 
     Parameters
     ----------
     fitted : data with two columns, or a PCA fitted to such
-    X : rows to show, for a fitted PCA
+    X : rows to show, for a fitted PCA: those of the fit, or others
     worse : degrees by which the third line is turned
     ax : one Axes, which is divided, or four of them; a new figure otherwise
 
@@ -76,14 +78,14 @@ def line(fitted: Any, X: Any = None, *, worse: float = TURN, ax: Any = None) -> 
         raise ParameterError("worse", worse, "must be an angle in degrees")
     about = subject(fitted, X)
     model, names = about.linear("lines"), _two_columns(about)
-    points = np.asarray(
-        dense(about.needed("a picture of points and lines").map(lambda block: dense(block))), np.float64
-    )
-    Z = prepared(model, points)
+    Z = np.asarray(about.needed("a figure of points and lines").map(model.subspace_.preprocessing(FLOAT64)))
     middle = np.zeros(2) if model.scale else np.asarray(model.mean_)
     lines = four_lines(Z, model.subspace_.axes[:, 0], float(worse), names)
+    if not about.fresh:  # whose rows may be others
+        lines[0] = lines[0]._replace(name="Principal axis of the model")
     panels = strip(ax, 4, 2, (3.4, 3.5))
-    centre, reach = (Z.max(axis=0) + Z.min(axis=0)) / 2, ROOM * float(np.ptp(Z, axis=0).max()) / 2 or 1.0
+    seen = np.concatenate([Z, *(one.feet for one in lines)])  # other rows than those of the fit may lie off the lines
+    centre, reach = (seen.max(axis=0) + seen.min(axis=0)) / 2, SEEN * float(np.ptp(seen, axis=0).max()) / 2 or 1.0
     for panel, one in zip(panels.axes, lines, strict=True):
         _drawn(panel, Z, one, middle)
         for limits, at in zip((panel.set_xlim, panel.set_ylim), centre + middle, strict=True):
@@ -107,24 +109,32 @@ def _two_columns(about: Subject) -> tuple[str, str]:
 
 
 def four_lines(Z: Array, axis: Array, worse: float, names: tuple[str, str]) -> list[Line]:
-    """The axis, the regression line, a line turned away from the axis, and a coordinate dropped; Z is centred."""
-    x, y = Z.T
-    slope = float(x @ y / (x @ x)) if (x @ x) > 0 else 0.0
+    """The axis through 0, the regression line, a line turned away from the axis, and a coordinate dropped."""
+    origin, turned = np.zeros(2), _turn(worse) @ axis
+    mean, slope = Z.mean(axis=0), _slope(Z)
     regression = np.array([1.0, slope]) / np.hypot(1.0, slope)
-    vertical = np.column_stack([x, slope * x])
-    turned = _turn(worse) @ axis
+    vertical = np.column_stack([Z[:, 0], mean[1] + slope * (Z[:, 0] - mean[0])])
     drop = int(np.argmin(np.mean(Z**2, axis=0)))
     kept = np.eye(2)[1 - drop]
-    beside = number(_error(Z, _foot(Z, regression)), 3)
-    found = [("Principal axis", "perpendicular error {}", axis, _foot(Z, axis))]
-    found.append(("Regression line", f"vertical {{}}, perpendicular {beside}", regression, vertical))
-    found.append((f"A line turned by {worse:g}°", "perpendicular error {}", turned, _foot(Z, turned)))
-    found.append((f"Without {names[drop]}", f"{('horizontal', 'vertical')[drop]} error {{}}", kept, _foot(Z, kept)))
+    beside = number(_error(Z, mean + _foot(Z - mean, regression)), 3)
+    across, side = "perpendicular error {}", ("horizontal", "vertical")[drop]
+    found = [
+        ("Principal axis", across, origin, axis, _foot(Z, axis)),
+        ("Regression line", f"vertical {{}}, perpendicular {beside}", mean, regression, vertical),
+        (f"A line turned by {worse:g}°", across, origin, turned, _foot(Z, turned)),
+        (f"Without {names[drop]}", f"{side} error {{}}", origin, kept, _foot(Z, kept)),
+    ]
     errors = [_error(Z, feet) for *_, feet in found]
     return [
-        Line(name, told.format(number(error, 3)), direction, feet, error)
-        for (name, told, direction, feet), error in zip(found, errors, strict=True)
+        Line(name, told.format(number(error, 3)), through, direction, feet, error)
+        for (name, told, through, direction, feet), error in zip(found, errors, strict=True)
     ]
+
+
+def _slope(Z: Array) -> float:
+    """Of the least-squares line of the second column over the first, which need not go through 0."""
+    x, y = (Z - Z.mean(axis=0)).T
+    return float(x @ y / (x @ x)) if (x @ x) > 0 else 0.0
 
 
 def _turn(degrees: float) -> Array:
@@ -148,7 +158,8 @@ def _drawn(ax: Axes, Z: Array, one: Line, middle: Array) -> None:
     some = np.unique(np.linspace(0, len(Z) - 1, SEGMENTS).astype(int))
     ends = np.stack([Z[some], one.feet[some]], axis=1) + middle
     ax.add_collection(LineCollection(list(ends), colors=colours.second, linewidths=1.0, zorder=1.5))
-    ax.axline(middle, middle + one.direction, color=colours.accent, lw=1.8, zorder=2)
+    through = middle + one.through
+    ax.axline(through, through + one.direction, color=colours.accent, lw=1.8, zorder=2)
     shown = Z[np.unique(np.linspace(0, len(Z) - 1, POINTS).astype(int))] + middle
     size, alpha = (14, 1.0) if len(shown) <= 300 else (3, 0.5)
     ax.scatter(*shown.T, s=size, color=colours.ink, alpha=alpha, linewidths=0, zorder=2.5)
@@ -199,7 +210,7 @@ def angle(fitted: Any, *, ax: Axes | None = None) -> Axes:
 def _labelled(ax: Axes, worst: float, heights: tuple[float, float, float], colours: list[str]) -> None:
     """What the curves are, where they are farthest apart: across from the best line."""
     (least, most, total), at = heights, min(max(worst, 22.0), 158.0)
-    between = most - least > 0.25 * total  # else there is room only above and below both
+    between = most - least > 0.25 * total  # else there is space only above and below both
     places = ((total, "variance + error", 1), (least, "variance", 1 if between else -1))
     for (height, text, side), colour in zip((*places, (most, "error", -1 if between else 1)), colours, strict=True):
         how = {"va": "bottom" if side > 0 else "top", "ha": "center", "color": colour}

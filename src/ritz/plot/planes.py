@@ -93,7 +93,7 @@ def _passed(about: Subject, chosen: list[int]) -> First:
     if about.rows is None and about.found.kernel:
         first.add(about.model._state.scores[:, chosen])
         return first
-    for block in about.model.codes(about.needed("a picture of scores")):
+    for block in about.model.codes(about.needed("a figure of scores")):
         first.add(block[:, chosen])
     return first
 
@@ -136,7 +136,7 @@ def _plane(ax: Axes, cloud: Cloud, names: list[str]) -> bool:
 
 
 def _points(ax: Axes, cloud: Cloud, colours: Look) -> None:
-    """In an order by lot, so that no class hides another; what is left over or missing lies below."""
+    """In a random order, so that no class hides another; what is left over or missing lies below."""
     order = np.random.default_rng(0).permutation(len(cloud.at))
     grey = np.array([kind[0] in "cq" for kind in cloud.classes.kinds])[cloud.codes[order]]
     order = order[np.argsort(grey, kind="stable")]

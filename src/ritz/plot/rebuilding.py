@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import ParameterError
-from ritz.linalg.dense import Array
-from ritz.plot.images import MEAN, checked_shape, data_image, panel_size, pictured
+from ritz.linalg.dense import UNIT, Array
+from ritz.plot.images import MEAN, data_image, panel_size, shape_for, show, white_for
 from ritz.plot.strips import Strip, strip
 from ritz.plot.style import captioned, framed, pyplot
-from ritz.plot.subject import Subject, prepared, subject
+from ritz.plot.subject import Subject, subject
 from ritz.plot.weights import DOTTED, scale_of
 from ritz.rows import as_rows
 from ritz.rows.base import dense
+from ritz.rows.pictures import Shape
 from ritz.runtime.rules import is_integer
+from ritz.spectrum.subspace import FLOAT64
 from ritz.views.format import percent
 
 ROUNDING = 1e-5  # relative errors that nobody sees
@@ -54,14 +56,14 @@ def reconstruction(
     """
     pyplot()
     about = subject(fitted, as_rows(np.asarray(X)[None]) if np.ndim(X) == 1 else X)
-    model, rows = about.linear("rows rebuilt"), about.needed("a picture of a row rebuilt")
+    model, rows = about.linear("rows rebuilt"), about.needed("a figure of a row rebuilt")
     if not is_integer(row) or not -rows.shape[0] <= row < rows.shape[0]:
         raise ParameterError("row", row, f"must be one of the {rows.shape[0]} rows, counted from 0")
     number = int(row) % rows.shape[0]
     x = np.asarray(dense(rows.take(np.array([number]))), dtype=np.float64)
     kept = _counts(counts, about.found.k)
     rebuilt, errors = stages(model, x, kept)
-    shape = checked_shape(shape, model)
+    shape = shape_for(model, shape)
     several, titles = [*rebuilt, x[0]], [_stage(model, j) for j in kept] + ["the row itself"]
     captions = [f"error {percent(error) if error >= ROUNDING or not error else 'below 0.001%'}" for error in errors]
     panels = _side_by_side(about, several, shape, ax)
@@ -95,34 +97,35 @@ def stages(model: Any, x: Array, counts: Sequence[int]) -> tuple[Array, Array]:
     y = subspace.encode(x, np.float64)[0]
     Y = np.where(np.arange(len(y)) < np.array(counts)[:, None], y, 0.0)
     rebuilt = subspace.decode(Y)
-    z = prepared(model, x)[0]
-    size = float(np.linalg.norm(z))
+    z = subspace.preprocessing(FLOAT64)(x)[0]
+    size, rounding = np.linalg.norm(z), UNIT * np.linalg.norm(x if subspace.scale is None else x / subspace.scale)
     left = np.linalg.norm(z - Y @ subspace.axes.T, axis=1)
-    return rebuilt, left / size if size else np.zeros(len(counts))
+    return rebuilt, left / size if size > rounding else np.zeros(len(counts))  # the mean, when rounded, has no error
 
 
-def _side_by_side(about: Subject, several: list[Array], shape: tuple[int, ...] | None, ax: Any) -> Strip:
-    """Pictures on one scale of grey, or curves over the row itself."""
+def _side_by_side(about: Subject, several: list[Array], shape: Shape | None, ax: Any) -> Strip:
+    """Images on one scale, or curves over the row itself."""
     count = len(several)
     columns = count if count <= 7 else -(-count // 2)
     if shape is not None:
-        panels = strip(ax, count, columns, panel_size(shape, 1.45, 0.75))
+        panels, white = strip(ax, count, columns, panel_size(shape, 1.45, 0.75)), white_for(about, shape)
         for panel, values in zip(panels.axes, several, strict=True):
-            pictured(panel, *data_image(values, shape, several[-1]))
+            show(panel, *data_image(values, shape, several[-1], white))
         return panels
     columns = -(-count // -(-count // 4))
     panels = strip(ax, count, columns, (2.3, 2.0))
-    drawn = [prepared(about.model, values[None])[0] if about.found.scale else values for values in several]
+    prepare = about.model.subspace_.preprocessing(FLOAT64)
+    drawn = list(prepare(np.array(several))) if about.found.scale else several
     scale = scale_of(about.model, about.found.n_columns, None)
     at = np.arange(len(drawn[0])) if scale is None else scale
     low, high = min(values.min() for values in drawn), max(values.max() for values in drawn)
-    room = 0.06 * (high - low) or 1.0
+    margin = 0.06 * (high - low) or 1.0
     for i, (panel, values) in enumerate(zip(panels.axes, drawn, strict=True)):
         colours, last = framed(panel), i == count - 1
         dots = "o" if len(at) <= DOTTED else ""
         if not last:
             panel.plot(at, drawn[-1], color=colours.faint, lw=2.5)
         panel.plot(at, values, color=colours.ink if last else colours.accent, marker=dots, ms=3, lw=1.2)
-        panel.set(ylim=(low - room, high + room))
+        panel.set(ylim=(low - margin, high + margin))
         panel.tick_params(labelleft=i % columns == 0)
     return panels

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NAMED = 8  # components whose names and shares stand below their bars
-BARS = 60  # components up to which bars have room between them, and points are drawn one by one
+BARS = 60  # components up to which bars have space between them, and points are drawn one by one
 LARGE = 0.3  # share of the first component from which bars and their sums are drawn on one scale
 MOST = 0.95  # share of the variance that a title tells the number of components for
 
 
 def scree(fitted: Any, *, ax: Axes | None = None) -> Axes:
-    """The variance λ_i of every component as a bar, with its share λ_i/Σλ and the shares summed up as a line.
+    """The variance λ_i of every component as a bar, with its share λ_i/Σλ and the cumulative share as a line.
 
     What decided the number of components is drawn with them: the share that was asked for, or what noise alone reaches
     after ``n_components="auto"``.
@@ -94,7 +94,7 @@ def _noise(found: Findings, most: int) -> Array:
 
 
 def _sums(ax: Axes, found: Findings, values: Array, colours: Look) -> Axes:
-    """The line of the shares summed up, of all that is drawn, on an axis of its own."""
+    """The line of the cumulative share, of all that is drawn, on an axis of its own."""
     from matplotlib.ticker import PercentFormatter
 
     shares = found.shares if len(values) == found.k else values * (found.shares[0] / (values[0] or 1.0))
@@ -109,7 +109,7 @@ def _sums(ax: Axes, found: Findings, values: Array, colours: Look) -> Axes:
     twin.spines[["top", "left", "bottom"]].set_visible(False)
     twin.spines["right"].set_visible(True)
     twin.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    twin.set_ylabel("share, summed up", color=colour)
+    twin.set_ylabel("cumulative share", color=colour)
     twin.tick_params(axis="y", colors=colour)
     return twin
 
@@ -124,8 +124,8 @@ def _scaled(ax: Axes, values: Array, null: Array, found: Findings) -> None:
 
 def _numbered(ax: Axes, found: Findings, count: int) -> None:
     """Names and shares below a few bars, numbers below many."""
-    room = max(0.0, (4 - count) / 2)  # so that a single bar is no wall
-    ax.set_xlim(0.4 - room, count + 0.6 + room)
+    margin = max(0.0, (4 - count) / 2)  # so that a single bar does not fill the axes
+    ax.set_xlim(0.4 - margin, count + 0.6 + margin)
     if count > NAMED:
         whole_numbers(ax)
         ax.set_xlabel("component")
@@ -176,7 +176,7 @@ def errors(fitted: Any, X: Any = None, *, ax: Axes | None = None) -> Axes:
     ax = axes(ax)
     colours, counts = framed(ax, "y"), np.arange(found.k + 1)
     dots = "o" if found.k <= BARS else ""
-    curve = ax.plot(counts, left, color=colours.accent, marker=dots, ms=4, label="rows of the fit")
+    curve = ax.plot(counts, left, color=colours.accent, marker=dots, ms=4)
     handles, names = [curve[0]], ["rows of the fit" if found.n_rows else "by the covariance"]
     if measured is not None:
         handles += ax.plot(counts, measured, color=colours.second, marker=dots and "s", ms=4, ls=(0, (4, 2)))

@@ -1,4 +1,4 @@
-"""Several panels in one picture."""
+"""Several panels in one figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all pictures share: axes, titles and legends, with text from the data made harmless."""
+"""What all figures share: axes, titles and legends, with text from the data made harmless."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 AVERAGE = 0.55  # width of a letter, as a share of the size of its font
 NARROW = 26.0  # times the size of the font that axes need for a legend of several columns
 UNBROKEN = "\N{NO-BREAK SPACE}"  # for what belongs on one line
-LONGEST = 28  # characters of a name in a picture
+LONGEST = 28  # characters of a name in a figure
 
 
 def pyplot() -> Any:
@@ -116,7 +116,7 @@ def legend(ax: Axes, handles: Sequence[Any], names: Sequence[str], title: str | 
 
 
 def beside(ax: Axes) -> dict[str, Any]:
-    """Where a legend has room: right of the axes if the figure makes room for it, else inside."""
+    """Where a legend has space: right of the axes if the figure makes some for it, else inside."""
     if ax.figure.figure.get_layout_engine() is None:
         return {"loc": "best", "frameon": True}
     return {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}

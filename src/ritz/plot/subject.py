@@ -1,4 +1,4 @@
-"""What a picture is of: a fitted model as it is, or data that is fitted here."""
+"""What a figure is of: a fitted model as it is, or data that is fitted here."""
 
 from __future__ import annotations
 
@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ritz.errors import AccuracyWarning, DataError
 from ritz.estimators.base import Certified
 from ritz.estimators.pca import PCA
-from ritz.linalg.dense import Array
 from ritz.rows import Rows, as_rows
-from ritz.rows.base import dense
 from ritz.views.findings import Findings, findings
 from ritz.views.format import percent
 
-AFFORDABLE = 1000  # the smaller side of data, up to which all components are computed for a picture
+AFFORDABLE = 1000  # the smaller side of data, up to which all components are computed for a figure
 MANY = 100  # components of larger data
 
 
@@ -35,7 +31,7 @@ class Subject:
 
     Attributes
     ----------
-    fresh : whether it was fitted here, to data that the picture is of
+    fresh : whether it was fitted here, to data that the figure is of
     """
 
     model: Any
@@ -64,6 +60,11 @@ class Subject:
             )
         return self.rows
 
+    def refitted(self, at_most: int | None = None) -> Subject:
+        """The same rows, prepared in the same way, with all components, or at most so many."""
+        how = {name: getattr(self.model, name) for name in ("center", "scale", "ddof")}
+        return subject(self.rows, at_most=at_most, **how)
+
     def linear(self, what: str) -> PCA:
         """The model, which has its axes in the space of the data."""
         if not isinstance(self.model, PCA):
@@ -83,7 +84,7 @@ def subject(given: Any, X: Any = None, at_most: int | None = None, **parameters:
     """
     if is_model(given):
         if not hasattr(given, "n_components"):
-            raise TypeError(f"pictures are of data, a ritz.PCA or a ritz.KernelPCA, not of a {type(given).__name__!r}")
+            raise TypeError(f"figures are of data, a ritz.PCA or a ritz.KernelPCA, not of a {type(given).__name__!r}")
         findings(given)  # an error where there is no fit, or nothing to be seen
         return Subject(given, None if X is None else given._known(X), fresh=False)
     if X is not None:
@@ -95,14 +96,6 @@ def subject(given: Any, X: Any = None, at_most: int | None = None, **parameters:
     most = MANY if at_most is None and min(rows.shape) > AFFORDABLE else at_most
     k = None if most is None else min(most, *rows.shape)
     return Subject(Drawn(k, **parameters).fit(rows), rows, fresh=True)
-
-
-def prepared(model: PCA, X: Array) -> Array:  # (n, d) -> (n, d)
-    """z = (x − mean)/scale."""
-    subspace = model.subspace_
-    Z = np.asarray(dense(X), dtype=np.float64)
-    Z = Z if subspace.mean is None else Z - subspace.mean
-    return Z if subspace.scale is None else Z / subspace.scale
 
 
 def axis_name(found: Findings, i: int) -> str:

@@ -8,15 +8,16 @@ import numpy as np
 
 from ritz.errors import ParameterError
 from ritz.linalg.dense import Array
-from ritz.plot.images import MEAN, axis_image, checked_shape, data_image, panel_size, pictured
+from ritz.plot.images import MEAN, axis_image, data_image, panel_size, shape_for, show, white_for
 from ritz.plot.strips import strip
 from ritz.plot.style import captioned, framed, harmless, pyplot
-from ritz.plot.subject import axis_name, subject
+from ritz.plot.subject import Subject, axis_name, subject
 from ritz.rows.columns import model_columns
+from ritz.rows.pictures import Shape
 from ritz.runtime.rules import is_integer
 from ritz.views.findings import Findings
 
-PICTURES, CURVES, CHARTS = 11, 4, 3  # components that are shown unless told
+IMAGES, CURVES, CHARTS = 11, 4, 3  # components that are shown unless told
 WEIGHTS = 10  # columns in a chart of weights
 DOTTED = 40  # columns up to which a curve has a point for every one
 EVEN = 1e-6  # how exactly steps between names must agree, relative to them, to be a scale
@@ -25,12 +26,12 @@ EVEN = 1e-6  # how exactly steps between names must agree, relative to them, to 
 def components(
     fitted: Any, n: int | None = None, *, shape: Any = None, ordered: bool | None = None, ax: Any = None
 ) -> Any:
-    """The axes u_i, as what the columns make them: pictures, curves, or bars of the largest weights.
+    """The axes u_i, as what the columns make them: images, curves, or bars of the largest weights.
 
     Parameters
     ----------
     fitted : data, or a fitted PCA
-    n : how many components; as many as there is room for otherwise
+    n : how many components; as many as there is space for otherwise
     shape : (height, width) or (height, width, 3) where columns are pixels; a model of images knows it. The mean is
         shown first, then the axes: blue below 0, grey at 0, brown above; in colour, what grey plus the axis looks like
     ordered : whether the columns are points along a scale, such as times: axes are curves then. None decides by the
@@ -52,14 +53,14 @@ def components(
     pyplot()
     if n is not None and not (is_integer(n) and n >= 1):
         raise ParameterError("n", n, "must be an integer from 1 on, the number of components to show")
-    about = subject(fitted, at_most=PICTURES if n is None else n)
+    about = subject(fitted, at_most=IMAGES if n is None else n)
     model, found = about.linear("axes"), about.found
-    U, shape = model.subspace_.axes, checked_shape(shape, model)
+    U, shape = model.subspace_.axes, shape_for(model, shape)
     scale = scale_of(model, found.n_columns, ordered)
-    usual = PICTURES if shape is not None else CHARTS if scale is None else CURVES
+    usual = IMAGES if shape is not None else CHARTS if scale is None else CURVES
     k = min(found.k, usual if n is None else int(n))
     if shape is not None:
-        return _as_pictures(found, U[:, :k], shape, ax)
+        return _as_images(about, U[:, :k], shape, ax)
     return _as_bars(found, U[:, :k], ax) if scale is None else _as_curves(found, U[:, :k], scale, ax)
 
 
@@ -78,15 +79,16 @@ def scale_of(model: Any, d: int, ordered: bool | None) -> Array | None:
     return places if even else np.arange(d, dtype=np.float64)
 
 
-def _as_pictures(found: Findings, U: Array, shape: tuple[int, ...], ax: Any) -> Any:
+def _as_images(about: Subject, U: Array, shape: Shape, ax: Any) -> Any:
+    found = about.found
     mean = [] if found.mean is None or not found.mean.any() else [found.mean]
     count = len(mean) + U.shape[1]
     panels = strip(ax, count, min(count, 4 if count <= 12 else 6), panel_size(shape, 1.7, 0.3))
     for panel, values in zip(panels.axes, mean, strict=False):
-        pictured(panel, *data_image(values, shape, values))
+        show(panel, *data_image(values, shape, values, white_for(about, shape)))
         captioned(panel, MEAN)
     for i, panel in enumerate(panels.axes[len(mean) :]):
-        pictured(panel, *axis_image(U[:, i], shape))
+        show(panel, *axis_image(U[:, i], shape))
         captioned(panel, axis_name(found, i))
     return panels.array
 
