@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from helpers.matrices import broken_claims, random_array, sine, with_eigenvalues
+from helpers.matrices import broken_claims, broken_signed_claims, random_array, sine, with_eigenvalues
 from ritz import AccuracyWarning, DataError, eigen, solvers
 from ritz.operators import SparseMatrix
 from ritz.spectrum.eigen_pairs import _operator
@@ -173,3 +173,29 @@ def test_other_solvers_name_the_eigenvalue_below_zero_and_who_takes_it(solver):
         with pytest.raises(DataError, match=said):
             eigen(lambda V: A @ V, 1, solver, dim=4)
     assert eigen(A, 1, "power").values[0] == pytest.approx(-5.0)
+
+
+@pytest.mark.parametrize("solver", ["power", "covariance", "krylov"])
+def test_a_matrix_that_was_accepted_is_not_refused_later(solver):
+    """Least of all with the advice to use the solver that is in use."""
+    B = np.eye(100)
+    B[5, 5] = -5e-8  # below 0 by less than 1e-8 of ‖B‖ = 10
+    found = eigen(B, 100, solver)
+    assert not found.certificate.by_magnitude
+    assert broken_claims(found.certificate, found.vectors, B, 1e-15) == []
+    B[5, 5] = -5e-7
+    if solver == "power":
+        found = eigen(B, 100, solver)
+        assert found.values[-1] == pytest.approx(-5e-7)
+        assert broken_signed_claims(found.certificate, found.vectors, B, 1e-15) == []
+    else:
+        with pytest.raises(DataError, match="solver='power' takes such matrices"):
+            eigen(B, 100, solver)
+
+
+def test_what_was_accepted_does_not_depend_on_the_largest_value_that_was_found():
+    A = np.diag([1.0, 1e-3, -5e-9])
+    with pytest.warns(AccuracyWarning, match="did not converge"):  # values below 0 are called 0, but not for nothing
+        found = eigen(A, 2, solvers.Power(start=np.eye(3)[:, 1:], max_iter=5), tol=1e-9)
+    low, high = found.certificate.value_bounds.T
+    assert ((low <= [1.0, 1e-3]) & (high >= [1.0, 1e-3])).all()

@@ -59,7 +59,7 @@ def test_a_tie_of_magnitudes_is_one_at_k_and_no_group_inside():
     three = eigen(A, 3, "power").certificate
     assert three.groups == ((0, 1), (1, 2), (2, 3))
     assert three.angle_bounds.max() < 1e-4
-    with pytest.warns(AccuracyWarning, match="PC2 swings"):
+    with pytest.warns(AccuracyWarning, match="PC2 alternates"):
         assert eigen(A, 2, "power").certificate.complete_to <= 1
 
 

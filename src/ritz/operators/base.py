@@ -117,6 +117,8 @@ class Operator(ABC):
 class Dense(Operator):
     """A matrix given directly, right to `error` in norm, whose eigenvalues may lie below 0 by `negativity`."""
 
+    tolerance = np.inf  # whoever gives the matrix has judged its negativity, and none is judged twice
+
     def __init__(self, A: Array, negativity: float = 0.0, error: float = 0.0, signed: bool = False) -> None:
         self._A, self._error = A, error
         self.dim = self.rank_bound = len(A)

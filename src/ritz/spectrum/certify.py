@@ -215,7 +215,7 @@ def _by_magnitudes(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int) ->
     seen = Evidence(sizes, pairs.residuals, rounding, pairs.defect, exhausted=False)
     found, signed = magnitudes(A, pairs, seen, k)
     delivered = _delivered(pairs.residuals, sizes, _resolved(sizes, seen.floor, found.ceiling))
-    # ‖A u‖ is a lower bound of the largest magnitude too, and a better one where an iteration swings.
+    # ‖A u‖ is a lower bound of the largest magnitude too, and a better one where an iteration alternates.
     least = max(float(found.lower[0]), float(np.hypot(sizes[0], pairs.residuals[0])) - 2 * seen.floor, 0.0)
     worst = float(np.max(delivered[:k])) + rounding
     complete = found.following - float(sizes[k - 1]) <= max(tol * float(sizes[0]), 16 * rounding)
