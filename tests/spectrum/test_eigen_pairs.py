@@ -1,6 +1,7 @@
 """Eigenpairs of a matrix that is given: what a fit that stops short says, sparse matrices, and what is refused."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from helpers.matrices import broken_claims, broken_signed_claims, random_array, sine, with_eigenvalues
 from ritz import AccuracyWarning, DataError, eigen, solvers
+from ritz.linalg.dense import gamma
 from ritz.operators import SparseMatrix
 from ritz.spectrum.eigen_pairs import _operator
 
@@ -87,6 +89,33 @@ def test_products_and_bounds_of_a_sparse_operator(one_thread, monkeypatch):
     assert np.abs(values).max() <= operator.most
     assert -values[0] <= operator.negativity
     assert values[0] <= operator.lowest_of_two() < 0
+
+
+PATTERNS = {
+    "all the same": lambda i: np.ones(len(i)),
+    "every second": lambda i: np.where(i % 2, 1.0, 0.3),
+    "every third": lambda i: np.where(i % 3, 1.0, 0.3),
+    "two halves": lambda i: np.where(i < len(i) // 2, 1.0, 0.123),
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("solver", [solvers.Power(), solvers.Orthogonal(oversample=0)])
+def test_sums_over_many_rows_of_a_sparse_matrix_are_covered(pattern, solver):
+    """Products of the same size are all rounded the same way: a sum of d of them errs by a part of d, not √d."""
+    d = 5000
+    i = np.arange(d)
+    v = PATTERNS[pattern](i)
+    start = np.column_stack([v, np.where(i < d // 3, v, -v), np.where(i < d // 5, 1.3 * v, -0.7 * v)])
+    found = eigen(scipy.sparse.eye_array(d), 3, replace(solver, start=start))
+    low, high = found.certificate.value_bounds.T
+    assert ((low <= 1.0) & (high >= 1.0)).all()
+    assert (high - low).max() < 1e-11
+    Q = np.linalg.qr(start)[0]
+    operator = SparseMatrix(scipy.sparse.eye_array(d).tocsr())
+    exact = Q.T.astype(np.longdouble) @ Q.astype(np.longdouble)
+    allowed = gamma(2 * (np.sqrt(d) + 1)) * (np.abs(Q).T @ np.abs(Q))
+    assert (np.abs(operator.inner(Q, Q) - exact) <= allowed).all()
 
 
 def test_a_dominant_diagonal_needs_no_word_that_nothing_lies_below_zero():

@@ -93,12 +93,17 @@ class Operator(ABC):
         """
         if AQ is None or self.is_dense:
             AQ = self.apply(Q)
+        H = self.inner(Q, AQ)
         if self.signed:
-            return signed_pairs(Q, AQ)
-        turned = rotation(Q.T @ AQ)
+            return signed_pairs(Q, AQ, H)
+        turned = rotation(H)
         if turned.lowest < -(10 * self.rounding + min(self.negativity, self.tolerance * float(turned.values[0]))):
             raise indefinite(turned.lowest)
         return ritz_pairs(Q, AQ, turned)
+
+    def inner(self, Q: Array, AQ: Array) -> Array:  # (dim, m), (dim, m) -> (m, m)
+        """Qᵀ AQ, whose sums of dim products `rounding` has to cover."""
+        return Q.T @ AQ
 
     def dense(self) -> Array | None:  # (dim, dim)
         """A itself, None where it is not at hand. Not to be written to."""
@@ -225,6 +230,7 @@ class Pairs:
     coupling: Array | None = None  # (m,) max(‖F u − σ p‖, ‖Fᵀ p − σ u‖)
     nonorthogonality: float | None = None  # ‖UᵀU − I‖ where it was measured
     slack: Array | None = None  # (m,) what rounding may have turned u by, as a residual, beyond what it did to values
+    arithmetic: float = 0.0  # norm bound on the errors of UᵀAU and R where the operator's own rounding is smaller
 
     def trusted(self, k: int, rounding: float) -> Pairs:
         """The k pairs asked for and those spare ones that are as good; unconverged ones would loosen every bound."""
@@ -275,9 +281,11 @@ def rotation(H: Array, T: Array | None = None) -> Rotation:
     return Rotation(np.maximum(values, 0.0), turn, off + max(0.0, -lowest), lowest)
 
 
-def signed_pairs(Q: Array, AQ: Array) -> Pairs:
-    """The same for eigenvalues of either sign, ordered by magnitude; no image, as the matrix has no square root."""
-    H = Q.T @ AQ
+def signed_pairs(Q: Array, AQ: Array, H: Array) -> Pairs:
+    """Pairs of either sign, ordered by magnitude, from a basis, its product with A, and H = QᵀAQ.
+
+    No values are lifted to 0, and there is no image: the matrix has no square root.
+    """
     values, turn = eigh_descending((H + H.T) / 2)
     order = np.argsort(-np.abs(values), kind="stable")
     values, turn = values[order], turn[:, order]

@@ -187,7 +187,7 @@ def _outside(A: Operator, basis: Basis, everything: Pairs, kept: int) -> Outside
 
 def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, outside: Outside) -> Verdict:
     """Bounds from A U = U Θ + R, where A U may be combined from so many products."""
-    rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(pairs)
+    rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(A, pairs)
     seen = Evidence(
         pairs.values,
         pairs.residuals,
@@ -210,9 +210,10 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, o
 
 def _by_magnitudes(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int) -> Verdict:
     """The same for eigenvalues of either sign, ordered by their magnitude."""
-    rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(pairs)
+    rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(A, pairs)
     sizes = np.abs(pairs.values)
-    seen = Evidence(sizes, pairs.residuals, rounding, pairs.defect, exhausted=False)
+    whole = len(sizes) >= len(pairs.vectors)
+    seen = Evidence(sizes, pairs.residuals, rounding, pairs.defect, exhausted=whole)
     found, signed = magnitudes(A, pairs, seen, k)
     delivered = _delivered(pairs.residuals, sizes, _resolved(sizes, seen.floor, found.ceiling))
     # ‖A u‖ is a lower bound of the largest magnitude too, and a better one where an iteration alternates.
@@ -233,7 +234,7 @@ def _gap(A: Operator, verdict: Verdict, everything: Pairs, basis: Basis, k: int)
     found, least = verdict.found, verdict.found.next_lower
     low, high = verdict.kth or (float(found.lower[k - 1]), float(found.upper[k - 1]))
     if everything.levels is None:
-        own = everything.defect + verdict.rounding + _own_rounding(everything)
+        own = everything.defect + verdict.rounding + _own_rounding(A, everything)
         rough = (basis.mixed + 2) * A.dense_rounding + NEARLY * abs(float(everything.values[0]))
         measured = np.abs(everything.values[k : k + 1]) - own
         least = float(np.max(measured, initial=max(least, basis.following - own - rough)))
@@ -241,10 +242,13 @@ def _gap(A: Operator, verdict: Verdict, everything: Pairs, basis: Basis, k: int)
     return np.maximum(between, 0.0)
 
 
-def _own_rounding(pairs: Pairs) -> float:
-    """What the vectors' departure from orthonormality and the arithmetic of R itself add."""
+def _own_rounding(A: Operator, pairs: Pairs) -> float:
+    """What the vectors' departure from orthonormality and the arithmetic of R itself add: shares of ‖A U‖."""
     defect = pairs.nonorthogonality if pairs.nonorthogonality is not None else orthogonality_defect(pairs.vectors)
-    return (2 * defect + 4 * len(pairs.values) ** 1.5 * UNIT) * abs(float(pairs.values[0]))
+    size = abs(float(pairs.values[0]))
+    if A.signed:  # where all values may be 0, and A U = R
+        size += float(np.linalg.norm(pairs.residuals))
+    return (2 * defect + 4 * len(pairs.values) ** 1.5 * UNIT) * size + pairs.arithmetic
 
 
 def _by_singular_values(A: Operator, pairs: Pairs, k: int) -> Verdict:
@@ -267,4 +271,4 @@ def _by_singular_values(A: Operator, pairs: Pairs, k: int) -> Verdict:
         next_lower=max(found.next_lower, 0.0) ** 2,
         angles=np.minimum(1.0, np.sqrt(2.0) * found.angles),
     )
-    return Verdict(by_variance, seen.floor, A.rounding + _own_rounding(pairs), worst, least, whole)
+    return Verdict(by_variance, seen.floor, A.rounding + _own_rounding(A, pairs), worst, least, whole)
