@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import fsum, isqrt
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ritz.linalg.sparse import product
 from ritz.operators.base import Operator, Pairs
 
 ONE_THREAD = 20_000_000  # multiplications that take less time than to hand them out to threads
+TOGETHER = 32  # rows whose products BLAS adds in its own order
 
 
 class SparseMatrix(Operator):
@@ -55,22 +56,21 @@ class SparseMatrix(Operator):
         U, m = pairs.vectors, Q.shape[1]
         defect = self.inner(U, U)
         defect.flat[:: m + 1] -= 1.0
-        # |Q|ᵀ|A||Q| has a norm of at most m times that of |A|. It is summed for UᵀAU, and for UᵀU twice as each error
-        # there counts twice; U and A U are sums of m terms.
-        terms = self._terms + 4 * _terms_of_inner(self.dim) + 2 * m
-        arithmetic = m * gamma(terms) * self.most + gamma(self.dim + 8) * float(np.linalg.norm(pairs.residuals))
-        return replace(pairs, nonorthogonality=float(np.linalg.norm(defect)), arithmetic=arithmetic)
+        # ‖|Q|ᵀ|A||Q|‖ ≤ m‖|A|‖: once for UᵀAU, and for UᵀU, whose errors count twice. R has sums of m terms in it.
+        relative = m * gamma(3 * _terms_of_inner(self.dim)) + np.sqrt(m) * gamma(self._terms + 4 * m)
+        arithmetic = relative * self.most + gamma(self.dim + 8) * float(np.linalg.norm(pairs.residuals))
+        return replace(pairs, nonorthogonality=float(np.linalg.norm(defect)), arithmetic=float(arithmetic))
 
     def inner(self, Q: Array, AQ: Array) -> Array:
-        """Qᵀ AQ in √d pieces of √d rows, so that no sum is longer, in whatever order BLAS adds within a piece.
+        """Qᵀ AQ by pairwise summation: errors hardly grow with d, in whatever order BLAS adds.
 
         One sum over all d rows may err by a good part of d units: products of the same size, as those of eigenvectors
         of a graph, are all rounded the same way.
         """
-        step, total = isqrt(self.dim), np.zeros((Q.shape[1], AQ.shape[1]))
-        for top in range(0, self.dim, step):
-            total += Q[top : top + step].T @ AQ[top : top + step]
-        return total
+        if len(Q) <= TOGETHER:
+            return Q.T @ AQ
+        half = len(Q) // 2
+        return self.inner(Q[:half], AQ[:half]) + self.inner(Q[half:], AQ[half:])
 
     def lowest_of_two(self) -> float:
         """The lowest eigenvalue of any two rows and their columns, which that of A is not above (Cauchy)."""
@@ -83,5 +83,4 @@ class SparseMatrix(Operator):
 
 def _terms_of_inner(d: int) -> int:
     """t, so that every entry of such a product errs by at most γ_t of the same product of magnitudes."""
-    step = isqrt(d)
-    return step + -(-d // step)
+    return TOGETHER + d.bit_length()

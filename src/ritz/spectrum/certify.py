@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,47 +70,41 @@ def certify(
 ) -> Spectrum:
     """The first k of the Ritz pairs, with decided signs and a certificate; without a tol, the solver's word counts."""
     pairs = everything.trusted(k, A.rounding)
-    if A.signed:
-        verdict = _by_magnitudes(A, pairs, k, tol or 0.0, basis.mixed)
-    elif pairs.levels is None:
-        outside = _outside(A, basis, everything, len(pairs.values))
-        verdict = _by_eigenvalues(A, pairs, k, tol or 0.0, basis.mixed, outside)
-    else:
-        verdict = _by_singular_values(A, pairs, k)
+    verdict = _verdict(A, everything, pairs, basis, k, tol or 0.0)
     sizes = np.abs(everything.values) if everything.levels is None else everything.levels
     resolved = _resolved(sizes, verdict.floor, verdict.found.ceiling)
     # The values that are meant lie between these and `missing` more.
     seen = np.where(resolved, everything.values, 0.0) + A.offset
-    values, U = seen[:k], pairs.vectors[:, :k]
-    turned = pairs.residuals if pairs.slack is None else pairs.residuals + pairs.slack
+    residuals = pairs.residuals if pairs.slack is None else pairs.residuals + pairs.slack
     certificate = Certificate(
-        values=values,
-        residuals=_delivered(turned, pairs.values, resolved[: len(pairs.values)])[:k],
-        value_bounds=np.column_stack([verdict.found.lower, verdict.found.upper]),
-        angle_bounds=verdict.found.angles,
-        groups=verdict.found.groups,
-        tie_at_k=verdict.found.tie_at_k,
-        completeness=verdict.completeness,
-        failure_probability=verdict.failure if verdict.complete else None,
-        complete_to=verdict.found.complete_to,
+        values=seen[:k],
+        residuals=_delivered(residuals, pairs.values, resolved[: len(pairs.values)])[:k],
+        **verdict.claims(),
         rank=int(np.count_nonzero(resolved[:k])),
-        rounding=verdict.rounding,
         missing=A.missing,
         audited=A.audited,
         passes=A.passes,
         tol=tol,
-        reached=verdict.reached,
         satisfied=not basis.note if tol is None else verdict.satisfied(tol, max(pairs.vectors.shape)),
         n_rows=n_rows,
         by_singular_values=pairs.levels is not None,
         gap_bounds=_gap(A, verdict, everything, basis, k),
         by_magnitude=A.signed,
     )
-    sign = signs(U)
-    dual = None if pairs.dual is None else pairs.dual[:, :k] * sign
+    U, sign = pairs.vectors[:, :k], signs(pairs.vectors[:, :k])
     U *= sign
     U.setflags(write=False)  # the model will share it
-    return Spectrum(values, U, certificate, basis.history, basis.note, seen[k:], dual)
+    dual = None if pairs.dual is None else pairs.dual[:, :k] * sign
+    return Spectrum(certificate.values, U, certificate, basis.history, basis.note, seen[k:], dual)
+
+
+def _verdict(A: Operator, everything: Pairs, pairs: Pairs, basis: Basis, k: int, tol: float) -> Verdict:
+    """What the pairs that are trusted say, by what is known of them and of A."""
+    if A.signed:
+        return _by_magnitudes(A, pairs, k, tol, basis.mixed)
+    if pairs.levels is not None:
+        return _by_singular_values(A, pairs, k)
+    return _by_eigenvalues(A, pairs, k, tol, basis.mixed, _outside(A, basis, everything, len(pairs.values)))
 
 
 def _resolved(values: Array, floor: float, ceiling: float) -> NDArray[np.bool_]:
@@ -175,6 +169,21 @@ class Verdict(NamedTuple):
         if not self.complete:
             return "not excluded"
         return "probability" if self.failure else "proved"
+
+    def claims(self) -> dict[str, Any]:
+        """What the certificate repeats."""
+        found = self.found
+        return {
+            "value_bounds": np.column_stack([found.lower, found.upper]),
+            "angle_bounds": found.angles,
+            "groups": found.groups,
+            "tie_at_k": found.tie_at_k,
+            "complete_to": found.complete_to,
+            "completeness": self.completeness,
+            "failure_probability": self.failure if self.complete else None,
+            "rounding": self.rounding,
+            "reached": self.reached,
+        }
 
 
 def _outside(A: Operator, basis: Basis, everything: Pairs, kept: int) -> Outside:
