@@ -2,8 +2,8 @@ r"""
 Decorrelation
 =============
 
-Columns of a table often repeat each other. Scores never do: their covariance is :math:`U^T C U = \Lambda`, a diagonal
-matrix. So PCA turns correlated columns into uncorrelated ones, as many as there are, without losing anything.
+Columns of a table often repeat each other. Scores never do: their covariance is :math:`U^\top C U = \Lambda`, a
+diagonal matrix. So PCA turns correlated columns into uncorrelated ones, as many as there are, without losing anything.
 """
 
 import matplotlib.pyplot as plt
