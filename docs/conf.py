@@ -72,7 +72,7 @@ if any((HERE / "examples").glob("plot_*.py")):
         "examples_dirs": "examples",
         "gallery_dirs": "gallery",
         "filename_pattern": r"plot_\w+\.py$",
-        "within_subsection_order": "FileNameSortKey",
+        "within_subsection_order": "gallery.Order",
         "abort_on_example_error": True,
         "download_all_examples": False,
         "show_memory": False,
