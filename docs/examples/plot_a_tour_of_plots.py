@@ -5,6 +5,7 @@ Plots of a fit
 Eight functions of ``ritz.plot`` on one data set: 1,797 handwritten digits of 8×8 pixels. We fit 20 components to the
 first 1,200, and hold the others out. Every function takes data as well as a model, and with ``ax=`` it draws on axes
 that are there already.
+The theory: :doc:`/theory/certificate`.
 """
 
 import matplotlib.pyplot as plt

@@ -5,6 +5,7 @@ Clustering, before and after PCA
 400 points belong to six groups. The groups differ in ten columns; 1,990 more columns hold noise. k-means looks at
 distances, and those are nearly all noise. A few principal components keep the differences between the groups, and leave
 out most of the noise. With them k-means finds the groups, in less time.
+The theory: :doc:`/theory/after_learning`.
 """
 
 from time import perf_counter

@@ -5,6 +5,7 @@ Curved data: kernel PCA
 PCA looks for straight axes. Two rings, one inside the other, have none that tells them apart: every line through the
 middle meets both. Kernel PCA looks for straight axes too, but in another space, where the inner product of two points
 is a kernel, and there the rings lie apart.
+The theory: :doc:`/theory/kernel`.
 """
 
 import matplotlib.pyplot as plt

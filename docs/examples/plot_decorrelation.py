@@ -4,6 +4,7 @@ Decorrelation
 
 Columns of a table often repeat each other. Scores never do: their covariance is :math:`U^\top C U = \Lambda`, a
 diagonal matrix. So PCA turns correlated columns into uncorrelated ones, as many as there are, without losing anything.
+The theory: :doc:`/theory/after_learning`.
 """
 
 import matplotlib.pyplot as plt

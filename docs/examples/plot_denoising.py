@@ -5,6 +5,7 @@ Denoising and corrupted pixels
 Pictures of one kind lie near a subspace. Noise does not: it lies in all directions alike. A noisy picture, projected
 to the subspace, keeps most of the picture and a small share of the noise. For pixels that are not noisy but wrong there
 is a better way than to project: leave them out, and solve a least squares problem with the others.
+The theory: :doc:`/theory/after_learning`.
 """
 
 import matplotlib.pyplot as plt

@@ -7,6 +7,7 @@ The Gram route: every axis is a combination of the points
 is only 60×60, and tells the same: if :math:`K\beta = \kappa\beta`, then with :math:`\alpha = \beta/\sqrt\kappa` the
 vector :math:`w = Z^\top\alpha` is a principal axis of length 1. So an eigenface is a sum of faces.
 ``dual_components_`` has the weights :math:`\alpha`.
+The theory: :doc:`/theory/gram`.
 """
 
 from time import perf_counter

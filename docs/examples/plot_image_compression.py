@@ -5,6 +5,7 @@ Image compression: PCA of patches, and wavelets
 A photograph of 320×320 pixels, kept as fewer numbers. PCA learns from the 1,600 patches of 8×8 pixels of this very
 picture which few patterns they are made of. Wavelets are known beforehand: keep the largest coefficients, and the
 places where they belong.
+The theory: :doc:`/theory/sparsity`.
 """
 
 import zlib

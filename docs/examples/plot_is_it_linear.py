@@ -5,6 +5,7 @@ Is my data linear?
 PCA describes rows by k numbers and a flat subspace. Kernel PCA describes them by k numbers too, and its way back, the
 pre-image, may be curved. If that rebuilds *new* rows much better, the data is curved. If it does not, the data is as
 good as linear, and PCA is the simpler and the better model. Everything is measured on rows that were held out.
+The theory: :doc:`/theory/kernel`.
 """
 
 import matplotlib.pyplot as plt

@@ -5,6 +5,7 @@ Retrieval by similarity
 Embeddings turn texts or pictures into vectors, so that similar things have vectors that are near each other. To find
 the ten nearest of many vectors takes memory for all their coordinates, and a multiplication with each of them. With k
 principal components instead of all coordinates, how many of the ten true neighbours are still found?
+The theory: :doc:`/theory/after_learning`.
 """
 
 import matplotlib.pyplot as plt

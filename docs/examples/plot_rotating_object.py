@@ -5,6 +5,7 @@ A rotating object
 A toy turns once about its vertical axis, and a camera takes 360 pictures of 64×64 pixels. A picture is a point with
 4,096 coordinates, but only one number changes: the angle. So the points lie on a closed curve. PCA finds the curve, and
 shows that one linear component is not enough to describe it.
+The theory: :doc:`/theory/after_learning`; beyond lines, :doc:`/theory/kernel`.
 """
 
 import matplotlib.pyplot as plt

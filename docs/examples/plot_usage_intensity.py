@@ -4,6 +4,7 @@ Usage intensity: the good line and a bad one
 
 For 200 phones we know the hours that the screen is on, and the energy that is charged, both per day. Both measure one
 hidden quantity: how intensively a phone is used. PCA finds it as the line that is nearest to all points.
+The theory: :doc:`/theory/problem` and :doc:`/theory/least_squares`.
 """
 
 import matplotlib.pyplot as plt
