@@ -112,10 +112,11 @@ def few_colours(drawn: Image.Image) -> Image.Image:
     solid = Image.new("RGB", drawn.size, "white")
     solid.paste(drawn, mask=drawn.getchannel("A"))
     small = solid.quantize(255, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    small.putpalette([*small.getpalette()[: 3 * 255], 255, 255, 255])
     small.paste(255, mask=drawn.getchannel("A").point(lambda alpha: 255 * (alpha < 64)))
     return small
 
 
 if __name__ == "__main__":
-    few_colours(picture()).save(TARGET, optimize=True, transparency=255)
+    few_colours(picture()).save(TARGET, compress_level=9, transparency=255)
     print(f"{TARGET.name}: {TARGET.stat().st_size // 1000} kB")
