@@ -5,6 +5,8 @@ Eigenfaces: who is it, and is it a face?
 A picture of 64×64 pixels is a point with 4,096 coordinates. 80 pictures of 20 drawn people are few points in a large
 space: :doc:`the Gram route <plot_dual_components>` is the fast one. Their axes are pictures again, the *eigenfaces*. We
 look at them, rebuild pictures that the fit has not seen, recognise people, and ask of others whether they show a face.
+
+See also :doc:`/theory/gram` and :doc:`/theory/after_learning`.
 """
 
 import matplotlib.pyplot as plt

@@ -12,7 +12,7 @@ from docs.tests.running import EXAMPLES, run
 
 import ritz
 
-LINES = 110
+LINES = 115
 PATHS = sorted(EXAMPLES.glob("plot_*.py"))
 
 

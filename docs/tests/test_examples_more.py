@@ -172,5 +172,3 @@ def test_which_solver():
         assert np.allclose(cosines, 1, rtol=0, atol=1e-9)
     assert (example.chosen["tall"], example.chosen["wide"]) == ("covariance", "gram")
     assert not [key for key in example.fits if key == ("tall", "gram")]
-    assert example.seconds["tall", "covariance"] < example.seconds["tall", "svd"]
-    assert example.seconds["wide", "gram"] < example.seconds["wide", "covariance"] / 3
