@@ -27,6 +27,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx_copybutton",
     "mathml",
+    "outputs",
     "docstrings",
     "reference",
     "names",
@@ -59,7 +60,7 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b5ea8", "color-brand-content": "#0b5ea8"},
     "dark_css_variables": {"color-brand-primary": "#7cb8f0", "color-brand-content": "#7cb8f0"},
 }
-pygments_style = "friendly"
+pygments_style = "default"  # its colours can be read
 pygments_dark_style = "github-dark"
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -71,7 +72,7 @@ if any((HERE / "examples").glob("plot_*.py")):
         "examples_dirs": "examples",
         "gallery_dirs": "gallery",
         "filename_pattern": r"plot_\w+\.py$",
-        "within_subsection_order": "FileNameSortKey",
+        "within_subsection_order": "gallery.Order",
         "abort_on_example_error": True,
         "download_all_examples": False,
         "show_memory": False,

@@ -20,9 +20,15 @@ from sphinx.writers.html5 import HTML5Translator
 SPACE = "{http://www.w3.org/1998/Math/MathML}"
 ElementTree.register_namespace("", SPACE.strip("{}"))
 logger = logging.getLogger(__name__)
-UNDER = {"min", "max", "lim", "sup", "inf", "argmin", "argmax", "arg min", "arg max"}  # what stands below, not beside
-NAMED = re.compile(r"[a-z]{2,}")  # functions such as tan, whose argument stands apart from them
 UNKNOWN = re.compile(r">\s*(\\[A-Za-z]+)\s*<")
+NAMED = re.compile(r"[A-Za-z ]{2,}")  # functions such as tan
+ABOVE = {"∑", "∏", "min", "max", "lim", "sup", "inf", "argmin", "argmax", "arg min", "arg max"}  # with limits there
+LIMITS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
+SCRIPTS = {f"{SPACE}{tag}" for pair in LIMITS.items() for tag in pair}
+ROWS = {f"{SPACE}{tag}" for tag in ("math", "mrow", "mtd", "msqrt", "mstyle")}
+MO, MI = f"{SPACE}mo", f"{SPACE}mi"
+SPACED = {MO, f"{SPACE}mspace", f"{SPACE}mtext"}  # what brings its own space with it
+BARS, CLOSING = "|‖", ")]}⟩"
 
 
 def mathml(latex: str, display: str) -> str:
@@ -37,23 +43,79 @@ def mathml(latex: str, display: str) -> str:
         raise ValueError(f"{unknown[1]} is not known")
     root = ElementTree.fromstring(made)
     root.set("alttext", latex)
-    for element in root.iter(f"{SPACE}msub") if display == "block" else ():
-        if "".join(element[0].itertext()).strip() in UNDER:
-            element.tag = f"{SPACE}munder"
-    _set_apart(root)
+    for operator in root.iter(MO):
+        _mend(operator)
+    if display == "block":
+        _put_above(root)
+    for row in (element for element in root.iter() if element.tag in ROWS):
+        _pair_bars(row)
+        _mend_signs(row)
+        _set_apart(row)
     for cell in root.iter(f"{SPACE}mtd"):  # what browsers know of the alignment in a column
         if side := cell.attrib.pop("columnalign", ""):
             cell.set("style", f"text-align: {side}")
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _set_apart(root: ElementTree.Element) -> None:
-    """A thin space between the name of a function and a letter or number that follows it."""
-    for parent in root.iter():
-        for i, (name, after) in reversed(list(enumerate(pairwise(parent)))):
-            letters = name.tag == f"{SPACE}mi" and NAMED.fullmatch(name.text or "")
-            if parent.tag == f"{SPACE}mrow" and letters and after.tag in (f"{SPACE}mi", f"{SPACE}mn"):
-                parent.insert(i + 1, ElementTree.Element(f"{SPACE}mspace", width="0.167em"))
+def _mend(operator: ElementTree.Element) -> None:
+    """Names, the signs of a transpose and an angle, and three dots are no operators; a slash has no space around it."""
+    text = operator.text or ""
+    if NAMED.fullmatch(text) or text in tuple("⊤∠…⋯"):
+        operator.tag = MI
+    elif text == "/":
+        operator.attrib.update(lspace="0", rspace="0")
+
+
+def _put_above(root: ElementTree.Element) -> None:
+    """Limits of a sum above and below it; a browser puts them beside it in a fraction."""
+    for element in root.iter():
+        tag = element.tag.removeprefix(SPACE)
+        if tag in LIMITS and "".join(element[0].itertext()).strip() in ABOVE:
+            element.tag = SPACE + LIMITS[tag]
+
+
+def _pair_bars(row: ElementTree.Element) -> None:
+    """‖x‖²: both bars as high as a letter. Unmarked, the left one grows with the row, and the right one cannot."""
+    bars = [_base(child) for child in row if _is_bar(_base(child))]
+    unmarked = [bar for bar in bars if bar.get("fence") != "true"]  # those of \left and \right are marked
+    for i, bar in enumerate(unmarked):
+        form = "postfix" if i % 2 else "prefix"
+        bar.attrib.update(form=form, fence="true", stretchy="false", lspace="0", rspace="0")
+
+
+def _mend_signs(row: ElementTree.Element) -> None:
+    """(−1): a sign after a bracket or another operator is the sign of a number, without spaces."""
+    for before, sign in pairwise(row):
+        if sign.tag == MO and sign.text in ("−", "+") and before.tag == MO and not _closes(before):
+            sign.set("form", "prefix")
+
+
+def _set_apart(row: ElementTree.Element) -> None:
+    """A thin space on both sides of the name of a function, but none at brackets, operators and the ends."""
+    for i, (left, right) in reversed(list(enumerate(pairwise(row)))):
+        stands_before = _is_named(left) and (_is_bar(right) or _base(right).tag not in SPACED)
+        stands_after = _is_named(right) and (_closes(left) or _base(left).tag not in SPACED)
+        if stands_before or stands_after:
+            row.insert(i + 1, ElementTree.Element(f"{SPACE}mspace", width="0.167em"))
+
+
+def _is_named(element: ElementTree.Element) -> bool:
+    base = _base(element)
+    return base.tag == MI and bool(NAMED.fullmatch(base.text or ""))
+
+
+def _is_bar(element: ElementTree.Element) -> bool:
+    return element.tag == MO and element.text in tuple(BARS)
+
+
+def _closes(element: ElementTree.Element) -> bool:
+    base = _base(element)
+    return base.tag == MO and (base.text in tuple(CLOSING) or base.get("form") == "postfix")
+
+
+def _base(element: ElementTree.Element) -> ElementTree.Element:
+    """What has indices, without them."""
+    return element[0] if element.tag in SCRIPTS else element
 
 
 def written(node: nodes.math | nodes.math_block, display: str) -> str:

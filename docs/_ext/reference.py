@@ -18,6 +18,14 @@ ROW = re.compile(r"^\| (`ritz\..+?) \| (.+) \|$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)")
 NAME = re.compile(r"`(ritz(?:\.\w+)+)`")
 RESULTS = "## What attributes hold\n"  # the part of docs/api.md on what is read, not imported
+# What the tour of plots shows, in its order.
+TOUR = ("scree", "errors", "spectrum_gap", "certificate", "scores", "components", "reconstruction", "convergence")
+# Functions that draw, and where: the example, and which of its figures.
+DRAWN = {
+    **{f"ritz.plot.{name}": ("a_tour_of_plots", i + 1) for i, name in enumerate(TOUR)},
+    "ritz.plot.line": ("usage_intensity", 1),
+    "ritz.plot.angle": ("usage_intensity", 2),
+}
 INTERNAL = {"codes", "errors", "in_file", "rebuilt", "kind"}  # methods that other parts of Ritz call
 
 
@@ -81,7 +89,23 @@ def page(name: str, names: dict[str, str]) -> str:
         asked = [directive(member) for member in members if member not in names]
         intro = names[name][0].upper() + above(names[name][1:]) + ".\n\n"
     blocks = "\n".join(f"```{{eval-rst}}\n{block}```\n" for block in asked)
-    return f"# {short}\n\n{intro}{listed(inside(name, names))}{blocks}"
+    return f"# {short}\n\n{intro}{listed(inside(name, names))}{picture(name)}{blocks}"
+
+
+def picture(name: str) -> str:
+    """What a function draws, in the example that shows it.
+
+    >>> print(picture("ritz.plot.scree"), end="")
+    [![What it draws](../gallery/images/sphx_glr_plot_a_tour_of_plots_001.png)](../examples/plot_a_tour_of_plots.py)
+    <BLANKLINE>
+    >>> picture("ritz.PCA")
+    ''
+    """
+    if name not in DRAWN:
+        return ""
+    example, figure = DRAWN[name]
+    image = f"../gallery/images/sphx_glr_plot_{example}_{figure:03}.png"
+    return f"[![What it draws]({image})](../examples/plot_{example}.py)\n\n"
 
 
 def inside(module: str, names: dict[str, str]) -> dict[str, str]:

@@ -67,7 +67,7 @@ right_by_narrow_kernel = share_right(narrow.transform(X)[:, 0], narrow.transform
 print(f"with gamma=30: {right_by_narrow_kernel:.0%}")
 
 # %%
-# With the kernel :math:`x^T z` itself, kernel PCA is PCA again: the same scores, up to their signs.
+# With the kernel :math:`x^\top z` itself, kernel PCA is PCA again: the same scores, up to their signs.
 
 linear = ritz.KernelPCA(2, kernel="linear").fit(X)
 largest_difference = float(np.abs(np.abs(linear.transform(new)) - np.abs(pca.transform(new))).max())

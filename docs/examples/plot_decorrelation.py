@@ -2,10 +2,10 @@ r"""
 Decorrelation
 =============
 
-Columns of a table often repeat each other. Scores never do: their covariance is :math:`U^T C U = \Lambda`, a diagonal
-matrix. So PCA turns correlated columns into uncorrelated ones, as many as there are, without losing anything.
+Columns of a table often repeat each other. Scores never do: their covariance is :math:`U^\top C U = \Lambda`, a
+diagonal matrix. So PCA turns correlated columns into uncorrelated ones, as many as there are, without losing anything.
 
-See also :doc:`/theory/lagrangian`, :doc:`/theory/rotation` and :doc:`/theory/preprocessing`.
+See also :doc:`/theory/after_learning`.
 """
 
 import matplotlib.pyplot as plt

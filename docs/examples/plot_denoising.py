@@ -6,7 +6,7 @@ Pictures of one kind lie near a subspace. Noise does not: it lies in all directi
 to the subspace, keeps most of the picture and a small share of the noise. For pixels that are not noisy but wrong there
 is a better way than to project: leave them out, and solve a least squares problem with the others.
 
-See also :doc:`/theory/after_learning` and :doc:`/theory/least_squares`.
+See also :doc:`/theory/after_learning`.
 """
 
 import matplotlib.pyplot as plt
@@ -73,7 +73,7 @@ plt.show()
 # Now 40% of the pixels of new views of a turning object are replaced by random ones. A projection takes them for true,
 # and all scores are wrong. If we know which pixels are intact, :math:`\Omega`, the scores that fit those best are
 #
-# .. math:: y = (U_\Omega^T U_\Omega)^{-1} U_\Omega^T x_\Omega,
+# .. math:: y = (U_\Omega^\top U_\Omega)^{-1} U_\Omega^\top x_\Omega,
 #
 # where :math:`U_\Omega` has the rows of :math:`U` for these pixels alone. The result has all pixels, also the lost.
 

@@ -3,12 +3,12 @@ The Gram route: every axis is a combination of the points
 =========================================================
 
 60 pictures of 64×64 pixels are 60 points with 4,096 coordinates. Their covariance is a 4,096×4,096 matrix, but at most
-59 of its eigenvalues are above 0. Let Z be the centred pictures. The matrix :math:`K = ZZ^T` of their inner products is
-only 60×60, and tells the same: if :math:`K\beta = \kappa\beta`, then with :math:`\alpha = \beta/\sqrt\kappa` the vector
-:math:`w = Z^T\alpha` is a principal axis of length 1. So an eigenface is a sum of faces. ``dual_components_`` has the
-weights :math:`\alpha`.
+59 of its eigenvalues are above 0. Let Z be the centred pictures. The matrix :math:`K = ZZ^\top` of their inner products
+is only 60×60, and tells the same: if :math:`K\beta = \kappa\beta`, then with :math:`\alpha = \beta/\sqrt\kappa` the
+vector :math:`w = Z^\top\alpha` is a principal axis of length 1. So an eigenface is a sum of faces.
+``dual_components_`` has the weights :math:`\alpha`.
 
-See also :doc:`/theory/gram` and :doc:`/theory/conventions`.
+See also :doc:`/theory/gram`.
 """
 
 from time import perf_counter
@@ -26,7 +26,7 @@ alpha = pca.dual_components_  # (60, 6)
 # %%
 # Three identities
 # ----------------
-# The axes are :math:`Z^T\alpha`. The scores are :math:`K\alpha`, from inner products alone. And each column of
+# The axes are :math:`Z^\top\alpha`. The scores are :math:`K\alpha`, from inner products alone. And each column of
 # :math:`\alpha` has length :math:`1/\sqrt\kappa`, where :math:`\kappa = (n-1)\lambda`: it is not :math:`\beta`, whose
 # length is 1.
 
@@ -41,8 +41,8 @@ print(f"axes up to {error_of_axes:.0e}, scores up to {error_of_scores:.0e}, leng
 # %%
 # Which faces make up the first eigenface?
 # ----------------------------------------
-# Those with large weights of either sign: the axis leads from the ones, in the second line, to the others, in the first
-# line. Here it leads from dark and narrow faces to bright and wide ones.
+# Those with large weights of either sign: the axis leads from the faces in the second row to those in the first. Here
+# it leads from dark and narrow faces to bright and wide ones.
 
 order = np.argsort(alpha[:, 0])
 figure, panels = plt.subplots(2, 6, figsize=(10, 4), layout="constrained")
@@ -74,7 +74,8 @@ cosines = [cosine_with(count) for count in counts]
 # Gram against covariance, in time
 # --------------------------------
 # The same axes by the covariance matrix take about :math:`nd^2 + d^3` operations, those by the Gram matrix
-# :math:`n^2d + n^3`. With 64 pixels both are small; from then on every pixel more is dear for the covariance.
+# :math:`n^2d + n^3`. With 64 pixels both are small; from then on each extra pixel costs the
+# covariance route much more.
 
 sides, seconds, angles = (8, 16, 32), {"covariance": [], "gram": []}, []
 for side in sides:

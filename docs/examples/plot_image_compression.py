@@ -6,7 +6,7 @@ A photograph of 320×320 pixels, kept as fewer numbers. PCA learns from the 1,60
 picture which few patterns they are made of. Wavelets are known beforehand: keep the largest coefficients, and the
 places where they belong.
 
-See also :doc:`/theory/after_learning` and :doc:`/theory/sparsity`.
+See also :doc:`/theory/sparsity`.
 """
 
 import zlib

@@ -6,7 +6,7 @@ A toy turns once about its vertical axis, and a camera takes 360 pictures of 64�
 4,096 coordinates, but only one number changes: the angle. So the points lie on a closed curve. PCA finds the curve, and
 shows that one linear component is not enough to describe it.
 
-See also :doc:`/theory/problem` and :doc:`/theory/rotation`.
+See also :doc:`/theory/after_learning`; beyond lines, :doc:`/theory/kernel`.
 """
 
 import matplotlib.pyplot as plt
@@ -61,24 +61,27 @@ counts = (2, 10, 60)
 errors = [float(np.linalg.norm(X - rebuilt(k)) / np.linalg.norm(X - pca.mean_)) for k in counts]
 
 # %%
-# The picture: the curve in the planes of components 1 and 2, and 1 and 3, with some views beside their places; and one
-# view from 2, 10 and 60 numbers instead of 4,096.
+# The picture: the curve in the planes of components 1 and 2, and 1 and 3, with six places marked; the views at these
+# places; and one view from 2, 10 and 60 numbers instead of 4,096.
 
-figure, axes = plt.subplot_mosaic("AABB;AABB;CDEF", figsize=(9, 7), layout="constrained")
+planes, places = "A" * 6 + "B" * 6, "".join(letter * 2 for letter in "abcdef")
+mosaic = "\n".join([planes, planes, planes, places, "C" * 3 + "D" * 3 + "E" * 3 + "F" * 3])
+figure, axes = plt.subplot_mosaic(mosaic, figsize=(9, 8), height_ratios=[1, 1, 1, 1, 1.35], layout="constrained")
+marked = list(range(20, 360, 60))
 for name, other in (("A", 1), ("B", 2)):
-    ax = axes[name]
-    ax.scatter(scores[:, 0], scores[:, other], c=degrees, cmap="twilight_shifted", s=9)
-    ax.set(xlabel="PC1", ylabel=f"PC{other + 1}", title=f"One turn, on components 1 and {other + 1}")
-    for view in range(20, 360, 60):
-        x, y = scores[view, [0, other]] * (1 + 2.6 / np.linalg.norm(scores[view, [0, other]]))
-        ax.imshow(X[view].reshape(64, 64), cmap="gray", extent=(x - 1.7, x + 1.7, y - 1.7, y + 1.7), zorder=0)
-    ax.set(xlim=(-13, 13), ylim=(-11, 11))
-axes["C"].imshow(X[70].reshape(64, 64), cmap="gray", vmin=0, vmax=1)
-axes["C"].set_title("view 70: 4,096 numbers")
+    ax, plane = axes[name], scores[:, [0, other]]
+    ax.scatter(*plane.T, c=degrees, cmap="twilight_shifted", s=9)
+    ax.plot(*plane[marked].T, "o", ms=21, mfc="white", mec="0.4")
+    for view in marked:
+        ax.text(*plane[view], f"{view}°", ha="center", va="center", fontsize=7)
+    ax.set(xlabel="PC1", ylabel=f"PC{other + 1}", title=f"One turn, on components 1 and {other + 1}", aspect="equal")
+    ax.margins(0.15)
+shown = {name: (X[view], f"{view}°", "") for name, view in zip("abcdef", marked, strict=True)}
+shown["C"] = X[70], "view at 70°: 4,096 numbers", ""
 for name, k, error in zip("DEF", counts, errors, strict=True):
-    axes[name].imshow(rebuilt(k)[70].reshape(64, 64), cmap="gray", vmin=0, vmax=1)
-    axes[name].set_title(f"{k} numbers")
-    axes[name].set_xlabel(f"error of all views {error:.0%}")
-for name in "CDEF":
-    axes[name].set(xticks=[], yticks=[])
+    shown[name] = rebuilt(k)[70], f"{k} numbers", f"error of all views {error:.0%}"
+for name, (view, title, label) in shown.items():
+    axes[name].imshow(view.reshape(64, 64), cmap="gray", vmin=0, vmax=1)
+    axes[name].set(xticks=[], yticks=[], xlabel=label)
+    axes[name].set_title(title, fontsize="medium")
 plt.show()

@@ -88,4 +88,5 @@ for name, correlation in correlations.items():
 
 ax = ritz.plot.scores(pca, table, labels=intensity)
 ax.set_title("Scores, coloured by the hidden intensity")
+ax.figure.axes[-1].set_ylabel("hidden intensity")
 plt.show()

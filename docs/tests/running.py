@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import matplotlib
+import numpy as np
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -27,3 +28,16 @@ def run(name):
             figure.canvas.draw()
     assert figures, f"plot_{name}.py draws nothing"
     return SimpleNamespace(**names, figures=figures)
+
+
+def svd(X):
+    """Mean, singular values and axes in rows, by LAPACK."""
+    mean = X.mean(axis=0)
+    _, s, Vt = np.linalg.svd(X - mean, full_matrices=False)
+    return mean, s, Vt
+
+
+def rest(X, mean, Vt):
+    """Squared distances of rows to the subspace of these axes."""
+    Z = X - mean
+    return np.sum((Z - Z @ Vt.T @ Vt) ** 2, axis=1)

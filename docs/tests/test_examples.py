@@ -1,12 +1,16 @@
 """The examples: each is run once, and its numbers are held against formulas, LAPACK, PyWavelets or scikit-learn."""
 
 import re
+import sys
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 from docs.tests.running import EXAMPLES, run
+
+import ritz
 
 LINES = 110
 PATHS = sorted(EXAMPLES.glob("plot_*.py"))
@@ -22,6 +26,17 @@ def test_every_example_is_short_and_ends_in_a_figure(path):
 def test_every_example_is_run():
     tests = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_examples*.py"))
     assert {path.stem.removeprefix("plot_") for path in PATHS} == set(re.findall(r'run\("(\w+)"\)', tests))
+
+
+def test_every_example_has_its_place():
+    """And every function that draws is shown by an example that calls it, in the figure that its page shows."""
+    sys.path.insert(0, str(EXAMPLES.parent / "_ext"))
+    places, drawn = import_module("gallery").ORDER, import_module("reference").DRAWN
+    assert sorted(places) == [path.stem.removeprefix("plot_") for path in PATHS]
+    assert set(drawn) == {f"ritz.plot.{name}" for name in ritz.plot.__all__}
+    for name, (example, figure) in drawn.items():
+        figures = (EXAMPLES / f"plot_{example}.py").read_text("utf-8").split("plt.show()")
+        assert f"{name}(" in figures[figure - 1], name
 
 
 def variances(X, ddof=1):
@@ -64,6 +79,30 @@ def test_usage_intensity():
     assert correlations[3] > correlations[2] > max(correlations[:2]) > 0.9
 
 
+def test_a_tour_of_plots():
+    """By LAPACK, and in the titles of the figures."""
+    example = run("a_tour_of_plots")
+    X, new = (images.reshape(-1, 64) for images in np.split(example.digits.images, [1200]))
+    values = variances(X)
+    shares = np.cumsum(values) / values.sum()
+    assert np.allclose(example.shares, shares[:20], rtol=1e-9)
+    assert shares[example.needed_for_half - 2] < 0.5 <= shares[example.needed_for_half - 1]
+    assert example.left_out == pytest.approx(1 - shares[19], rel=1e-9)
+    axes = np.linalg.eigh(np.cov(X.T))[1][:, ::-1]
+    off = (new - X.mean(axis=0)) @ axes[:, 20:]
+    expected = np.mean(np.sum(off**2, axis=1)) / np.mean(np.sum((X - X.mean(axis=0)) ** 2, axis=1))
+    assert example.left_out_of_new == pytest.approx(expected, rel=1e-9)
+    assert example.gap_after_20 == pytest.approx(1 - values[20] / values[19], rel=1e-6)
+    assert np.abs(example.pca.explained_variance_ - values[:20]).max() <= example.numerical + 1e-10
+    assert example.sampling == pytest.approx(values[0] * np.sqrt(2 / 1200), rel=0.01)
+    assert example.largest_angle < 1e-3
+    titles = [" ".join(figure.axes[0].get_title().split()) for figure in example.figures]
+    for title, number in zip(
+        titles[:3], (example.shares[-1], example.left_out_of_new, example.gap_after_20), strict=True
+    ):
+        assert f"{number:.1%}" in title
+
+
 def test_curved_data():
     from sklearn.decomposition import KernelPCA
 
@@ -78,6 +117,25 @@ def test_curved_data():
     peer = KernelPCA(2, kernel="rbf", gamma=3.0).fit(example.X).transform(example.new)
     found = example.kernel_pca.transform(example.new)
     assert np.allclose(np.abs(peer), np.abs(found), atol=1e-8)
+
+
+def test_dual_components():
+    example = run("dual_components")
+    Z, alpha = example.X - example.X.mean(axis=0), example.alpha
+    kappa, beta = np.linalg.eigh(Z @ Z.T)
+    kappa, beta = kappa[::-1][:6], beta[:, ::-1][:, :6]
+    assert np.allclose(example.kappa, kappa, rtol=1e-10)
+    assert np.allclose(np.abs(np.einsum("ij,ij->j", beta, alpha)), kappa**-0.5, rtol=1e-9)
+    assert max(example.error_of_axes, example.error_of_scores, example.error_of_lengths) < 1e-11
+    assert example.sum_of_weights < 1e-10
+    assert example.cosines[0] > 0.5
+    assert example.cosines[-1] == pytest.approx(1, abs=1e-12)
+    assert (np.diff(example.cosines) > -1e-12).all()
+    assert max(example.angles) < 1e-9
+    drawn = ritz.datasets.parametric_faces(n_people=20, n_views=3, size=4).parameters  # of the same people
+    bright, dark = example.order[::-1][:5], example.order[:5]
+    for name in ("skin", "head_width"):
+        assert drawn[name][bright].mean() > drawn[name][dark].mean()
 
 
 def test_decorrelation():

@@ -2,75 +2,9 @@
 
 import numpy as np
 import pytest
-from docs.tests.running import run
+from docs.tests.running import rest, run, svd
 
 EPSILON = np.finfo(float).eps
-
-
-def svd(X):
-    """Mean, singular values and axes in rows, by LAPACK."""
-    mean = X.mean(axis=0)
-    _, s, Vt = np.linalg.svd(X - mean, full_matrices=False)
-    return mean, s, Vt
-
-
-def rest(X, mean, Vt):
-    """Squared distances of rows to the subspace of these axes."""
-    Z = X - mean
-    return np.sum((Z - Z @ Vt.T @ Vt) ** 2, axis=1)
-
-
-def test_eigenfaces_recognition():
-    """The same by scikit-learn's neighbours, and with Mahalanobis' distance for changes of one person."""
-    from sklearn.neighbors import KNeighborsClassifier
-
-    example = run("eigenfaces")
-    mean, _, Vt = svd(example.X)
-    Y, Y_new = (example.X - mean) @ Vt[:40].T, (example.new - mean) @ Vt[:40].T
-
-    def right(points, new, **metric):
-        model = KNeighborsClassifier(1, algorithm="brute", **metric).fit(points, example.person)
-        return model.score(new, example.person_of_new)
-
-    assert example.right_by_pixels == right(example.X, example.new)
-    for k, by_scores, within in zip(example.counts, example.right_by_scores, example.right_within, strict=True):
-        assert by_scores == right(Y[:, :k], Y_new[:, :k])
-        if k in (5, 20, 40):
-            means = np.stack([Y[example.person == who, :k].mean(axis=0) for who in range(20)])
-            inverse = np.linalg.inv(np.cov((Y[:, :k] - means[example.person]).T))
-            assert within == right(Y[:, :k], Y_new[:, :k], metric="mahalanobis", metric_params={"VI": inverse})
-    twenty = example.counts.index(20)
-    assert example.right_by_scores[twenty] >= example.right_by_pixels > 0.5
-    assert example.right_within[twenty] > example.right_by_pixels + 0.15
-    assert example.right_without_first == right(Y[:, 3:20], Y_new[:, 3:20]) < example.right_by_pixels
-
-
-def test_eigenfaces_first_axes_are_skin_hair_and_light():
-    example = run("eigenfaces")
-    rows = example.known & (example.view < 4)
-    parts = [example.faces.parameters[name][rows] for name in ("skin", "hair", "light_azimuth")]
-    A = np.column_stack([np.ones(80), *parts])
-    for i in range(3):
-        y = example.scores[:, i]
-        left = y - A @ np.linalg.lstsq(A, y)[0]
-        assert 1 - np.sum(left**2) / np.sum((y - y.mean()) ** 2) > 0.5
-
-
-def test_eigenfaces_is_it_a_face():
-    example = run("eigenfaces")
-    mean, _, Vt = svd(example.X)
-
-    def left_over(pictures):
-        spread = pictures - pictures.mean(axis=1, keepdims=True)
-        return rest(pictures, mean, Vt[:40]) / np.sum(spread**2, axis=1)
-
-    strangers, others = left_over(example.strangers), {name: left_over(p) for name, p in example.others.items()}
-    assert np.allclose(example.left_over(example.strangers), strangers, rtol=1e-9)
-    pairs = np.concatenate(list(others.values()))[:, None] > strangers
-    assert example.auc == pytest.approx(pairs.mean(), abs=1e-12)
-    assert example.auc > 0.99
-    assert example.accepted["strangers"] == np.mean(strangers <= example.threshold) >= 0.9
-    assert [example.accepted[name] for name in others] == [0, 0, 0]
 
 
 def test_denoising():
@@ -117,10 +51,11 @@ def test_clustering():
     for points, share in ((example.X, example.share_before), ((example.X @ Vt[:5].T), example.share_after)):
         within = sum(np.sum((p - p.mean(axis=0)) ** 2) for p in (points[example.group == g] for g in range(6)))
         assert share == pytest.approx(1 - within / np.sum((points - points.mean(axis=0)) ** 2), rel=1e-9)
-    assert example.share_before < 0.05 < 0.7 < example.share_after
+    assert example.share_before < 0.05 < 0.65 < example.share_after
     assert example.agreement_before < 0.6 < 0.8 < example.agreement_after
     assert example.agreements[-1] == pytest.approx(example.agreement_before, abs=0.1)  # all distances are kept
-    assert example.agreements[0] < example.agreements[2]
+    assert (np.diff(example.agreements[:5]) > 0.05).all()  # six centres, equally far apart, need five dimensions
+    assert np.linalg.matrix_rank(np.stack([example.X[example.group == g].mean(axis=0)[:10] for g in range(6)])) == 6
     by_count = dict(zip(example.counts, example.agreements_of_digits, strict=False))
     assert abs(by_count[20] - example.agreement_of_pixels) < 0.04
     assert by_count[2] < example.agreement_of_pixels - 0.2
@@ -144,6 +79,8 @@ def test_retrieval():
         recalls = [np.mean([np.isin(t, f).mean() for t, f in zip(truth, found[:, :m], strict=True)]) for m in (10, 100)]
         assert [example.recalls[at], example.recalls_by_shortlist[at]] == pytest.approx(recalls, abs=0.005)
         assert example.kept[at] == pytest.approx(np.sum(s[:k] ** 2) / np.sum(s**2), rel=1e-4)
+    assert example.work[-1] == 1
+    assert example.work_by_shortlist[0] == pytest.approx(2 / 256 + 100 / 10_000, rel=1e-12)
     assert example.bytes_each == [scores_bytes(example, k) for k in example.counts]
     assert (np.diff(example.recalls) > 0).all()
     assert example.recalls[-1] > 0.99
@@ -221,6 +158,7 @@ def test_power_iteration_against_orthogonal_iteration():
 
 def test_which_solver():
     example = run("which_solver")
+    by_lapack = {name: np.linalg.svd(X, full_matrices=False) for name, X in example.tables.items()}
     for (name, solver), (model, _, said) in example.fits.items():
         s, truth = model.singular_values_, example.truth
         seen, power = s > 0, 1 if solver == "svd" else 2
@@ -228,30 +166,11 @@ def test_which_solver():
         assert example.resolved[name, solver] == seen.sum()
         assert seen.all() if solver == "svd" else not seen[truth < 1e-8].any()
         assert solver == "svd" or "rank" in said[0]
-        _, exact, Vt = np.linalg.svd(example.tables[name], full_matrices=False)
+        _, exact, Vt = by_lapack[name]
         assert solver != "svd" or np.allclose(s, exact[:40], rtol=0, atol=50 * EPSILON)
         cosines = np.abs(np.einsum("ij,ij->i", Vt[:8], model.components_[:8]))
         assert np.allclose(cosines, 1, rtol=0, atol=1e-9)
     assert (example.chosen["tall"], example.chosen["wide"]) == ("covariance", "gram")
     assert not [key for key in example.fits if key == ("tall", "gram")]
-
-
-def test_dual_components():
-    import ritz
-
-    example = run("dual_components")
-    Z, alpha = example.X - example.X.mean(axis=0), example.alpha
-    kappa, beta = np.linalg.eigh(Z @ Z.T)
-    kappa, beta = kappa[::-1][:6], beta[:, ::-1][:, :6]
-    assert np.allclose(example.kappa, kappa, rtol=1e-10)
-    assert np.allclose(np.abs(np.einsum("ij,ij->j", beta, alpha)), kappa**-0.5, rtol=1e-9)
-    assert max(example.error_of_axes, example.error_of_scores, example.error_of_lengths) < 1e-11
-    assert example.sum_of_weights < 1e-10
-    assert example.cosines[0] > 0.5
-    assert example.cosines[-1] == pytest.approx(1, abs=1e-12)
-    assert (np.diff(example.cosines) > -1e-12).all()
-    assert max(example.angles) < 1e-9
-    drawn = ritz.datasets.parametric_faces(n_people=20, n_views=3, size=4).parameters  # of the same people
-    bright, dark = example.order[::-1][:5], example.order[:5]
-    for name in ("skin", "head_width"):
-        assert drawn[name][bright].mean() > drawn[name][dark].mean()
+    assert example.seconds["tall", "covariance"] < example.seconds["tall", "svd"]
+    assert example.seconds["wide", "gram"] < example.seconds["wide", "covariance"] / 3

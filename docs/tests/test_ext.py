@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -29,9 +30,48 @@ def test_a_formula_that_cannot_be_read_is_an_error() -> None:
     for broken in (r"\frac{1}{", r"\begin{gathered} a & b \end{gathered}"):
         with pytest.raises(Exception):  # noqa: B017, PT011  latex2mathml and XML have many kinds
             mathml(broken, "inline")
-    assert "<mi>tan</mi><mspace" in mathml(r"\tan\theta", "inline")
-    assert "<mspace" not in mathml(r"a b + \tan(x)", "inline")
     assert "text-align: left" in mathml(r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "block")
+
+
+THIN = '<mspace width="0.167em" />'
+
+
+@pytest.mark.parametrize(
+    ("latex", "part"),
+    [
+        (r"\tan\theta", f"<mi>tan</mi>{THIN}<mi>θ</mi>"),
+        (r"\sin^2 \varphi_m", f"</msup>{THIN}<msub>"),
+        (r"\sin\angle(u)", f"<mi>sin</mi>{THIN}<mi>∠</mi><mo"),
+        (r"2\operatorname{tr} C", f"<mn>2</mn>{THIN}<mi>tr</mi>{THIN}<mi>C</mi>"),
+        (r"\lambda / \operatorname{tr} C", f'<mo lspace="0" rspace="0">/</mo><mi>tr</mi>{THIN}'),
+        (r"a b + \tan(x)", "<mo>+</mo><mi>tan</mi><mo"),
+        (r"(-1)", '<mo form="prefix">−</mo><mn>1</mn>'),
+        (r"(a) - b", "<mo>−</mo>"),
+        (r"a_1 + \dots + a_k", "<mo>+</mo><mi>…</mi><mo>+</mo>"),
+        (r"M^{-\top}", "<mo>−</mo><mi>⊤</mi>"),
+    ],
+)
+def test_spaces_of_formulas(latex: str, part: str) -> None:
+    assert part in import_module("mathml").mathml(latex, "inline")
+
+
+def test_bars_are_of_one_height() -> None:
+    """Both or none grow: a browser stretches a bar in a row, but not the base of an exponent."""
+    mathml = import_module("mathml").mathml
+    for latex in (r"\lVert x \rVert^2", r"\|x\|_F^2", r"|c_j| - \lvert c_i \rvert"):
+        bars = re.findall(r"<mo([^>]*)>[|‖]</mo>", mathml(latex, "block"))
+        forms = ["prefix", "postfix"] * (len(bars) // 2)
+        assert [f'form="{form}"' in bar for form, bar in zip(forms, bars, strict=True)] == [True] * len(bars)
+        assert all(bar.count('stretchy="false"') == 1 and 'lspace="0"' in bar for bar in bars)
+    grown = mathml(r"\left| \frac{a}{b} \right|^m", "block")
+    assert grown.count('stretchy="true"') == 2
+
+
+@pytest.mark.parametrize("around", [r"\left( % \right)", r"\underbrace{ % }_{x}", "%"])
+def test_limits_stand_above_and_below(around: str) -> None:
+    mathml = import_module("mathml").mathml
+    assert "<munderover><mo>∑</mo>" in mathml(around.replace("%", r"\sum_{i=2}^{d} c_i"), "block")
+    assert "munderover" not in mathml(around.replace("%", r"\sum_{i=2}^{d} c_i"), "inline")
 
 
 def test_docstrings_have_both_forms_of_an_entry() -> None:

@@ -44,9 +44,15 @@ def test_power_iteration_fails_as_it_should(browser) -> None:
     assert "every vector is an eigenvector" in said(browser)
     np.testing.assert_allclose(angles(-1, 60, 5), np.sin(np.radians(60)), rtol=1e-12)
     assert "nothing converges" in said(browser)
-    orthogonal = angles(0.5, 90, 120)
-    assert orthogonal[:40].min() > 0.999  # the second eigenvector, until rounding has grown
-    assert orthogonal[-1] < 1e-12
+    for ratio, steps in ((0.8, 350), (0.5, 120)):
+        orthogonal = angles(ratio, 90, steps)
+        assert orthogonal[: steps // 3].min() > 0.999  # the second eigenvector, until rounding has grown
+        assert orthogonal[-1] < 1e-12
+    assert angles(0.75, 90, 1)[-1] > 0.999
+    assert "go on" in said(browser)
+    assert angles(0.95, 90, 20)[-1] > 0.999
+    assert "rounds to itself" in said(browser)
+    angles(0.5, 90, 0)
     browser.find_element("id", "power-flipped").click()
     press(browser, "Step", 20)
     assert state(browser, "power")["history"][-1]["value"] == pytest.approx(

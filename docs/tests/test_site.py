@@ -10,6 +10,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import pytest
 
 import ritz
+from ritz.plot.colours import contrast
 
 SECTIONS = {  # of the notes: the heading on the first page, and words that a page two clicks away must have
     "1 The problem": "reconstruction error",
@@ -185,3 +186,23 @@ def test_search_works_from_a_file(browser) -> None:
     finally:
         browser.implicitly_wait(0)
     assert browser.errors() + browser.requests() == []
+
+
+PRINTED = """
+const box = e => e.getBoundingClientRect(), outputs = [...document.querySelectorAll('.go:not(.columns)')];
+const rgb = (e, of) => getComputedStyle(e)[of].match(/[\\d.]+/g).slice(0, 3).map(Number);
+return [outputs.filter(e => box(e).right > box(e.closest('pre')).right).map(e => e.textContent),
+    rgb(outputs[0], 'color'), rgb(outputs[0].closest('.highlight'), 'backgroundColor')]"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_printed_can_be_read(browser, scheme: str) -> None:
+    """Sentences are not cut at the edge, and their contrast is that of WCAG 2.1, level AA."""
+    browser.scheme(scheme)
+    for page in ("exercises.html", "solvers/gram.html"):
+        for width in (1280, PHONE):
+            browser.size(width, 900)
+            browser.show(page)
+            cut, text, behind = browser.execute_script(PRINTED)
+            assert not cut
+            assert contrast([one / 255 for one in text], [one / 255 for one in behind]) >= 4.5

@@ -60,8 +60,8 @@ def test_a_folder_in_the_place_of_a_picture_and_a_file_in_that_of_a_folder(here,
     (here / "out" / "deep").write_bytes(b"a file")
     before = everything(here / "out")
     for names, code, words in (
-        (["a", "b"], 2, "b.png' is a folder, so no file can replace it; nothing was replaced"),
-        (["a", "deep/er/b"], 1, "deep' is a file, so 'b.png' cannot be written into it; nothing was replaced"),
+        (["a", "b"], 2, "b.png' is a folder, and a file should be there; nothing was replaced; rename the folder"),
+        (["a", "deep/er/b"], 1, "deep' is a file, and a folder should be there; nothing was replaced; rename the file"),
     ):
         told = all_said("inverse", model, scores(names), "-o", "out/", "--force", code=code)
         assert words in told
@@ -122,7 +122,7 @@ def test_a_folder_of_scores_does_not_get_pictures(here, model):
 @pytest.mark.parametrize("out", ["one.png", "folder/"])
 def test_the_format_of_standard_output_is_not_that_of_pictures(here, model, out):
     told = all_said("inverse", model, scores(["a"]), "-o", out, "--to", "csv", code=2)
-    assert "--to csv is the format of standard output; pictures are written as PNG files" in told
+    assert "--to csv is for standard output, and pictures are written as PNG files; leave it out" in told
     assert os.listdir() == ["s.csv"]
 
 

@@ -171,7 +171,8 @@ def _broken_by_what_is_left(certificate, U, A, slack: float) -> list[str]:
     truth, vectors = eigenpairs(A)
     k, broken, order = len(certificate.values), [], np.argsort(-np.abs(truth), kind="stable")
     if k == len(A):
-        return [] if certificate.gap_bounds is None else ["an eigengap after the last eigenvalue"]
+        claimed = certificate.gap_bounds is not None or certificate.tie_at_k or certificate.complete_to < k
+        return ["something is said to follow the last eigenvalue"] if claimed else []
     sizes, m = np.abs(truth)[order], certificate.complete_to
     low, high = certificate.gap_bounds
     if not low - slack <= sizes[k - 1] - sizes[k] <= high + slack:

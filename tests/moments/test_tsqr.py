@@ -37,9 +37,9 @@ class Counted(ArrayRows):
         super().__init__(X)
         self.walked = [0]  # a list, which copies of this object share
 
-    def block(self, start, stop):
+    def read(self, start, stop):
         self.walked[0] += stop - start
-        return super().block(start, stop)
+        return super().read(start, stop)
 
 
 def exact(X, center=True):

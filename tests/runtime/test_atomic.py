@@ -136,11 +136,9 @@ def test_nothing_is_replaced_where_something_cannot_be(tmp_path):
                 (stage / name).parent.mkdir(parents=True, exist_ok=True)
                 (stage / name).write_text("new")
 
-    with pytest.raises(IsADirectoryError, match="b' is a folder, so no file can replace it; nothing was replaced"):
+    with pytest.raises(IsADirectoryError, match="b' is a folder, and a file should be there; nothing was replaced"):
         write("a", "b")
-    with pytest.raises(
-        NotADirectoryError, match="c' is a file, so 'd' cannot be written into it; nothing was replaced"
-    ):
+    with pytest.raises(NotADirectoryError, match="c' is a file, and a folder should be there; nothing was replaced"):
         write("a", "c/d")
     with pytest.raises(IsADirectoryError, match="b' is a folder"):
         write("a", instead_of=("b",))

@@ -122,8 +122,8 @@ def test_a_fit_that_was_killed(tmp_path):
         from ritz.runtime import checkpoint
         from ritz.rows.memory.array import ArrayRows
         checkpoint.INTERVAL = checkpoint.SHARE = 0.0
-        block = ArrayRows.block
-        ArrayRows.block = lambda self, start, stop: time.sleep(0.004) or block(self, start, stop)
+        read = ArrayRows.read
+        ArrayRows.read = lambda self, start, stop: time.sleep(0.004) or read(self, start, stop)
         X = np.load(sys.argv[1])
         model = PCA(3).fit(X, checkpoint=sys.argv[2])
         np.save(sys.argv[3], model.components_)
@@ -363,15 +363,15 @@ def read_slowly(monkeypatch, meanwhile):
     from ritz.rows.memory.array import ArrayRows
 
     rows = ArrayRows(data(200_000, 30))
-    block, one = ArrayRows.block, threading.Lock()
+    read, one = ArrayRows.read, threading.Lock()
 
     def slowly(self, start, stop):
         with one:
             meanwhile()
         time.sleep(0.5)
-        return block(self, start, stop)
+        return read(self, start, stop)
 
-    monkeypatch.setattr(ArrayRows, "block", slowly)
+    monkeypatch.setattr(ArrayRows, "read", slowly)
     return rows
 
 

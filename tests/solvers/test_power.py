@@ -122,7 +122,7 @@ def test_magnitudes_in_order_with_their_signs(size):
 def test_eigenvalues_of_opposite_sign_and_the_same_magnitude_are_told(tol, apart):
     A, _ = with_eigenvalues([2.0, -2.0 * (1 - apart), 1.0, 0.5], np.random.default_rng(4))
     with pytest.warns(
-        AccuracyWarning, match=r"PC1 swings between two vectors: .* opposite signs and .* tells them apart"
+        AccuracyWarning, match=r"PC1 alternates between two vectors: .* opposite signs and .* to separate them"
     ):
         found = eigen(A, 1, solvers.Power(max_iter=150), tol=tol)
     assert not found.certificate.satisfied
@@ -130,8 +130,28 @@ def test_eigenvalues_of_opposite_sign_and_the_same_magnitude_are_told(tol, apart
     assert found.certificate.reached > 0.1
     shifted = eigen(A + 3 * np.eye(4), 1, "power")  # what the message advises
     np.testing.assert_allclose(shifted.values - 3, [2.0], rtol=1e-9)
-    both = eigen(A, 2, solvers.Power(max_iter=150))  # Rayleigh–Ritz of two vectors tells them apart too
+    both = eigen(A, 2, solvers.Power(max_iter=150))  # Rayleigh–Ritz of two vectors separates them too
     np.testing.assert_allclose(np.sort(both.values), [-2.0 * (1 - apart), 2.0], rtol=1e-6)
+
+
+def path(d):
+    """The edges of a path of d points: eigenvalues 2cos(πj/(d + 1)), which come in pairs ±."""
+    return np.eye(d, k=1) + np.eye(d, k=-1)
+
+
+@pytest.mark.parametrize("d", [2, 3, 8])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_rayleigh_quotient_of_0_in_every_step_is_no_eigenvalue(d, turned):
+    """From one end of a path, vᵀA v is 0 for ever, or what rounding makes of it: no sign that anything converged."""
+    Q = np.linalg.qr(np.random.default_rng(6).standard_normal((d, d)))[0] if turned else np.eye(d)
+    A = Q @ path(d) @ Q.T
+    with pytest.warns(AccuracyWarning, match="did not converge: .* PC1 alternates between two vectors"):
+        found = eigen((A + A.T) / 2, 1, "power", tol=None, start=Q[:, 0])
+    assert not found.certificate.satisfied
+    assert found.certificate.reached > 0.5
+    assert found.history[0].change == np.inf
+    zero = eigen(np.zeros((2, 2)), 1, "power", tol=None)  # which has one eigenvalue, found at once
+    assert (zero.values[0], zero.history[-1].change, zero.certificate.satisfied) == (0.0, 0.0, True)
 
 
 def test_a_model_keeps_its_y(tmp_path):

@@ -1,14 +1,16 @@
 """Eigenpairs of a matrix that is given: what a fit that stops short says, sparse matrices, and what is refused."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from helpers.matrices import broken_claims, random_array, sine, with_eigenvalues
+from helpers.matrices import broken_claims, broken_signed_claims, random_array, sine, with_eigenvalues
 from ritz import AccuracyWarning, DataError, eigen, solvers
+from ritz.linalg.dense import gamma
 from ritz.operators import SparseMatrix
 from ritz.spectrum.eigen_pairs import _operator
 
@@ -87,6 +89,32 @@ def test_products_and_bounds_of_a_sparse_operator(one_thread, monkeypatch):
     assert np.abs(values).max() <= operator.most
     assert -values[0] <= operator.negativity
     assert values[0] <= operator.lowest_of_two() < 0
+
+
+PATTERNS = {
+    "all the same": lambda i: np.ones(len(i)),
+    "every second": lambda i: np.where(i % 2, 1.0, 0.3),
+    "every third": lambda i: np.where(i % 3, 1.0, 0.3),
+    "two halves": lambda i: np.where(i < len(i) // 2, 1.0, 0.123),
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("solver", [solvers.Power(), solvers.Orthogonal(oversample=0)])
+def test_sums_over_many_rows_of_a_sparse_matrix_are_covered(pattern, solver):
+    """Products of the same size are all rounded the same way: a sum of d of them errs by a part of d, not √d."""
+    d = 5000
+    i = np.arange(d)
+    v = PATTERNS[pattern](i)
+    start = np.column_stack([v, np.where(i < d // 3, v, -v), np.where(i < d // 5, 1.3 * v, -0.7 * v)])
+    found = eigen(scipy.sparse.eye_array(d), 3, replace(solver, start=start))
+    low, high = found.certificate.value_bounds.T
+    assert ((low <= 1.0) & (high >= 1.0)).all()
+    assert (high - low).max() < 1e-11
+    Q = np.linalg.qr(start)[0]
+    operator = SparseMatrix(scipy.sparse.eye_array(d).tocsr())
+    exact = Q.T.astype(np.longdouble) @ Q.astype(np.longdouble)
+    assert (np.abs(operator.inner(Q, Q) - exact) <= gamma(45) * (np.abs(Q).T @ np.abs(Q))).all()
 
 
 def test_a_dominant_diagonal_needs_no_word_that_nothing_lies_below_zero():
@@ -173,3 +201,29 @@ def test_other_solvers_name_the_eigenvalue_below_zero_and_who_takes_it(solver):
         with pytest.raises(DataError, match=said):
             eigen(lambda V: A @ V, 1, solver, dim=4)
     assert eigen(A, 1, "power").values[0] == pytest.approx(-5.0)
+
+
+@pytest.mark.parametrize("solver", ["power", "covariance", "krylov"])
+def test_a_matrix_that_was_accepted_is_not_refused_later(solver):
+    """Least of all with the advice to use the solver that is in use."""
+    B = np.eye(100)
+    B[5, 5] = -5e-8  # below 0 by less than 1e-8 of ‖B‖ = 10
+    found = eigen(B, 100, solver)
+    assert not found.certificate.by_magnitude
+    assert broken_claims(found.certificate, found.vectors, B, 1e-15) == []
+    B[5, 5] = -5e-7
+    if solver == "power":
+        found = eigen(B, 100, solver)
+        assert found.values[-1] == pytest.approx(-5e-7)
+        assert broken_signed_claims(found.certificate, found.vectors, B, 1e-15) == []
+    else:
+        with pytest.raises(DataError, match="solver='power' takes such matrices"):
+            eigen(B, 100, solver)
+
+
+def test_what_was_accepted_does_not_depend_on_the_largest_value_that_was_found():
+    A = np.diag([1.0, 1e-3, -5e-9])
+    with pytest.warns(AccuracyWarning, match="did not converge"):  # values below 0 are called 0, but not for nothing
+        found = eigen(A, 2, solvers.Power(start=np.eye(3)[:, 1:], max_iter=5), tol=1e-9)
+    low, high = found.certificate.value_bounds.T
+    assert ((low <= [1.0, 1e-3]) & (high >= [1.0, 1e-3])).all()

@@ -9,6 +9,10 @@ import scipy.sparse
 from helpers.counts import usually
 from helpers.matrices import broken_signed_claims, with_eigenvalues
 from ritz import AccuracyWarning, eigen, solvers
+from ritz.operators import Function, SparseMatrix
+from ritz.solvers import Basis
+from ritz.spectrum.certify import certify
+from ritz.spectrum.eigen_pairs import _operator
 
 SPECTRA = {
     "any": lambda d, rng: rng.standard_normal(d),
@@ -20,6 +24,13 @@ SPECTRA = {
     "graded": lambda d, rng: rng.standard_normal(d) * 10.0 ** rng.uniform(-14, 0, d),
     "geometric": lambda d, rng: np.sign(rng.standard_normal(d)) * 0.8 ** np.arange(d),
 }
+
+
+@pytest.fixture(autouse=True)
+def always_sparse(monkeypatch):
+    """Sparse matrices of any order are certified as such, not made dense."""
+    monkeypatch.setattr("ritz.spectrum.eigen_pairs.LARGE", 0)
+    assert isinstance(_operator(scipy.sparse.eye_array(2), None, solvers.Power())[0], SparseMatrix)
 
 
 @pytest.mark.parametrize("name", SPECTRA)
@@ -59,8 +70,27 @@ def test_a_tie_of_magnitudes_is_one_at_k_and_no_group_inside():
     three = eigen(A, 3, "power").certificate
     assert three.groups == ((0, 1), (1, 2), (2, 3))
     assert three.angle_bounds.max() < 1e-4
-    with pytest.warns(AccuracyWarning, match="PC2 swings"):
+    with pytest.warns(AccuracyWarning, match="PC2 alternates"):
         assert eigen(A, 2, "power").certificate.complete_to <= 1
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array, lambda A: lambda V: A @ V])
+@pytest.mark.parametrize("values", [[2.0, -1.0, 0.0], [1.0, -1.0, 1.0], [-3.0, -2.0, -1.0]])
+def test_nothing_follows_the_last_eigenvalue(form, values):
+    found = eigen(form(np.diag(values)), 3, "power", dim=3, start=np.eye(3)).certificate
+    assert (found.completeness, found.complete_to, found.tie_at_k, found.gap_bounds) == ("proved", 3, False, None)
+    assert "3 of 3 surely among the top 3" in str(found)
+    assert "the next one" not in str(found)
+
+
+@pytest.mark.parametrize("length", [1 - 1e-12, 1 + 1e-12])
+def test_vectors_that_are_not_quite_orthonormal_are_covered_where_all_values_are_0(length):
+    A = np.array([[0.0, 1.0], [1.0, 0.0]])
+    u = np.array([[length], [0.0]])
+    for operator in (Function(lambda V: A @ V, 2, signed=True), SparseMatrix(scipy.sparse.csr_array(A), signed=True)):
+        certificate = certify(operator, operator.ritz(u), Basis(u), 1, tol=1e-6).certificate
+        assert certificate.residuals[0] + certificate.rounding >= 1.0  # ‖A e₁‖
+        assert certificate.reached >= 1.0
 
 
 def test_a_missed_magnitude_is_not_called_complete():

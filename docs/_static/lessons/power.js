@@ -1,13 +1,13 @@
-// Lesson 3: power iteration v ← A v/‖A v‖ in the plane. The tangent of the angle to u₁ shrinks by |λ₂/λ₁| in each step.
+// Lesson 3: power iteration v ← A v/‖A v‖ in the plane. tan ∠(v, u₁) shrinks by |λ₂/λ₁|.
 "use strict";
 
 window.lessonTools.lesson("power", "The eigengap and power iteration", (lesson) => {
   const tools = window.lessonTools;
   const { shown, tenTo } = tools;
-  const FIRST = tools.circle(25); // any direction will do
+  const FIRST = tools.circle(24); // here rounding acts
   const SECOND = [-FIRST[1], FIRST[0]];
-  const MOST = 400;
-  const FLOOR = -16; // the last digit of the arithmetic
+  const MOST = 1200;
+  const FLOOR = -16; // the last digit
 
   const plane = lesson.picture({
     label: "The unit circle, its image under A, both eigenvectors and the iterate.",
@@ -16,7 +16,7 @@ window.lessonTools.lesson("power", "The eigengap and power iteration", (lesson) 
     bare: true,
   });
   const chart = lesson.picture({
-    label: "Errors of the vector and of the eigenvalue, on a logarithmic scale, against the steps.",
+    label: "Errors of the vector and the eigenvalue, on a logarithmic scale, against steps.",
     aspect: 0.9,
   });
   const changed = restart;
@@ -35,7 +35,7 @@ window.lessonTools.lesson("power", "The eigengap and power iteration", (lesson) 
     return [0, 1].map((i) => [0, 1].map((j) => a * FIRST[i] * FIRST[j] + b * SECOND[i] * SECOND[j]));
   }
 
-  /** What is known of an iterate. @param {Vector} v @returns {Step} */
+  /** @param {Vector} v @returns {Step} */
   function measured(v) {
     const value = tools.dot(v, tools.times(matrix(), v));
     const [along, across] = [Math.abs(tools.dot(v, FIRST)), Math.abs(tools.dot(v, SECOND))];
@@ -49,11 +49,12 @@ window.lessonTools.lesson("power", "The eigengap and power iteration", (lesson) 
   }
 
   const last = () => history[history.length - 1];
-  const done = () => history.length > MOST || Math.max(last().vectorError, last().valueError) < 1e-15;
+  const stuck = () => `${last().v.map(Math.abs)}` === `${history[history.length - 2]?.v.map(Math.abs)}`;
+  const done = () => history.length > MOST || stuck() || Math.max(last().vectorError, last().valueError) < 1e-15;
 
   function step() {
     const w = tools.times(matrix(), last().v);
-    // λ₂ = 0 and a start orthogonal to u₁: A v is rounding at most, and may be 0.
+    // λ₂ = 0 and a start orthogonal to u₁: A v may be 0.
     if (tools.dot(w, w) > 0 && history.length <= MOST) history.push(measured(tools.unit(w)));
   }
 
@@ -70,7 +71,7 @@ window.lessonTools.lesson("power", "The eigengap and power iteration", (lesson) 
     }
     run.textContent = "Pause";
     timer = window.setInterval(() => {
-      // Faster with time: slow convergence should not take minutes.
+      // Faster with time.
       for (let m = 0; m < 1 + history.length / 25 && !done(); m++) step();
       if (done()) pause();
       lesson.later();
@@ -97,7 +98,7 @@ window.lessonTools.lesson("power", "The eigengap and power iteration", (lesson) 
     plane.show();
   }
 
-  /** @param {number} x @returns {number} its logarithm, where the chart still shows it */
+  /** @param {number} x @returns {number} where the chart shows it */
   const log = (x) => Math.max(Math.log10(x), FLOOR);
 
   function drawChart() {
@@ -124,14 +125,15 @@ window.lessonTools.lesson("power", "The eigengap and power iteration", (lesson) 
     chart.show();
   }
 
-  /** What these eigenvalues and this start mean, in a sentence. */
+  /** What is going on, in a sentence. */
   function meaning() {
     const r = ratio.value;
     if (begin.value === 0) return "The start is the first eigenvector already.";
     if (r === 1) return "λ₁ = λ₂: every vector is an eigenvector, and v stays. Only the plane is determined.";
     if (r === -1) return "λ₂ = −λ₁: both parts of v keep their size, so that nothing converges.";
     if (begin.value === 90 && last().vectorError > 0.5) {
-      return "The start is orthogonal to u₁: v finds u₂. Only rounding, about 10⁻¹⁶, can bring u₁ back: go on.";
+      const next = stuck() ? "v rounds to itself, so change λ₂/λ₁" : "go on";
+      return `The start is orthogonal to u₁: v finds u₂. Only rounding, about 10⁻¹⁶, can bring u₁ back: ${next}.`;
     }
     if (r === 0) return "λ₂ = 0: one step is enough.";
     const sides = r < 0 ? " λ₂/λ₁ < 0: v changes sides in every step." : "";

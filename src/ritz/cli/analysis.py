@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from ritz.cli.errors import INACCURATE, OK
-from ritz.cli.inputs import APART, Input, Reading, completed, default_count, say_what_it_is
+from ritz.cli.inputs import APART, Input, completed, default_count, say_what_it_is
 from ritz.cli.notes import Notes
 from ritz.cli.paths import FILES, MODEL, REPORT, SCORES
+from ritz.cli.reading import Reading
 from ritz.cli.screen import Screen, typed
 from ritz.errors import DataError
 from ritz.estimators.anndata import plain as certificate_parts

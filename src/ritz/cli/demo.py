@@ -10,9 +10,10 @@ import numpy as np
 
 from ritz.cli.analysis import analyse
 from ritz.cli.fit import show
-from ritz.cli.inputs import Input, Reading
+from ritz.cli.inputs import Input
 from ritz.cli.notes import notes_of
 from ritz.cli.paths import MODEL, REPORT, folder_for
+from ritz.cli.reading import Reading
 from ritz.cli.screen import Screen
 from ritz.estimators.loading import load
 from ritz.estimators.pca import PCA

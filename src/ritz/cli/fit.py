@@ -23,7 +23,8 @@ def fit_file(
     if file != PIPE and Path(file).exists():
         screen.tell(f"reading {visible(title(file, Path(file)))} ({format_bytes(bytes_of(Path(file)))}) …")
     from ritz.cli.analysis import analyse
-    from ritz.cli.inputs import Reading, chosen
+    from ritz.cli.inputs import chosen
+    from ritz.cli.reading import Reading
     from ritz.estimators.pca import PCA
     from ritz.rows.formats.read import opened
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ritz.cli.errors import in_options
-from ritz.cli.inputs import APART, Input, Reading, chosen, default_count, name_of, say_what_it_is
+from ritz.cli.inputs import APART, Input, chosen, default_count, name_of, say_what_it_is
 from ritz.cli.paths import PIPE, bytes_of, free_folder, located
+from ritz.cli.reading import Reading
 from ritz.cli.screen import Screen, typed
 from ritz.fitting.planning import Plan, plan
 from ritz.fitting.request import too_few

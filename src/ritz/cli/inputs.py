@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,47 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.cli.paths import bytes_of, title
+from ritz.cli.reading import Reading, roles_of
 from ritz.cli.screen import Screen
-from ritz.errors import ColumnWarning, DataError
 from ritz.linalg.dense import Array
 from ritz.pca.from_rows import held
 from ritz.rows import Rows
 from ritz.rows.base import dense
-from ritz.rows.columns import shown
 from ritz.rows.formats.read import TEXTS, ending_of, suffix_of
 from ritz.rows.memory.computed import choose
 from ritz.rows.profile import Profile
-from ritz.rows.select import EMPTY, IDENTIFIER, announce_doubts, announce_names, find_id_columns, name_by_position
+from ritz.rows.select import EMPTY, announce_doubts, announce_names, name_by_position
 from ritz.rows.write.columns import numbers_from_text
 from ritz.runtime.memory import PHYSICAL, format_bytes
 from ritz.runtime.wording import visible
 
 HELD = 0.25  # of the memory, that numbers from a file may take to be parsed only once
-PEEKED = 10_000  # cells of a column that tell what it is
-CLASSES = 20  # kinds of labels that tell rows apart at a glance
-LONGEST = 80  # letters of an identifier or a label; longer ones are texts
 DEFAULT = 10  # components, unless there are fewer
 APART = 10.0  # times that deviations of columns may differ before one dominates the first component
 SHOWN = 10  # columns that are left out, on the screen
 LEFT_OUT = "rows left out"  # of which a fact may tell
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How the user wants a file to be read."""
-
-    label: str | None = None
-    identifier: str | None = None  # of the fit; it need not be there
-    drop: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()
-    transpose: bool = False
-    missing: str = "error"
-    drop_constant: bool = False
-    header: bool | None = None
-    image: tuple[int, ...] | None = None  # whose pixels the columns are
-    size: tuple[int, int] | None = None  # that pictures are resized to
-    grey: bool | None = None  # whether they are read as grey ones
-    known: bool = False  # by a model, which needs its columns
 
 
 @dataclass(frozen=True)
@@ -108,48 +85,25 @@ class Input:
 def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     """The columns of a file that are decomposed, those that are carried along, and those that are left out."""
     raw = name_by_position(raw)
-    label = next(iter(known_columns(raw, [] if reading.label is None else [reading.label])), None)
-    dropped = dict.fromkeys(known_columns(raw, reading.drop), "asked for")
-    label = raw.labelled_by if label is None and raw.labelled_by not in dropped else label
-    keep = known_columns(raw, reading.keep)
-    raw.positions(keep)  # one that holds no numbers is an error, as it is for `columns` of `read`
-    spared = {*keep, *dropped, label}
-    peeked = raw.peek([key for key in raw.left_out if key not in dropped], PEEKED)
-    peeked |= {} if label is not None else _annotations(raw, dropped)
-    apart = find_id_columns(raw, spared)
-    numbered = [key for key, why in apart.out.items() if why != EMPTY]
-    identifier = _identifier(peeked, numbered, label) if raw.named_by in (None, *dropped) else raw.named_by
-    if reading.identifier in {*(raw.keys or raw.names or ()), *raw.left_out, *raw.others} - spared:
-        identifier = reading.identifier
-    label = label if label is not None else _label(peeked, identifier)
-    why = {key: why + "; --keep includes it" * (why != EMPTY) for key, why in apart.out.items()}
-    doubtful = _nearly_numbers(raw, reading, identifier, label)
-    roles = {identifier: IDENTIFIER, label: "label", **doubtful, **why, **dropped}
-    roles.pop(None, None)
-    rows = choose(raw, None, [key for key in roles if not raw.is_aside(key)], "error")
-    announce_names(raw, roles)
+    roles = roles_of(raw, reading)
+    rows = choose(raw, None, [key for key in roles.out if not raw.is_aside(key)], "error")
+    announce_names(raw, roles.out)
     if not reading.known:
-        announce_doubts(apart)
+        announce_doubts(roles.apart)
+    beside = (roles.identifier, roles.label)
     return Input(
         title(name, path),
         rows,
         raw,
-        identifier,
-        tuple(dict.fromkeys(key for key in (identifier, label) if key is not None)),
-        label=None if label is None else str(label),
-        left_out={**raw.left_out, **roles},
+        roles.identifier,
+        tuple(dict.fromkeys(key for key in beside if key is not None)),
+        label=None if roles.label is None else str(roles.label),
+        left_out={**raw.left_out, **roles.out},
         facts=(("read as", raw.about),) if raw.about else (),
         text=suffix_of(path) in TEXTS,
         size=format_bytes(bytes_of(path)),
         ending=ending_of(path),
     )
-
-
-def _nearly_numbers(raw: Rows, reading: Reading, identifier: Any, label: Any) -> dict[Any, str]:
-    """Columns of text with a role that nobody asked for, which may be meant to hold numbers, and why they are text."""
-    roles = {identifier: (IDENTIFIER, reading.identifier), label: ("label", reading.label)}
-    unasked = {key: role for key, (role, asked) in roles.items() if asked is None}
-    return {key: f"{role}; {raw.mixed[key]}" for key, role in unasked.items() if key in raw.mixed}
 
 
 def completed(found: Input, reading: Reading, limit: int | None) -> Input:
@@ -202,16 +156,6 @@ def extremes(rows: Rows) -> tuple[Array, Array]:
     return rows.reduce(ends, lambda a, b: (np.fmin(a[0], b[0]), np.fmax(a[1], b[1])))
 
 
-def known_columns(rows: Rows, asked: Iterable[str]) -> list[Any]:
-    """Columns as the source calls them; those without a name are known by their position."""
-    names = dict.fromkeys((*rows.others, *(rows.keys or rows.names or range(rows.shape[1])), *rows.left_out))
-    found = [key if key in names else int(key) if key.isdecimal() else key for key in asked]
-    for key, name in zip(asked, found, strict=True):
-        if name not in names:
-            raise DataError(f"there is no column {key!r}; there are {len(names)}: {shown(list(names), 8)}")
-    return found
-
-
 def name_of(rows: Rows, j: int) -> Any:
     """What a column is called, its position where it has no name."""
     return j if rows.names is None else rows.names[j]
@@ -230,37 +174,3 @@ def say_what_it_is(found: Input, screen: Screen) -> None:
 def default_count(asked: int | float | str | None, rows: Rows) -> int | float | str:
     """How many components: as asked, or a number that a person can take in."""
     return max(1, min(DEFAULT, rows.shape[0] - 1, rows.shape[1])) if asked is None else asked
-
-
-def _identifier(peeked: Mapping[Any, NDArray[Any]], numbered: list[Any], label: Any) -> Any:
-    """The first column of short texts, no two the same; else one that numbers the rows."""
-    for key, values in peeked.items():
-        if key != label and _short(values) and len(set(values.tolist())) == len(values) > 1:
-            return key
-    return numbered[0] if numbered else None
-
-
-def _annotations(raw: Rows, dropped: Iterable[Any]) -> dict[Any, NDArray[Any]]:
-    """The beginnings of the columns of words beside a matrix: their numbers are measurements more often than kinds."""
-    found: dict[Any, NDArray[Any]] = {}
-    for key in raw.others:
-        if key not in (*dropped, raw.named_by):
-            try:
-                values = raw.peek([key], PEEKED)[key]
-            except DataError as error:  # nobody asked for it
-                warnings.warn(f"column {key!r} cannot be a label: {error}", ColumnWarning, stacklevel=2)
-                continue
-            found |= {key: values} if all(isinstance(value, str | None) for value in values) else {}
-    return found
-
-
-def _label(peeked: Mapping[Any, NDArray[Any]], identifier: Any) -> Any:
-    """The first column of few short texts, each of which stands in several rows."""
-    for key, values in peeked.items():
-        if key != identifier and _short(values) and 2 <= len(set(values.tolist())) <= min(CLASSES, len(values) // 2):
-            return key
-    return None
-
-
-def _short(values: NDArray[Any]) -> bool:
-    return all(not isinstance(value, list | dict | np.ndarray) and len(str(value)) <= LONGEST for value in values)

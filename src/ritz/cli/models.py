@@ -14,6 +14,7 @@ from ritz.cli.fit import show
 from ritz.cli.inputs import LEFT_OUT
 from ritz.cli.notes import notes_of, together
 from ritz.cli.paths import PIPE, located, may_write
+from ritz.cli.reading import Asked
 from ritz.cli.screen import Screen
 from ritz.cli.transform import for_model
 from ritz.errors import DataError
@@ -35,29 +36,18 @@ ROUNDING, NEAR = 1e-8, 5.0  # degrees below which subspaces are the same but for
 def write_report(
     screen: Screen, model: str, file: str | None, out: str | None, image: Any, opens: bool, force: bool, **reading: Any
 ) -> int:
-    """A page about a model, and about the rows of a file, which is read as `for_model` is told, if there is one."""
+    """A page about a model, and about the rows of a file, which is read as asked, if there is one."""
     path = Path(out) if out is not None else Path(model).parent / "report.html"
     if out != PIPE:
         may_write(path, [model, file], force)
     elif screen.as_json or opens:
         raise Failure("--json and --open need a file for the page; give one with -o", USAGE)
     pca = _of_components(model)
-    about = Path(model).absolute().parent.name
     image = image or (notes_of(pca).image if getattr(pca, "image_shape_", None) is None else None)
+    about = Path(model).absolute().parent.name
     given: dict[str, Any] = {}
     if file is not None:
-        with screen.hearing(), Progress(screen.quiet) as progress, located(file) as source:
-            found = for_model(pca, source, file, **reading)
-            if not found.rows.shape[0]:
-                raise DataError(f"every row of {found.name} has a missing value; --missing mean fills the gaps")
-            if reading["missing"] is None and (left := dict(found.facts).get(LEFT_OUT)):
-                screen.warn(f"{LEFT_OUT}: {left}; --missing mean fills the gaps")
-            first = First()
-            for block in pca.codes(found.rows.watched(Watch(progress))):
-                first.add(block)
-            labels = None if found.label is None else found.beside()[found.label]
-            given = {"scores": first, "labels": labels, "facts": found.facts}
-        about = found.name
+        about, given = _of_rows(screen, pca, file, Asked(**reading))
     page = render(pca, title=f"Principal components of {about}", image=image, **given)
     if out == PIPE:
         click.echo(page)
@@ -69,6 +59,21 @@ def write_report(
     if opens:
         show(path)
     return OK
+
+
+def _of_rows(screen: Screen, pca: Any, file: str, asked: Asked) -> tuple[str, dict[str, Any]]:
+    """What a file is called, and what `render` says of its rows: scores, labels and facts."""
+    with screen.hearing(), Progress(screen.quiet) as progress, located(file) as source:
+        found = for_model(pca, source, file, asked)
+        if not found.rows.shape[0]:
+            raise DataError(f"every row of {found.name} has a missing value; --missing mean fills the gaps")
+        if asked.missing is None and (left := dict(found.facts).get(LEFT_OUT)):
+            screen.warn(f"{LEFT_OUT}: {left}; --missing mean fills the gaps")
+        first = First()
+        for block in pca.codes(found.rows.watched(Watch(progress))):
+            first.add(block)
+        labels = None if found.label is None else found.beside()[found.label]
+    return found.name, {"scores": first, "labels": labels, "facts": found.facts}
 
 
 def _of_components(path: str) -> PCA | KernelPCA:

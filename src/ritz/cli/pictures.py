@@ -50,7 +50,7 @@ def is_target(out: str | None) -> TypeGuard[str]:
 def check_target(out: str, to: str | None, scores: str, model: str, force: bool) -> None:
     """Refuse what would replace something, or what was not meant so, before anything is read."""
     if to is not None:
-        raise Failure(f"--to {to} is the format of standard output; pictures are written as PNG files", USAGE)
+        raise Failure(f"--to {to} is for standard output, and pictures are written as PNG files; leave it out", USAGE)
     if _is_single(out):
         may_write(Path(out), [scores, model], force)
     else:
@@ -158,7 +158,8 @@ def _write(results: Results, scale: Scale, files: list[Path]) -> Written:
             written.numbers += row.size
         at += len(block)
     if not written.pictures:  # inside of what writes: nothing is replaced
-        raise DataError(f"0 of {results.n} rows have scores, so there is no picture to write")
+        problem = f"0 of {results.n} rows have scores, so there is no picture to write"
+        raise DataError(problem, "fill in the scores of one row or more")
     return written
 
 

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.cli.errors import ADVICE, OK, USAGE, Failure
-from ritz.cli.inputs import LEFT_OUT, Input, Reading, chosen, without_gaps, worth_holding
+from ritz.cli.inputs import LEFT_OUT, Input, chosen, without_gaps, worth_holding
 from ritz.cli.notes import Notes, notes_of
 from ritz.cli.paths import PIPE, located, may_write, title
+from ritz.cli.reading import Asked, Reading
 from ritz.cli.screen import Screen, in_terminal
 from ritz.estimators.loading import load
 from ritz.linalg.dense import Array
@@ -34,12 +35,13 @@ from ritz.runtime.wording import visible
 
 
 def encode(screen: Screen, model: str, file: str, out: str | None, to: str | None, force: bool, **reading: Any) -> int:
-    """Scores of the rows of a file, which is read as `for_model` is told."""
+    """Scores of the rows of a file, which is read as asked."""
+    asked = Asked(**reading)
     out = destination(screen, out, to, [file, model], force)
     pca = load(model)
     with screen.hearing(), Progress(screen.quiet or on_screen(out)) as progress, located(file) as path:
-        found = for_model(pca, path, file, **reading)
-        every = reading["missing"] is None  # nobody asked for rows to be dropped
+        found = for_model(pca, path, file, asked)
+        every = asked.missing is None  # nobody asked for rows to be dropped
         n = found.source.shape[0] if every and found.source is not None else found.rows.shape[0]
         beside = {} if only_numbers(out) else found.beside(every)
         rows, names = found.rows.watched(Watch(progress)), score_names(pca)
@@ -89,43 +91,40 @@ def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
         screen.tell(f"cells filled: {found.rows.n_filled or found.rows.replaced}, with the mean of {means}")
 
 
-def for_model(
-    pca: Any,
-    path: Path,
-    name: str,
-    label: str | None,
-    missing: str | None,
-    header: bool | None,
-    transpose: bool | None,
-    size: tuple[int, int] | None,
-    grey: bool | None,
-) -> Input:
-    """A file with the columns that a model knows, in its order, read as the one of the fit was, or as told."""
-    notes = notes_of(pca)
-    transpose = notes.transpose if transpose is None else transpose
-    names = model_columns(pca)
-    nameless = () if notes.header is False else None  # told so for the fit
-    needed = () if transpose else (*(names or ()), *range(pca.n_features_in_))
-    if opens_pictures(path):  # as they were for the fit, unless told otherwise
-        size, grey = size or notes.size, grey or notes.grey
-    shape, expected = getattr(pca, "image_shape_", None), nameless if transpose or names is None else names
-    raw = opened(path, transpose, header, expected, needed, size, grey, shape)
-    compare_white(raw, shape, getattr(pca, "white_", None))
+def for_model(pca: Any, path: Path, name: str, asked: Asked) -> Input:
+    """A file with the columns that a model knows, in its order, read as the one of the fit was, or as asked."""
+    notes, names, d = notes_of(pca), model_columns(pca), pca.n_features_in_
+    raw = _opened(pca, path, asked, notes)
     there = dict.fromkeys((*(raw.keys or raw.names or ()), *raw.left_out, *raw.others))
-    places, d = notes.columns, pca.n_features_in_
+    places = notes.columns
     if places is not None and d < raw.shape[1] and raw.names is None and max(places) < raw.shape[1]:
         rows = choose(name_by_position(raw), places, [], "error")
     else:
         rows = select_for_model(raw, names, d, title(name, path))
-    label = label or (notes.label if notes.label in there else None)
+    label = asked.label or (notes.label if notes.label in there else None)
     keep = () if raw.names is None else tuple(names or ())
     reading = Reading(label, notes.identifier, keep=keep, known=True)
     found = replace(chosen(raw, path, name, reading), rows=rows)
-    if missing is None and notes.missing != "mean":  # none may be left
+    if asked.missing is None and notes.missing != "mean":  # none may be left
         rows = held(rows.with_gaps()) if found.text and worth_holding(rows) else rows  # not to parse it twice
         present = drop_missing(rows, how="any")
         return without_gaps(found, rows if present.shape[0] == rows.shape[0] else present)
-    return without_gaps(found, _complete(rows, missing or notes.missing, pca, notes))
+    return without_gaps(found, _complete(rows, asked.missing or notes.missing, pca, notes))
+
+
+def _opened(pca: Any, path: Path, asked: Asked, notes: Notes) -> Rows:
+    """All of the file, of whose columns the model needs some; pictures must be such as it knows."""
+    transpose = notes.transpose if asked.transpose is None else asked.transpose
+    names, shape = model_columns(pca), getattr(pca, "image_shape_", None)
+    nameless = () if notes.header is False else None  # told so for the fit
+    expected = nameless if transpose or names is None else names
+    needed = () if transpose else (*(names or ()), *range(pca.n_features_in_))
+    size, grey = asked.size, asked.grey
+    if opens_pictures(path):  # as they were for the fit, unless told otherwise
+        size, grey = size or notes.size, grey or notes.grey
+    raw = opened(path, transpose, asked.header, expected, needed, size, grey, shape)
+    compare_white(raw, shape, getattr(pca, "white_", None))
+    return raw
 
 
 def _complete(rows: Rows, missing: str, pca: Any, notes: Notes) -> Rows:

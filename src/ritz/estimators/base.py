@@ -54,7 +54,8 @@ class Columns:
         if isinstance(X, str | PathLike):
             return read_for_model(X, names, self.n_features_in_, self.__dict__.get("image_shape_"))
         rows = as_rows(X)
-        anything = isinstance(X, Rows) and X.origin and X.origin[1] is None  # columns that nobody asked for by name
+        # Of columns that nobody asked for by name, those of the model are taken.
+        anything = isinstance(X, Rows) and X.origin is not None and X.origin.columns is None
         there = list(rows.names or ())
         if not anything or names is None or not set(names) <= set(there) or list(names) == there:
             return rows

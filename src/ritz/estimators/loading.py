@@ -21,6 +21,7 @@ from ritz.runtime.files.container import Stored, brief, parsed, read
 from ritz.runtime.files.decoding import Decoder
 from ritz.sensing.state import MatrixState
 
+COMPLETE = 2  # the oldest version of the format that keeps all that a model needs
 LONGEST = 300  # letters of a message about what is in a file
 Classes = Mapping[str, type[Certified]]
 MODELS: Classes = {"PCA": PCA, "KernelPCA": KernelPCA, "CompressedSensing": CompressedSensing}
@@ -31,7 +32,7 @@ def load(path: str | PathLike[str], classes: Classes = MODELS) -> Any:
     again = ""
     try:
         stored = read(path)
-        if stored.version < 2:
+        if stored.version < COMPLETE:
             again = (
                 f"; a file of format version {stored.version} lacks what very large or small data needs: fit the model "
                 "again with this version of ritz"
@@ -63,7 +64,7 @@ def _model(stored: Stored, classes: Classes) -> Certified:
 
 def _in_version_2(state: Any, version: int) -> Any:
     """Version 1 keeps the coefficients of kernel models multiplied by the unit of the kernel's values."""
-    if version > 1 or not isinstance(state, KernelState):
+    if version >= COMPLETE or not isinstance(state, KernelState):
         return state
     was = state.embedding
     unit = was.frame.unit

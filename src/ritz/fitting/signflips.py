@@ -116,8 +116,8 @@ class Flipped(Computed):
         super().__init__(base)
         self._prepare, self._seed, self._flip = prepare, seed, flip
 
-    def block(self, start: int, stop: int) -> Block:
-        return self._flipped(self._base._part(start, stop), range(start, stop)).copy()
+    def read(self, start: int, stop: int) -> Block:
+        return self._flipped(self._base.read(start, stop), range(start, stop)).copy()
 
     @property
     def reading(self) -> int:

@@ -5,8 +5,9 @@ A new operator is one file here: one product is required, the rest follows from 
 matter of this package but of `solvers`.
 """
 
-from ritz.operators.base import Dense, Factored, Function, Operator
+from ritz.operators.base import Factored, Operator
 from ritz.operators.covariance import Covariance, DataMatrix, Summed, factored, scale_error
+from ritz.operators.given import Dense, Function
 from ritz.operators.gram import Gram, Sketched
 from ritz.operators.pivoted_cholesky import LowRank
 from ritz.operators.sparse import SparseMatrix

@@ -1,9 +1,8 @@
-"""What an operator is, those that are given directly, and Rayleigh–Ritz: the best eigenpairs inside a basis."""
+"""What an operator is, those with a factor, and Rayleigh–Ritz: the best eigenpairs inside a basis."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,8 +10,6 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg.dense import UNIT, Array, column_norms, eigh_descending, gamma, orthogonality_defect, svd
-from ritz.rows.memory.array import thin_product
-from ritz.runtime.threads import cached_property
 from ritz.runtime.wording import at_most, plain
 
 COMBINING = 80  # additions beyond the blocks' own: merging runs, scaling, dividing
@@ -93,12 +90,17 @@ class Operator(ABC):
         """
         if AQ is None or self.is_dense:
             AQ = self.apply(Q)
+        H = self.inner(Q, AQ)
         if self.signed:
-            return signed_pairs(Q, AQ)
-        turned = rotation(Q.T @ AQ)
+            return signed_pairs(Q, AQ, H)
+        turned = rotation(H)
         if turned.lowest < -(10 * self.rounding + min(self.negativity, self.tolerance * float(turned.values[0]))):
             raise indefinite(turned.lowest)
         return ritz_pairs(Q, AQ, turned)
+
+    def inner(self, Q: Array, AQ: Array) -> Array:  # (dim, m), (dim, m) -> (m, m)
+        """Qᵀ AQ, whose sums of dim products `rounding` has to cover."""
+        return Q.T @ AQ
 
     def dense(self) -> Array | None:  # (dim, dim)
         """A itself, None where it is not at hand. Not to be written to."""
@@ -112,31 +114,6 @@ class Operator(ABC):
     def is_dense(self) -> bool:
         """Whether `dense()` is known already."""
         return False
-
-
-class Dense(Operator):
-    """A matrix given directly, right to `error` in norm, whose eigenvalues may lie below 0 by `negativity`."""
-
-    def __init__(self, A: Array, negativity: float = 0.0, error: float = 0.0, signed: bool = False) -> None:
-        self._A, self._error = A, error
-        self.dim = self.rank_bound = len(A)
-        self.trace = float(np.trace(A))
-        self.negativity, self.signed = negativity, signed
-
-    @cached_property
-    def rounding(self) -> float:
-        return gamma(self.dim + 4) * float(np.linalg.norm(self._A)) + self._error
-
-    def apply(self, V: Array) -> Array:
-        self.passes += 1
-        return thin_product(self._A, V)
-
-    def dense(self) -> Array:
-        return self._A
-
-    @property
-    def is_dense(self) -> bool:
-        return True
 
 
 class Factored(Operator):
@@ -177,34 +154,6 @@ class Factored(Operator):
         return self._F
 
 
-class Function(Operator):
-    """A matrix known only as a product: a LinearOperator or a callable.
-
-    Nothing is known of the product's own arithmetic; a backward stable one in the precision it returns is assumed.
-    """
-
-    negativity = np.inf
-    rounding = 0.0  # of the products so far
-
-    def __init__(self, product: Callable[[Array], Any], dim: int, unit: float = 1.0, signed: bool = False) -> None:
-        self._product, self._unit, self.signed = product, unit, signed
-        self.dim = self.rank_bound = dim
-
-    def apply(self, V: Array) -> Array:
-        self.passes += 1
-        AV = np.asarray(self._product(V.copy()))  # a product that works in place must not touch the solver's basis
-        if AV.shape != V.shape:
-            raise DataError(f"the operator returned shape {AV.shape} for a block of shape {V.shape}; return the same")
-        if AV.dtype.kind not in "biuf" or not np.isfinite(AV).all():
-            raise DataError(f"the operator returned {AV.dtype} entries that are not finite real numbers")
-        limits = np.finfo(np.result_type(AV, np.float16))
-        relative = gamma(self.dim + 4) * max(1.0, float(limits.eps) / 2 / UNIT)
-        least = self.dim**1.5 * float(limits.smallest_subnormal) if AV.any() else 0.0
-        AV = AV.astype(np.float64) / self._unit
-        self.rounding = max(self.rounding, relative * float(column_norms(AV).max(initial=0.0)) + least / self._unit)
-        return AV
-
-
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """Ritz pairs of A inside span(Q), m of them: A U = U Θ + R.
@@ -223,6 +172,7 @@ class Pairs:
     coupling: Array | None = None  # (m,) max(‖F u − σ p‖, ‖Fᵀ p − σ u‖)
     nonorthogonality: float | None = None  # ‖UᵀU − I‖ where it was measured
     slack: Array | None = None  # (m,) what rounding may have turned u by, as a residual, beyond what it did to values
+    arithmetic: float = 0.0  # norm bound on the errors of UᵀAU and R where the operator's own rounding is smaller
 
     def trusted(self, k: int, rounding: float) -> Pairs:
         """The k pairs asked for and those spare ones that are as good; unconverged ones would loosen every bound."""
@@ -273,9 +223,11 @@ def rotation(H: Array, T: Array | None = None) -> Rotation:
     return Rotation(np.maximum(values, 0.0), turn, off + max(0.0, -lowest), lowest)
 
 
-def signed_pairs(Q: Array, AQ: Array) -> Pairs:
-    """The same for eigenvalues of either sign, ordered by magnitude; no image, as the matrix has no square root."""
-    H = Q.T @ AQ
+def signed_pairs(Q: Array, AQ: Array, H: Array) -> Pairs:
+    """Pairs of either sign, ordered by magnitude, from a basis, its product with A, and H = QᵀAQ.
+
+    No values are lifted to 0, and there is no image: the matrix has no square root.
+    """
     values, turn = eigh_descending((H + H.T) / 2)
     order = np.argsort(-np.abs(values), kind="stable")
     values, turn = values[order], turn[:, order]

@@ -11,7 +11,8 @@ from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.tsqr import triangular_moments
-from ritz.operators.base import COMBINING, Dense, Factored, Operator, Pairs, ritz_pairs, rotation
+from ritz.operators.base import COMBINING, Factored, Operator, Pairs, ritz_pairs, rotation
+from ritz.operators.given import Dense
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.memory.array import thin_product

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ritz.linalg.dense import Array, cross, r_factor, times
 from ritz.rows.columns import Columns
+from ritz.rows.file_changes import Origin
 from ritz.rows.large_integers import check_block
 from ritz.rows.passes import Cut, Partition, Run, checked_results
 from ritz.runtime.watch import UNWATCHED, Watch
@@ -24,7 +25,7 @@ Block = NDArray[Any]
 
 
 class Rows(Columns, Partition, ABC):
-    """n rows of d numbers. A source gives `shape`, `dtype`, `names` and `block`; the four verbs follow.
+    """n rows of d numbers. A source gives `shape`, `dtype`, `names` and `read`; the four verbs follow.
 
     Every pass over the data is one of `reduce`, `map`, `pairs`, `take`, given pure functions of blocks. Results
     are combined in an order fixed by the shape alone, so they depend neither on timing nor on the thread count.
@@ -37,7 +38,7 @@ class Rows(Columns, Partition, ABC):
     >>> class Counted(Rows):  # rows (i, i mod 7) that are computed when they are read
     ...     shape, dtype = (1000, 2), np.dtype(float)
     ...
-    ...     def block(self, start, stop):
+    ...     def read(self, start, stop):
     ...         i = np.arange(start, stop, dtype=float)
     ...         return np.column_stack([i, i % 7])
     >>> PCA(1).fit(Counted()).mean_
@@ -53,7 +54,7 @@ class Rows(Columns, Partition, ABC):
     fill: NDArray[np.floating] | None = None  # what stands in place of missing values, by column
     n_filled: int = 0  # missing values that the mean of their column replaces
     _replaced: Sequence[int] = ()  # missing values of every block that was read
-    origin: tuple[Any, ...] = ()  # of files: their names, sizes and times of change
+    origin: Origin | None = None  # of files: which they are, and how they were read
     elsewhere: tuple[Path, ...] = ()  # files that rows are read from, beside the one that they were opened by
     watch: Watch = UNWATCHED
 
@@ -65,7 +66,7 @@ class Rows(Columns, Partition, ABC):
     @property
     def paths(self) -> list[str]:
         """The files that it is read from, which nothing may replace meanwhile."""
-        return [path for path, *_ in self.origin[0]] if self.origin else []
+        return [path for path, *_ in self.origin.files] if self.origin else []
 
     @property
     def replaced(self) -> int:
@@ -73,12 +74,20 @@ class Rows(Columns, Partition, ABC):
         return sum(self._replaced)
 
     @abstractmethod
-    def block(self, start: int, stop: int) -> Block:  # (stop − start, d)
-        """Rows start to stop, a view wherever possible; the caller does not write to it."""
+    def read(self, start: int, stop: int) -> Block:  # (stop − start, d)
+        """Rows start to stop, a view wherever possible; the caller does not write to it.
+
+        It is for whoever looks at the files afterwards, as every pass does at its end: a pass may have thousands of
+        blocks. All others ask for a `block`.
+        """
+
+    def block(self, start: int, stop: int) -> Block:
+        """Rows start to stop, given only if the files are what they were."""
+        return self.read(start, stop)
 
     def take(self, indices: NDArray[np.integer]) -> Block:
         """The rows at these indices, stacked."""
-        return np.concatenate([self.block(i, i + 1) for i in indices])
+        return np.concatenate([self.read(i, i + 1) for i in indices])
 
     def sample(self, size: int) -> Block:
         """About so many rows, from all over the data."""
@@ -181,8 +190,8 @@ class Rows(Columns, Partition, ABC):
 
         def tile(corner: tuple[int, int]) -> tuple[tuple[int, int], Block]:
             i, j = corner
-            rows = self.exact(self._part(i, min(i + step, n)))
-            return corner, f(rows, rows if i == j else self.exact(self._part(j, min(j + step, n))))
+            rows = self.exact(self.read(i, min(i + step, n)))
+            return corner, f(rows, rows if i == j else self.exact(self.read(j, min(j + step, n))))
 
         with closing(self.in_parallel(tile, tiles)) as parts:
             for (i, j), part in parts:
@@ -249,13 +258,7 @@ class Rows(Columns, Partition, ABC):
         """Blocks of at most `step` rows, about equal: a small one at the end would cost as many calls."""
         count = -(-(stop - start) // step)
         for i, j in pairwise(start + (stop - start) * part // count for part in range(count + 1)):
-            yield self._part(i, j)
-
-    def _part(self, start: int, stop: int) -> Block:
-        """A block inside of a pass, at whose end the files are looked at: there may be thousands, of pictures."""
-        read = type(self).block
-        block: Block = getattr(read, "__wrapped__", read)(self, start, stop)
-        return block
+            yield self.read(i, j)
 
 
 def paired(blocks: Iterable[Block], beside: Block | range, start: int) -> Iterator[tuple[Block, Any]]:

@@ -9,12 +9,26 @@ from contextlib import suppress
 from copy import copy
 from os import stat_result
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from ritz.errors import FILE, DataError
 
 TICK = 12_000_000  # nanoseconds: two writes that are closer may have the same time, so coarse are the clocks of disks
 SMALL = 1 << 20  # bytes that are compared rather than waited for
 ADVICE = "fit or read again when nothing writes to it, or copy it first and use the copy"
+
+
+class Origin(NamedTuple):
+    """What tells rows that were read from files from all others: the files, and the parameters of `ritz.read`."""
+
+    files: tuple[tuple[str, int, int], ...]  # names, sizes and times of change
+    columns: list[Any] | None = None
+    label: Any = None
+    transpose: bool = False
+    missing: str = "error"
+    header: bool | None = None
+    size: tuple[int, int] | None = None
+    grey: bool | None = None
 
 
 class Files:

@@ -22,7 +22,7 @@ Shape = tuple[int, ...]
 
 
 def shape_of_each(shape: Shape) -> Shape | None:
-    """(h, w) or (h, w, 3) of the pictures in a stack of this shape; None where its entries are no pictures.
+    """(h, w) or (h, w, 3) of the pictures in a stack of this shape; None where these are not pictures.
 
     Examples
     --------

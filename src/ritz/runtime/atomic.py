@@ -221,10 +221,11 @@ def _check_places(folder: Path, targets: Iterable[Path]) -> None:
     """Refuse files in place of folders, and folders in place of files."""
     for target in targets:
         if target.is_dir():
-            raise IsADirectoryError(f"{str(target)!r} is a folder, so no file can replace it; nothing was replaced")
+            told = f"{str(target)!r} is a folder, and a file should be there; nothing was replaced; rename the folder"
+            raise IsADirectoryError(told)
         for parent in _between(folder, target):
             if os.path.lexists(parent) and not parent.is_dir():
-                told = f"{str(parent)!r} is a file, so {target.name!r} cannot be written into it; nothing was replaced"
+                told = f"{str(parent)!r} is a file, and a folder should be there; nothing was replaced; rename the file"
                 raise NotADirectoryError(told)
 
 

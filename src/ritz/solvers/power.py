@@ -99,25 +99,35 @@ class Power(Iterative):
             rayleigh = float(v @ w)
             residual = float(np.linalg.norm(w - rayleigh * v - V @ (V.T @ w)))
             value = rayleigh if y is None else _ratio(y, w, v, i, iteration)
-            change = abs(value - previous) / abs(value) if value else 0.0
+            change = _change(value, previous, residual, A.rounding)
             steps.append(Step(iteration, i, value, change, residual))
             ahead = _unit_outside(V, w)
             quiet = change <= self.change or residual <= A.rounding
             if quiet and residual <= target(A, tol, float(np.abs([rayleigh, *values]).max())):
                 still = residual > UNEXPECTED * max(np.sqrt(self.change), np.sqrt(UNIT)) * abs(rayleigh)
-                swings = still and _swings(ahead, v, before)
-                return Found(v, Av, steps, _swinging(A, v, ahead, i) if swings else _other(steps[-1], rayleigh))
-            if _stands(ahead, v, before):
-                return Found(v, Av, steps, _swinging(A, v, ahead, i))
+                alternates = still and _alternates(ahead, v, before)
+                return Found(v, Av, steps, _alternating(A, v, ahead, i) if alternates else _other(steps[-1], rayleigh))
+            if _repeats(ahead, v, before):
+                return Found(v, Av, steps, _alternating(A, v, ahead, i))
             if iteration < self.max_iter:
                 before, previous, v = v, value, ahead
-        return Found(v, Av, steps, _swinging(A, v, ahead, i) if _swings(ahead, v, before) else _slow(steps))
+        return Found(v, Av, steps, _alternating(A, v, ahead, i) if _alternates(ahead, v, before) else _slow(steps))
 
 
 def _slow(steps: list[Step]) -> str:
     i = steps[-1].component
     deciding = f"the ratio of eigenvalue {i + 2} to eigenvalue {i + 1}, 1 minus the relative eigengap between them"
     return slow(steps, f"in the long run that factor is {deciding}")
+
+
+def _change(value: float, previous: float, residual: float, rounding: float) -> float:
+    """|λ − λ before|/|λ|, infinite where λ cannot be told from 0 but the residual can.
+
+    Such a value says nothing about the vector: vᵀA v is 0 in every step for the edges of a path, from one of its ends.
+    """
+    if abs(value) <= rounding < residual:
+        return np.inf
+    return abs(value - previous) / abs(value) if value else 0.0
 
 
 def _ratio(y: Array, w: Array, v: Array, i: int, iteration: int) -> float:
@@ -147,17 +157,17 @@ def _nearest(a: Array, b: Array) -> float:
     return float(min(np.linalg.norm(a - b), np.linalg.norm(a + b)))
 
 
-def _swings(ahead: Array, v: Array, before: Array | None) -> bool:
+def _alternates(ahead: Array, v: Array, before: Array | None) -> bool:
     """Whether every second iterate is nearly the same, while neighbours are not."""
     return before is not None and _nearest(ahead, before) < 0.1 * _nearest(ahead, v) and _nearest(ahead, v) > APART
 
 
-def _stands(ahead: Array, v: Array, before: Array | None) -> bool:
+def _repeats(ahead: Array, v: Array, before: Array | None) -> bool:
     """Whether that is so to the last digits, and will not change any more."""
-    return _swings(ahead, v, before) and before is not None and _nearest(ahead, before) <= BACK
+    return _alternates(ahead, v, before) and before is not None and _nearest(ahead, before) <= BACK
 
 
-def _swinging(A: Operator, v: Array, ahead: Array, i: int) -> str:
+def _alternating(A: Operator, v: Array, ahead: Array, i: int) -> str:
     """Two eigenvalues of opposite sign keep an iteration from its end: how near they are, by Rayleigh–Ritz of both."""
     w = ahead - v * float(v @ ahead)
     Q = np.column_stack([v, w / np.linalg.norm(w)])
@@ -166,9 +176,9 @@ def _swinging(A: Operator, v: Array, ahead: Array, i: int) -> str:
     apart = abs(low + high) / max(abs(low), abs(high))
     sizes = f"magnitudes that differ by about {at_most(apart, 1)} of the larger"
     return (
-        f"{component(i)} swings between two vectors: two eigenvalues have opposite signs and "
-        f"{sizes if apart > EQUAL else 'the same magnitude'}; a multiple of the identity, added to the matrix, tells "
-        "them apart"
+        f"{component(i)} alternates between two vectors: two eigenvalues have opposite signs and "
+        f"{sizes if apart > EQUAL else 'the same magnitude'}; add a multiple of the identity to the matrix to separate "
+        "them"
     )
 
 

@@ -1,12 +1,16 @@
 """Bounds: what residuals say about true eigenvalues and eigenvectors.
 
-A is symmetric positive semidefinite, U has orthonormal columns, R = A U − U Θ rests on float64 products with A.
-`rounding` bounds the difference between the A that was multiplied and the A that was meant.
+A is symmetric, U has orthonormal columns, R = A U − U Θ rests on float64 products with A. `rounding` bounds the
+difference between the A that was multiplied and the A that was meant.
 
 - Values from below: Cauchy's interlacing, λ_i ≥ θ_i.
-- Values from above: need τ ≥ ‖(I−UUᵀ)A(I−UUᵀ)‖, so that no larger eigenvalue hides outside span(U); then Weyl's
-  theorem, or with a gap the quadratic bound of Li and Li (Linear Algebra Appl. 395, 2005).
+- Values from above: need τ ≥ xᵀA x for all unit vectors x orthogonal to U, so that no larger eigenvalue hides outside
+  span(U); then Weyl's theorem, or with a gap the quadratic bound of Li and Li (Linear Algebra Appl. 395, 2005).
 - Angles: Davis and Kahan's sin θ theorem, with gaps to bounds on true eigenvalues, not to computed ones.
+
+`bounds` itself asks no more of A: eigenvalues and τ may lie below 0. That none does enters in two places. With a
+`negativity` of 0, lower bounds are lifted to 0; and `completeness`, which looks for τ, takes that of an A that is
+positive semidefinite but for its `negativity` (`magnitudes` finds those of A and −A otherwise).
 
 A sketch knows an A that falls short of the one that is meant, by a positive part of norm at most `missing`. The one
 that is meant is then A + missing/2·I to ±missing/2, with the same vectors, and that is what all but the lower bounds
@@ -77,12 +81,15 @@ class Bounds(NamedTuple):
     groups: tuple[tuple[int, int], ...]
     tie_at_k: bool
     complete_to: int
-    ceiling: float  # τ, as it was given
+    ceiling: float  # τ, as it was given: the largest xᵀA x of unit vectors x outside span(U), or more
     next_lower: float  # lower bound of the value after the first k
 
 
 def bounds(seen: Evidence, k: int, ceiling: float) -> Bounds:
-    """What m ≥ k Ritz pairs say about the k leading true values; τ = `ceiling` bounds the norm of A outside span(U)."""
+    """What m ≥ k Ritz pairs say about the k leading true values; no xᵀA x outside span(U) exceeds τ = `ceiling`.
+
+    Here x is a unit vector orthogonal to U. τ may lie below 0; where U spans the whole space, any number is such a τ.
+    """
     lower, upper = _value_bounds(seen, ceiling)
     values, upper, error_of_A = seen.values + seen.missing / 2, upper + seen.missing, seen.rounding + seen.missing / 2
     errors = seen.residuals + error_of_A
@@ -248,7 +255,10 @@ def _deflation_error(A: Operator, pairs: Pairs) -> float:
 
 
 def widened(ceiling: float, values: Array, residuals: Array) -> float:
-    """A bound outside a smaller U, from τ outside all of it: what is left out has these values, coupled by R."""
+    """τ outside a smaller U, from τ outside all of it: the largest eigenvalue of [[Θ, Rᵀ], [R, τI]] at most.
+
+    Θ holds the values that are left out, descending, of either sign.
+    """
     if not len(values):
         return ceiling
     middle, half = (float(values[0]) + ceiling) / 2, (float(values[0]) - ceiling) / 2

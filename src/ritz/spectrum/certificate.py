@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ritz.linalg.dense import Array, squared
-from ritz.runtime.wording import at_least, at_most, at_most_degrees, at_most_within, component, components, plain
+from ritz.runtime.wording import at_least, at_most, at_most_within, component, components, plain
+from ritz.spectrum.printed import remarks, table
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ class Certificate:
         return tuple(found)
 
     def __str__(self) -> str:
-        return "\n".join([self.verdict, *self._table(), *self.remarks])
+        return "\n".join([self.verdict, *table(self), *self.remarks])
 
     @property
     def verdict(self) -> str:
@@ -241,38 +242,10 @@ class Certificate:
         before = self.groups[-1][0]
         return f"keep {before}, or more until the tie ends" if before else "keep more, until the tie ends"
 
-    def _table(self, most: int = 12) -> list[str]:
-        sampling, errors = self.sampling_errors, self.errors
-        head = f"{'':>5} {self.quantity:>12} {'± numerical':>12}" + ("" if sampling is None else f" {'± sampling':>11}")
-        lines = [head + f" {'axis off by':>13}  group"]
-        names = {i: components(s, e) if e - s > 1 else "" for s, e in self.groups for i in range(s, e)}
-        for i in range(min(most, len(self.values))):
-            line = f"{component(i):>5} {self.values[i]:>12.6g} {at_most(errors[i]):>12}"
-            line += "" if sampling is None else f" {sampling[i]:>11.1e}"
-            lines.append(line + f" {at_most_degrees(self.angle_bounds[i]):>13}  {names[i]}".rstrip())
-        if len(self.values) > most:
-            lines.append(f"      … and {len(self.values) - most} more")
-        return lines
-
     @property
     def remarks(self) -> list[str]:
         """Completeness, ties, rank and rounding, a line each."""
-        k = len(self.values)
-        lines = [f"completeness: {self.missed}; {self.complete_to} of {k} surely among the top {k}"]
-        if self.by_magnitude:
-            lines.append("order: by magnitude, as the matrix may have eigenvalues below 0")
-        if self.tie_at_k:
-            lines.append(f"tie: {self.tie}; their span is not unique")
-        if (self.by_magnitude or self.tol is None or not self.satisfied or self.tie_at_k) and self.eigengap:
-            lines.append(self.eigengap)
-        if self.rank < k and not self.may_have_missed:
-            word = "resolved" if self.missing else "rank"
-            lines.append(f"{word}: {self.rank}; {self.quantity}s beyond it cannot be told from 0")
-        if self.missing:
-            lines.append(f"sketch: no direction lacks more than {at_most(self.missing)} of {self.quantity} (proved)")
-        how = "audited with random probes" if self.audited else "worst case"
-        what = "rounding and what is missing" if self.missing else "rounding"
-        return [*lines, f"{what}: {at_most(self.rounding)} ({how}); passes over the data: {self.passes}"]
+        return remarks(self)
 
 
 def _outwards(intervals: Array, unit: float) -> Array:  # (k, 2) -> (k, 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,47 +77,41 @@ def certify(
 ) -> Spectrum:
     """The first k of the Ritz pairs, with decided signs and a certificate; without a tol, the solver's word counts."""
     pairs = everything.trusted(k, A.rounding)
-    if A.signed:
-        verdict = _by_magnitudes(A, pairs, k, tol or 0.0, basis.mixed)
-    elif pairs.levels is None:
-        outside = _outside(A, basis, everything, len(pairs.values))
-        verdict = _by_eigenvalues(A, pairs, k, tol or 0.0, basis.mixed, outside)
-    else:
-        verdict = _by_singular_values(A, pairs, k)
+    verdict = _verdict(A, everything, pairs, basis, k, tol or 0.0)
     sizes = np.abs(everything.values) if everything.levels is None else everything.levels
     resolved = _resolved(sizes, verdict.floor, verdict.found.ceiling)
     # The values that are meant lie between these and `missing` more.
     seen = np.where(resolved, everything.values, 0.0) + A.offset
-    values, U = seen[:k], pairs.vectors[:, :k]
-    turned = pairs.residuals if pairs.slack is None else pairs.residuals + pairs.slack
+    residuals = pairs.residuals if pairs.slack is None else pairs.residuals + pairs.slack
     certificate = Certificate(
-        values=values,
-        residuals=_delivered(turned, pairs.values, resolved[: len(pairs.values)])[:k],
-        value_bounds=np.column_stack([verdict.found.lower, verdict.found.upper]),
-        angle_bounds=verdict.found.angles,
-        groups=verdict.found.groups,
-        tie_at_k=verdict.found.tie_at_k,
-        completeness=verdict.completeness,
-        failure_probability=verdict.failure if verdict.complete else None,
-        complete_to=verdict.found.complete_to,
+        values=seen[:k],
+        residuals=_delivered(residuals, pairs.values, resolved[: len(pairs.values)])[:k],
+        **verdict.claims(),
         rank=int(np.count_nonzero(resolved[:k])),
-        rounding=verdict.rounding,
         missing=A.missing,
         audited=A.audited,
         passes=A.passes,
         tol=tol,
-        reached=verdict.reached,
         satisfied=not basis.note if tol is None else verdict.satisfied(tol, max(pairs.vectors.shape)),
         n_rows=n_rows,
         by_singular_values=pairs.levels is not None,
         gap_bounds=_gap(A, verdict, everything, basis, k),
         by_magnitude=A.signed,
     )
-    sign = signs(U)
-    dual = None if pairs.dual is None else pairs.dual[:, :k] * sign
+    U, sign = pairs.vectors[:, :k], signs(pairs.vectors[:, :k])
     U *= sign
     U.setflags(write=False)  # the model will share it
-    return Spectrum(values, U, certificate, basis.history, basis.note, seen[k:], dual)
+    dual = None if pairs.dual is None else pairs.dual[:, :k] * sign
+    return Spectrum(certificate.values, U, certificate, basis.history, basis.note, seen[k:], dual)
+
+
+def _verdict(A: Operator, everything: Pairs, pairs: Pairs, basis: Basis, k: int, tol: float) -> Verdict:
+    """What the pairs that are trusted say, by what is known of them and of A."""
+    if A.signed:
+        return _by_magnitudes(A, pairs, k, tol, basis.mixed)
+    if pairs.levels is not None:
+        return _by_singular_values(A, pairs, k)
+    return _by_eigenvalues(A, pairs, k, tol, basis.mixed, _outside(A, basis, everything, len(pairs.values)))
 
 
 def _resolved(values: Array, floor: float, ceiling: float) -> NDArray[np.bool_]:
@@ -183,6 +177,21 @@ class Verdict(NamedTuple):
             return "not excluded"
         return "probability" if self.failure else "proved"
 
+    def claims(self) -> dict[str, Any]:
+        """What the certificate repeats."""
+        found = self.found
+        return {
+            "value_bounds": np.column_stack([found.lower, found.upper]),
+            "angle_bounds": found.angles,
+            "groups": found.groups,
+            "tie_at_k": found.tie_at_k,
+            "complete_to": found.complete_to,
+            "completeness": self.completeness,
+            "failure_probability": self.failure if self.complete else None,
+            "rounding": self.rounding,
+            "reached": self.reached,
+        }
+
 
 def _outside(A: Operator, basis: Basis, everything: Pairs, kept: int) -> Outside:
     """What the solver knows about A outside the pairs kept; a rough matrix may have misled it in every direction."""
@@ -194,7 +203,7 @@ def _outside(A: Operator, basis: Basis, everything: Pairs, kept: int) -> Outside
 
 def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, outside: Outside) -> Verdict:
     """Bounds from A U = U Θ + R, where A U may be combined from so many products."""
-    rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(pairs)
+    rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(A, pairs)
     seen = Evidence(
         pairs.values,
         pairs.residuals,
@@ -217,12 +226,13 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, o
 
 def _by_magnitudes(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int) -> Verdict:
     """The same for eigenvalues of either sign, ordered by their magnitude."""
-    rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(pairs)
+    rounding = A.rounding * (1.0 if A.is_dense else float(np.sqrt(mixed))) + _own_rounding(A, pairs)
     sizes = np.abs(pairs.values)
-    seen = Evidence(sizes, pairs.residuals, rounding, pairs.defect, exhausted=False)
+    whole = len(sizes) >= len(pairs.vectors)
+    seen = Evidence(sizes, pairs.residuals, rounding, pairs.defect, exhausted=whole)
     found, signed = magnitudes(A, pairs, seen, k)
     delivered = _delivered(pairs.residuals, sizes, _resolved(sizes, seen.floor, found.ceiling))
-    # ‖A u‖ is a lower bound of the largest magnitude too, and a better one where an iteration swings.
+    # ‖A u‖ is a lower bound of the largest magnitude too, and a better one where an iteration alternates.
     least = max(float(found.lower[0]), float(np.hypot(sizes[0], pairs.residuals[0])) - 2 * seen.floor, 0.0)
     worst = float(np.max(delivered[:k])) + rounding
     complete = found.following - float(sizes[k - 1]) <= max(tol * float(sizes[0]), 16 * rounding)
@@ -240,7 +250,7 @@ def _gap(A: Operator, verdict: Verdict, everything: Pairs, basis: Basis, k: int)
     found, least = verdict.found, verdict.found.next_lower
     low, high = verdict.kth or (float(found.lower[k - 1]), float(found.upper[k - 1]))
     if everything.levels is None:
-        own = everything.defect + verdict.rounding + _own_rounding(everything)
+        own = everything.defect + verdict.rounding + _own_rounding(A, everything)
         rough = (basis.mixed + 2) * A.dense_rounding + NEARLY * abs(float(everything.values[0]))
         measured = np.abs(everything.values[k : k + 1]) - own
         least = float(np.max(measured, initial=max(least, basis.following - own - rough)))
@@ -248,10 +258,13 @@ def _gap(A: Operator, verdict: Verdict, everything: Pairs, basis: Basis, k: int)
     return np.maximum(between, 0.0)
 
 
-def _own_rounding(pairs: Pairs) -> float:
-    """What the vectors' departure from orthonormality and the arithmetic of R itself add."""
+def _own_rounding(A: Operator, pairs: Pairs) -> float:
+    """What the vectors' departure from orthonormality and the arithmetic of R itself add: shares of ‖A U‖."""
     defect = pairs.nonorthogonality if pairs.nonorthogonality is not None else orthogonality_defect(pairs.vectors)
-    return (2 * defect + 4 * len(pairs.values) ** 1.5 * UNIT) * abs(float(pairs.values[0]))
+    size = abs(float(pairs.values[0]))
+    if A.signed:  # where all values may be 0, and A U = R
+        size += float(np.linalg.norm(pairs.residuals))
+    return (2 * defect + 4 * len(pairs.values) ** 1.5 * UNIT) * size + pairs.arithmetic
 
 
 def _by_singular_values(A: Operator, pairs: Pairs, k: int) -> Verdict:
@@ -274,4 +287,4 @@ def _by_singular_values(A: Operator, pairs: Pairs, k: int) -> Verdict:
         next_lower=max(found.next_lower, 0.0) ** 2,
         angles=np.minimum(1.0, np.sqrt(2.0) * found.angles),
     )
-    return Verdict(by_variance, seen.floor, A.rounding + _own_rounding(pairs), worst, least, whole)
+    return Verdict(by_variance, seen.floor, A.rounding + _own_rounding(A, pairs), worst, least, whole)

@@ -21,7 +21,7 @@ from ritz.solvers import Covariance, Solver, by_name
 from ritz.spectrum.certify import Spectrum, certify
 
 FEW = 20  # one in so many components of a large matrix takes less by iteration than by LAPACK
-INDEFINITE = 1e-8  # share of the largest eigenvalue that a matrix known to few digits may lie below 0
+INDEFINITE = 1e-8  # share of its norm that eigenvalues of a matrix known to few digits may lie below 0
 ASYMMETRY = 1e-8  # share of the largest entry by which a symmetric matrix may differ from its transpose
 TAKES = "solver='power' takes such matrices, and finds the eigenvalues of largest magnitude"
 

@@ -163,5 +163,6 @@ def test_too_many_pixels_are_refused_whatever_becomes_of_warnings(tmp_path, monk
 
 def test_headers_are_read_without_a_change_of_the_filters_of_warnings(tmp_path, monkeypatch):
     put(tmp_path, FACES[:2])
-    monkeypatch.setattr(warnings, "catch_warnings", None)  # its use would fail, and change what other threads see
-    assert len(heads(sorted(tmp_path.iterdir()))) == 2
+    with monkeypatch.context() as patched:
+        patched.setattr(warnings, "catch_warnings", None)  # its use would change what other threads see, and fails
+        assert len(heads(sorted(tmp_path.iterdir()))) == 2

@@ -37,7 +37,7 @@ def test_a_file_is_opened_without_a_word(table):
     assert dict(rows.left_out) == {"who": "text", "born": "text"}
     assert rows.renamed == (("a", "a_2"),)
     assert "commas" in rows.about
-    assert rows.origin[0][0][:2] == (str(table), table.stat().st_size)
+    assert rows.origin.files[0][:2] == (str(table), table.stat().st_size)
 
 
 def test_selecting_from_an_opened_file_is_reading_it(table):

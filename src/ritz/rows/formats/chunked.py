@@ -109,7 +109,7 @@ class ChunkedSparse(Entries):
         check_pointers(self._ends, shape[0], min(lengths["data"], lengths["indices"]))
         self.stored = int(self._ends[-1])
 
-    def block(self, start: int, stop: int) -> Block:
+    def read(self, start: int, stop: int) -> Block:
         from scipy.sparse import csr_array
 
         ends = self._ends[start : stop + 1]
@@ -119,7 +119,7 @@ class ChunkedSparse(Entries):
     def take(self, indices: NDArray[np.integer]) -> Block:
         from scipy.sparse import vstack
 
-        return vstack([self.block(int(i), int(i) + 1) for i in indices], format="csr")
+        return vstack([self.read(int(i), int(i) + 1) for i in indices], format="csr")
 
     @property
     def reading(self) -> int:

@@ -100,7 +100,7 @@ def _opened(file: Path) -> Iterator[Any]:
 
 
 def _check_pixels(picture: Any) -> None:
-    """Refuse more than Pillow's limit. Up to twice that, it only warns, and all threads share the filters of warnings."""
+    """Refuse more than Pillow's limit. Up to twice that it warns, and all threads share the filters of warnings."""
     most = _pillow().MAX_IMAGE_PIXELS
     if most is not None and picture.width * picture.height > most:
         raise _pillow().DecompressionBombError

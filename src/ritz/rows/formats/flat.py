@@ -93,9 +93,9 @@ class Flat(Rows):
 
     @property
     def T(self) -> Flat:
-        turned = Flat(self._file, self._stored, self.shape[::-1], self._at, self._strides[::-1])
-        turned.files = self.files
-        return turned
+        made = Flat(self._file, self._stored, self.shape[::-1], self._at, self._strides[::-1])
+        made.files = self.files
+        return made
 
     @property
     def reading(self) -> int:
@@ -103,7 +103,7 @@ class Flat(Rows):
         converted = 0 if self.dtype == self._stored else self.dtype.itemsize
         return (self._stored.itemsize + converted) * self.shape[1] * self.block_rows
 
-    def block(self, start: int, stop: int) -> Block:
+    def read(self, start: int, stop: int) -> Block:
         return np.asarray(self._read(stop - start, self._at + start * self._strides[0]), self.dtype)
 
     def take(self, indices: NDArray[np.integer]) -> Block:

@@ -18,7 +18,7 @@ from ritz.rows.base import Block, Rows
 from ritz.rows.formats.decoding import Head, decoded, heads
 from ritz.rows.formats.streamed import Streamed
 from ritz.rows.pictures import COLOURS, about, in_words
-from ritz.rows.turned import first
+from ritz.rows.transpose import first
 from ritz.runtime.rules import FLAG, integer
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".jpe", ".pgm", ".ppm", ".pbm", ".pnm", ".tif", ".tiff", ".bmp")
@@ -66,7 +66,7 @@ class Images(Streamed):
     def stream(self, part: int, step: int) -> Iterator[Block]:
         return self._blocks(int(self.edges[part]), int(self.edges[part + 1]), step)
 
-    def block(self, start: int, stop: int) -> Block:
+    def read(self, start: int, stop: int) -> Block:
         return self._decoded(range(start, stop))
 
     def take(self, indices: NDArray[np.integer]) -> Block:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ritz.errors import DataError, ParameterError
 from ritz.rows.base import Rows
-from ritz.rows.file_changes import Files
+from ritz.rows.file_changes import Files, Origin
 from ritz.rows.formats.damage import naming
 from ritz.rows.memory.array import ArrayRows
 from ritz.rows.memory.sparse import Sparse
@@ -104,7 +104,7 @@ def read(
     chosen = select(rows, columns, rows.labelled_by if label is None else label, missing)
     chosen.files = rows.files
     if rows.origin:
-        chosen.origin = (rows.origin[0], columns, label, transpose, missing, header, size, grey)
+        chosen.origin = Origin(rows.origin.files, columns, label, transpose, missing, header, size, grey)
     return chosen
 
 
@@ -116,7 +116,7 @@ def read_for_model(
     rows = opened(path, expected=names, needed=(*(names or ()), *range(d)), image_shape=image_shape)
     announce_names(rows, rows.keys or rows.names or ())
     found = select_for_model(rows, names, d, Path(path).name)
-    found.origin = (rows.origin[0], names, None, False, "error", None)
+    found.origin = None if rows.origin is None else rows.origin._replace(columns=names)
     return found
 
 
@@ -159,7 +159,7 @@ def opened(
         files.check()
         files = files.joined(getattr(source, "elsewhere", ()))
     rows.files = files.read_whole() if isinstance(rows, ArrayRows | Sparse) else files
-    rows.origin = (files.origin, None, None, transpose, "error", header, size, grey)
+    rows.origin = Origin(files.origin, transpose=transpose, header=header, size=size, grey=grey)
     return rows
 
 
@@ -177,7 +177,7 @@ def _read_by(opener: str, path: Path) -> list[Path]:
 def _oriented(source: Any, transpose: bool) -> Rows:
     """What a file holds as rows: pictures flattened, and columns turned into rows if asked."""
     from ritz.rows import as_rows
-    from ritz.rows.turned import turned, whole
+    from ritz.rows.transpose import transposed, whole
 
     rows, shape = isinstance(source, Rows), getattr(source, "stack", None) or source.shape
     if len(shape) > 2 and (transpose or not rows):
@@ -186,7 +186,7 @@ def _oriented(source: Any, transpose: bool) -> Rows:
         return pictured(source, shape_of_each(shape))
     if not transpose:
         return as_rows(source)
-    return turned(source) if rows else as_rows(source.T)
+    return transposed(source) if rows else as_rows(source.T)
 
 
 def suffix_of(path: Path) -> str:

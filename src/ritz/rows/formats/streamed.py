@@ -31,7 +31,7 @@ class Streamed(Rows):
     def stream(self, part: int, step: int) -> Iterator[Block]:
         """The rows of a part in blocks of at most `step`."""
 
-    def block(self, start: int, stop: int) -> Block:
+    def read(self, start: int, stop: int) -> Block:
         blocks = list(self._blocks(start, stop, max(1, stop - start)))
         return np.concatenate(blocks) if blocks else np.empty((0, self.shape[1]), self.dtype)
 

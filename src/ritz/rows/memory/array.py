@@ -48,7 +48,7 @@ class ArrayRows(Rows):
     def opens(cls, source: object) -> bool:
         return isinstance(source, np.ndarray) and not is_mapped(source)
 
-    def block(self, start: int, stop: int) -> Block:
+    def read(self, start: int, stop: int) -> Block:
         return self._X[start:stop]
 
     def take(self, indices: NDArray[np.integer]) -> Block:

@@ -60,8 +60,8 @@ class Scaled(Computed):
         self._shift, self._factor = None if base.sparse else shift, factor
         self.sparse, self.density, self.origin = base.sparse, base.density, base.origin
 
-    def block(self, start: int, stop: int) -> Block:
-        return self._scaled(self._base.block(start, stop))
+    def read(self, start: int, stop: int) -> Block:
+        return self._scaled(self._base.read(start, stop))
 
     def take(self, indices: NDArray[np.integer]) -> Block:
         return self._scaled(self._base.take(indices))
@@ -104,9 +104,9 @@ class Subset(Computed):
             self.image_shape = self.white = None
         self.names = None if base.names is None else tuple(base.names[j] for j in columns)
 
-    def block(self, start: int, stop: int) -> Block:
+    def read(self, start: int, stop: int) -> Block:
         kept = self._kept
-        return self._finish(self._base.block(start, stop) if kept is None else self._base.take(kept[start:stop]))
+        return self._finish(self._base.read(start, stop) if kept is None else self._base.take(kept[start:stop]))
 
     def take(self, indices: NDArray[np.integer]) -> Block:
         return self._finish(self._base.take(indices if self._kept is None else self._kept[indices]))
@@ -165,7 +165,7 @@ class Transposed(Rows):
         self.shape = (int(pieces[0].shape[1]), sum(map(len, pieces)))
         self.dtype = np.result_type(*pieces)
 
-    def block(self, start: int, stop: int) -> Block:
+    def read(self, start: int, stop: int) -> Block:
         out, left = np.empty((stop - start, self.shape[1]), self.dtype), 0
         for piece in self.pieces:
             out[:, left : left + len(piece)] = piece[:, start:stop].T

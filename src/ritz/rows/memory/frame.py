@@ -46,8 +46,8 @@ class FrameRows(Rows):
     def opens(cls, source: object) -> bool:
         return bool(nw.dependencies.is_into_dataframe(source)) or type(source).__name__ == "LazyFrame"
 
-    def block(self, start: int, stop: int) -> Block:
-        return self._stacked(slice(start, stop)) if self._whole is None else self._whole.block(start, stop)
+    def read(self, start: int, stop: int) -> Block:
+        return self._stacked(slice(start, stop)) if self._whole is None else self._whole.read(start, stop)
 
     def take(self, indices: NDArray[np.integer]) -> Block:
         return self._stacked(indices) if self._whole is None else self._whole.take(indices)

@@ -1,4 +1,4 @@
-"""Data in memory as `ritz.read` takes it: stacks of pictures flattened, points in columns turned into rows."""
+"""Data in memory as `ritz.read` takes it: stacks of pictures flattened, points in columns as rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ritz.rows import Rows, as_rows, is_anndata
 from ritz.rows.memory.frame import FrameRows
 from ritz.rows.memory.sparse import Sparse
 from ritz.rows.pictures import stacked
-from ritz.rows.turned import first, turned
+from ritz.rows.transpose import first, transposed
 
 
 def given(source: Any, columns: list[Any] | None, label: Any, transpose: bool, of_files: Mapping[str, Any]) -> Rows:
@@ -37,7 +37,7 @@ def given(source: Any, columns: list[Any] | None, label: Any, transpose: bool, o
         return stacked(X, transpose)
     if not transpose:
         return as_rows(source)
-    return turned(as_rows(source)) if not Sparse.opens(source) else as_rows(source.T)
+    return transposed(as_rows(source)) if not Sparse.opens(source) else as_rows(source.T)
 
 
 def _array(source: Any) -> NDArray[Any] | None:
@@ -53,7 +53,7 @@ def _array(source: Any) -> NDArray[Any] | None:
 def _table(table: Any, columns: list[Any] | None, label: Any, transpose: bool) -> Rows:
     """The columns that are asked for, and the label beside them."""
     if transpose:
-        return _named_by_index(turned(as_rows(table)), table)
+        return _named_by_index(transposed(as_rows(table)), table)
     names = list(table.column_names if hasattr(type(table), "column_names") else table.columns)
     picked = None if columns is None or not set(columns) <= set(names) else columns
     if picked is None and label not in names:

@@ -111,7 +111,7 @@ class Sparse(Entries):
             raise no_mean(self.name(int(np.argmin(count))))
         return total / count
 
-    def block(self, start: int, stop: int) -> Block:
+    def read(self, start: int, stop: int) -> Block:
         X, ends = self._X, self._X.indptr[start : stop + 1]
         first, last = int(ends[0]), int(ends[-1])
         return type(X)((X.data[first:last], X.indices[first:last], ends - ends[0]), shape=(stop - start, X.shape[1]))

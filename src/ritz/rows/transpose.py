@@ -1,4 +1,4 @@
-"""Points in columns: rows turned into columns and columns into rows, with their names."""
+"""Points in columns: rows become columns and columns become rows, with their names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ritz.runtime.memory import check_fits
 NAME = "name"  # what the names of rows are called that were columns of the source
 
 
-def turned(source: Rows) -> Rows:
+def transposed(source: Rows) -> Rows:
     """Columns as rows, with their names. What can only be read by rows is read into memory, if it fits."""
     from ritz.rows import as_rows
 

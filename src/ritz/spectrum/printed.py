@@ -1,0 +1,45 @@
+"""What a certificate prints below its verdict: a table of the components, and remarks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ritz.runtime.wording import at_most, at_most_degrees, component, components
+
+if TYPE_CHECKING:
+    from ritz.spectrum.certificate import Certificate
+
+
+def table(of: Certificate, most: int = 12) -> list[str]:
+    """Value, errors, angle and group of every component, a line each."""
+    sampling, errors = of.sampling_errors, of.errors
+    head = f"{'':>5} {of.quantity:>12} {'± numerical':>12}" + ("" if sampling is None else f" {'± sampling':>11}")
+    lines = [head + f" {'axis off by':>13}  group"]
+    names = {i: components(s, e) if e - s > 1 else "" for s, e in of.groups for i in range(s, e)}
+    for i in range(min(most, len(of.values))):
+        line = f"{component(i):>5} {of.values[i]:>12.6g} {at_most(errors[i]):>12}"
+        line += "" if sampling is None else f" {sampling[i]:>11.1e}"
+        lines.append(line + f" {at_most_degrees(of.angle_bounds[i]):>13}  {names[i]}".rstrip())
+    if len(of.values) > most:
+        lines.append(f"      … and {len(of.values) - most} more")
+    return lines
+
+
+def remarks(of: Certificate) -> list[str]:
+    """Completeness, ties, rank and rounding, a line each."""
+    k = len(of.values)
+    lines = [f"completeness: {of.missed}; {of.complete_to} of {k} surely among the top {k}"]
+    if of.by_magnitude:
+        lines.append("order: by magnitude, as the matrix may have eigenvalues below 0")
+    if of.tie_at_k:
+        lines.append(f"tie: {of.tie}; their span is not unique")
+    if (of.by_magnitude or of.tol is None or not of.satisfied or of.tie_at_k) and of.eigengap:
+        lines.append(of.eigengap)
+    if of.rank < k and not of.may_have_missed:
+        word = "resolved" if of.missing else "rank"
+        lines.append(f"{word}: {of.rank}; {of.quantity}s beyond it cannot be told from 0")
+    if of.missing:
+        lines.append(f"sketch: no direction lacks more than {at_most(of.missing)} of {of.quantity} (proved)")
+    how = "audited with random probes" if of.audited else "worst case"
+    what = "rounding and what is missing" if of.missing else "rounding"
+    return [*lines, f"{what}: {at_most(of.rounding)} ({how}); passes over the data: {of.passes}"]
