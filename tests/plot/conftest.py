@@ -6,7 +6,7 @@ import pytest
 
 
 @pytest.fixture(scope="package", autouse=True)
-def frozen():
+def imports_frozen():
     """What is imported stays: figures are full of cycles, and every search for garbage would go through all of it."""
     import matplotlib.pyplot  # noqa: F401
 

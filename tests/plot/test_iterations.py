@@ -111,7 +111,7 @@ def test_rows_tell_the_rates_of_a_model():
 
 
 def test_iterations_without_a_law_are_drawn_too():
-    ax = plot.convergence(PCA(2, svd_solver="krylov").fit(np.random.default_rng(1).standard_normal((400, 300))))
+    ax = plot.convergence(PCA(2, svd_solver="krylov").fit(np.random.default_rng(1).standard_normal((200, 100))))
     assert ax.get_title().startswith("Block Krylov")
     assert np.isnan(ax.lines[1].get_ydata()).all()
 

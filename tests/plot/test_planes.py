@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 from ritz import PCA, DataError, KernelPCA, ParameterError, plot, read
+from ritz.plot import planes
 from ritz.plot.clouds import FAINTEST, Cloud, led_by
 from ritz.views.classes import classified
 
@@ -65,11 +66,13 @@ def test_numbers_have_a_scale_and_missing_ones_are_grey():
     assert said(ax) == ["missing (5)"]
 
 
-def test_many_rows_become_cells_that_count_them():
-    many = RNG.standard_normal((20_500, 2)) * [3, 1]
+def test_many_rows_become_cells_that_count_them(monkeypatch):
+    assert planes.MOST_POINTS == 20_000
+    monkeypatch.setattr(planes, "MOST_POINTS", 2000)
+    many = RNG.standard_normal((2050, 2)) * [3, 1]
     labels = np.where(many[:, 0] > 0, "right", "left")
     [cells] = plot.scores(many).collections
-    assert cells.get_array().sum() == 20_500
+    assert cells.get_array().sum() == 2050
     ax = plot.scores(many, labels=labels)
     assert len(ax.images) == 1
     assert said(ax) == [f"left ({np.sum(labels == 'left'):,})", f"right ({np.sum(labels == 'right'):,})"]
