@@ -16,7 +16,7 @@ import numpy as np
 
 from ritz.exercises.answer import Answer
 from ritz.exercises.problem import Problem
-from ritz.exercises.tolerance import Group, Scale, grouped, span
+from ritz.exercises.tolerance import Group, Scale, Within, grouped, span
 from ritz.linalg.dense import Array, column_norms
 
 NOTHING = 1e-13  # share of the total variance that is rounding
@@ -52,26 +52,12 @@ class Case:
 
     @cached_property
     def right(self) -> bool:
-        if not self.fits or not self.valued:
+        if not self.fits or not self.values.holds:
             return False
+        if self.answer.array is None:
+            return True
         # One column tells nearly all wrong answers, and costs little beside all of them.
-        return self.answer.array is None or (self._leads and self.orthonormal and self.aligned)
-
-    @property
-    def orthonormal(self) -> bool:
-        return self.defect <= self.allowed_defect
-
-    @property
-    def spans(self) -> bool:
-        return self.span <= self.allowed_span
-
-    @property
-    def aligned(self) -> bool:
-        return bool((self.axes <= self.allowed_axes).all())
-
-    @property
-    def valued(self) -> bool:
-        return bool((np.abs(self.off) <= self.allowed_off).all())
+        return self.scale.angles(self.first, self.expected[:1]).holds and self.products.holds and self.axes.holds
 
     @cached_property
     def scale(self) -> Scale:
@@ -97,21 +83,24 @@ class Case:
         complete = self.basis.shape[0] == self.basis.shape[1]
         return T, np.zeros((0, U.shape[1])) if complete else U - self.basis @ T
 
+    def _sized(self, U: Array) -> Array:
+        """T of some columns, and the lengths of what lies outside."""
+        T, rest = self._coordinates(U)
+        return np.vstack([T, column_norms(rest)])
+
     @cached_property
     def W(self) -> Array:  # (r + 1, k)
         """T, and the length of what lies outside."""
-        T, rest = self._coordinates(self.U)
-        return np.vstack([T, column_norms(rest)])
+        return self._sized(self.U)
 
     @cached_property
     def first(self) -> Array:  # (r + 1, 1)
         """The first column of W, for less work."""
-        T, rest = self._coordinates(self.U[:, :1])
-        return np.vstack([T, column_norms(rest)])
+        return self._sized(self.U[:, :1])
 
     @cached_property
-    def products(self) -> Array:  # (k, k)
-        """UᵀU; of w for α."""
+    def gram(self) -> Array:  # (k, k)
+        """UᵀU; that of w for α."""
         U = self.W if self.answer.kind == "alpha" else self.U
         return U.T @ U
 
@@ -121,14 +110,11 @@ class Case:
         return column_norms(self.W)
 
     @cached_property
-    def defect(self) -> float:
+    def products(self) -> Within:
         """Largest entry of |UᵀU − I|."""
-        return float(np.abs(self.products - np.eye(self.answer.count)).max(initial=0.0))
-
-    @cached_property
-    def allowed_defect(self) -> float:
+        found = np.abs(self.gram - np.eye(self.answer.count)).max()
         stretched = self.scale.own * self.scale.stretch[: self.answer.count] ** 2
-        return float(4 * self.tol + 2 * self.scale.coarse + stretched.max(initial=0.0))
+        return Within(float(found), float(4 * self.tol + 2 * self.scale.coarse + stretched.max()))
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -149,46 +135,20 @@ class Case:
         for W in (self.first, self.W):  # one column tells nearly all others from eigenvectors
             starts = [start for start, _ in self.groups if start < len(W)]
             groups = [self.groups[g] for g in np.add.reduceat(W**2, starts).argmax(axis=0)]
-            if not self._belong(W, groups):
+            if not self.scale.angles(W, groups).holds:
                 return None
         return groups
 
-    @property
-    def _leads(self) -> bool:
-        """Whether the first column is right but for its length."""
-        return self._belong(self.first, self.expected[:1])
-
-    def _belong(self, W: Array, groups: list[Group]) -> bool:
-        """Whether each column lies in the span of its group."""
-        sines, allowed = self.scale.angles(W, groups)
-        return bool((sines <= allowed).all())
-
     @cached_property
-    def _axes(self) -> tuple[Array, Array]:
+    def axes(self) -> Within:  # (k,)
+        """Sine of the angle between a column and the eigenvectors of its group."""
         return self.scale.angles(self.W, self.expected)
 
-    @property
-    def axes(self) -> Array:  # (k,)
-        """Sine of the angle between a column and the eigenvectors of its group."""
-        return self._axes[0]
-
-    @property
-    def allowed_axes(self) -> Array:  # (k,)
-        return self._axes[1]
-
     @cached_property
-    def _span(self) -> tuple[float, float]:
+    def span(self) -> Within:
+        """Sine of the largest angle to the best subspace."""
         T, rest = self._coordinates(self.U)
         return span(np.vstack([T, np.linalg.qr(rest, mode="r")]), self.expected[-1], self.scale)
-
-    @property
-    def span(self) -> float:
-        """Sine of the largest angle to the best subspace."""
-        return self._span[0]
-
-    @property
-    def allowed_span(self) -> float:
-        return self._span[1]
 
     @property
     def certified(self) -> float:
@@ -221,23 +181,19 @@ class Case:
         W, solution = self.W, self.problem.solution
         captured, total = W.T @ (self.levels[:, None] * W), solution.total
         kept = float(np.trace(captured))
-        decoded = total - 2 * kept + float(np.sum(captured * self.products))
+        decoded = total - 2 * kept + float(np.sum(captured * self.gram))
         found = (decoded, total - kept, float(solution.values[self.answer.count :].sum()))
         decoded, subtracted, best = (self.problem.weight * e if abs(e) > NOTHING * total else 0.0 for e in found)
         return decoded, subtracted, best
 
     @cached_property
-    def off(self) -> Array:
+    def values(self) -> Within:
         """Differences of the eigenvalues; none where none were handed in."""
-        values = self.answer.values
-        return np.zeros(0) if values is None else values - self.problem.solution.first(len(values))
-
-    @cached_property
-    def allowed_off(self) -> Array:
-        solution, m = self.problem.solution, len(self.off)
+        solution, m = self.problem.solution, 0 if self.answer.values is None else len(self.answer.values)
+        found = np.zeros(0) if self.answer.values is None else np.abs(self.answer.values - solution.first(m))
         certified = np.append(solution.errors, np.zeros(m))[:m]
         certified[~np.isfinite(certified)] = 0.0
-        return self.tol * solution.first(m) + certified + self.scale.error + self.answer.grain
+        return Within(found, self.tol * solution.first(m) + certified + self.scale.error + self.answer.grain)
 
     @property
     def solved(self) -> Answer:

@@ -113,9 +113,8 @@ def _problem(X: Any, A: Any, rows: tuple[bool, bool, int], kernel: dict[str, Any
     narrow = source.dtype.kind == "f" and source.dtype.itemsize < 8
     if A is not None:
         if kernel["kernel"] is not None:
-            raise ParameterError(
-                "kernel", kernel["kernel"], "does not go with A; pass the rows, or a kernel matrix as X"
-            )
+            rule = "does not go with A; pass the rows, or a kernel matrix as X"
+            raise ParameterError("kernel", kernel["kernel"], rule)
         return MatrixProblem(data), narrow
     if kernel["kernel"] is not None:
         return KernelProblem(data, **kernel), narrow
@@ -144,10 +143,15 @@ def readings(problem: Problem, answer: Answer, what: str | None) -> list[Answer]
     return [replace(answer, kind=kind) for kind in sorted(kinds, key=rank.__getitem__)]
 
 
-@np.errstate(all="ignore")  # numbers that were handed in may be of any size
 def _of_array(problem: Problem, answer: Answer, what: str | None, k: int | None, tol: float) -> Verdict:
     """The verdict on what was handed in, in the reading that explains it best."""
     cases = [Case(problem, reading, tol) for reading in readings(problem, answer, what)]
+    with np.errstate(all="ignore"):  # numbers that were handed in may be of any size
+        return _told(cases, k)
+
+
+def _told(cases: list[Case], k: int | None) -> Verdict:
+    """The verdict on an answer that can be read in several ways, where k components are asked for."""
     case, mistakes = _best(cases)
     shown = list(_read_as(case, cases))
     shown += words.measured(case) if case.fits else ()
@@ -160,7 +164,7 @@ def _of_array(problem: Problem, answer: Answer, what: str | None, k: int | None,
         causes = [_misfit(case)]
     elif not right and not causes:
         shown.append(Finding("unexplained", UNEXPLAINED, "note"))
-    return Verdict(right, line, (*shown, *causes), problem.solution.certificate)
+    return Verdict(right, line, (*shown, *causes), case.problem.solution.certificate)
 
 
 def _mistake(code: str, text: str, advice: str) -> Finding:
@@ -229,9 +233,8 @@ def _of_function(problem: Problem | None, function: Any, k: int | None, tol: flo
     passed = sum(bool(finding.right) for finding in shown)
     total = len(shown) - changed
     certificate = None if problem is None else problem.solution.certificate
-    return Verdict(
-        passed == total, f"{passed} of {total} matrices were decomposed correctly.", (*shown, *causes), certificate
-    )
+    line = f"{passed} of {total} matrices were decomposed correctly."
+    return Verdict(passed == total, line, (*shown, *causes), certificate)
 
 
 def _of_outcome(problem: Problem, outcome: functions.Outcome, tol: float) -> Verdict:

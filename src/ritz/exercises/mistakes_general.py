@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from ritz.exercises.case import Case
 from ritz.exercises.mistake import Mistake
 from ritz.exercises.mistakes_of_form import vectors_solved
@@ -22,14 +20,14 @@ def lengths(case: Case) -> Iterator[Case]:
 
 def rotated(case: Case) -> Iterator[Case]:
     """An orthonormal basis of the right subspace, whose axes are not the eigenvectors."""
-    if measurable(case) and case.orthonormal and not case.aligned and case.spans:
+    if measurable(case) and case.products.holds and not case.axes.holds and case.span.holds:
         yield vectors_solved(case)
 
 
 def oblique(case: Case) -> Iterator[Case]:
     """The right subspace, by columns that are not orthonormal; it says nothing where all of it is spanned."""
     part = case.answer.count < case.problem.solution.rank
-    if part and measurable(case) and not case.orthonormal and case.spans:
+    if part and measurable(case) and not case.products.holds and case.span.holds:
         yield vectors_solved(case)
 
 
@@ -41,16 +39,16 @@ def measurable(case: Case) -> bool:
 def first_only(case: Case) -> Iterator[Case]:
     """The first axis is right, a later one is far off."""
     if case.answer.array is not None and case.answer.count > 1 and case.fits:
-        right = case.axes[0] <= case.allowed_axes[0]
-        if right and abs(case.lengths[0] ** 2 - 1) <= case.allowed_defect:
+        right = case.axes.found[0] <= case.axes.allowed[0]
+        if right and abs(case.lengths[0] ** 2 - 1) <= case.products.allowed:
             yield vectors_solved(case)
 
 
 def nearly(case: Case) -> Iterator[Case]:
     """All axes are near the right ones."""
-    if case.answer.array is None or not case.fits or case.aligned or case.defect > CLOSE:
+    if case.answer.array is None or not case.fits or case.axes.holds or case.products.found > CLOSE:
         return
-    if case.axes.max() < CLOSE and (np.abs(case.off) <= CLOSE * case.levels[0]).all():
+    if case.axes.found.max() < CLOSE and (case.values.found <= CLOSE * case.levels[0]).all():
         yield replace(case, answer=case.solved)
 
 

@@ -65,14 +65,14 @@ def any_order(case: Case) -> Iterator[Case]:
 
 def other_eigenvectors(case: Case) -> Iterator[Case]:
     """Every column is an eigenvector, but not one of the largest."""
-    if case.actual is not None and case.orthonormal and not case.aligned:
+    if case.actual is not None and case.products.holds and not case.axes.holds:
         yield vectors_solved(case)
 
 
 def repeated(case: Case) -> Iterator[Case]:
     """Every column is the first axis."""
     groups = case.actual if case.answer.count > 1 else None
-    if groups and all(start == 0 for start, _ in groups) and not case.orthonormal:
+    if groups and all(start == 0 for start, _ in groups) and not case.products.holds:
         yield vectors_solved(case)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,17 @@ APART = 4.0  # eigenvalues closer than so many errors are not told apart, as in 
 GROWTH = 32.0  # roundings of an eigensolver and of the matrix it was given, per root of the dimension
 SINGULAR = 1e-10  # columns that depend on each other, but for that
 Group = tuple[int, int]  # a range of eigenvectors
+
+
+class Within(NamedTuple):
+    """Errors that were measured, and how large they may be."""
+
+    found: Any
+    allowed: Any
+
+    @property
+    def holds(self) -> bool:
+        return bool(np.all(self.found <= self.allowed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +85,7 @@ class Scale:
         limits[start:end] = np.inf
         return limits
 
-    def angles(self, W: Array, groups: list[Group]) -> tuple[Array, Array]:  # (m, k) -> (k,), (k,)
+    def angles(self, W: Array, groups: list[Group]) -> Within:  # (m, k) -> (k,), (k,)
         """Sine of the angle between each column and the eigenvectors of its group, and what it may be."""
         which = {group: self.limits(*group)[: len(W)] for group in set(groups)}
         limits = np.array([which[group] for group in groups]).T
@@ -82,7 +94,7 @@ class Scale:
         with np.errstate(divide="ignore", invalid="ignore"):
             sines = np.where(lengths > 0, np.minimum(sizes / lengths, 1.0), 1.0)
             allowed = np.where((excess > 0) & (lengths > 0), sizes / excess, self.tol)
-        return sines, allowed
+        return Within(sines, allowed)
 
     def certified(self, start: int, end: int) -> float:
         """What the certificate leaves open of that angle: its own bound, or ‖R‖/gap for groups that are wider."""
@@ -108,21 +120,22 @@ def grouped(solution: Solution, k: int, error: float) -> list[Group]:
     return [(int(s), int(e)) for s, e in pairwise(cuts) if e > s]
 
 
-def span(W: Array, last: Group, scale: Scale) -> tuple[float, float]:
+def span(W: Array, last: Group, scale: Scale) -> Within:
     """The sine of the largest angle to the best subspace, which is not unique where a group is cut, and its limit."""
     k, (start, end) = W.shape[1], last
     Q, sizes, _ = svd(W / np.maximum(column_norms(W), 1e-300))
     if not sizes[-1] > SINGULAR * sizes[0]:
-        return 1.0, scale.tol
+        return Within(1.0, scale.tol)
     limits = scale.limits(start, end)[: len(W)]
     others = np.flatnonzero(np.isfinite(limits[start:])) + start
     beyond, excess = (
         float(np.linalg.norm(P, 2)) if P.size else 0.0 for P in (Q[others], Q[others] / limits[others, None])
     )
     allowed = beyond / excess if excess > 0 else scale.tol
+    best = Within(min(beyond, 1.0), allowed)
     if end == k or not start:
-        return min(beyond, 1.0), allowed
+        return best
     within = np.eye(len(W))[:, :start]  # a group is cut; all before it has to lie in the span
     missing = float(np.linalg.norm(within - Q @ (Q.T @ within), 2))
     most = float(scale.limits(0, start).min())
-    return (min(beyond, 1.0), allowed) if beyond * most >= missing * allowed else (missing, most)
+    return best if beyond * most >= missing * allowed else Within(missing, most)

@@ -46,9 +46,10 @@ def first_few(values: Array) -> str:
     return ", ".join(f"{value:.4g}" for value in values[:FEW]) + (", …" if len(values) > FEW else "")
 
 
-def sentence(said: str, holds: bool, number: str) -> str:
+def finding(code: str, said: str, holds: bool, number: str, **numbers: float) -> Finding:
     """Yes or no, and the number behind it."""
-    return f"{said[0].upper()}{said[1:]}: {'yes' if holds else 'no'}, {number}."
+    text = f"{said[0].upper()}{said[1:]}: {'yes' if holds else 'no'}, {number}."
+    return Finding(code, text, right=holds, numbers=numbers)
 
 
 def measured(case: Case) -> Iterator[Finding]:
@@ -68,41 +69,32 @@ def measured(case: Case) -> Iterator[Finding]:
 
 
 def _orthonormal(case: Case) -> Finding:
-    kind = case.answer.kind
-    said = WHAT[kind] if case.problem.point != "φ" or kind != "alpha" else "the axes w = Σ αᵢφ(xᵢ) are orthonormal"
-    text = sentence(
-        said, case.orthonormal, f"the largest entry of |{NAMES[kind]}ᵀ{NAMES[kind]} − I| is {size(case.defect)}"
-    )
+    kind, found = case.answer.kind, case.products
+    said = "the axes w = Σ αᵢφ(xᵢ) are orthonormal" if case.problem.point == "φ" and kind == "alpha" else WHAT[kind]
+    number = f"the largest entry of |{NAMES[kind]}ᵀ{NAMES[kind]} − I| is {size(found.found)}"
     if kind == "scores":
-        ratio = f"they are {first_few(case.lengths)} times those of the right scores"
-        text = sentence(said, case.orthonormal, ratio)
-    elif case.lengths.size and np.abs(case.lengths - 1).max() > case.allowed_defect:
-        text = text[:-1] + f", and the lengths are {first_few(case.lengths)}."
-    return Finding("orthonormal", text, right=case.orthonormal, numbers={"defect": case.defect})
+        number = f"they are {first_few(case.lengths)} times those of the right scores"
+    elif np.abs(case.lengths - 1).max() > found.allowed:
+        number += f", and the lengths are {first_few(case.lengths)}"
+    return finding("orthonormal", said, found.holds, number, defect=found.found)
 
 
 def _span(case: Case) -> Finding:
-    k = case.answer.count
+    k, (sine, allowed) = case.answer.count, case.span
     best = "the best line" if k == 1 else "the best plane" if k == 2 else f"the best {k}-dimensional subspace"
-    number = (
-        f"{measured_angle(case.span)} from {best} (a right answer may be off by {measured_angle(case.allowed_span)})"
-    )
-    numbers = {"sine": case.span, "degrees": degrees(asin(min(case.span, 1.0))), "allowed": case.allowed_span}
-    return Finding("span", sentence("right span", case.spans, number), right=case.spans, numbers=numbers)
+    number = f"{measured_angle(sine)} from {best} (a right answer may be off by {measured_angle(allowed)})"
+    off = degrees(asin(min(sine, 1.0)))
+    return finding("span", "right span", case.span.holds, number, sine=sine, degrees=off, allowed=allowed)
 
 
 def _axes(case: Case) -> Finding:
-    worst = int(np.argmax(case.axes - case.allowed_axes))
-    number = ", ".join(f"{component(i)} {measured_angle(sine)}" for i, sine in enumerate(case.axes[:FEW]))
-    more = ", …" if len(case.axes) > FEW else ""
-    numbers = {f"sine_{i + 1}": float(sine) for i, sine in enumerate(case.axes)}
-    numbers |= {"certified": case.certified, "worst": float(worst + 1)}
-    text = sentence(
-        "every column is its eigenvector",
-        case.aligned,
-        f"off by {number}{more} ({certainty(case.certified)})",
-    )
-    return Finding("axes", text, right=case.aligned, numbers=numbers)
+    sines, allowed = case.axes
+    said = ", ".join(f"{component(i)} {measured_angle(sine)}" for i, sine in enumerate(sines[:FEW]))
+    more = ", …" if len(sines) > FEW else ""
+    numbers = {f"sine_{i + 1}": float(sine) for i, sine in enumerate(sines)}
+    numbers |= {"certified": case.certified, "worst": float(np.argmax(sines - allowed) + 1)}
+    number = f"off by {said}{more} ({certainty(case.certified)})"
+    return finding("axes", "every column is its eigenvector", case.axes.holds, number, **numbers)
 
 
 def _residual(case: Case) -> Finding:
@@ -112,18 +104,20 @@ def _residual(case: Case) -> Finding:
 
 
 def _order(case: Case) -> Finding:
-    slack = case.captured[:1] * max(case.allowed_defect, 1e-9)
+    slack = case.captured[:1] * max(case.products.allowed, 1e-9)
     descends = bool((np.diff(case.captured) <= slack).all())
-    text = sentence("descending order", descends, f"the variances along the columns are {first_few(case.captured)}")
-    return Finding("order", text, right=descends)
+    return finding(
+        "order", "descending order", descends, f"the variances along the columns are {first_few(case.captured)}"
+    )
 
 
 def _values(case: Case) -> Finding:
-    given, true = np.asarray(case.answer.values), case.problem.solution.first(len(case.off))
-    said = f"{first_few(given)}" if case.valued else f"{first_few(given)} instead of {first_few(true)}"
-    worst = float(np.abs(case.off).max())
+    given, off = np.asarray(case.answer.values), case.values
+    number = first_few(given)
+    if not off.holds:
+        number += f" instead of {first_few(case.problem.solution.first(len(given)))}"
     name = "right variances" if case.problem.point == "x" else "right eigenvalues"
-    return Finding("values", sentence(name, case.valued, said), right=case.valued, numbers={"off": worst})
+    return finding("values", name, off.holds, number, off=float(off.found.max()))
 
 
 def _error(case: Case) -> Finding:
@@ -155,16 +149,16 @@ def headline(case: Case) -> str:
         return f"{_right(answer)}."
     if answer.array is None:
         return "these are not the leading eigenvalues."
-    if not case.spans and case.span < NEAR:
-        return f"close, but still {measured_angle(case.span)} from the best {'line' if k == 1 else 'subspace'}."
-    if not case.spans:
+    if not case.span.holds and case.span.found < NEAR:
+        return f"close, but still {measured_angle(case.span.found)} from the best {'line' if k == 1 else 'subspace'}."
+    if not case.span.holds:
         what = "the axis points elsewhere" if k == 1 else "the columns span another subspace"
-        return f"{what}, {measured_angle(case.span)} from the best one."
-    if not case.aligned:
+        return f"{what}, {measured_angle(case.span.found)} from the best one."
+    if not case.axes.holds:
         return "the subspace is right, the axes in it are not."
-    if (np.abs(case.lengths - 1) > case.allowed_defect).any():
+    if (np.abs(case.lengths - 1) > case.products.allowed).any():
         return "the directions are right, the lengths are not."
-    if not case.orthonormal:
+    if not case.products.holds:
         return "the columns are not orthogonal to each other."
     return "the vectors are right, the eigenvalues are not."
 
@@ -181,14 +175,8 @@ def _right(answer: Answer) -> str:
         "values": f"first {many}eigenvalue{s}",
     }
     these = "this is the" if k == 1 and answer.kind != "scores" else "these are the"
-    also = (
-        ""
-        if answer.values is None or answer.array is None
-        else ", with their eigenvalues"
-        if k > 1
-        else ", with its eigenvalue"
-    )
-    return f"{these} {names[answer.kind]}{also}"
+    also = f", with {'its eigenvalue' if k == 1 else 'their eigenvalues'}" if answer.values is not None else ""
+    return f"{these} {names[answer.kind]}{also if answer.array is not None else ''}"
 
 
 def misfit(case: Case) -> str:
