@@ -19,6 +19,7 @@ from ritz.exercises.verdict import Finding, Verdict
 from ritz.rows import as_rows, check_finite
 from ritz.rows.base import dense
 from ritz.runtime.rules import COUNT_OR_NONE, FLAG, TOL, Rule, integer
+from ritz.runtime.threads import team
 
 RULES = {
     "what": Rule(lambda value: value is None or value in KINDS, f"must be one of {', '.join(KINDS)}, or None"),
@@ -146,7 +147,8 @@ def readings(problem: Problem, answer: Answer, what: str | None) -> list[Answer]
 def _of_array(problem: Problem, answer: Answer, what: str | None, k: int | None, tol: float) -> Verdict:
     """The verdict on what was handed in, in the reading that explains it best."""
     cases = [Case(problem, reading, tol) for reading in readings(problem, answer, what)]
-    with np.errstate(all="ignore"):  # numbers that were handed in may be of any size
+    # Threads of BLAS would spin between many small products; numbers that were handed in may be of any size.
+    with team(), np.errstate(all="ignore"):
         return _told(cases, k)
 
 
@@ -208,17 +210,15 @@ def _read_as(case: Case, cases: list[Case]) -> Iterator[Finding]:
 
 def _refused(code: str, text: str) -> Verdict:
     """What cannot be judged."""
-    line = "what was handed in cannot be judged."
-    return Verdict(False, line, (_mistake(code, f"{text}.", ADVICE.get(code, HAND_IN)),))
+    told = _mistake(code, f"{text}.", ADVICE.get(code, HAND_IN))
+    return Verdict(False, "what was handed in cannot be judged.", (told,))
 
 
 def _of_function(problem: Problem | None, function: Any, k: int | None, tol: float) -> Verdict:
     """The verdict on a function: what it made of every matrix."""
     if not callable(function):
         return _refused("not_a_function", f"what='function', but a {type(function).__name__} was handed in")
-    shown: list[Finding] = []
-    causes: list[Finding] = []
-    changed, before = False, ""
+    shown, causes, changed, before = list[Finding](), list[Finding](), False, ""
     for trial in functions.trials(problem):
         outcome = functions.called(function, trial.problem.matrix, k)
         verdict = _of_outcome(trial.problem, outcome, tol)
