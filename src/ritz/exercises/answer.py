@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +49,6 @@ class Answer:
     unit: float = float(np.finfo(np.float64).eps)
     coarse: float = 0.0
     grain: float = 0.0
-    judged: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)  # what `judge` found, by problem
 
     @property
     def count(self) -> int:
@@ -57,10 +56,6 @@ class Answer:
         if self.array is not None:
             return int(self.array.shape[1])
         return 0 if self.values is None else len(self.values)
-
-    def but(self, **changes: Any) -> Self:
-        """The same answer with something changed."""
-        return replace(self, **changes)
 
     def __str__(self) -> str:
         if self.array is None:
@@ -87,7 +82,7 @@ def answer_of(given: Any, narrow: bool = False) -> Answer:
     answer = Answer("axes", None, unit=unit)
     if values is not None:
         raw = numbers(values, "the eigenvalues")
-        answer = answer.but(values=raw.ravel().astype(float), unit=max(unit, _unit(raw)), grain=_grain(raw))
+        answer = replace(answer, values=raw.ravel().astype(float), unit=max(unit, _unit(raw)), grain=_grain(raw))
         if raw.ndim > 2 or (raw.ndim == 2 and 1 not in raw.shape):
             raise UnreadableError("wrong_shape", f"the eigenvalues are one row of numbers, not of shape {raw.shape}")
     if array is not None:
@@ -99,7 +94,7 @@ def answer_of(given: Any, narrow: bool = False) -> Answer:
         columns = raw.reshape(len(raw), -1).astype(float)
         lengths = column_norms(columns)
         coarse = _grain(raw) * np.sqrt(len(columns)) / max(float(lengths.min()), 1e-300)
-        answer = answer.but(array=columns, unit=max(answer.unit, _unit(raw)), coarse=min(float(coarse), 1.0))
+        answer = replace(answer, array=columns, unit=max(answer.unit, _unit(raw)), coarse=min(float(coarse), 1.0))
     return answer
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,15 @@ import numpy as np
 from ritz.errors import DataError, ParameterError
 from ritz.exercises import functions, words
 from ritz.exercises.answer import KINDS, WORDS, Answer, UnreadableError, answer_of
-from ritz.exercises.case import Case, fits, is_rows, rows_of
+from ritz.exercises.case import Case
 from ritz.exercises.diagnose import DIAGNOSES
-from ritz.exercises.judge import judge
 from ritz.exercises.mistake import Mistake
 from ritz.exercises.problem import KernelProblem, MatrixProblem, Problem, RowsProblem
 from ritz.exercises.verdict import Finding, Verdict
 from ritz.rows import as_rows, check_finite
 from ritz.rows.base import dense
 from ritz.runtime.rules import COUNT_OR_NONE, FLAG, TOL, Rule, integer
+from ritz.runtime.threads import team
 
 RULES = {
     "what": Rule(lambda value: value is None or value in KINDS, f"must be one of {', '.join(KINDS)}, or None"),
@@ -61,7 +62,8 @@ def check(
     X : (n, d) rows are points; whatever `PCA.fit` takes. With kernel="precomputed", the kernel matrix
     U : what was handed in. Axes (d, k) as columns; dual coefficients α (n, k) with axes Zᵀα; scores (n, k); pairs
         (eigenvalues, eigenvectors); a fitted model; or a function A ↦ pairs, or (A, k) ↦ pairs, which is called with
-        copies of the covariance and of matrices with known eigenpairs, some of them hard
+        copies of the covariance and of matrices with known eigenpairs, some of them hard. It runs in this process
+        without a limit of time: call strangers' code in a process of its own that you can end
     A : a symmetric positive semidefinite matrix, in place of X
     what : "axes", "alpha", "pairs", "scores", "values" or "function", where the shape does not tell
     k : how many components are asked for; None for as many as were handed in
@@ -89,13 +91,12 @@ def check(
     for name, rule in RULES.items():
         rule.check(name, given[name])
     function = what == "function" or (callable(U) and not hasattr(U, "__array__") and not hasattr(U, "fit"))
-    problem, narrow = None, False
-    if X is not None or A is not None or not function:
-        rows = (center, scale, ddof)
-        problem, narrow = _problem(X, A, rows, {"kernel": kernel, "gamma": gamma, "degree": degree, "coef0": coef0})
+    if function and X is None and A is None:
+        return _of_function(None, U, k, tol)
+    how = {"kernel": kernel, "gamma": gamma, "degree": degree, "coef0": coef0}
+    problem, narrow = _problem(X, A, (center, scale, ddof), how)
     if function:
         return _of_function(problem, U, k, tol)
-    assert problem is not None
     try:
         return _of_array(problem, answer_of(U, narrow), what, k, tol)
     except UnreadableError as error:
@@ -113,9 +114,8 @@ def _problem(X: Any, A: Any, rows: tuple[bool, bool, int], kernel: dict[str, Any
     narrow = source.dtype.kind == "f" and source.dtype.itemsize < 8
     if A is not None:
         if kernel["kernel"] is not None:
-            raise ParameterError(
-                "kernel", kernel["kernel"], "does not go with A; pass the rows, or a kernel matrix as X"
-            )
+            rule = "does not go with A; pass the rows, or a kernel matrix as X"
+            raise ParameterError("kernel", kernel["kernel"], rule)
         return MatrixProblem(data), narrow
     if kernel["kernel"] is not None:
         return KernelProblem(data, **kernel), narrow
@@ -126,65 +126,67 @@ def _problem(X: Any, A: Any, rows: tuple[bool, bool, int], kernel: dict[str, Any
 
 def readings(problem: Problem, answer: Answer, what: str | None) -> list[Answer]:
     """The ways to read what was handed in, the most likely first."""
-    kinds: tuple[str, ...] = ("axes", "alpha", "scores") if is_rows(problem) else ("axes",)
-    if isinstance(problem, KernelProblem):
-        kinds = ("alpha", "scores") if answer.values is None else ("beta", "alpha")
-    elif answer.values is not None:
-        kinds = ("axes",)
+    kinds = problem.columns if answer.values is None else problem.pairs
     if what == "pairs" and (answer.values is None or answer.array is None):
         raise UnreadableError("wrong_shape", "expected a pair (values, vectors), got one array")
     if what in ("axes", "alpha", "scores"):
-        if what not in kinds and not (what == "alpha" and is_rows(problem)):
-            raise ParameterError(
-                "what", what, f"does not go with this exercise; it takes {' or '.join(kinds)}, or pairs"
-            )
+        if what not in (*problem.columns, *problem.pairs):
+            rule = f"does not go with this exercise; it takes {' or '.join(kinds)}, or pairs"
+            raise ParameterError("what", what, rule)
         kinds = (what,)
-    sizes = {kind: rows_of(kind, problem) for kind in kinds}
+    sizes = {kind: problem.entries(kind) for kind in kinds}
     p, q = (0, 1) if answer.array is None else answer.array.shape
     alone = answer.array is not None and answer.values is None and q == 1 and p not in sizes.values()
-    if what == "values" or answer.array is None or (what is None and alone and p <= problem.solution.dim):
+    if what == "values" or answer.array is None or (what is None and alone and p <= problem.dim):
         values = answer.values if answer.array is None else answer.array.ravel()
-        return [answer.but(kind="values", array=None, values=values, coarse=0.0)]
+        return [replace(answer, kind="values", array=None, values=values, coarse=0.0)]
     rank = {kind: (p != sizes[kind]) + (sizes[kind] not in (p, q)) for kind in kinds}
-    return [answer.but(kind=kind) for kind in sorted(kinds, key=rank.__getitem__)]
+    return [replace(answer, kind=kind) for kind in sorted(kinds, key=rank.__getitem__)]
 
 
 def _of_array(problem: Problem, answer: Answer, what: str | None, k: int | None, tol: float) -> Verdict:
     """The verdict on what was handed in, in the reading that explains it best."""
     cases = [Case(problem, reading, tol) for reading in readings(problem, answer, what)]
+    # Threads of BLAS would spin between many small products; numbers that were handed in may be of any size.
+    with team(), np.errstate(all="ignore"):
+        return _told(cases, k)
+
+
+def _told(cases: list[Case], k: int | None) -> Verdict:
+    """The verdict on an answer that can be read in several ways, where k components are asked for."""
     case, mistakes = _best(cases)
     shown = list(_read_as(case, cases))
-    found = judge(case)
-    if found is not None:
-        shown += words.measured(case, found)
-    right = found is not None and found.right
-    line = words.misfit(case) if found is None else words.headline(case, found)
+    shown += words.measured(case) if case.fits else ()
+    right, line = case.right, words.headline(case) if case.fits else words.misfit(case)
+    causes = [mistake.told(case) for mistake in mistakes]
     if right and k is not None and case.answer.count != k:
-        advice = f"hand in the first {k}."
-        shown.append(Finding("wrong_count", f"{k} components are asked for.", "mistake", False, advice=advice))
+        causes = [_mistake("wrong_count", f"{k} components are asked for.", f"hand in the first {k}.")]
         right, line = False, f"{case.answer.count} components were handed in, {k} are asked for."
-    causes = [Finding(one.code, one.text, "mistake", False, advice=one.advice) for one in mistakes]
-    if found is None and not causes:
+    elif not case.fits and not causes:
         causes = [_misfit(case)]
-    if not right and not causes and not any(finding.kind == "mistake" for finding in shown):
+    elif not right and not causes:
         shown.append(Finding("unexplained", UNEXPLAINED, "note"))
-    return Verdict(right, line, (*shown, *causes), problem.solution.certificate)
+    return Verdict(right, line, (*shown, *causes), case.problem.solution.certificate)
+
+
+def _mistake(code: str, text: str, advice: str) -> Finding:
+    return Finding(code, text, "mistake", False, advice=advice)
 
 
 def _misfit(case: Case) -> Finding:
     """Why the shape does not fit, where no mistake explains it."""
     answer, rank = case.answer, case.problem.solution.rank
-    if answer.array is not None and len(answer.array) != rows_of(answer.kind, case.problem):
+    if answer.array is not None and len(answer.array) != case.problem.entries(answer.kind):
         advice = "look at the shapes: print(X.shape, U.shape)."
-        return Finding("wrong_shape", "the shape is not that of an answer.", "mistake", False, advice=advice)
+        return _mistake("wrong_shape", "the shape is not that of an answer.", advice)
     text = "there are more columns than directions; centred rows have at most n − 1 of them."
-    return Finding("beyond_rank", text, "mistake", False, advice=f"hand in the first {rank} at most.")
+    return _mistake("beyond_rank", text, f"hand in the first {rank} at most.")
 
 
 def _best(cases: list[Case]) -> tuple[Case, tuple[Mistake, ...]]:
     """The reading that is right, or else the first that a mistake explains."""
     for case in cases:
-        if (found := judge(case)) is not None and found.right:
+        if case.right:
             return case, ()
     for diagnose in DIAGNOSES:
         for case in cases:
@@ -196,10 +198,10 @@ def _best(cases: list[Case]) -> tuple[Case, tuple[Mistake, ...]]:
 def _read_as(case: Case, cases: list[Case]) -> Iterator[Finding]:
     """What was handed in, and that it could have been something else."""
     text = f"Handed in: {case.answer}."
-    if case.answer.array is not None and not fits(case):
+    if case.answer.array is not None and not case.fits:
         text = "Handed in: an array of {}×{}.".format(*case.answer.array.shape)
-    others = [WORDS[one.answer.kind] for one in cases if fits(one) and one.answer.kind != case.answer.kind]
-    if others and fits(case) and case.answer.values is None:
+    others = [WORDS[one.answer.kind] for one in cases if one.fits and one.answer.kind != case.answer.kind]
+    if others and case.fits and case.answer.values is None:
         text = f"{text[:-1]}; by its shape it could be {' or '.join(others)} too, and what= says which."
     yield Finding("given", text, "note")
     if case.answer.coarse or case.answer.grain:
@@ -208,17 +210,15 @@ def _read_as(case: Case, cases: list[Case]) -> Iterator[Finding]:
 
 def _refused(code: str, text: str) -> Verdict:
     """What cannot be judged."""
-    line = "what was handed in cannot be judged."
-    return Verdict(False, line, (Finding(code, f"{text}.", "mistake", False, advice=ADVICE.get(code, HAND_IN)),))
+    told = _mistake(code, f"{text}.", ADVICE.get(code, HAND_IN))
+    return Verdict(False, "what was handed in cannot be judged.", (told,))
 
 
 def _of_function(problem: Problem | None, function: Any, k: int | None, tol: float) -> Verdict:
     """The verdict on a function: what it made of every matrix."""
     if not callable(function):
         return _refused("not_a_function", f"what='function', but a {type(function).__name__} was handed in")
-    shown: list[Finding] = []
-    causes: list[Finding] = []
-    changed, before = False, ""
+    shown, causes, changed, before = list[Finding](), list[Finding](), False, ""
     for trial in functions.trials(problem):
         outcome = functions.called(function, trial.problem.matrix, k)
         verdict = _of_outcome(trial.problem, outcome, tol)
@@ -233,9 +233,8 @@ def _of_function(problem: Problem | None, function: Any, k: int | None, tol: flo
     passed = sum(bool(finding.right) for finding in shown)
     total = len(shown) - changed
     certificate = None if problem is None else problem.solution.certificate
-    return Verdict(
-        passed == total, f"{passed} of {total} matrices were decomposed correctly.", (*shown, *causes), certificate
-    )
+    line = f"{passed} of {total} matrices were decomposed correctly."
+    return Verdict(passed == total, line, (*shown, *causes), certificate)
 
 
 def _of_outcome(problem: Problem, outcome: functions.Outcome, tol: float) -> Verdict:
@@ -243,8 +242,8 @@ def _of_outcome(problem: Problem, outcome: functions.Outcome, tol: float) -> Ver
     if not outcome.code:
         matrix = MatrixProblem(problem.matrix) if isinstance(problem, KernelProblem) else problem
         try:
-            return _of_array(matrix, answer_of(outcome.returned), None if is_rows(matrix) else "axes", None, tol)
+            what = None if isinstance(matrix, RowsProblem) else "axes"
+            return _of_array(matrix, answer_of(outcome.returned), what, None, tol)
         except UnreadableError as error:
             outcome = functions.unreadable(error)
-    cause = Finding(outcome.code, f"{outcome.text}.", "mistake", False, advice=ADVICE[outcome.code])
-    return Verdict(False, f"{outcome.text}.", (cause,))
+    return Verdict(False, f"{outcome.text}.", (_mistake(outcome.code, f"{outcome.text}.", ADVICE[outcome.code]),))

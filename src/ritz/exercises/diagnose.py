@@ -1,18 +1,18 @@
 """Diagnosis: the mistake that explains an answer.
 
 A mistake is known by undoing it: if the answer becomes right when columns are read as rows, they stand in rows; if it
-is right for the rows without centring, they were not centred. So a cause is named only where it explains every digit.
-The general ones are tried where none of the others explains the answer.
+is right for the rows without centring, they were not centred. So a cause is named only where it explains every column
+and every value, to the tolerance of a right answer. Where columns are other vectors than those asked for (the smallest,
+other eigenvectors, the first one again, a line of regression), their directions are compared, not their lengths. The
+general ones go by what the answer looks like, and are tried where none of the others explains it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from ritz.errors import DataError
-from ritz.exercises.judge import Case, judge
+from ritz.exercises.case import Case
 from ritz.exercises.mistake import Mistake
 from ritz.exercises.mistakes_general import GENERAL
 from ritz.exercises.mistakes_of_form import OF_FORM
@@ -33,15 +33,13 @@ def explains(mistake: Mistake, case: Case) -> Iterator[Case]:
 def is_right(case: Case) -> bool:
     """Whether the answer of a case is right; one whose problem has no solution is not."""
     try:
-        with np.errstate(all="ignore"):
-            found = judge(case)
+        return case.right
     except DataError:
         return False
-    return found is not None and found.right
 
 
 def single(case: Case) -> tuple[Mistake, ...]:
-    """The mistake that explains every digit of an answer."""
+    """The mistake that explains an answer."""
     return next(((mistake,) for mistake in MISTAKES if any(map(is_right, explains(mistake, case)))), ())
 
 
@@ -63,5 +61,5 @@ def likely(case: Case) -> tuple[Mistake, ...]:
     return next(((mistake,) for mistake in GENERAL if any(map(is_right, explains(mistake, case)))), ())
 
 
-CODES = tuple(mistake.code for mistake in (*MISTAKES, *GENERAL))
+CODES = tuple(dict.fromkeys(mistake.code for mistake in (*MISTAKES, *GENERAL)))
 DIAGNOSES = (single, double, likely)  # from the surest to the least sure

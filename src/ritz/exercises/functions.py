@@ -1,5 +1,8 @@
 """A student's function A ↦ (values, vectors): called with copies of matrices whose eigenpairs are known.
 
+It runs in this process and nothing stops it: a loop without an end does not return, and what it writes to files or to
+global variables is written. Only the matrices of the exercise are safe from it.
+
 A new test matrix is one line in `SPECTRA`, or one function and one line in `matrices`.
 """
 
@@ -47,8 +50,7 @@ class Outcome(NamedTuple):
 def trials(problem: Problem | None) -> Iterator[Trial]:
     """The matrix of the exercise first, then those of prescribed spectra, from easy to hard."""
     if problem is not None:
-        names = {"RowsProblem": "the covariance of X", "KernelProblem": "the centred kernel matrix"}
-        yield Trial("given", names.get(type(problem).__name__, "the matrix A"), problem)
+        yield Trial("given", problem.name, problem)
     for seed, (code, name, values) in enumerate(SPECTRA):
         yield Trial(code, name, MatrixProblem(with_spectrum(values, seed)))
     yield Trial(

@@ -3,69 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-import numpy as np
-
-from ritz.exercises.case import Case, fits
-from ritz.exercises.judge import Judgement, coordinates, judge, solved
+from ritz.exercises.case import Case
 from ritz.exercises.mistake import Mistake
 from ritz.exercises.mistakes_of_form import vectors_solved
-from ritz.linalg.dense import column_norms
 
 CLOSE = 0.25  # sine of the angle (14°) below which an axis counts as on its way
 
 
 def lengths(case: Case) -> Iterator[Case]:
     """Right directions of any length."""
-    array = case.answer.array
-    if array is not None and fits(case):
-        found = column_norms(coordinates(case))
-        if (found > 0).all():
-            yield case.with_answer(array=array / found)
+    if case.answer.array is not None and case.fits and (case.lengths > 0).all():
+        yield case.with_answer(array=case.answer.array / case.lengths)
 
 
 def rotated(case: Case) -> Iterator[Case]:
     """An orthonormal basis of the right subspace, whose axes are not the eigenvectors."""
-    found = judge(case) if case.answer.kind != "scores" else None
-    if found is not None and case.answer.array is not None and found.orthonormal and found.spans and not found.aligned:
+    if measurable(case) and case.products.holds and not case.axes.holds and case.span.holds:
         yield vectors_solved(case)
 
 
 def oblique(case: Case) -> Iterator[Case]:
     """The right subspace, by columns that are not orthonormal; it says nothing where all of it is spanned."""
-    part = case.answer.kind != "scores" and case.answer.count < case.problem.solution.rank
-    found = judge(case) if part else None
-    if found is not None and case.answer.array is not None and found.spans and not found.orthonormal:
+    part = case.answer.count < case.problem.solution.rank
+    if part and measurable(case) and not case.products.holds and case.span.holds:
         yield vectors_solved(case)
+
+
+def measurable(case: Case) -> bool:
+    """Whether there are columns that would be orthonormal in a right answer; those of scores would not."""
+    return case.answer.array is not None and case.answer.kind != "scores" and case.fits
 
 
 def first_only(case: Case) -> Iterator[Case]:
     """The first axis is right, a later one is far off."""
-    found = judge(case)
-    if found is not None and case.answer.count > 1 and leading(found):
-        yield vectors_solved(case)
-
-
-def leading(found: Judgement) -> int:
-    """How many of the first axes are right."""
-    right = (found.axes <= found.allowed_axes) & (np.abs(found.lengths**2 - 1) <= found.allowed_defect)
-    return int(np.argmin(right)) if not right.all() else len(right)
+    if case.answer.array is not None and case.answer.count > 1 and case.fits:
+        right = case.axes.found[0] <= case.axes.allowed[0]
+        if right and abs(case.lengths[0] ** 2 - 1) <= case.products.allowed:
+            yield vectors_solved(case)
 
 
 def nearly(case: Case) -> Iterator[Case]:
     """All axes are near the right ones."""
-    found = judge(case)
-    if found is None or case.answer.array is None or found.aligned or found.defect > CLOSE:
+    if case.answer.array is None or not case.fits or case.axes.holds or case.products.found > CLOSE:
         return
-    if found.axes.max() < CLOSE and (not len(found.off) or _values_near(case)):
-        yield case._replace(answer=solved(case))
-
-
-def _values_near(case: Case) -> bool:
-    """Whether values err no more than those of axes that are only near."""
-    values = np.asarray(case.answer.values)
-    true = case.problem.solution.first(len(values))
-    return bool((np.abs(values - true) <= CLOSE * true[0]).all())
+    if case.axes.found.max() < CLOSE and (case.values.found <= CLOSE * case.levels[0]).all():
+        yield replace(case, answer=case.solved)
 
 
 GENERAL: tuple[Mistake, ...] = (
@@ -81,7 +65,7 @@ GENERAL: tuple[Mistake, ...] = (
         "general",
         rotated,
         "this is a rotated basis of the right subspace: same span and same error, but UᵀCU is not diagonal.",
-        "rotate it: values, R = numpy.linalg.eigh(U.T @ C @ U); U = (U @ R)[:, ::-1].",
+        "rotate it: values, R = numpy.linalg.eigh({UCU}); {U} = ({U} @ R)[:, ::-1].",
     ),
     Mistake(
         "not_converged",
@@ -95,7 +79,7 @@ GENERAL: tuple[Mistake, ...] = (
         "general",
         oblique,
         "the columns span the right subspace, but they are not orthonormal.",
-        "orthonormalise them (numpy.linalg.qr), then take the eigenvectors inside: numpy.linalg.eigh(Q.T @ C @ Q).",
+        "take the eigenvectors inside: values, R = scipy.linalg.eigh({UCU}, {UU}); {U} = ({U} @ R)[:, ::-1].",
     ),
     Mistake(
         "first_axis_only",

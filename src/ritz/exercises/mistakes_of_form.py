@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.exercises.case import Case, is_rows
-from ritz.exercises.judge import judge, outside, solved
+from ritz.exercises.case import Case
 from ritz.exercises.mistake import Mistake
-from ritz.exercises.tolerance import Scale, grouped
+from ritz.exercises.problem import RowsProblem
+from ritz.exercises.tolerance import Group
 from ritz.linalg.dense import Array
 
 
@@ -31,24 +32,24 @@ def reversed_order(case: Case) -> Iterator[Case]:
 
 def smallest(case: Case) -> Iterator[Case]:
     """The first columns of numpy.linalg.eigh, which sorts upwards; or the last ones of a descending order."""
-    answer, solution, m = case.answer, case.problem.solution, case.answer.count
-    if m >= solution.dim:
+    answer, dim, m = case.answer, case.problem.dim, case.answer.count
+    if m >= dim:
         return
-    homes = eigenvector_groups(case)
-    upwards = range(solution.dim - 1, solution.dim - 1 - m, -1)
+    groups = case.actual
+    upwards = range(dim - 1, dim - 1 - m, -1)
     for places in (upwards, upwards[::-1]):
-        if answer.array is not None and (homes is None or not all(map(partial(_belongs, case), places, homes))):
+        if answer.array is not None and (groups is None or not all(map(partial(_belongs, case), places, groups))):
             continue
-        theirs = answer.values is None or _same(answer.values, solution.first(solution.dim)[list(places)], case)
+        theirs = answer.values is None or _same(answer.values, case.problem.solution.first(dim)[list(places)], case)
         if theirs or answer.array is not None:
-            yield case._replace(answer=solved(case) if theirs else solved(case).but(values=answer.values))
+            yield replace(case, answer=case.solved if theirs else replace(case.solved, values=answer.values))
             return
 
 
 def sorted_alone(case: Case) -> Iterator[Case]:
     """The values were sorted, the vectors were not."""
-    if case.answer.array is not None and case.answer.values is not None and (order := _by_variance(case)) is not None:
-        yield case.with_answer(array=case.answer.array[:, order])
+    if case.answer.array is not None and case.answer.values is not None and case.fits:
+        yield case.with_answer(array=case.answer.array[:, _by_variance(case)])
 
 
 def any_order(case: Case) -> Iterator[Case]:
@@ -56,81 +57,61 @@ def any_order(case: Case) -> Iterator[Case]:
     array, values = case.answer.array, case.answer.values
     if array is None:
         yield case.with_answer(values=np.sort(np.asarray(values))[::-1])
-    elif (order := _by_variance(case)) is not None:
+    elif case.fits:
+        order = _by_variance(case)
         same = values is not None and len(values) == len(order)
         yield case.with_answer(array=array[:, order], values=np.asarray(values)[order] if same else values)
 
 
 def other_eigenvectors(case: Case) -> Iterator[Case]:
     """Every column is an eigenvector, but not one of the largest."""
-    found = judge(case)
-    if found is not None and found.orthonormal and not found.aligned and eigenvector_groups(case) is not None:
+    if case.actual is not None and case.products.holds and not case.axes.holds:
         yield vectors_solved(case)
 
 
 def repeated(case: Case) -> Iterator[Case]:
     """Every column is the first axis."""
-    homes = eigenvector_groups(case) if case.answer.count > 1 else None
-    found = judge(case)
-    if homes and found and all(start == 0 for start, _ in homes) and not found.orthonormal:
+    groups = case.actual if case.answer.count > 1 else None
+    if groups and all(start == 0 for start, _ in groups) and not case.products.holds:
         yield vectors_solved(case)
 
 
 def signs(case: Case) -> Iterator[Case]:
     """Entries of the right size, some with the wrong sign."""
-    if case.answer.array is not None and judge(case) is not None:
-        right = solved(case).array
+    if case.answer.array is not None and case.fits:
+        right = case.solved.array
         if right is not None and right.shape == case.answer.array.shape:
             yield case.with_answer(array=np.copysign(case.answer.array, right))
 
 
 def left_vectors(case: Case) -> Iterator[Case]:
-    """Columns of U of the SVD X = U S Vᵀ, with an entry for every row."""
-    if is_rows(case.problem) and case.answer.kind == "axes" and case.answer.array is not None:
+    """Columns of U of the SVD Z = U S Vᵀ, with an entry for every row."""
+    if isinstance(case.problem, RowsProblem) and case.answer.kind == "axes" and case.answer.array is not None:
         yield case.with_answer(kind="beta")
 
 
-def eigenvector_groups(case: Case) -> list[tuple[int, int]] | None:
-    """The group of equal eigenvalues that each column belongs to; None where one of them is no eigenvector."""
-    found = judge(case)
-    if found is None or case.answer.array is None:
-        return None
-    scale, W = found.scale, found.W
-    groups = grouped(case.problem.solution, case.answer.count, scale.error)
-    weights = np.array([(W[s:e] ** 2).sum(axis=0) for s, e in groups])
-    homes = [groups[g] for g in weights.argmax(axis=0)]
-    sines = [outside(w, scale.limits(*home), scale.tol) for w, home in zip(W.T, homes, strict=True)]
-    return homes if all(sine <= allowed for sine, allowed in sines) else None
-
-
-def _belongs(case: Case, place: int, home: tuple[int, int]) -> bool:
+def _belongs(case: Case, place: int, group: Group) -> bool:
     """Whether the eigenvector of that place, counted over all directions, belongs to a group."""
     rank = case.problem.solution.rank
-    return home[0] <= place < home[1] or (place >= rank and home[1] > rank)
+    return group[0] <= place < group[1] or (place >= rank and group[1] > rank)
 
 
 def _same(values: Array, levels: Array, case: Case) -> bool:
     """Whether values are those of other eigenvectors."""
-    if len(values) != len(levels):
-        return False
-    allowed = case.tol * levels + Scale.of(case).error + case.answer.grain
-    return bool((np.abs(values - levels) <= allowed).all())
+    allowed = case.tol * levels + case.scale.error + case.answer.grain
+    return len(values) == len(levels) and bool((np.abs(values - levels) <= allowed).all())
 
 
-def _by_variance(case: Case) -> NDArray[np.intp] | None:
-    """The order in which columns have ever less variance; None where they cannot be measured."""
-    found = judge(case)
-    return None if found is None else np.argsort(-found.captured, kind="stable")
+def _by_variance(case: Case) -> NDArray[np.intp]:
+    """The order in which columns have ever less variance."""
+    return np.argsort(-case.captured, kind="stable")
 
 
 def vectors_solved(case: Case) -> Case:
     """The right vectors; values that belong to the wrong ones are forgiven with them."""
-    values, found = case.answer.values, judge(case)
-    right = solved(case)
-    if values is None or found is None or len(values) != len(found.captured):
-        return case._replace(answer=right.but(values=values))
-    theirs = _same(values, found.captured, case)
-    return case._replace(answer=right if theirs else right.but(values=values))
+    values, right = case.answer.values, case.solved
+    theirs = values is not None and case.fits and _same(values, case.captured, case)
+    return replace(case, answer=right if theirs else replace(right, values=values))
 
 
 OF_FORM: tuple[Mistake, ...] = (
@@ -152,15 +133,15 @@ OF_FORM: tuple[Mistake, ...] = (
         "smallest_taken",
         "form",
         smallest,
-        "these are the directions of least variance: the first columns of numpy.linalg.eigh, which sorts upwards.",
-        "take the last columns, largest first: vectors[:, ::-1][:, :k].",
+        "these are the directions of least variance; numpy.linalg.eigh sorts upwards, so they come first there.",
+        "take the directions of largest variance: of numpy.linalg.eigh, vectors[:, ::-1][:, :k].",
     ),
     Mistake(
         "left_singular_vectors",
         "form",
         left_vectors,
         "these are left singular vectors, with an entry for every row of X; axes have one for every column.",
-        "take V of X = U S Vᵀ: numpy's svd returns it transposed, so the axes are Vt[:k].T.",
+        "take V of Z = U S Vᵀ: numpy's svd returns it transposed, so the axes are Vt[:k].T.",
     ),
     Mistake(
         "sorted_alone",

@@ -10,54 +10,27 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ritz.errors import AccuracyWarning, ColumnWarning, DataError
 from ritz.estimators.kernel_pca import KernelPCA
 from ritz.estimators.pca import PCA
+from ritz.exercises.solution import Solution
+from ritz.fitting.request import Request
+from ritz.fitting.solve import preprocessing
 from ritz.kernels import kernel_named
 from ritz.kernels.distances import resolved
 from ritz.kernels.products import Linear
-from ritz.linalg.dense import Array
-from ritz.spectrum.certificate import Certificate
+from ritz.linalg.dense import Array, r_factor, svd
+from ritz.moments.accumulate import Scatter
+from ritz.moments.moments import moments
+from ritz.rows import as_rows
 from ritz.spectrum.eigen_pairs import eigen
 
 RANGE = 1e-250, 1e250  # of variances whose squares and ratios are judged without overflow
 LARGE = 2e9  # multiplications of a singular value decomposition beyond which the fastest solver will do
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """The eigenpairs of a problem that have a variance, with their certificate.
-
-    Attributes
-    ----------
-    values : (r,) eigenvalues above rounding, descending
-    vectors : (dim, r) orthonormal
-    total : trace of the matrix
-    certificate : of these pairs
-    """
-
-    values: Array
-    vectors: Array
-    total: float
-    certificate: Certificate
-
-    @property
-    def rank(self) -> int:
-        """How many directions have a variance."""
-        return len(self.values)
-
-    @property
-    def dim(self) -> int:
-        """Entries of a vector."""
-        return len(self.vectors)
-
-    def first(self, count: int) -> Array:
-        """The first eigenvalues, with a 0 for every one beyond the rank."""
-        return np.append(self.values, np.zeros(max(0, count - self.rank)))[:count]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,25 +39,37 @@ class Problem:
 
     Attributes
     ----------
-    n_rows, divisor : of the data; None where there is no data, only a matrix
+    name, symbol : of the matrix, in a verdict
+    point : of a row that is decoded; "" where there are no rows
+    columns, pairs : what columns handed in may be, the most likely first: alone, and with eigenvalues
+    n_rows : 0 where there is no data, only a matrix
+    divisor : the eigenvalues of the matrix times this are those of the inner products K of the rows
+    certified : whether the solution needs a certificate; what a mistake is compared with does not
     """
 
+    name: ClassVar[str] = "the matrix A"
+    symbol: ClassVar[str] = "A"
+    point: ClassVar[str] = ""
+    columns: ClassVar[tuple[str, ...]] = ("axes",)
+    pairs: ClassVar[tuple[str, ...]] = ("axes",)
+
     _others: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    n_rows: int = field(default=0, init=False)
+    divisor: float = field(default=1.0, init=False)
+    certified: bool = field(default=True, kw_only=True)
 
-    n_rows: int | None = field(default=None, init=False)
-    divisor: float | None = field(default=None, init=False)
-
-    def other(self, **changes: Any) -> Self:
-        """The same problem with something changed; solved once, however often it is asked for."""
-        key = tuple(changes.items())
+    def other(self, change: Callable[[Array], Array] | None = None, **options: Any) -> Self:
+        """The same problem with other options, or with rows that were changed; solved once, however often asked for."""
+        key = (change, *options.items())
         if key not in self._others:
-            self._others[key] = replace(self, **changes)
+            rows: dict[str, Any] = {} if change is None else {"X": change(getattr(self, "X"))}  # noqa: B009
+            self._others[key] = replace(self, certified=False, **rows, **options)
         return self._others[key]
 
     @cached_property
     def solution(self) -> Solution:
         """Solved once."""
-        with warnings.catch_warnings():  # rank and ties are part of what is judged
+        with warnings.catch_warnings(), np.errstate(over="ignore"):  # rank and ties are part of what is judged
             warnings.simplefilter("ignore", AccuracyWarning)
             warnings.simplefilter("ignore", ColumnWarning)
             found = self.solve()
@@ -94,7 +79,12 @@ class Problem:
         return found
 
     def solve(self) -> Solution:
-        """The certified eigenpairs."""
+        """The eigenpairs."""
+        raise NotImplementedError
+
+    @property
+    def dim(self) -> int:
+        """Entries of an axis; known before anything is solved."""
         raise NotImplementedError
 
     @property
@@ -102,10 +92,14 @@ class Problem:
         """The matrix itself."""
         raise NotImplementedError
 
+    def entries(self, kind: str) -> int:
+        """How many entries a column of that kind has."""
+        return self.dim if kind == "axes" else self.n_rows
+
     @cached_property
     def kappa(self) -> Array:  # (r,)
         """Eigenvalues of the matrix K of inner products."""
-        return self.solution.values * (self.divisor or 1.0)
+        return self.solution.values * self.divisor
 
     @property
     def duals(self) -> Array:  # (n, r)
@@ -115,12 +109,17 @@ class Problem:
     @property
     def weight(self) -> float:
         """What the eigenvalues are multiplied by to be a mean over the rows."""
-        return 1.0 if self.n_rows is None or self.divisor is None else self.divisor / self.n_rows
+        return self.divisor / self.n_rows if self.n_rows else 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class RowsProblem(Problem):
     """PCA of rows: C = ZᵀZ/(n − ddof), z = (x − mean)/scale."""
+
+    name = "the covariance of X"
+    symbol = "C"
+    point = "x"
+    columns = ("axes", "alpha", "scores")
 
     X: Array
     center: bool = True
@@ -131,35 +130,38 @@ class RowsProblem(Problem):
         object.__setattr__(self, "n_rows", len(self.X))
         object.__setattr__(self, "divisor", float(len(self.X) - self.ddof))
 
-    def from_rows(self, change: Callable[[Array], Array], center: bool) -> RowsProblem:
-        """The same problem for rows that were changed; solved once, too."""
-        if (change, center) not in self._others:
-            self._others[change, center] = replace(self, X=change(self.X), center=center)
-        return self._others[change, center]
-
-    @cached_property
-    def fitted(self) -> PCA:
-        """The model of all components."""
-        n, d = self.X.shape
-        solver = "svd" if n * d * min(n, d) < LARGE else "auto"
-        return PCA(None, center=self.center, scale=self.scale, ddof=self.ddof, svd_solver=solver).fit(self.X)
+    @property
+    def dim(self) -> int:
+        return int(self.X.shape[1])
 
     def solve(self) -> Solution:
-        pca = self.fitted
+        n, d = self.X.shape
+        small = n * d * min(n, d) < LARGE
+        if small and not self.certified:
+            return self._by_lapack()
+        solver = "svd" if small else "auto"
+        pca = PCA(None, center=self.center, scale=self.scale, ddof=self.ddof, svd_solver=solver).fit(self.X)
         r = pca.certificate_.rank
         values, axes = pca.certificate_.values[:r], pca.subspace_.axes[:, :r]
         return Solution(values, axes, float(pca.total_variance_), pca.certificate_.first(r) if r else pca.certificate_)
 
+    def _by_lapack(self) -> Solution:
+        """From s and V of Z = P diag(s) Vᵀ alone; a mistake needs no certificate, which would take as long again."""
+        n, d = self.X.shape
+        _, s, V = svd(r_factor(self.Z) if n > d else self.Z)
+        r = int(np.count_nonzero(s > max(n, d) * np.finfo(float).eps * s[0]))
+        return Solution(s[:r] ** 2 / self.divisor, V[:, :r], float(np.sum(s**2)) / self.divisor)
+
     @cached_property
     def Z(self) -> Array:
-        """The preprocessed rows."""
-        self.solution  # noqa: B018  (a fit that warns is run where warnings are dealt with)
-        Z = self.X - self.fitted.mean_
-        return Z if self.fitted.scale_ is None else Z / self.fitted.scale_
+        """The preprocessed rows, centred by a mean in two words: the rounding of one would show in small variances."""
+        found = moments(as_rows(self.X), center=self.center, scale=self.scale, scatter=Scatter.DIAGONAL)
+        prepare, units = preprocessing(found, Request(None, self.center, self.scale, self.ddof))
+        return prepare(self.X) * units.unit
 
     @cached_property
     def matrix(self) -> Array:
-        return self.Z.T @ self.Z / (self.divisor or 1.0)
+        return self.Z.T @ self.Z / self.divisor
 
     @cached_property
     def duals(self) -> Array:
@@ -172,6 +174,10 @@ class MatrixProblem(Problem):
     """The eigenpairs of a symmetric positive semidefinite matrix."""
 
     A: Array
+
+    @property
+    def dim(self) -> int:
+        return len(self.A)
 
     def solve(self) -> Solution:
         found = eigen(self.A, len(self.A), "covariance")
@@ -188,6 +194,12 @@ class MatrixProblem(Problem):
 class KernelProblem(Problem):
     """Kernel PCA: the eigenpairs of H K H, H = I − 11ᵀ/n, or of K itself."""
 
+    name = "the centred kernel matrix"
+    symbol = "K"
+    point = "φ"
+    columns = ("alpha", "scores")
+    pairs = ("beta", "alpha")
+
     X: Array
     kernel: Any = "rbf"
     gamma: Any = None
@@ -197,7 +209,10 @@ class KernelProblem(Problem):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_rows", len(self.X))
-        object.__setattr__(self, "divisor", 1.0)
+
+    @property
+    def dim(self) -> int:
+        return len(self.X)
 
     def solve(self) -> Solution:
         if not self.center:

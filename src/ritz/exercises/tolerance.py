@@ -8,16 +8,32 @@ of which only the span is determined.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ritz.exercises.case import Case
-from ritz.exercises.problem import Solution
-from ritz.linalg.dense import Array
+from ritz.exercises.answer import Answer
+from ritz.exercises.problem import Problem
+from ritz.exercises.solution import Solution
+from ritz.linalg.dense import Array, column_norms, svd
 
 APART = 4.0  # eigenvalues closer than so many errors are not told apart, as in the certificate
 GROWTH = 32.0  # roundings of an eigensolver and of the matrix it was given, per root of the dimension
+SINGULAR = 1e-10  # columns that depend on each other, but for that
+Group = tuple[int, int]  # a range of eigenvectors
+
+
+class Within(NamedTuple):
+    """Errors that were measured, and how large they may be."""
+
+    found: Any
+    allowed: Any
+
+    @property
+    def holds(self) -> bool:
+        return bool(np.all(self.found <= self.allowed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,29 +47,28 @@ class Scale:
     stretch: Array  # (r + k,) how much more it is for α and scores of small variances
 
     @classmethod
-    def of(cls, case: Case) -> Scale:
-        solution, answer = case.problem.solution, case.answer
-        values, k = solution.values, answer.count
+    def of(cls, problem: Problem, answer: Answer, tol: float) -> Scale:
+        solution, k = problem.solution, answer.count
         stretch = np.ones(solution.rank + k)
         if answer.kind in ("alpha", "scores") and solution.rank:
-            stretch[: solution.rank] = np.sqrt(values[0] / values)
-        own = GROWTH * np.sqrt(solution.dim) * answer.unit
+            stretch[: solution.rank] = np.sqrt(solution.values[0] / solution.values)
+        own = GROWTH * np.sqrt(problem.dim) * answer.unit
         coarse = answer.coarse * float(stretch[: min(k, solution.rank)].max(initial=1.0))
-        return cls(solution, case.tol, own, coarse, stretch)
+        return cls(solution, tol, own, coarse, stretch)
 
     @property
     def error(self) -> float:
         """Of an eigenvalue, by rounding."""
         return self.own * float(self.solution.first(1)[0])
 
-    def gap(self, start: int, end: int) -> float:
-        """From a group of eigenvalues to the next one on either side; 0 stands for directions without variance."""
-        gaps = self._gaps(start, end)
-        return float(gaps[gaps > 0].min(initial=np.inf))
+    @cached_property
+    def levels(self) -> Array:  # (r + k,)
+        """Eigenvalues; 0 for directions without variance."""
+        return self.solution.first(len(self.stretch))
 
     def _gaps(self, start: int, end: int) -> Array:  # (r + k,)
         """From a group of eigenvalues to every other one; 0 inside the group."""
-        levels = np.append(self.solution.values, np.zeros(len(self.stretch) - self.solution.rank))
+        levels = self.levels
         gaps = np.maximum(np.maximum(levels - levels[start], levels[end - 1] - levels), 0.0)
         gaps[start:end] = 0.0
         return gaps
@@ -64,39 +79,63 @@ class Scale:
         Rounding turns an eigenvector towards another one by its size over their gap. So an axis that a near tie leaves
         open in one direction is held in all others.
         """
-        certificate, last = self.solution.certificate, min(end, self.solution.rank)
-        error = self.error * float(self.stretch[start:end].max(initial=1.0)) + certificate.rounding
-        error += _norm(certificate.residuals[start:last])
-        limits = np.minimum(
-            1.0, self.tol + self.coarse + error / np.maximum(self._gaps(start, end), max(error, 1e-300))
-        )
+        error = self.error * float(self.stretch[start:end].max(initial=1.0)) + self.solution.residual(start, end)
+        turned = error / np.maximum(self._gaps(start, end), max(error, 1e-300))
+        limits = np.minimum(1.0, self.tol + self.coarse + turned)
         limits[start:end] = np.inf
         return limits
+
+    def angles(self, W: Array, groups: list[Group]) -> Within:  # (m, k) -> (k,), (k,)
+        """Sine of the angle between each column and the eigenvectors of its group, and what it may be."""
+        which = {group: self.limits(*group)[: len(W)] for group in set(groups)}
+        limits = np.array([which[group] for group in groups]).T
+        lengths = column_norms(W)
+        sizes, excess = column_norms(np.where(np.isfinite(limits), W, 0.0)), column_norms(W / limits)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sines = np.where(lengths > 0, np.minimum(sizes / lengths, 1.0), 1.0)
+            allowed = np.where((excess > 0) & (lengths > 0), sizes / excess, self.tol)
+        return Within(sines, allowed)
 
     def certified(self, start: int, end: int) -> float:
         """What the certificate leaves open of that angle: its own bound, or ‖R‖/gap for groups that are wider."""
         certificate, last = self.solution.certificate, min(end, self.solution.rank)
-        if start >= last:
+        if certificate is None or start >= last:
             return 0.0
         if (start, last) in certificate.groups and last == end:
             return float(certificate.angle_bounds[start])
-        error = _norm(certificate.residuals[start:last]) + certificate.rounding
-        return error / max(self.gap(start, end), error, 1e-300)
+        error, gaps = self.solution.residual(start, end), self._gaps(start, end)
+        return error / max(float(gaps[gaps > 0].min(initial=np.inf)), error, 1e-300)
 
 
-def _norm(residuals: Array) -> float:
-    """At least ‖r‖, without squares that could overflow."""
-    return float(residuals.max(initial=0.0)) * float(np.sqrt(len(residuals)))
-
-
-def grouped(solution: Solution, k: int, error: float) -> list[tuple[int, int]]:
+def grouped(solution: Solution, k: int, error: float) -> list[Group]:
     """Ranges of eigenvectors that cannot be told apart, from the certificate's bounds and that error; the last one is
     all directions without a variance, of which k columns are at most in use."""
-    errors = np.maximum(solution.certificate.errors[: solution.rank], error)
+    errors = np.maximum(solution.errors, error)
     errors[~np.isfinite(errors)] = error
     levels, errors = np.append(solution.values, 0.0), np.append(errors, error)
     apart = levels[:-1] - levels[1:] > APART * np.maximum(errors[:-1], errors[1:])
-    if solution.rank == solution.dim:
+    if solution.rank == len(solution.vectors):
         apart[-1:] = True  # there is nothing without a variance
     cuts = [0, *(np.flatnonzero(apart) + 1), solution.rank + k]
     return [(int(s), int(e)) for s, e in pairwise(cuts) if e > s]
+
+
+def span(W: Array, last: Group, scale: Scale) -> Within:
+    """The sine of the largest angle to the best subspace, which is not unique where a group is cut, and its limit."""
+    k, (start, end) = W.shape[1], last
+    Q, sizes, _ = svd(W / np.maximum(column_norms(W), 1e-300))
+    if not sizes[-1] > SINGULAR * sizes[0]:
+        return Within(1.0, scale.tol)
+    limits = scale.limits(start, end)[: len(W)]
+    others = np.flatnonzero(np.isfinite(limits[start:])) + start
+    beyond, excess = (
+        float(np.linalg.norm(P, 2)) if P.size else 0.0 for P in (Q[others], Q[others] / limits[others, None])
+    )
+    allowed = beyond / excess if excess > 0 else scale.tol
+    best = Within(min(beyond, 1.0), allowed)
+    if end == k or not start:
+        return best
+    within = np.eye(len(W))[:, :start]  # a group is cut; all before it has to lie in the span
+    missing = float(np.linalg.norm(within - Q @ (Q.T @ within), 2))
+    most = float(scale.limits(0, start).min())
+    return best if beyond * most >= missing * allowed else Within(missing, most)

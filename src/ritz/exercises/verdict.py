@@ -32,12 +32,9 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {"code": self.code, "kind": self.kind, "right": self.right, "text": self.text, **_plain(self)}
-
-
-def _plain(finding: Finding) -> dict[str, Any]:
-    numbers = {"numbers": dict(finding.numbers)} if finding.numbers else {}
-    return numbers | ({"advice": finding.advice} if finding.advice else {})
+        plain = {"code": self.code, "kind": self.kind, "right": self.right, "text": self.text}
+        more = {"numbers": dict(self.numbers), "advice": self.advice}
+        return plain | {name: part for name, part in more.items() if part}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
