@@ -256,6 +256,33 @@ def test_a_tie_at_k_is_named():
         assert "not unique" in str(certificate)
 
 
+@pytest.mark.parametrize(
+    ("values", "k", "solver", "tie"),
+    [
+        (
+            [2.0, 1.0, 1.0],
+            2,
+            "auto",
+            "tie: PC2 and the next one cannot be told apart at this accuracy; their span is not unique",
+        ),
+        ([3.0, 2.0, 1.99999, 1.0], 2, solvers.Orthogonal(oversample=1, max_iter=20), None),  # the gap is proved
+        (
+            [3.0, 2.999, 1.0],
+            1,
+            solvers.Power(max_iter=20),
+            "tie: PC1 and the next one cannot be told apart at this accuracy",
+        ),
+    ],
+)
+def test_a_span_is_called_not_unique_only_where_nothing_tells_the_values_apart(values, k, solver, tie):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        found = eigen(np.diag(values), k, solver)
+    said = [line for line in str(found.certificate).splitlines() if line.startswith("tie")]
+    assert said == ([] if tie is None else [tie])
+    assert [one.code for one in found.certificate.diagnostics()].count("tie") == (tie is not None)
+
+
 def test_equal_eigenvalues_form_one_group_whose_span_is_certain():
     X = with_spectrum(50, 6, [4, 2, 2, 2, 1, 0.5], np.random.default_rng(1))
     axes = np.linalg.svd(X - X.mean(axis=0))[2]

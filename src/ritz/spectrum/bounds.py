@@ -108,7 +108,7 @@ def bounds(seen: Evidence, k: int, ceiling: float) -> Bounds:
         following=0.0 if alone else following,
         angles=angles,
         groups=groups,
-        tie_at_k=_tied(values, errors, k, following),
+        tie_at_k=bool(angles[-1] >= 1) and _tied(values, errors, k, following),  # an angle bound rests on a proved gap
         complete_to=k if surely.all() else int(np.argmin(surely)),
         ceiling=ceiling,
         next_lower=max(float(lower[k]), -seen.negativity) if k < len(lower) else -seen.negativity,
