@@ -24,7 +24,7 @@ CASES = {
     "laplacian": {"gamma": 0.3},
     "poly": {"gamma": 0.3, "degree": 3.0, "coef0": 1.0},
 }
-SIZES = [(5, 0.0), (512, 0.0), (700, 1e4), (1300, 0.0)]  # less than a strip, one, and strips that do not come out even
+SIZES = [(5, 0.0), (512, 0.0), (600, 1e4), (1030, 0.0)]  # less than a strip, one, and strips that do not come out even
 
 
 def rows(n, offset=0.0) -> np.ndarray:

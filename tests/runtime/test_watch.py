@@ -82,7 +82,7 @@ CASES = {
 
 
 @pytest.mark.filterwarnings("ignore::ritz.errors.AccuracyWarning")
-@pytest.mark.parametrize("every", [1, 3, 10])
+@pytest.mark.parametrize("every", usually([1, 10], thorough=[1, 3, 10]))
 @pytest.mark.parametrize("case", CASES)
 def test_an_interrupted_fit_resumes_bitwise(tmp_path, monkeypatch, often, case, every):
     make, options = CASES[case]

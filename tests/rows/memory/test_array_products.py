@@ -5,6 +5,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from helpers.counts import usually
 from ritz.linalg.dense import add_squares, add_upper, add_upper_squares, cross, mirrored, times
 from ritz.rows.memory.array import symmetric_product, thin_inner, thin_product
 
@@ -38,7 +39,7 @@ def check(product, A, B):
     assert (np.abs(product - A @ B) <= bound).all()
 
 
-many = settings(max_examples=100, deadline=None, phases=[Phase.generate])
+many = settings(max_examples=usually(40, thorough=100), deadline=None, phases=[Phase.generate])
 
 
 @many
@@ -131,7 +132,7 @@ def test_squares_in_place_refuse_memory_they_would_misread(Z, total):
         add_upper_squares(Z, total, keep=True)
 
 
-@settings(max_examples=40, deadline=None, phases=[Phase.generate])
+@settings(max_examples=usually(20, thorough=40), deadline=None, phases=[Phase.generate])
 @given(
     n=st.one_of(st.integers(1, 300), st.sampled_from([2047, 5000])),
     m=st.one_of(st.integers(1, 70), st.sampled_from([100, 150])),
