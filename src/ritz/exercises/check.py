@@ -131,10 +131,9 @@ def _problem(X: Any, A: Any, rows: tuple[bool, bool, int], kernel: dict[str, Any
 
 def _of_array(problem: Problem, answer: Answer, what: str | None, k: int | None, tol: float) -> Verdict:
     """The verdict on what was handed in, in the reading that explains it best."""
-    cases = [Case(problem, reading, tol) for reading in readings(problem, answer, what)]
     # Threads of BLAS would spin between many small products; numbers that were handed in may be of any size.
     with team(), np.errstate(all="ignore"):
-        return _told(cases, k)
+        return _told([Case(problem, reading, tol) for reading in readings(problem, answer, what)], k)
 
 
 def _told(cases: list[Case], k: int | None) -> Verdict:
