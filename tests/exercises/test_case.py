@@ -1,5 +1,7 @@
 """What is measured of an answer is what is true of it, and ties and rounding excuse no more than they must."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from helpers.counts import usually
 from helpers.matrices import random_orthonormal, with_eigenvalues, with_spectrum
 from helpers.students import Student, covariance, data
-from ritz import DataError, check
+from ritz import PCA, DataError, check, eigen
 from ritz.exercises.answer import answer_of
 from ritz.exercises.case import Case
 from ritz.exercises.problem import RowsProblem
@@ -92,6 +94,49 @@ def test_the_residual_is_told():
     assert check(s.X, u)["residual"].numbers["residual"] == pytest.approx(residual)
 
 
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("solver", ["power", "orthogonal", "krylov"])
+def test_what_is_certified_to_tol_is_right(solver, scale):
+    """`tol` is the same number here and there."""
+    for name, k in (("iris", 2), ("iris", 3), ("wine", 3)):
+        s = Student(name, scale=scale)
+        found = eigen(s.C, k, solver)
+        for answer in (found.vectors, found, PCA(k, svd_solver=solver, scale=scale).fit(s.X)):
+            verdict = check(s.X, answer, scale=scale)
+            assert verdict.right, str(verdict)
+
+
+def test_a_larger_residual_is_not_converged():
+    """Turned towards the next axis until ‖Cu − λu‖ is 10⁻⁵ λ₁, and where gaps are small beside λ₁, to √tol at most."""
+    s = Student("iris")
+    for i in range(3):
+        sine = 1e-5 * s.values[0] / (s.values[i] - s.values[i + 1])
+        U = s.V[:, : i + 1].copy()
+        U[:, i] = np.sqrt(1 - sine**2) * s.V[:, i] + sine * s.V[:, i + 1]
+        assert check(s.X, U).codes == ("not_converged",)
+        assert check(s.X, U, tol=2e-5).right
+    w = Student("wine")
+    turn = np.array([[np.cos(0.01), -np.sin(0.01)], [np.sin(0.01), np.cos(0.01)]])
+    U = np.column_stack([w.V[:, :10], w.V[:, 10:12] @ turn])
+    verdict = check(w.X, U)
+    assert verdict["residual"].numbers["residual"] < 1e-8
+    assert not verdict.right
+
+
+def test_a_certificate_states_no_more_than_what_is_asked():
+    """An axis of "wine" that is off by 0.01 for a residual of 10⁻⁸ λ₁, and one of "iris" for a larger one."""
+    for name, i, right in (("wine", 10, True), ("iris", 0, False)):
+        s = Student(name)
+        found = eigen(s.C, i + 2, "covariance")
+        V = found.vectors.copy()
+        V[:, i : i + 2] = V[:, i : i + 2] @ [[np.cos(0.01), -np.sin(0.01)], [np.sin(0.01), np.cos(0.01)]]
+        off = replace(found, vectors=V)
+        assert not check(s.X, off.vectors).right
+        for reached, well in ((1e-8, right), (1e-3, False)):
+            stated = replace(off, certificate=replace(off.certificate, reached=reached))
+            assert check(s.X, stated).right == well
+
+
 def test_a_larger_tolerance_accepts_more():
     s = Student("gapped")
     near = np.linalg.qr(s.V[:, :2] + 1e-3 * RNG.standard_normal((s.d, 2)))[0]
@@ -111,5 +156,5 @@ def test_judging_writes_to_nothing_that_was_handed_in():
 @pytest.mark.filterwarnings("error")
 def test_numbers_of_any_size_are_judged_without_a_warning():
     s = Student("iris")
-    for answer in (1e200 * s.V, (1e200 * s.values, s.V), 1e-200 * s.V):
+    for answer in (1e200 * s.V, (1e200 * s.values, s.V), 1e-200 * s.V, np.full(4, 1e200)):
         assert not check(s.X, answer).right

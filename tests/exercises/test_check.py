@@ -1,6 +1,7 @@
 """`ritz.check`: right answers from anywhere are right, angles are measured, and nothing handed in makes it fail."""
 
 import json
+import re
 import warnings
 from itertools import product
 
@@ -178,6 +179,8 @@ def test_what_is_wrong_with_the_exercise_is_an_error():
         check(X, U, what="guess")
     with pytest.raises(ParameterError, match="and not both; neither was given"):
         check(U=U)
+    with pytest.raises(ParameterError, match=r"Call check\(X, U\) with rows X"):
+        check()
     with pytest.raises(ParameterError, match="both were given"):
         check(X, U, A=np.eye(4))
     with pytest.raises(DataError, match="NaN, first at row 0"):
@@ -192,6 +195,21 @@ def test_what_is_wrong_with_the_exercise_is_an_error():
         check(A=np.triu(np.ones((3, 3))), U=U)
     with pytest.raises(ParameterError, match="tol=2"):
         check(X, U, tol=2)
+
+
+@pytest.mark.parametrize("lowest", [-1.0, -0.0237, -8.2, -666.0])
+def test_a_matrix_with_negative_eigenvalues_is_judged_as_advised(lowest):
+    values = np.array([3.0, 1.0, lowest])
+    A, Q = with_eigenvalues(values, RNG)
+    with pytest.raises(DataError, match=f"A has the eigenvalue {lowest:g}; ") as error:
+        check(A=A, U=Q[:, :2])
+    shift = float(re.findall("add (.*) to its diagonal", str(error.value))[0])
+    assert check(A=A + shift * np.eye(3), U=(values + shift, Q)).right
+    assert shift <= -2 * lowest
+
+
+def test_an_answer_is_asked_for():
+    assert "call check(X, U)" in check(data("iris"))["no_answer"].advice
 
 
 def test_a_verdict_for_programs():

@@ -10,6 +10,7 @@ from helpers.mistakes import CASES, slope
 from helpers.students import Student, data
 from ritz import check
 from ritz.exercises import problem
+from ritz.exercises.check import ADVICE
 from ritz.exercises.diagnose import CODES, GENERAL, MISTAKES
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -44,6 +45,27 @@ def test_the_page_lists_every_code():
     told = {mistake.code: mistake.text.rstrip(".") for mistake in reversed((*MISTAKES, *GENERAL))}
     assert dict(listed) == dict(listed) | told
     assert len(listed) == len(dict(listed))
+
+
+def test_the_page_lists_what_is_checked_and_what_is_refused():
+    page = (Path(__file__).parents[2] / "docs" / "exercises.md").read_text("utf-8")
+    listed = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| `.*` \|", page, re.MULTILINE))))
+    s = Student("tied")
+    answers = [s.V[:, :2], (s.values, s.V), np.ones((6, 2)), s.V[:, :2].round(3), lambda A: A.fill(0), np.linalg.eigh]
+    seen = {finding.code for answer in answers for finding in check(s.X, answer).findings}
+    assert len(seen) > 15
+    assert seen | set(ADVICE) <= listed
+
+
+def test_what_many_vectors_would_be_explains_nothing():
+    """The vector of ones has no variance in rows that were centred by their own means."""
+    assert check(data("iris"), np.ones(4) / 2).code == "unexplained"
+
+
+def test_two_mistakes_of_layout_and_order():
+    values, vectors = np.linalg.eigh(Student("iris").C)
+    pairs = list(zip(values, vectors, strict=True))  # runs over rows
+    assert set(check(data("iris"), pairs).codes) == {"transposed", "ascending_order"}
 
 
 def test_a_regression_line_explains_both_columns_and_the_values():

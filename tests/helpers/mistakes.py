@@ -7,6 +7,8 @@ import numpy as np
 from helpers.matrices import random_orthonormal
 from helpers.students import Student, covariance, data, kernel_pairs, power, rbf
 
+OBLIQUE = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.6], [0.0, 0.0, 0.8]])  # of unit columns, the last two in one plane
+
 
 def rows(name, answer, **options):
     """A case: the name of the data, the answer, and options of the exercise."""
@@ -100,6 +102,11 @@ CASES = {
         *each(["wide"], lambda s: s.V[:, [0, 0, 0]] * [1, -1, 1]),
         *each(["gapped"], lambda s: (s.values[[0, 0]], s.V[:, [0, 0]])),
     ],
+    "ties_not_orthogonal": [
+        *each(["tied"], lambda s: s.V[:, :3] @ OBLIQUE),
+        *each(["tied"], lambda s: (s.values[:3], s.V[:, :3] @ OBLIQUE)),
+        *each(["tied"], lambda s: s.V[:, [2, 0, 1]] @ OBLIQUE[[1, 0, 2]]),
+    ],
     "not_the_largest": [
         *each(["iris"], lambda s: s.V[:, [1, 2]]),
         *each(["wide"], lambda s: s.V[:, [0, 1, 4]]),
@@ -113,6 +120,7 @@ CASES = {
         *each_other(["iris", "wide"], lambda s: s.V[:, :2], {}, {"center": False}),
         *each_other(["gapped"], lambda s: (s.values, s.V), {}, {"center": False}),
         *each_other(["tied"], lambda s: s.alpha(2), {}, {"center": False}),
+        *each(["wine"], lambda s: right_vectors(s.X / s.X.std(axis=0)), scale=True),
     ],
     "centred": [
         *each_other(["iris", "plane"], lambda s: s.V[:, :1], {"center": False}, {}),
@@ -147,6 +155,18 @@ CASES = {
         *each(["plane"], lambda s: np.array([slope(s.X[:, ::-1]), 1.0])),
         *each(["hot plane"], lambda s: np.array([[1.0, -slope(s.X)], [slope(s.X), 1.0]]) / np.hypot(1, slope(s.X))),
     ],
+    "columns_kept": [
+        *each(["iris"], lambda s: np.eye(s.d)[:, :2]),
+        *each(["wide"], lambda s: -3 * np.eye(s.d)[:, [4, 7, 1]]),
+        *each(["gapped"], lambda s: (np.diag(s.C)[:2], np.eye(s.d)[:, :2])),
+        *each(["wine"], lambda s: s.Z[:, [0, 2]], scale=True),
+        *each(["iris"], lambda s: s.X[:, :2]),
+    ],
+    "matrix_itself": [
+        *each(["iris", "wide"], lambda s: s.C),
+        *each(["gapped"], lambda s: np.corrcoef(s.X.T)),
+        *each(["wine"], lambda s: s.C, scale=True),
+    ],
     "divided_by_n": [
         *each_other(["iris", "wide"], lambda s: (s.values[:2], s.V[:, :2]), {}, {"ddof": 0}),
         *each_other(["gapped"], lambda s: {"values": s.values}, {}, {"ddof": 0}),
@@ -175,6 +195,12 @@ CASES = {
     "variance_ratios": [
         *each(["iris", "wide"], lambda s: (s.values[:2] / s.values.sum(), s.V[:, :2])),
         *each(["tied"], lambda s: {"values": s.values / np.trace(s.C)}),
+        *each(["gapped"], lambda s: {"values": 100 * s.values / np.trace(s.C)}),
+    ],
+    "cumulative": [
+        *each(["iris"], lambda s: (np.cumsum(s.values) / s.values.sum(), s.V)),
+        *each(["wide"], lambda s: {"values": np.cumsum(s.values[:4]) / s.values.sum() * 100}),
+        *each(["tied"], lambda s: {"values": np.cumsum(s.values)}),
     ],
     "kernel_divided": [
         rows("gapped", divided(kernel_pairs(rbf(data("gapped"), 0.02), 2), 20), kernel="rbf", gamma=0.02),

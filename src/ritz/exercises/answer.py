@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from ritz.exercises import digits
 from ritz.linalg.dense import Array, column_norms
 from ritz.runtime.wording import visible
+from ritz.spectrum.certificate import Certificate
 
-ROUNDED = range(3, 8)  # decimals that people round to; numbers with fewer may be exact, such as 0.6 and 0.8
 WORDS = {
     "axes": "axes",
     "alpha": "dual coefficients α",
@@ -18,6 +20,9 @@ WORDS = {
     "beta": "eigenvectors of the kernel matrix",
     "values": "eigenvalues",
 }
+# Attributes of fitted models and of `ritz.eigen`'s Spectrum; `components_` has its axes in rows.
+MODELS = (("components_", "explained_variance_"), ("eigenvectors_", "eigenvalues_"), ("vectors", "values"))
+FEWEST_OF_COLUMNS, FEWEST_OF_VALUES = 2, 3  # significant digits; with fewer, other divisors are not told apart
 KINDS = ("axes", "alpha", "pairs", "scores", "values", "function")  # what a caller may say
 
 
@@ -39,16 +44,22 @@ class Answer:
     array : its columns; None for values alone
     values : eigenvalues, None where none were handed in
     unit : the rounding of the arithmetic that the numbers come from, as far as their type tells
-    coarse : error of the columns, relative to their lengths, where they were rounded to a few decimals
-    grain : error of the values, likewise
+    stated : residual, relative to λ₁, that the certificate of a fit states; 0 without one
+    coarse : error of the columns, relative to their lengths, where they were rounded to a few digits
+    grain : error of each value, likewise
+    singular : whether values and columns are S and V of a singular value decomposition U S Vᵀ
+    source : where columns and values were taken from, in words; "" where they are what was handed in
     """
 
     kind: str
     array: Array | None
     values: Array | None = None
     unit: float = float(np.finfo(np.float64).eps)
+    stated: float = 0.0
     coarse: float = 0.0
-    grain: float = 0.0
+    grain: Array | float = 0.0
+    singular: bool = False
+    source: str = ""
 
     @property
     def count(self) -> int:
@@ -57,16 +68,24 @@ class Answer:
             return int(self.array.shape[1])
         return 0 if self.values is None else len(self.values)
 
+    def valued(self, change: Callable[[Array], Array]) -> Self:
+        """With other values, made of these; their errors follow."""
+        if self.values is None:
+            return self
+        high, low = (change(self.values + sign * self.grain) for sign in (1, -1))
+        return replace(self, values=change(self.values), grain=np.abs(high - low) / 2)
+
     def __str__(self) -> str:
         if self.array is None:
             return f"{self.count} {WORDS[self.kind]}"
         p, q = self.array.shape
         also = "" if self.values is None else f" and {len(self.values)} eigenvalues"
-        return f"{WORDS[self.kind]}, {p}×{q} (as columns){also}"
+        return f"{self.source}{WORDS[self.kind]}, {p}×{q} (as columns){also}"
 
 
 def answer_of(given: Any, narrow: bool = False) -> Answer:
-    """The numbers of an array, of pairs (values, vectors), or of a fitted model; its kind is not known yet.
+    """The numbers of an array, of pairs (values, vectors), of a singular value decomposition, or of a fitted model; its
+    kind is not known yet.
 
     Examples
     --------
@@ -75,42 +94,99 @@ def answer_of(given: Any, narrow: bool = False) -> Answer:
     >>> answer.values, answer.array.shape
     (array([1., 2.]), (2, 2))
     """
-    if given is None:
-        raise UnreadableError("no_answer", "nothing was handed in")
+    given = _without_diagonals(given)
     values, array = _parts(given)
     unit = float(np.finfo(np.float32 if narrow else np.float64).eps)
-    answer = Answer("axes", None, unit=unit)
+    answer = Answer("axes", None, unit=unit, stated=_stated(given), singular=_is_svd(given))
     if values is not None:
         raw = numbers(values, "the eigenvalues")
-        answer = replace(answer, values=raw.ravel().astype(float), unit=max(unit, _unit(raw)), grain=_grain(raw))
         if raw.ndim > 2 or (raw.ndim == 2 and 1 not in raw.shape):
             raise UnreadableError("wrong_shape", f"the eigenvalues are one row of numbers, not of shape {raw.shape}")
+        unit, grain = max(unit, digits.unit(raw)), digits.grain(raw, FEWEST_OF_VALUES).ravel()
+        answer = replace(answer, values=raw.ravel().astype(float), unit=unit, grain=grain)
     if array is not None:
         raw = numbers(array, "what was handed in")
         if not 1 <= raw.ndim <= 2:
-            raise UnreadableError(
-                "wrong_shape", f"expected a matrix with a column for every axis, got shape {raw.shape}"
-            )
-        columns = raw.reshape(len(raw), -1).astype(float)
-        lengths = column_norms(columns)
-        coarse = _grain(raw) * np.sqrt(len(columns)) / max(float(lengths.min()), 1e-300)
-        answer = replace(answer, array=columns, unit=max(answer.unit, _unit(raw)), coarse=min(float(coarse), 1.0))
+            wanted = "expected a matrix with a column for every axis"
+            raise UnreadableError("wrong_shape", f"{wanted}, got shape {raw.shape}")
+        columns = raw.reshape(len(raw), -1)
+        unit = max(answer.unit, digits.unit(raw))
+        answer = replace(answer, array=columns.astype(float), unit=unit, coarse=_coarse(columns))
     return answer
+
+
+def as_values(answer: Answer) -> Answer:
+    """The same numbers, read as eigenvalues alone."""
+    if answer.values is None:
+        array = np.asarray(answer.array)
+        narrow = array.astype(np.float32)  # which has fewer digits where it holds the same
+        grain = digits.grain(narrow if np.array_equal(narrow, array) else array, FEWEST_OF_VALUES)
+        answer = replace(answer, values=array.ravel(), grain=grain.ravel())
+    return replace(answer, kind="values", array=None, coarse=0.0)
+
+
+def _coarse(columns: Array) -> float:
+    """How far rounding to a few digits can turn a column."""
+    lengths = column_norms(columns.astype(float))
+    if not lengths.any():
+        return 0.0
+    errors = column_norms(digits.grain(columns, FEWEST_OF_COLUMNS))
+    return float(np.max(errors[lengths > 0] / lengths[lengths > 0]).clip(0.0, 1.0))
 
 
 def _parts(given: Any) -> tuple[Any, Any]:
     """Values and vectors; None for what was not handed in."""
-    for vectors, values in (("components_", "explained_variance_"), ("eigenvectors_", "eigenvalues_")):
-        if hasattr(given, vectors) and hasattr(given, values):  # a fitted model has its axes in rows
+    if given is None:
+        raise UnreadableError("no_answer", "nothing was handed in")
+    for vectors, values in MODELS:
+        if hasattr(given, vectors):
             found = np.asarray(getattr(given, vectors))
-            return getattr(given, values), found.T if vectors == "components_" else found
-    if isinstance(given, tuple | list) and len(given) == 2:
-        first, second = (_dimensions(part) for part in given)
+            return getattr(given, values, None), found.T if vectors == "components_" else found
+    if hasattr(given, "fit"):
+        name = getattr(given, "__name__", type(given).__name__)
+        raise UnreadableError("not_fitted", f"a {name} that has no components was handed in")
+    if _is_svd(given):
+        return given[1], np.transpose(given[2])
+    if isinstance(given, tuple | list) and given:
+        shapes = [tuple(map(_dimensions, part)) if _is_pair(part) else () for part in given]
+        if set(shapes) == {(0, 1)}:  # one (value, vector) after the other
+            return [value for value, _ in given], numbers([vector for _, vector in given], "the vectors").T
+    if _is_pair(given):
+        first, second = map(_dimensions, given)
         if (first in (0, 1) and second == 2) or (first == 0 and second == 1):
             return given[0], given[1]
         if first == 2 and second in (0, 1):
             return given[1], given[0]
     return None, given
+
+
+def _without_diagonals(given: Any) -> Any:
+    """With eigenvalues or singular values in a row where they stand on the diagonal of a matrix, as in MATLAB."""
+    dimensions = tuple(map(_dimensions, given)) if isinstance(given, tuple | list) else ()
+    places = {(2, 2): (0, 1), (2, 2, 2): (1,)}.get(dimensions, ())
+    for place in places:
+        D = np.asarray(given[place])
+        if D.shape[0] == D.shape[1] > 1 and np.array_equal(D, np.diag(np.diag(D))):
+            return [*given[:place], np.diag(D), *given[place + 1 :]]
+    return given
+
+
+def _is_pair(given: Any) -> bool:
+    return isinstance(given, tuple | list) and len(given) == 2
+
+
+def _is_svd(given: Any) -> bool:
+    """Whether it is U, S, Vᵀ, as numpy.linalg.svd returns them."""
+    three = isinstance(given, tuple | list) and len(given) == 3
+    return three and tuple(map(_dimensions, given)) == (2, 1, 2)
+
+
+def _stated(given: Any) -> float:
+    """The residual that the certificate of a fit of Ritz states, where it is what was asked of it."""
+    certificate = getattr(given, "certificate_", getattr(given, "certificate", None))
+    if not isinstance(certificate, Certificate) or not certificate.satisfied or certificate.by_singular_values:
+        return 0.0
+    return float(certificate.reached)
 
 
 def _dimensions(part: Any) -> int:
@@ -131,7 +207,9 @@ def numbers(given: Any, what: str) -> Array:
         array = np.asarray("")
     if array.dtype.kind == "c" and not array.imag.any():
         array = array.real  # as numpy.linalg.eig has it
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind == "b":
+        raise UnreadableError("not_numbers", f"{what} must be real numbers, got True and False")
+    if array.dtype.kind not in "iuf":
         said = visible(repr(given))
         raise UnreadableError(
             "not_numbers",
@@ -144,20 +222,3 @@ def numbers(given: Any, what: str) -> Array:
         bad = array[~np.isfinite(array)][0]
         raise UnreadableError("not_finite", f"{what} holds {bad}, first at position ({place})")
     return array
-
-
-def _unit(array: Array) -> float:
-    """The rounding of the type; that of float32 too where float64 holds nothing that float32 does not."""
-    if array.dtype.kind == "f" and array.dtype.itemsize < 8:
-        return float(np.finfo(array.dtype).eps)
-    with np.errstate(over="ignore"):
-        narrow = np.array_equal(array, array.astype(np.float32)) and not np.array_equal(array, array.astype(np.float16))
-    return float(np.finfo(np.float32 if narrow else np.float64).eps)
-
-
-def _grain(array: Array) -> float:
-    """Half of the last decimal, where numbers were rounded to a few of them; else 0."""
-    if np.array_equal(np.round(array, ROUNDED[0] - 1), array):
-        return 0.0
-    decimals = next((p for p in ROUNDED if np.array_equal(np.round(array, p), array)), None)
-    return 0.0 if decimals is None else 0.5 * 10.0**-decimals

@@ -28,7 +28,7 @@ class Case:
 
     Attributes
     ----------
-    tol : sine of the angle that an axis may be off by, beside what rounding explains
+    tol : residual that an axis may have, relative to λ₁, beside what rounding explains
     """
 
     problem: Problem
@@ -128,14 +128,18 @@ class Case:
 
     @cached_property
     def actual(self) -> list[Group] | None:
-        """The group that each column belongs to; None where one of them is no eigenvector, or there are none."""
+        """The group that each column belongs to; None where one of them is no eigenvector, or there are none.
+
+        Of another problem than the one asked for, directions without a variance do not count: there are too many.
+        """
         if self.answer.array is None or not self.fits:
             return None
         groups: list[Group] | None = None
         for W in (self.first, self.W):  # one column tells nearly all others from eigenvectors
             starts = [start for start, _ in self.groups if start < len(W)]
             groups = [self.groups[g] for g in np.add.reduceat(W**2, starts).argmax(axis=0)]
-            if not self.scale.angles(W, groups).holds:
+            null = any(end > self.problem.solution.rank for _, end in groups)
+            if (null and not self.problem.certified) or not self.scale.angles(W, groups).holds:
                 return None
         return groups
 
@@ -191,8 +195,9 @@ class Case:
         """Differences of the eigenvalues; none where none were handed in."""
         solution, m = self.problem.solution, 0 if self.answer.values is None else len(self.answer.values)
         found = np.zeros(0) if self.answer.values is None else np.abs(self.answer.values - solution.first(m))
-        certified = np.append(solution.errors, np.zeros(m))[:m]
+        certified = np.append(solution.errors, np.full(m, solution.left))[:m]
         certified[~np.isfinite(certified)] = 0.0
+        certified += self.scale.stated * float(solution.first(1)[0])
         return Within(found, self.tol * solution.first(m) + certified + self.scale.error + self.answer.grain)
 
     @property

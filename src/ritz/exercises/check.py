@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ritz.exercises.case import Case
 from ritz.exercises.diagnose import DIAGNOSES
 from ritz.exercises.mistake import Mistake
 from ritz.exercises.problem import KernelProblem, MatrixProblem, Problem, RowsProblem
+from ritz.exercises.readings import readings
 from ritz.exercises.verdict import Finding, Verdict
 from ritz.rows import as_rows, check_finite
 from ritz.rows.base import dense
@@ -29,9 +29,12 @@ RULES = {
     "ddof": integer(0, "; 1 divides by n - 1, 0 by n"),
     "tol": TOL,
 }
+CALLS = "Call check(X, U) with rows X and an answer U, check(A=A, U=U) with a matrix, or check(U=function)"
 HAND_IN = "hand in an array of numbers with one column per axis, or pairs (values, vectors)."
 ADVICE = {
+    "no_answer": f"call check(X, U), the data first and then the answer; {HAND_IN}",
     "not_finite": "look for a division by 0, or by an eigenvalue that is 0.",
+    "not_fitted": "call its fit first, and hand in the PCA itself rather than a pipeline around it.",
     "raised": "run it on a small matrix first, such as numpy.diag([3.0, 2.0, 1.0]).",
     "returned": "return (values, vectors): k numbers, and k columns.",
     "not_a_function": "hand in the function itself, without calling it.",
@@ -61,15 +64,17 @@ def check(
     ----------
     X : (n, d) rows are points; whatever `PCA.fit` takes. With kernel="precomputed", the kernel matrix
     U : what was handed in. Axes (d, k) as columns; dual coefficients α (n, k) with axes Zᵀα; scores (n, k); pairs
-        (eigenvalues, eigenvectors); a fitted model; or a function A ↦ pairs, or (A, k) ↦ pairs, which is called with
-        copies of the covariance and of matrices with known eigenpairs, some of them hard. It runs in this process
-        without a limit of time: call strangers' code in a process of its own that you can end
+        (eigenvalues, eigenvectors); U, S, Vᵀ of a singular value decomposition; a fitted model, or what `ritz.eigen`
+        returns; or a function A ↦ pairs, or (A, k) ↦ pairs, which is called with copies of the covariance and of
+        matrices with known eigenpairs, some of them hard. It runs in this process without a limit of time: call
+        strangers' code in a process of its own that you can end
     A : a symmetric positive semidefinite matrix, in place of X
     what : "axes", "alpha", "pairs", "scores", "values" or "function", where the shape does not tell
     k : how many components are asked for; None for as many as were handed in
     center, scale, ddof : how the exercise prepares the data, as in `PCA`
     kernel, gamma, degree, coef0 : for kernel PCA, as in `KernelPCA`
-    tol : sine of the angle that an axis may be off by, beside what rounding explains
+    tol : residual ‖Cu − λu‖ that an axis may have, relative to λ₁, as in `PCA`: it may be turned towards another
+        eigenvector by the sine tol·λ₁/gap, and at most √tol, beside what rounding explains
 
     Returns
     -------
@@ -106,7 +111,7 @@ def check(
 def _problem(X: Any, A: Any, rows: tuple[bool, bool, int], kernel: dict[str, Any]) -> tuple[Problem, bool]:
     """What is asked for, and whether its data has the digits of float32 alone."""
     if (X is None) == (A is None):
-        both = "both were given" if X is not None else "neither was given"
+        both = "both were given" if X is not None else f"neither was given. {CALLS}"
         raise ParameterError("X", X, f"or A must be given, and not both; {both}")
     source = as_rows(X if A is None else A)
     check_finite(source)
@@ -124,32 +129,11 @@ def _problem(X: Any, A: Any, rows: tuple[bool, bool, int], kernel: dict[str, Any
     return RowsProblem(data, *rows), narrow
 
 
-def readings(problem: Problem, answer: Answer, what: str | None) -> list[Answer]:
-    """The ways to read what was handed in, the most likely first."""
-    kinds = problem.columns if answer.values is None else problem.pairs
-    if what == "pairs" and (answer.values is None or answer.array is None):
-        raise UnreadableError("wrong_shape", "expected a pair (values, vectors), got one array")
-    if what in ("axes", "alpha", "scores"):
-        if what not in (*problem.columns, *problem.pairs):
-            rule = f"does not go with this exercise; it takes {' or '.join(kinds)}, or pairs"
-            raise ParameterError("what", what, rule)
-        kinds = (what,)
-    sizes = {kind: problem.entries(kind) for kind in kinds}
-    p, q = (0, 1) if answer.array is None else answer.array.shape
-    alone = answer.array is not None and answer.values is None and q == 1 and p not in sizes.values()
-    if what == "values" or answer.array is None or (what is None and alone and p <= problem.dim):
-        values = answer.values if answer.array is None else answer.array.ravel()
-        return [replace(answer, kind="values", array=None, values=values, coarse=0.0)]
-    rank = {kind: (p != sizes[kind]) + (sizes[kind] not in (p, q)) for kind in kinds}
-    return [replace(answer, kind=kind) for kind in sorted(kinds, key=rank.__getitem__)]
-
-
 def _of_array(problem: Problem, answer: Answer, what: str | None, k: int | None, tol: float) -> Verdict:
     """The verdict on what was handed in, in the reading that explains it best."""
-    cases = [Case(problem, reading, tol) for reading in readings(problem, answer, what)]
     # Threads of BLAS would spin between many small products; numbers that were handed in may be of any size.
     with team(), np.errstate(all="ignore"):
-        return _told(cases, k)
+        return _told([Case(problem, reading, tol) for reading in readings(problem, answer, what)], k)
 
 
 def _told(cases: list[Case], k: int | None) -> Verdict:
@@ -161,7 +145,7 @@ def _told(cases: list[Case], k: int | None) -> Verdict:
     causes = [mistake.told(case) for mistake in mistakes]
     if right and k is not None and case.answer.count != k:
         causes = [_mistake("wrong_count", f"{k} components are asked for.", f"hand in the first {k}.")]
-        right, line = False, f"{case.answer.count} components were handed in, {k} are asked for."
+        right, line = False, f"the number of components handed in is {case.answer.count}, and {k} are asked for."
     elif not case.fits and not causes:
         causes = [_misfit(case)]
     elif not right and not causes:
@@ -200,12 +184,15 @@ def _read_as(case: Case, cases: list[Case]) -> Iterator[Finding]:
     text = f"Handed in: {case.answer}."
     if case.answer.array is not None and not case.fits:
         text = "Handed in: an array of {}×{}.".format(*case.answer.array.shape)
-    others = [WORDS[one.answer.kind] for one in cases if one.fits and one.answer.kind != case.answer.kind]
+    known = (case.answer.kind, "values")
+    others = [WORDS[one.answer.kind] for one in cases if one.answer.kind not in known and one.fits]
     if others and case.fits and case.answer.values is None:
         text = f"{text[:-1]}; by its shape it could be {' or '.join(others)} too, and what= says which."
     yield Finding("given", text, "note")
-    if case.answer.coarse or case.answer.grain:
-        yield Finding("rounded", "The numbers were rounded to a few decimals, and are judged as such.", "note")
+    if case.fits and case.scale.too_coarse:
+        yield Finding("rounded", "The numbers have too few digits to be judged as rounded; hand in more.", "note")
+    elif case.answer.coarse or np.any(case.answer.grain):
+        yield Finding("rounded", "The numbers have few digits, so they are judged as rounded.", "note")
 
 
 def _refused(code: str, text: str) -> Verdict:

@@ -21,8 +21,8 @@ class Mistake:
     Attributes
     ----------
     code : for programs
-    family : "problem", "values", "form", "lengths" or "general"; two mistakes that are made together are of different
-        families
+    family : "problem", "values", "layout", "form", "lengths" or "general"; two mistakes that are made together are of
+        different families
     undo : the cases in which the answer would be right, had this mistake been made
     text, advice : what happened, and what to do next; with the names of `formulas` in braces
     """
@@ -42,7 +42,8 @@ def formulas(case: Case) -> dict[str, str]:
     """Of an exercise, so that who follows an advice does what is asked: Z, n − ddof, and UᵀCU of what was handed in."""
     problem = case.problem
     U, middle, between = KINDS.get(case.answer.kind, KINDS["axes"])
-    found = {"U": U, "UCU": f"{U}.T{middle} @ {U}".format(C=problem.symbol), "UU": f"{U}.T{between} @ {U}"}
+    UCU, UU = f"{U}.T{middle} @ {U}".format(C=problem.symbol), f"{U}.T{between} @ {U}"
+    found = {"symbol": problem.symbol, "U": U, "UCU": UCU, "UU": UU}
     if not isinstance(problem, RowsProblem):
         return found
     divisor = f"n - {problem.ddof}" if problem.ddof else "n"

@@ -8,8 +8,7 @@ from dataclasses import replace
 from ritz.exercises.case import Case
 from ritz.exercises.mistake import Mistake
 from ritz.exercises.mistakes_of_form import vectors_solved
-
-CLOSE = 0.25  # sine of the angle (14°) below which an axis counts as on its way
+from ritz.exercises.tolerance import CLOSE
 
 
 def lengths(case: Case) -> Iterator[Case]:

@@ -24,10 +24,8 @@ def rows_for_columns(case: Case) -> Iterator[Case]:
 
 def reversed_order(case: Case) -> Iterator[Case]:
     """The smallest comes first."""
-    array, values = case.answer.array, case.answer.values
-    yield case.with_answer(
-        array=None if array is None else array[:, ::-1], values=None if values is None else values[::-1]
-    )
+    array, answer = case.answer.array, case.answer.valued(lambda v: v[::-1])
+    yield replace(case, answer=replace(answer, array=None if array is None else array[:, ::-1]))
 
 
 def smallest(case: Case) -> Iterator[Case]:
@@ -40,7 +38,7 @@ def smallest(case: Case) -> Iterator[Case]:
     for places in (upwards, upwards[::-1]):
         if answer.array is not None and (groups is None or not all(map(partial(_belongs, case), places, groups))):
             continue
-        theirs = answer.values is None or _same(answer.values, case.problem.solution.first(dim)[list(places)], case)
+        theirs = answer.values is None or same(answer.values, case.problem.solution.first(dim)[list(places)], case)
         if theirs or answer.array is not None:
             yield replace(case, answer=case.solved if theirs else replace(case.solved, values=answer.values))
             return
@@ -56,11 +54,12 @@ def any_order(case: Case) -> Iterator[Case]:
     """Right axes in some order, and their values in the same one; or values alone."""
     array, values = case.answer.array, case.answer.values
     if array is None:
-        yield case.with_answer(values=np.sort(np.asarray(values))[::-1])
+        yield replace(case, answer=case.answer.valued(lambda v: np.sort(v)[::-1]))
     elif case.fits:
         order = _by_variance(case)
         same = values is not None and len(values) == len(order)
-        yield case.with_answer(array=array[:, order], values=np.asarray(values)[order] if same else values)
+        answer = case.answer.valued(lambda v: v[order]) if same else case.answer
+        yield replace(case, answer=replace(answer, array=array[:, order]))
 
 
 def other_eigenvectors(case: Case) -> Iterator[Case]:
@@ -73,6 +72,13 @@ def repeated(case: Case) -> Iterator[Case]:
     """Every column is the first axis."""
     groups = case.actual if case.answer.count > 1 else None
     if groups and all(start == 0 for start, _ in groups) and not case.products.holds:
+        yield vectors_solved(case)
+
+
+def oblique_ties(case: Case) -> Iterator[Case]:
+    """All are eigenvectors, and the right ones, but those of equal eigenvalues are not orthogonal."""
+    unit = case.fits and case.actual is not None and (np.abs(case.lengths - 1) <= case.products.allowed).all()
+    if unit and sorted(case.actual or ()) == case.expected and not case.products.holds and case.span.holds:
         yield vectors_solved(case)
 
 
@@ -96,10 +102,11 @@ def _belongs(case: Case, place: int, group: Group) -> bool:
     return group[0] <= place < group[1] or (place >= rank and group[1] > rank)
 
 
-def _same(values: Array, levels: Array, case: Case) -> bool:
+def same(values: Array, levels: Array, case: Case) -> bool:
     """Whether values are those of other eigenvectors."""
-    allowed = case.tol * levels + case.scale.error + case.answer.grain
-    return len(values) == len(levels) and bool((np.abs(values - levels) <= allowed).all())
+    if len(values) != len(levels):
+        return False
+    return bool((np.abs(values - levels) <= case.tol * levels + case.scale.error + case.answer.grain).all())
 
 
 def _by_variance(case: Case) -> NDArray[np.intp]:
@@ -110,17 +117,18 @@ def _by_variance(case: Case) -> NDArray[np.intp]:
 def vectors_solved(case: Case) -> Case:
     """The right vectors; values that belong to the wrong ones are forgiven with them."""
     values, right = case.answer.values, case.solved
-    theirs = values is not None and case.fits and _same(values, case.captured, case)
+    theirs = values is not None and case.fits and same(values, case.captured, case)
     return replace(case, answer=right if theirs else replace(right, values=values))
 
 
 OF_FORM: tuple[Mistake, ...] = (
     Mistake(
         "transposed",
-        "form",
+        "layout",
         rows_for_columns,
         "the vectors stand in rows; here every column is one vector.",
-        "hand in the transpose: U.T (numpy's svd returns Vᵀ, scikit-learn's components_ are rows).",
+        "hand in the transpose: U.T (numpy's svd returns Vᵀ, scikit-learn's components_ are rows); for a list of "
+        "vectors, numpy.column_stack(U).",
     ),
     Mistake(
         "ascending_order",
@@ -163,6 +171,13 @@ OF_FORM: tuple[Mistake, ...] = (
         repeated,
         "every column is the first axis: what was found was not taken out before looking for the next one.",
         "deflate, A = A - λ v vᵀ, or make every iterate orthogonal to the axes before it.",
+    ),
+    Mistake(
+        "ties_not_orthogonal",
+        "form",
+        oblique_ties,
+        "these are eigenvectors, but those of equal eigenvalues are not orthogonal, as numpy.linalg.eig leaves them.",
+        "call numpy.linalg.eigh, which is made for symmetric matrices.",
     ),
     Mistake(
         "not_the_largest",

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ritz.exercises.case import Case
 from ritz.exercises.mistake import Mistake, Undo
-from ritz.exercises.mistakes_of_form import vectors_solved
+from ritz.exercises.mistakes_of_form import same, vectors_solved
 from ritz.exercises.problem import KernelProblem, Problem, RowsProblem
 from ritz.linalg.dense import Array
+
+HUNDREDTH = 0.005  # what rounding to two decimals may change
 
 
 def asked(of: type[Problem], **option: Any) -> Undo:
@@ -21,9 +24,17 @@ def asked(of: type[Problem], **option: Any) -> Undo:
 
     def undo(case: Case) -> Iterator[Case]:
         if isinstance(case.problem, of) and getattr(case.problem, name) is not value:
-            yield replace(case, problem=case.problem.other(**option))
+            yield from posed(case, case.problem.other(**option))
 
     return undo
+
+
+def posed(case: Case, problem: Problem) -> Iterator[Case]:
+    """The answer to another problem; its values may be those, or the variances of the asked one along its columns."""
+    yield replace(case, problem=problem)
+    values = case.answer.values
+    if case.answer.array is not None and values is not None and case.fits and same(values, case.captured, case):
+        yield replace(case.with_answer(values=None, grain=0.0), problem=problem)
 
 
 def with_rows(change: Callable[[Array], Array]) -> Undo:
@@ -58,6 +69,26 @@ def regression(case: Case) -> Iterator[Case]:
             yield vectors_solved(case)
 
 
+def kept(case: Case) -> Iterator[Case]:
+    """Every axis has one entry, or every column of the scores is a column of the data."""
+    if case.answer.array is None or not case.fits or case.problem.dim < 2:
+        return
+    axes = case.answer.kind == "axes" and (np.count_nonzero(case.answer.array, axis=0) == 1).all()
+    rounded = HUNDREDTH * np.sqrt(case.problem.dim)  # nearer axes have no other entries to two decimals
+    if (axes and case.axes.found.max() > rounded) or _are_columns(case):
+        yield vectors_solved(case)
+
+
+def _are_columns(case: Case) -> bool:
+    """Whether scores are columns of the rows, as they are or prepared."""
+    if not isinstance(case.problem, RowsProblem) or case.answer.kind != "scores":
+        return False
+    X, scores = case.problem.X, np.asarray(case.answer.array)[:, :, None]
+    columns = np.hstack([X, X - X.mean(axis=0), case.problem.Z])[:, None, :]
+    far = np.abs(scores - columns).max(axis=0) > case.tol * np.abs(columns).max(axis=0)  # (k, 3d)
+    return not far.all(axis=1).any()
+
+
 def parallel(u: Array, line: Array | list[float], case: Case) -> bool:
     """Whether two vectors of the plane have the same direction."""
     sizes = float(np.hypot(*u) * np.hypot(*line))
@@ -67,6 +98,31 @@ def parallel(u: Array, line: Array | list[float], case: Case) -> bool:
 def less_grand_mean(X: Array) -> Array:
     """One number subtracted from all entries."""
     return X - X.mean()
+
+
+def scaled_alone(case: Case) -> Iterator[Case]:
+    """Columns were divided by their standard deviations, and their means left in."""
+    problem = case.problem
+    if isinstance(problem, RowsProblem) and problem.scale and problem.center:
+        yield replace(case, problem=problem.other(partial(divided, ddof=problem.ddof), center=False, scale=False))
+
+
+def divided(X: Array, ddof: int) -> Array:
+    """By standard deviations."""
+    deviations = X.std(axis=0, ddof=ddof)
+    return X / np.where(deviations > 0, deviations, 1.0)
+
+
+def the_matrix(case: Case) -> Iterator[Case]:
+    """The matrix of the exercise, or that of correlations, in place of its eigenvectors."""
+    array, problem, C = case.answer.array, case.problem, case.problem.matrix
+    if array is None or array.shape != C.shape:
+        return
+    sizes = np.sqrt(np.diag(C))
+    R = C / np.outer(sizes, sizes) if sizes.all() else C
+    near = (case.tol + case.scale.coarse) * np.abs(array).max()
+    if any(np.abs(array - M).max() <= near for M in (C, R)):
+        yield case.with_answer(kind=problem.pairs[0], array=problem.solution.vectors)
 
 
 def less_row_means(X: Array) -> Array:
@@ -80,6 +136,13 @@ OF_PROBLEM: tuple[Mistake, ...] = (
         "problem",
         asked(RowsProblem, center=False),
         "the data was not centred: the first axis then points to the mean.",
+        "subtract the mean of every column first: Z = {Z}.",
+    ),
+    Mistake(
+        "not_centred",
+        "problem",
+        scaled_alone,
+        "the columns were divided by their standard deviations, but their means were not subtracted.",
         "subtract the mean of every column first: Z = {Z}.",
     ),
     Mistake(
@@ -137,5 +200,19 @@ OF_PROBLEM: tuple[Mistake, ...] = (
         regression,
         "this is the regression line, which minimises vertical distances (or horizontal ones), not perpendicular ones.",
         "take the eigenvector of the covariance with the largest eigenvalue.",
+    ),
+    Mistake(
+        "matrix_itself",
+        "problem",
+        the_matrix,
+        "this is the matrix itself (or that of correlations), not its eigenvectors.",
+        "decompose it: values, vectors = numpy.linalg.eigh({symbol}); U = vectors[:, ::-1].",
+    ),
+    Mistake(
+        "columns_kept",
+        "problem",
+        kept,
+        "columns of the data were kept as they are, and any others dropped; principal axes combine all columns.",
+        "take the eigenvectors with the largest eigenvalues: numpy.linalg.eigh({symbol})[1][:, ::-1][:, :k].",
     ),
 )

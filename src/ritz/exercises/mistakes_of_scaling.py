@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ritz.exercises.case import Case
 from ritz.exercises.mistake import Mistake, Undo
 from ritz.exercises.problem import KernelProblem, Problem, RowsProblem
-from ritz.linalg.dense import Array
+from ritz.linalg.dense import Array, column_norms
 
 Factor = Callable[[Problem], float | Array]  # of a problem: one number, or one for every component
 
@@ -19,11 +20,11 @@ def values_by(change: Callable[[Array, Any], Array], of: type[Problem] = RowsPro
     """Eigenvalues are what `change` makes of those handed in; for exercises of that type with these options alone."""
 
     def undo(case: Case) -> Iterator[Case]:
-        problem, values = case.problem, case.answer.values
-        if values is None or not isinstance(problem, of):
+        problem = case.problem
+        if case.answer.values is None or not isinstance(problem, of):
             return
         if all(getattr(problem, name) == value for name, value in options.items()):
-            yield case.with_answer(values=change(values, problem))
+            yield replace(case, answer=case.answer.valued(lambda v: change(v, problem)))
 
     return undo
 
@@ -63,12 +64,23 @@ def by_other_divisor(v: Array, problem: Any) -> Array:
     return v / ratio if problem.ddof else v * ratio
 
 
+def increments(v: Array) -> Array:
+    """What cumulative sums are sums of."""
+    return np.diff(v, prepend=0.0)
+
+
 def without_mean(case: Case) -> Iterator[Case]:
-    """Scores of rows that were not centred: off by the same row everywhere."""
+    """Scores that were not centred: off by the same row everywhere."""
     array = case.answer.array
-    centred = isinstance(case.problem, RowsProblem) and case.problem.center
-    if case.answer.kind == "scores" and array is not None and centred:
-        yield case.with_answer(array=array - array.mean(axis=0))
+    if case.answer.kind == "scores" and array is not None and getattr(case.problem, "center", False):
+        centred = array - array.mean(axis=0)
+        shorter = column_norms(array) / np.maximum(column_norms(centred), 1e-300)
+        yield case.with_answer(array=centred, coarse=min(1.0, case.answer.coarse * float(shorter.max())))
+
+
+def of_type(kind: type[Problem], undo: Undo) -> Undo:
+    """For exercises of that type alone."""
+    return lambda case: undo(case) if isinstance(case.problem, kind) else iter(())
 
 
 OF_SCALING: tuple[Mistake, ...] = (
@@ -110,16 +122,44 @@ OF_SCALING: tuple[Mistake, ...] = (
     Mistake(
         "standard_deviations",
         "values",
-        values_by(lambda v, p: v**2),
-        "these are standard deviations, the roots of the variances.",
+        values_by(lambda v, p: v**2, Problem),
+        "these are the roots of the eigenvalues, standard deviations, not the eigenvalues.",
         "square them.",
     ),
     Mistake(
         "variance_ratios",
         "values",
-        values_by(lambda v, p: v * p.solution.total),
+        values_by(lambda v, p: v * p.solution.total, Problem),
         "these are shares of the total variance, not the variances.",
         "hand in the eigenvalues before they are divided by their sum.",
+    ),
+    Mistake(
+        "variance_ratios",
+        "values",
+        values_by(lambda v, p: v * p.solution.total / 100, Problem),
+        "these are percentages of the total variance, not the variances.",
+        "hand in the eigenvalues before they are divided by their sum.",
+    ),
+    Mistake(
+        "cumulative",
+        "values",
+        values_by(lambda v, p: increments(v) * p.solution.total, Problem),
+        "these are cumulative sums: every number has those before it in it.",
+        "hand in the eigenvalues themselves, before they are divided and summed.",
+    ),
+    Mistake(
+        "cumulative",
+        "values",
+        values_by(lambda v, p: increments(v) * p.solution.total / 100, Problem),
+        "these are cumulative percentages: every number has those before it in it.",
+        "hand in the eigenvalues themselves, before they are divided and summed.",
+    ),
+    Mistake(
+        "cumulative",
+        "values",
+        values_by(lambda v, p: increments(v), Problem),
+        "these are cumulative sums: every number has those before it in it.",
+        "hand in the eigenvalues themselves, before they are summed.",
     ),
     Mistake(
         "kernel_divided",
@@ -166,9 +206,16 @@ OF_SCALING: tuple[Mistake, ...] = (
     Mistake(
         "scores_not_centred",
         "lengths",
-        without_mean,
+        of_type(RowsProblem, without_mean),
         "the scores are those of X as it is; their means are not 0.",
         "centre first: Y = Z @ U with Z = {Z}.",
+    ),
+    Mistake(
+        "scores_not_centred",
+        "lengths",
+        of_type(KernelProblem, without_mean),
+        "the scores are those of a kernel matrix that was not centred; their means are not 0.",
+        "centre it on both sides first, Kc = H @ K @ H with H = I - 1/n; then Y = Kc @ α.",
     ),
     Mistake(
         "scores_whitened",

@@ -26,6 +26,7 @@ from ritz.kernels.products import Linear
 from ritz.linalg.dense import Array, r_factor, svd
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
+from ritz.operators.base import Indefinite
 from ritz.rows import as_rows
 from ritz.spectrum.eigen_pairs import eigen
 
@@ -180,7 +181,10 @@ class MatrixProblem(Problem):
         return len(self.A)
 
     def solve(self) -> Solution:
-        found = eigen(self.A, len(self.A), "covariance")
+        try:
+            found = eigen(self.A, len(self.A), "covariance")
+        except Indefinite:
+            raise indefinite(self.A) from None
         r = found.certificate.rank
         certificate = found.certificate.first(r) if r else found.certificate
         return Solution(found.values[:r], found.vectors[:, :r], float(np.trace(self.A)), certificate)
@@ -188,6 +192,15 @@ class MatrixProblem(Problem):
     @property
     def matrix(self) -> Array:
         return self.A
+
+
+def indefinite(A: Array) -> DataError:
+    """The error for a matrix with eigenvalues below 0, and how to judge its eigenvectors all the same."""
+    lowest = float(np.linalg.eigvalsh(A)[0])
+    shift = -float(f"{lowest - abs(lowest) / 2:.0e}")  # one digit, at least −lowest
+    problem = f"A has the eigenvalue {lowest:.4g}; check judges matrices that have none below 0, such as covariances"
+    advice = f"add {shift:g} to its diagonal, which adds it to the eigenvalues and leaves the eigenvectors as they are"
+    return DataError(problem, advice)
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,11 @@ class Solution:
         return len(self.values)
 
     @property
+    def left(self) -> float:
+        """At least every eigenvalue that was taken for rounding, as none is below 0."""
+        return max(0.0, self.total - float(self.values.sum()))
+
+    @property
     def errors(self) -> Array:  # (r,)
         """How far each eigenvalue may be off, as far as the certificate says."""
         return np.zeros(self.rank) if self.certificate is None else self.certificate.errors[: self.rank]

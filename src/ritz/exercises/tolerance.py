@@ -1,8 +1,11 @@
 """How far off a right answer may be.
 
 That is what was asked for (`tol`), what the certificate leaves open, and what rounding in the arithmetic of the answer
-can do: an axis moves by rounding·λ₁ over the gap of its eigenvalue, and eigenvalues that rounding can join are a group
-of which only the span is determined.
+can do. `tol` means what it means for `PCA`, a residual ‖Cu − λu‖ of tol·λ₁; over the gap to another eigenvalue it is
+the angle that the axis may be turned by towards that one. But the angle is √tol at most, so that the variance along
+every axis is right to tol, however close eigenvalues are to each other beside λ₁; a fit whose own certificate states a
+residual within tol says itself what it leaves open. Rounding moves an axis by rounding·λ₁ over the gap, and eigenvalues
+that it can join are a group of which only the span is determined.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from ritz.linalg.dense import Array, column_norms, svd
 
 APART = 4.0  # eigenvalues closer than so many errors are not told apart, as in the certificate
 GROWTH = 32.0  # roundings of an eigensolver and of the matrix it was given, per root of the dimension
+CLOSE = 0.25  # sine of the angle (14°) below which an axis counts as on its way, or as rounded to a few digits
 SINGULAR = 1e-10  # columns that depend on each other, but for that
 Group = tuple[int, int]  # a range of eigenvectors
 
@@ -43,8 +47,10 @@ class Scale:
     solution: Solution
     tol: float
     own: float  # rounding of the answer's arithmetic, relative to λ₁
+    stated: float  # residual that a certificate of the answer's own states, relative to λ₁, where it is within tol
     coarse: float
     stretch: Array  # (r + k,) how much more it is for α and scores of small variances
+    too_coarse: bool = False  # whether numbers have so few digits that they are judged as they stand
 
     @classmethod
     def of(cls, problem: Problem, answer: Answer, tol: float) -> Scale:
@@ -53,8 +59,11 @@ class Scale:
         if answer.kind in ("alpha", "scores") and solution.rank:
             stretch[: solution.rank] = np.sqrt(solution.values[0] / solution.values)
         own = GROWTH * np.sqrt(problem.dim) * answer.unit
-        coarse = answer.coarse * float(stretch[: min(k, solution.rank)].max(initial=1.0))
-        return cls(solution, tol, own, coarse, stretch)
+        # Errors of scores are relative to their lengths already; those of α are multiplied by Zᵀ.
+        turns = float(stretch[: min(k, solution.rank)].max(initial=1.0)) if answer.kind == "alpha" else 1.0
+        coarse = answer.coarse * turns
+        stated = answer.stated if answer.stated <= tol else 0.0
+        return cls(solution, tol, own, stated, coarse if coarse <= CLOSE else 0.0, stretch, coarse > CLOSE)
 
     @property
     def error(self) -> float:
@@ -76,12 +85,14 @@ class Scale:
     def limits(self, start: int, end: int) -> Array:  # (r + k,)
         """How large each coordinate of a unit vector of a group may be: infinite inside it, 1 at most outside.
 
-        Rounding turns an eigenvector towards another one by its size over their gap. So an axis that a near tie leaves
+        An error turns an eigenvector towards another one by its size over their gap. So an axis that a near tie leaves
         open in one direction is held in all others.
         """
-        error = self.error * float(self.stretch[start:end].max(initial=1.0)) + self.solution.residual(start, end)
-        turned = error / np.maximum(self._gaps(start, end), max(error, 1e-300))
-        limits = np.minimum(1.0, self.tol + self.coarse + turned)
+        gaps, stretch = self._gaps(start, end), float(self.stretch[start:end].max(initial=1.0))
+        most = 1.0 if self.stated else np.sqrt(self.tol)
+        asked = turned(self.tol * float(self.levels[0]) * stretch, gaps).clip(self.tol, most)
+        left = turned(self.error * stretch + self.solution.residual(start, end), gaps)
+        limits = np.minimum(1.0, asked + self.coarse + left)
         limits[start:end] = np.inf
         return limits
 
@@ -105,6 +116,11 @@ class Scale:
             return float(certificate.angle_bounds[start])
         error, gaps = self.solution.residual(start, end), self._gaps(start, end)
         return error / max(float(gaps[gaps > 0].min(initial=np.inf)), error, 1e-300)
+
+
+def turned(error: float, gaps: Array) -> Array:
+    """Sines of the angles by which an error of a matrix turns its eigenvectors."""
+    return error / np.maximum(gaps, max(error, 1e-300))
 
 
 def grouped(solution: Solution, k: int, error: float) -> list[Group]:
@@ -131,7 +147,9 @@ def span(W: Array, last: Group, scale: Scale) -> Within:
     beyond, excess = (
         float(np.linalg.norm(P, 2)) if P.size else 0.0 for P in (Q[others], Q[others] / limits[others, None])
     )
-    allowed = beyond / excess if excess > 0 else scale.tol
+    # What is allowed in every direction, wherever rounding points.
+    least = float(limits[others].min()) if others.size else scale.tol
+    allowed = beyond / excess if beyond > least else least
     best = Within(min(beyond, 1.0), allowed)
     if end == k or not start:
         return best
