@@ -89,5 +89,5 @@ def test_what_cannot_be_drawn_is_said():
         plot.components(X, shape=(3, 2, 2))
     with pytest.raises(ParameterError, match="n=0"):
         plot.components(X, 0)
-    with pytest.raises(TypeError, match="not for a 'KernelPCA'"):
+    with pytest.raises(TypeError, match="not for a 'KernelPCA', whose axes are in feature space; ritz.plot.scores"):
         plot.components(KernelPCA(2).fit(X))

@@ -56,7 +56,7 @@ def reconstruction(
     """
     pyplot()
     about = subject(fitted, as_rows(np.asarray(X)[None]) if np.ndim(X) == 1 else X)
-    model, rows = about.linear("rows rebuilt"), about.needed("a figure of a row rebuilt")
+    model, rows = about.linear("a row rebuilt"), about.needed("a figure of a row rebuilt")
     if not is_integer(row) or not -rows.shape[0] <= row < rows.shape[0]:
         raise ParameterError("row", row, f"must be one of the {rows.shape[0]} rows, counted from 0")
     number = int(row) % rows.shape[0]

@@ -88,7 +88,11 @@ class Subject:
     def linear(self, what: str) -> PCA:
         """The model, which has its axes in the space of the data."""
         if not isinstance(self.model, PCA):
-            raise TypeError(f"{what} are drawn for data or a fitted ritz.PCA, not for a {type(self.model).__name__!r}")
+            name = type(self.model).__name__
+            raise TypeError(
+                f"{what} is drawn for data or a fitted ritz.PCA, not for a {name!r}, whose axes are in feature space; "
+                "ritz.plot.scores shows rows on them"
+            )
         return self.model
 
 

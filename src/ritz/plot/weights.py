@@ -54,7 +54,7 @@ def components(
     if n is not None and not (is_integer(n) and n >= 1):
         raise ParameterError("n", n, "must be an integer from 1 on, the number of components to show")
     about = subject(fitted, at_most=IMAGES if n is None else n)
-    model, found = about.linear("axes"), about.found
+    model, found = about.linear("an axis"), about.found
     U, shape = model.subspace_.axes, shape_for(model, shape)
     scale = scale_of(model, found.n_columns, ordered)
     usual = IMAGES if shape is not None else CHARTS if scale is None else CURVES
