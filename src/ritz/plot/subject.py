@@ -12,7 +12,7 @@ from ritz.estimators.pca import PCA
 from ritz.rows import Rows, as_rows
 from ritz.runtime.rules import is_integer
 from ritz.views.findings import Findings, findings
-from ritz.views.format import percent
+from ritz.views.format import counted, percent
 
 AFFORDABLE = 1000  # the smaller side of data, up to which all components are computed for a figure
 MANY = 100  # components of larger data
@@ -71,7 +71,7 @@ class Subject:
         """That number in words, and where it comes from."""
         if self.fresh and self.rows is not None:
             rows, columns = self.rows.shape
-            return f"{self.most}, as many as {rows:,} rows of {columns:,} columns have"
+            return f"{self.most}, as many as {counted(rows, 'row')} of {counted(columns, 'column')} have"
         return f"{self.most}, as many as the model keeps; fit it with a larger n_components to see more"
 
     def within(self, name: str, count: Any) -> int:
@@ -85,13 +85,13 @@ class Subject:
         how = {name: getattr(self.model, name) for name in ("center", "scale", "ddof")}
         return subject(self.rows, at_most=at_most, **how)
 
-    def linear(self, what: str) -> PCA:
-        """The model, which has its axes in the space of the data."""
+    def linear(self, what: str, instead: str = "ritz.plot.scores shows rows on them") -> PCA:
+        """The model, which has its axes in the space of the data; or what to do instead."""
         if not isinstance(self.model, PCA):
             name = type(self.model).__name__
             raise TypeError(
                 f"{what} is drawn for data or a fitted ritz.PCA, not for a {name!r}, whose axes are in feature space; "
-                "ritz.plot.scores shows rows on them"
+                f"{instead}"
             )
         return self.model
 
