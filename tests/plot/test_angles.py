@@ -34,3 +34,15 @@ def test_of_a_tie_no_angle_is_named():
         ax = plot.angle(given)
         assert ax.get_title().replace("\n", " ") == "A tie: every line has half of the variance, and none is the best"
         assert len(ax.lines) == 3
+
+
+@pytest.mark.parametrize("turn", [0.0, 8.0, 45.0, 83.0])
+def test_no_curve_crosses_its_name(turn):
+    """Neither above the whole width of a name nor below it, also where the best line is near 0° or 90°."""
+    c, s = np.cos(np.radians(turn)), np.sin(np.radians(turn))
+    ax = plot.angle(np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]]) @ [[c, s], [-s, c]])
+    curves = dict(zip(("variance", "error"), ax.lines[2:4], strict=True))
+    for text in ax.texts[1:]:
+        values = curves[text.get_text()].get_ydata()[np.abs(curves["error"].get_xdata() - text.xy[0]) <= 12]
+        assert text.xy[1] == (values.max() if text.get_va() == "bottom" else values.min())
+        assert 24 <= text.xy[0] <= 156

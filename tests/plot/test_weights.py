@@ -115,3 +115,10 @@ def test_long_names_of_columns_that_begin_alike_are_told_apart():
     names = [f"{'the same beginning of ' * 4}{j}" for j in range(12)]
     [ax] = plot.components(PCA(1).fit(pyarrow.table(dict(zip(names, X.T, strict=True)))))
     assert len({label.get_text() for label in ax.get_yticklabels()}) == 10
+
+
+def test_an_axis_without_variance_is_told():
+    titles = [
+        panel.get_title().replace("\n", " ") for panel in plot.components(np.outer(np.arange(5.0), [1.0, 2.0, 3.0]), 2)
+    ]
+    assert titles == ["PC1 (100%)", "PC2 (0%) no variance, so any axis"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STEPS = 361  # angles: every half degree
+MARGIN = 24.0  # degrees that a name takes
 
 
 def angle(fitted: Any, *, ax: Axes | None = None) -> Axes:
@@ -58,7 +60,7 @@ def angle(fitted: Any, *, ax: Axes | None = None) -> Axes:
     ax.set(xlim=(0, 180), ylim=(0, 1.15 * total or 1.0), ylabel="variance and error")
     ax.set_xlabel(f"angle of the line to the axis of {names[0]}")
     ax.set_xticks(range(0, 181, 30), [f"{angle}°" for angle in range(0, 181, 30)])
-    _labelled(ax, (best + 90.0) % 180.0, (total - most, most, total), [colour for _, colour in parts])
+    _labelled(ax, (best + 90.0) % 180.0, degrees, parts)
     headline(ax, _angle_title(best, most, total, marked))
     return ax
 
@@ -71,14 +73,17 @@ def _angle_title(best: float, most: float, total: float, marked: bool) -> str:
     return f"Along {best:.1f}° lies the most variance, {percent(most / total)}, and the least error"
 
 
-def _labelled(ax: Axes, worst: float, heights: tuple[float, float, float], colours: list[str]) -> None:
-    """What the curves are, where they are farthest apart: across from the best line."""
-    (least, most, total), at = heights, min(max(worst, 22.0), 158.0)
-    between = most - least > 0.25 * total  # else there is space only above and below both
-    places = ((total, "variance + error", 1), (least, "variance", 1 if between else -1))
-    for (height, text, side), colour in zip((*places, (most, "error", -1 if between else 1)), colours, strict=True):
+def _labelled(ax: Axes, worst: float, degrees: Array, parts: Sequence[tuple[Array, str]]) -> None:
+    """What the curves are, where they are farthest apart, across from the best line; none crosses its name."""
+    at, total = min(max(worst, MARGIN), 180.0 - MARGIN), float(parts[0][0][0])
+    near = np.abs(degrees - at) <= MARGIN / 2
+    _, variance, error = (values[near] for values, _ in parts)
+    between = error.min() - variance.max() > 0.25 * total  # else there is space only above and below both
+    sides = (1, 1 if between else -1, -1 if between else 1)
+    for name, side, (values, colour) in zip(("variance + error", "variance", "error"), sides, parts, strict=True):
+        height = float((np.max if side > 0 else np.min)(values[near]))
         how = {"va": "bottom" if side > 0 else "top", "ha": "center", "color": colour}
-        ax.annotate(text, (at, height), (0, 6 * side), textcoords="offset points", **how)
+        ax.annotate(name, (at, height), (0, 4 * side), textcoords="offset points", **how)
 
 
 def covariance(model: Any) -> Array:  # (2, 2)

@@ -11,7 +11,7 @@ from ritz.errors import ParameterError
 from ritz.linalg.dense import UNIT, Array
 from ritz.plot.images import MEAN, data_image, panel_size, shape_for, show, white_for
 from ritz.plot.strips import Strip, strip
-from ritz.plot.style import captioned, framed, pyplot
+from ritz.plot.style import captioned, framed, pyplot, whole_numbers
 from ritz.plot.subject import Subject, subject
 from ritz.plot.weights import DOTTED, scale_of
 from ritz.rows import as_rows
@@ -146,4 +146,6 @@ def _side_by_side(about: Subject, several: list[Array], shape: Shape | None, ax:
         panel.plot(at, values, color=colours.ink if last else colours.accent, marker=dots, ms=3, lw=1.2)
         panel.set(ylim=(low - margin, high + margin))
         panel.tick_params(labelleft=i % columns == 0)
+        if scale is None:
+            whole_numbers(panel)
     return panels

@@ -87,7 +87,7 @@ def _as_images(about: Subject, U: Array, shape: Shape, ax: Any) -> Any:
         captioned(panel, MEAN)
     for i, panel in enumerate(panels.axes[len(mean) :]):
         show(panel, *axis_image(U[:, i], shape))
-        captioned(panel, axis_name(found, i))
+        captioned(panel, *_caption(found, i))
     return panels.array
 
 
@@ -102,7 +102,7 @@ def _as_curves(found: Findings, U: Array, scale: Array, ax: Any) -> Any:
         panel.axhline(0, color=colours.rule, lw=0.8)
         panel.plot(scale, U[:, i], color=colours.accent, marker="o" if len(scale) <= DOTTED else "", ms=3)
         panel.set(ylim=(-reach, reach), ylabel="weight" if i % columns == 0 else "")
-        captioned(panel, axis_name(found, i))
+        captioned(panel, *_caption(found, i))
         last = i >= k - columns
         panel.tick_params(labelbottom=last, labelleft=i % columns == 0)
         panel.set_xlabel("column" if last else "")
@@ -112,7 +112,8 @@ def _as_curves(found: Findings, U: Array, scale: Array, ax: Any) -> Any:
 def _as_bars(found: Findings, U: Array, ax: Any) -> Any:
     shown = min(WEIGHTS, found.n_columns)
     k = U.shape[1]
-    panels = strip(ax, k, WIDE if k > WIDE else k, (3.2, max(2.0, 0.28 * shown + 1.1)))
+    columns = min(k, WIDE)
+    panels = strip(ax, k, columns, (3.2, max(2.0, 0.28 * shown + 1.1)))
     reach = 1.1 * float(np.abs(U).max())
     orders = np.argsort(-np.abs(U), axis=0, kind="stable")[:shown][::-1]
     names = _names(found, np.unique(orders).tolist())
@@ -123,8 +124,8 @@ def _as_bars(found: Findings, U: Array, ax: Any) -> Any:
         panel.axvline(0, color=colours.ink, lw=0.8)
         panel.set(xlim=(-reach, reach), xlabel="weight")
         panel.set_yticks(range(shown), [names[j] for j in order.tolist()])
-        captioned(panel, axis_name(found, i))
-        if shown < found.n_columns:
+        captioned(panel, *_caption(found, i))
+        if shown < found.n_columns and i % columns == 0:
             panel.set_ylabel(f"{shown} largest of {found.n_columns:,} columns")
     return panels.array
 
@@ -133,3 +134,8 @@ def _names(found: Findings, columns: list[int]) -> dict[int, str]:
     """Columns by position, with names that can be told apart."""
     whole = [f"x{j}" if found.names is None else found.names[j] for j in columns]
     return dict(zip(columns, harmless_names(whole, NAME), strict=True))
+
+
+def _caption(found: Findings, i: int) -> list[str]:
+    """A component with its share; one without variance is any of many vectors."""
+    return [axis_name(found, i)] + ["no variance, so any axis"] * (i >= found.certificate.rank)
