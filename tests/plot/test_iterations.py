@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import ritz
 from ritz import PCA, DataError, plot, solvers
@@ -160,3 +161,14 @@ def test_what_is_rounding_is_not_drawn_as_an_error():
 def test_what_cannot_be_iterated_is_said_in_the_words_of_the_call(given, more, words):
     with pytest.raises(ValueError, match=words):
         plot.convergence(given, **more)
+
+
+def test_the_matrix_is_whatever_eigen_takes():
+    small = np.diag([4.0, 3.0, 1.0])
+    for given in (small.tolist(), lambda V: small @ V, scipy.sparse.csr_array(small)):
+        ax = plot.convergence(ritz.eigen(small, 1, "power"), given)
+        assert title(ax).endswith("λ₂/λ₁ = 0.75")
+    with pytest.raises(
+        DataError, match=r"X has the shape \(3, 2\), but the eigenvectors have 3 entries; pass the matrix"
+    ):
+        plot.convergence(ritz.eigen(small, 1, "power"), small[:, :2])

@@ -159,6 +159,8 @@ def test_dates_have_a_scale_or_are_classes():
     ax = plot.scores(X, labels=days)
     np.testing.assert_array_equal(ax.collections[1].get_array(), 18262 + np.delete(np.arange(50), 7))
     assert said(ax) == ["missing (1)"]
+    bars = said(plot.scores(PCA(1).fit(X), X, labels=days))
+    assert (bars[0][:12], bars[-1]) == ("2020-01-01 t", "missing (1)")
     few = np.repeat(days[:2].astype("datetime64[ns]"), 25)
     assert said(plot.scores(X, labels=few)) == ["2020-01-01 (25)", "2020-01-02 (25)"]
 

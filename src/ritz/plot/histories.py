@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.plot.subject import AFFORDABLE, is_model, subject
 from ritz.solvers import Orthogonal, Step
@@ -98,15 +99,20 @@ def of_model(fitted: Any, X: Any, k: int, solver: Any) -> Iteration:
 def of_spectrum(found: Spectrum, A: Any) -> Iteration:
     """Of what `ritz.eigen` returned."""
     columns = len(found.values) + (0 if found.spare is None else len(found.spare))
-    values = found.values if A is None else _eigenvalues(A)
+    values = found.values if A is None else _eigenvalues(A, len(found.vectors))
     squared, name = getattr(found.solver, "y", None) is None, type(found.solver).__name__.lower()
     tol, converged = found.certificate.tol, found.certificate.satisfied
     return Iteration(found.history, found.values, values, tol, converged, name, columns, squared)
 
 
-def _eigenvalues(A: Any) -> Array:
-    """Of a matrix, or of what can be multiplied or made dense, the largest magnitude first."""
-    dense = A.toarray() if hasattr(A, "toarray") else A.matmat(np.eye(A.shape[1])) if hasattr(A, "matmat") else A
+def _eigenvalues(A: Any, dim: int) -> Array:
+    """Of whatever `ritz.eigen` takes, the largest magnitude first."""
+    shape = np.shape(A) if isinstance(A, list | tuple) else getattr(A, "shape", (dim, dim))
+    if shape != (dim, dim):
+        problem = f"X has the shape {shape}, but the eigenvectors have {dim} entries"
+        raise DataError(problem, "pass the matrix that was given to ritz.eigen")
+    product = getattr(A, "matmat", A if callable(A) else None)
+    dense = A.toarray() if hasattr(A, "toarray") else A if product is None else product(np.eye(dim))
     values = np.linalg.eigvalsh(np.asarray(dense, dtype=np.float64))
     return values[np.argsort(-np.abs(values), kind="stable")]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError, ParameterError
+from ritz.linalg.dense import Array
 from ritz.plot.clouds import Cloud, bar, counted_cells, ends, legend_of_missing, mean_cells, named, shades_of
 from ritz.plot.colours import Look
 from ritz.plot.style import axes, framed, headline, pyplot
@@ -18,7 +20,7 @@ from ritz.rows import read
 from ritz.rows.base import dense
 from ritz.rows.columns import model_columns
 from ritz.runtime.rules import is_integer
-from ritz.views.classes import MISSING, MOST_CLASSES, classified
+from ritz.views.classes import MISSING, MOST_CLASSES, Classes, classified
 from ritz.views.format import counted, listed, ordinal, percent
 from ritz.views.scatter import MOST_POINTS, First
 
@@ -137,6 +139,7 @@ def _cloud(passed: First, labels: Any, called: str) -> Cloud:
         known = np.array([kind != MISSING for kind in classes.kinds])[classes.codes]
         numbers = np.full(len(at), np.nan)
         numbers[known] = values[known].astype(np.float64)
+        classes = replace(classes, names=_spans(classes, numbers)) if dates else classes
         numbers = numbers[finite]
     return Cloud(at[finite], classes.codes[finite], classes, numbers, called, dates)
 
@@ -149,6 +152,13 @@ def _days(dates: NDArray[Any]) -> NDArray[Any]:
         return np.where(np.isnat(dates), "", text)
     days = dates.astype("datetime64[us]").astype(np.float64) / 86_400e6
     return np.where(np.isnat(dates), np.nan, days)
+
+
+def _spans(classes: Classes, days: Array) -> tuple[str, ...]:
+    """The steps of a scale of dates: from the first day in each to the last."""
+    known = np.nan_to_num(days).astype("datetime64[D]")
+    spans = ((known[classes.codes == i], name) for i, name in enumerate(classes.names))
+    return tuple(name if name == MISSING or not len(span) else f"{span.min()} to {span.max()}" for span, name in spans)
 
 
 def _plane(ax: Axes, cloud: Cloud, names: list[str]) -> bool:
