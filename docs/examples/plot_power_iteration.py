@@ -105,5 +105,5 @@ steps_by_power, steps_by_block, rate_of_block = len(by_power.history), len(by_bl
 print(f"{steps_by_power} products with a vector, {steps_by_block} with three vectors")
 figure, panels = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
 ritz.plot.convergence(by_power, A, ax=panels[0])
-ritz.plot.convergence(by_block, A, solver=three, ax=panels[1])
+ritz.plot.convergence(by_block, A, ax=panels[1])
 plt.show()

@@ -1,4 +1,4 @@
-"""Lines through points: their errors, and variance and error by angle."""
+"""Lines through points, and their errors."""
 
 import re
 
@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from ritz import PCA, DataError, ParameterError, plot
-from ritz.plot.lines import four_lines
+from ritz.plot.lines import four_lines, tied
+from ritz.plot.subject import subject
 from ritz.views.format import number
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((50, 2)) @ np.array([[2.0, 1.5], [0.0, 0.5]]) + [3, -1]
 C = np.cov(X.T)
+t = np.radians(np.arange(0, 360, 30))
+ROUND = np.column_stack([np.cos(t), np.sin(t)])
 
 
 def test_errors_in_the_titles_are_the_true_ones():
@@ -69,23 +72,7 @@ def test_the_mean_is_subtracted_with_all_its_digits():
     assert panels[3].get_title().endswith(f"vertical error {number(2 / 9 * last**2, 3)}")
 
 
-@pytest.mark.parametrize("given", [X, PCA(1).fit(X)], ids=["data", "model"])
-def test_variance_and_error_have_a_constant_sum(given):
-    ax = plot.angle(given)
-    _, total, variance, error, best = (line.get_ydata() for line in ax.lines)
-    np.testing.assert_allclose(variance + error, total)
-    np.testing.assert_allclose(total, np.trace(C))
-    degrees = ax.lines[2].get_xdata()
-    v = np.array([np.cos(np.radians(degrees)), np.sin(np.radians(degrees))])
-    np.testing.assert_allclose(variance, np.var(v.T @ X.T, axis=1, ddof=1), rtol=1e-10)
-    at = ax.lines[0].get_xdata()[0]
-    assert abs(at - degrees[np.argmax(variance)]) <= 0.25
-    np.testing.assert_allclose(best, np.linalg.eigvalsh(C)[::-1])
-    assert ax.get_title().startswith(f"Along {at:.1f}°")
-
-
 def test_points_that_do_not_vary():
-    assert "no line has variance" in plot.angle(np.ones((5, 2))).get_title()
     assert plot.line(np.ones((5, 2)))[0].get_title().endswith("error 0")
 
 
@@ -101,3 +88,50 @@ def test_what_is_missing_is_said():
         plot.line(PCA(1).fit(X))
     with pytest.raises(ParameterError, match="worse="):
         plot.line(X, worse="far")
+
+
+def test_of_a_tie_no_axis_is_named():
+    for given, rows in ((ROUND, None), (PCA(2).fit(ROUND), ROUND)):
+        panels = plot.line(given, rows)
+        assert panels[0].get_title().startswith("A tie: no axis is the first")
+        assert [panel.get_title().endswith("error 0.5") for panel in panels] == [True, False, True, True]
+    assert not tied(subject(X))
+    assert not tied(subject(np.ones((5, 2))))
+
+
+@pytest.mark.parametrize("away", [[0.0, 100.0], [1e8, 1e8]])
+@pytest.mark.parametrize("center", [True, False])
+def test_points_far_away_can_be_seen(away, center):
+    """They fill at least a quarter of every panel, also where a line through 0 takes them far away."""
+    far = X + away
+    for panel in plot.line(PCA(1, center=center).fit(far), far):
+        assert np.ptp(far, axis=0).max() > 0.22 * np.ptp(panel.get_xlim())
+        for limits, values in zip((panel.get_xlim(), panel.get_ylim()), far.T, strict=True):
+            assert limits[0] < values.min() <= values.max() < limits[1]
+
+
+def test_over_a_constant_column_there_is_no_regression_line():
+    upright = np.column_stack([np.full(9, 3.0), np.arange(9.0)])
+    panels = plot.line(upright)
+    assert panels[1].get_title() == "No regression line\nx0 does not vary"
+    assert [len(panel.lines) for panel in panels] == [1, 0, 1, 1]
+    assert panels[0].get_title() == "Principal axis\nperpendicular error 0"
+
+
+def test_points_on_a_line_have_no_error():
+    assert plot.line(X[:2])[0].get_title().endswith("perpendicular error 0")
+
+
+def test_variances_beyond_float64():
+    for draw in (plot.line, plot.angle):
+        for unit in (1e200, 1e-200):
+            with pytest.raises(DataError, match="multiply the data by a power of ten"):
+                draw(unit * X)
+
+
+def test_words_of_panels_in_a_given_axes_do_not_cover_each_other(plt):
+    panels = plot.line(X, ax=plt.figure().add_subplot())
+    panels[0].figure.draw_without_rendering()
+    below = panels[0].xaxis.label.get_window_extent()
+    assert panels[2].title.get_window_extent().y1 < below.y0
+    assert panels[1].yaxis.label.get_window_extent().x0 > panels[0].get_window_extent().x1

@@ -1,6 +1,7 @@
 """Scores as points: where they are, what their colours mean."""
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse
 
@@ -122,3 +123,62 @@ def test_what_is_missing_is_said(arguments, kind, words):
 def test_components_that_do_not_exist(components):
     with pytest.raises(ParameterError, match="components="):
         plot.scores(X, components=components)
+
+
+def test_text_is_a_name_also_where_it_consists_of_digits():
+    digits = [f"{i % 12:02d}" for i in range(50)]
+    assert said(plot.scores(X, labels=digits))[0] == "00 (5)"
+    assert plot.scores(X, labels=[int(text) for text in digits]).get_legend() is None  # a scale
+
+
+def test_long_labels_that_begin_alike_are_told_apart():
+    names = said(plot.scores(X, labels=[f"{'the same beginning of ' * 4}{'ab'[i % 2]}" for i in range(50)]))
+    assert len(set(names)) == 2
+    assert max(map(len, names)) <= 28 + len(" (25)")
+
+
+def test_a_column_of_the_data_colours_the_rows():
+    """It is kept aside, unless the model was fitted to it."""
+    plain = pandas.DataFrame(X, columns=list("abcd"))
+    table = plain.assign(kind=["x", "y"] * 25)
+    for given in ((table,), (PCA(2).fit(plain), table)):
+        ax = plot.scores(*given, labels="kind")
+        same(ax, PCA(2).fit_transform(X))
+        assert (said(ax), ax.get_legend().get_title().get_text()) == (["x (25)", "y (25)"], "kind")
+    ax = plot.scores(PCA(2).fit(plain), plain, labels="a")
+    np.testing.assert_array_equal(ax.collections[0].get_array(), X[:, 0])
+    with pytest.raises(DataError, match="there is no column 'kinds'"):
+        plot.scores(plain, labels="kinds")
+    with pytest.raises(DataError, match="labels='a' is a column of rows; pass X"):
+        plot.scores(PCA(2).fit(X), labels="a")
+
+
+def test_dates_have_a_scale_or_are_classes():
+    days = np.datetime64("2020-01-01") + np.arange(50)
+    days[7] = np.datetime64("NaT")
+    ax = plot.scores(X, labels=days)
+    np.testing.assert_array_equal(ax.collections[1].get_array(), 18262 + np.delete(np.arange(50), 7))
+    assert said(ax) == ["missing (1)"]
+    bars = said(plot.scores(PCA(1).fit(X), X, labels=days))
+    assert (bars[0][:12], bars[-1]) == ("2020-01-01 t", "missing (1)")
+    few = np.repeat(days[:2].astype("datetime64[ns]"), 25)
+    assert said(plot.scores(X, labels=few)) == ["2020-01-01 (25)", "2020-01-02 (25)"]
+
+
+def test_rounding_has_no_unit_of_its_own():
+    ax = plot.scores(np.outer(np.arange(9.0), [1.0, 2.0, 3.0]))
+    assert (ax.get_aspect(), ax.get_title()) == (1.0, "9 rows on PC1 and PC2: 100% of the variance")
+    assert plot.scores(np.ones((5, 3))).get_title() == "All rows are alike: there is no variance"
+
+
+def test_components_beyond_the_last_are_told_in_the_words_of_the_call():
+    with pytest.raises(ParameterError, match=r"components=\(1, 1\) must be two different components"):
+        plot.scores(X, components=(1, 1))
+    with pytest.raises(
+        ParameterError, match=r"components=\(1, 9\) must lie between 1 and 4, as many as 50 rows of 4 col"
+    ):
+        plot.scores(X, components=(1, 9))
+    with pytest.raises(
+        ParameterError, match="between 1 and 2, as many as the model keeps; fit it with a larger n_comp"
+    ):
+        plot.scores(PCA(2).fit(X), X, components=3)

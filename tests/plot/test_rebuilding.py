@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from ritz import PCA, ParameterError, plot
-from ritz.plot.rebuilding import _counts
+from ritz import PCA, KernelPCA, ParameterError, plot, read
+from ritz.plot.rebuilding import round_numbers
 
 RNG = np.random.default_rng(0)
 X = RNG.random((30, 12)) * np.arange(1, 13)
@@ -55,8 +55,8 @@ def test_the_mean_has_no_error():
 
 
 def test_numbers_of_components_are_round_ones():
-    assert _counts(None, 7) == [0, 1, 2, 5, 7]
-    assert _counts(None, 50) == [0, 1, 2, 5, 10, 20, 50]
+    assert round_numbers(7) == [0, 1, 2, 5, 7]
+    assert round_numbers(50) == [0, 1, 2, 5, 10, 20, 50]
 
 
 @pytest.mark.parametrize("wrong", [{"row": 30}, {"row": 1.5}, {"counts": [1, 9]}, {"counts": []}])
@@ -64,3 +64,24 @@ def test_what_does_not_exist_is_said(wrong):
     [name] = wrong
     with pytest.raises(ParameterError, match=f"{name}="):
         plot.reconstruction(PCA(3).fit(X), X, **wrong)
+
+
+def test_more_components_than_the_model_keeps():
+    with pytest.raises(
+        ParameterError, match=r"counts=9 must be numbers .* between 0 and 3, as many as the model keeps"
+    ):
+        plot.reconstruction(PCA(3).fit(X), X, counts=9)
+    assert [panel.get_title() for panel in plot.reconstruction(X, counts=2)][1] == "2 components"
+
+
+def test_all_images_of_a_strip_have_one_grey_scale():
+    stack = X.reshape(30, 2, 6) - 4.5
+    panels = plot.reconstruction(read(stack), row=1)
+    limits = {(panel.images[0].norm.vmin, panel.images[0].norm.vmax) for panel in panels}
+    assert limits == {(stack[1].min(), stack[1].max())}
+
+
+def test_kernel_pca_has_another_way_back():
+    model = KernelPCA(2, kernel="rbf", gamma=1e-3, fit_inverse_transform=True).fit(X)
+    with pytest.raises(TypeError, match=r"not for a 'KernelPCA', .* model.inverse_transform"):
+        plot.reconstruction(model, X)

@@ -89,5 +89,36 @@ def test_what_cannot_be_drawn_is_said():
         plot.components(X, shape=(3, 2, 2))
     with pytest.raises(ParameterError, match="n=0"):
         plot.components(X, 0)
-    with pytest.raises(TypeError, match="not for a 'KernelPCA'"):
+    with pytest.raises(TypeError, match=r"not for a 'KernelPCA', whose axes are in feature space; ritz.plot.scores"):
         plot.components(KernelPCA(2).fit(X))
+
+
+def test_more_components_than_there_are_is_an_error():
+    with pytest.raises(
+        ParameterError, match="n=13 must be a number of components between 1 and 12, as many as 30 rows"
+    ):
+        plot.components(X, 13)
+    with pytest.raises(
+        ParameterError, match=r"n=3 must be .* between 1 and 2, as many as the model keeps; fit it with a"
+    ):
+        plot.components(PCA(2).fit(X), 3)
+
+
+def test_many_components_are_a_grid(plt):
+    places = [panel.get_subplotspec().get_gridspec().get_geometry() for panel in plot.components(X, 9)]
+    assert set(places) == {(3, 4)}
+    assert plot.components(X, 9, ordered=True)[8].get_subplotspec().get_gridspec().get_geometry() == (5, 2)
+    assert max(plt.gcf().get_size_inches()) < 15
+
+
+def test_long_names_of_columns_that_begin_alike_are_told_apart():
+    names = [f"{'the same beginning of ' * 4}{j}" for j in range(12)]
+    [ax] = plot.components(PCA(1).fit(pyarrow.table(dict(zip(names, X.T, strict=True)))))
+    assert len({label.get_text() for label in ax.get_yticklabels()}) == 10
+
+
+def test_an_axis_without_variance_is_told():
+    titles = [
+        panel.get_title().replace("\n", " ") for panel in plot.components(np.outer(np.arange(5.0), [1.0, 2.0, 3.0]), 2)
+    ]
+    assert titles == ["PC1 (100%)", "PC2 (0%) no variance, so any axis"]

@@ -8,9 +8,10 @@ makes it public, and docs/api.md lists it.
 """
 
 from ritz.plot.accuracy import certificate
+from ritz.plot.angles import angle
 from ritz.plot.gaps import spectrum_gap
 from ritz.plot.iterations import convergence
-from ritz.plot.lines import angle, line
+from ritz.plot.lines import line
 from ritz.plot.planes import scores
 from ritz.plot.rebuilding import reconstruction
 from ritz.plot.spectra import errors, scree

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ritz.linalg.dense import Array
 from ritz.plot.colours import Look
-from ritz.plot.style import beside, harmless, legend
+from ritz.plot.style import beside, harmless, harmless_names, legend
 from ritz.views.classes import MISSING, TAILS, Classes
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class Cloud(NamedTuple):
     classes: Classes
     numbers: Array | None
     named: str  # what the labels are called
+    dates: bool = False  # whether the numbers are days since 1970
 
 
 def shades_of(cloud: Cloud, colours: Look) -> list[str]:
@@ -43,9 +44,8 @@ def named(ax: Axes, cloud: Cloud, colours: Look) -> None:
     if not cloud.classes.labelled:
         return
     marks = [Line2D([], [], ls="", marker="o", color=colour) for colour in shades_of(cloud, colours)]
-    names = [
-        f"{harmless(name)} ({count:,})" for name, count in zip(cloud.classes.names, cloud.classes.counts, strict=True)
-    ]
+    short = harmless_names(cloud.classes.names)
+    names = [f"{name} ({count:,})" for name, count in zip(short, cloud.classes.counts, strict=True)]
     legend(ax, marks, names, harmless(cloud.named) if cloud.named else None, **beside(ax))
 
 
@@ -70,6 +70,12 @@ def bar(ax: Axes, shown: Any, cloud: Cloud) -> None:
     made = ax.figure.colorbar(shown, ax=ax, extend=extend)
     made.solids.set_alpha(1)
     made.set_label(harmless(cloud.named) if cloud.named else "label")
+    if cloud.dates:
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+        places = AutoDateLocator()
+        made.ax.yaxis.set_major_locator(places)
+        made.ax.yaxis.set_major_formatter(ConciseDateFormatter(places))
 
 
 def mean_cells(ax: Axes, cloud: Cloud, colours: Look) -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.plot.subject import AFFORDABLE, is_model, subject
 from ritz.solvers import Orthogonal, Step
@@ -30,7 +31,7 @@ class Stretch(NamedTuple):
     found : positions of the eigenvalues that were found, among those known
     following : position of the one that decides the rate; None where it is not known
     rate : factor by which theory has the residual fall in every iteration, NaN where it is not known
-    ratio : that factor as a formula
+    ratio : that factor as a formula, with its absolute value where the eigenvalues have opposite signs
     """
 
     start: int
@@ -43,7 +44,12 @@ class Stretch(NamedTuple):
     @property
     def falls(self) -> bool:
         """Whether theory has the residual fall, and not stay as it is for two eigenvalues of one magnitude."""
-        return bool(0 < self.rate < 1 - EQUAL)
+        return bool(FLOOR < self.rate < 1 - EQUAL)
+
+    @property
+    def opposite(self) -> bool:
+        """Whether the two eigenvalues have opposite signs."""
+        return self.ratio.startswith("|")
 
     @property
     def at(self) -> Array:
@@ -59,7 +65,7 @@ class Iteration(NamedTuple):
     values: Array  # and those that are known, which may be all of them
     tol: float | None
     converged: bool
-    solver: str  # "power", "orthogonal", or another without a law as simple
+    solver: str  # its name: "power", "orthogonal", or another without a law as simple
     columns: int | None  # that were iterated at once
     squared: bool  # whether the value is a Rayleigh quotient, whose error is that of the vector, squared
 
@@ -75,6 +81,7 @@ def of_model(fitted: Any, X: Any, k: int, solver: Any) -> Iteration:
         about = subject(fitted, X)
     else:
         about = subject(fitted, X, at_most=k, svd_solver="power" if solver is None else solver)
+        about.within("n_components", k)
     model, rows = about.model, about.rows
     used = getattr(model, "svd_solver", getattr(model, "eigen_solver", None))
     found = values = np.asarray(about.in_range.certificate.values)
@@ -89,28 +96,25 @@ def of_model(fitted: Any, X: Any, k: int, solver: Any) -> Iteration:
     )
 
 
-def of_spectrum(found: Spectrum, A: Any, solver: Any) -> Iteration:
+def of_spectrum(found: Spectrum, A: Any) -> Iteration:
     """Of what `ritz.eigen` returned."""
-    k, spare = len(found.values), 0 if found.spare is None else len(found.spare)
-    name = solver if isinstance(solver, str) else "" if solver is None else type(solver).__name__.lower()
-    alone = not spare and all(step.iteration == 1 for step in _firsts(found.history))
-    values = found.values if A is None else _eigenvalues(A)
-    squared = getattr(solver, "y", None) is None
-    name = name or ("power" if alone else "iterative")
+    columns = len(found.values) + (0 if found.spare is None else len(found.spare))
+    values = found.values if A is None else _eigenvalues(A, len(found.vectors))
+    squared, name = getattr(found.solver, "y", None) is None, type(found.solver).__name__.lower()
     tol, converged = found.certificate.tol, found.certificate.satisfied
-    return Iteration(found.history, found.values, values, tol, converged, name, k + spare, squared)
+    return Iteration(found.history, found.values, values, tol, converged, name, columns, squared)
 
 
-def _eigenvalues(A: Any) -> Array:
-    """Of a matrix, or of what can be multiplied or made dense, the largest magnitude first."""
-    dense = A.toarray() if hasattr(A, "toarray") else A.matmat(np.eye(A.shape[1])) if hasattr(A, "matmat") else A
+def _eigenvalues(A: Any, dim: int) -> Array:
+    """Of whatever `ritz.eigen` takes, the largest magnitude first."""
+    shape = np.shape(A) if isinstance(A, list | tuple) else getattr(A, "shape", (dim, dim))
+    if shape != (dim, dim):
+        problem = f"X has the shape {shape}, but the eigenvectors have {dim} entries"
+        raise DataError(problem, "pass the matrix that was given to ritz.eigen")
+    product = getattr(A, "matmat", A if callable(A) else None)
+    dense = A.toarray() if hasattr(A, "toarray") else A if product is None else product(np.eye(dim))
     values = np.linalg.eigvalsh(np.asarray(dense, dtype=np.float64))
     return values[np.argsort(-np.abs(values), kind="stable")]
-
-
-def _firsts(steps: Sequence[Step]) -> list[Step]:
-    """The first step on every component."""
-    return [step for i, step in enumerate(steps) if i == 0 or step.component != steps[i - 1].component]
 
 
 def stretches_of(known: Iteration) -> list[Stretch]:
@@ -171,7 +175,8 @@ def _rate(values: Array, at: int, inside: Sequence[int], apart: float) -> tuple[
     """
     for j in range(at + 1, len(values)):
         if j not in inside and abs(values[j] - values[at]) > apart:
-            return j, float(abs(values[j] / values[at])), f"{symbol(j)}/{symbol(at)}"
+            ratio, bars = float(values[j] / values[at]), "|" * bool(np.sign(values[j]) * np.sign(values[at]) < 0)
+            return j, abs(ratio), f"{bars}{symbol(j)}/{symbol(at)}{bars}"
     return None, np.nan, ""
 
 
@@ -195,7 +200,7 @@ def theory(at: Array, measured: Array, rate: float) -> Array:
     array([4. , 2. , 1. , 0.5])
     """
     usable = np.flatnonzero(np.isfinite(measured) & (measured > FLOOR))
-    if not 0 < rate < 1 - EQUAL or not len(usable):
+    if not FLOOR < rate < 1 - EQUAL or not len(usable):
         return np.full(len(at), np.nan)
     late = usable[len(usable) // 2 :]
     offset = float(np.median(np.log(measured[late]) - at[late] * np.log(rate)))

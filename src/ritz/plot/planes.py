@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ritz.errors import DataError, ParameterError
+from ritz.linalg.dense import Array
 from ritz.plot.clouds import Cloud, bar, counted_cells, ends, legend_of_missing, mean_cells, named, shades_of
 from ritz.plot.colours import Look
 from ritz.plot.style import axes, framed, headline, pyplot
-from ritz.plot.subject import Subject, axis_name, subject
+from ritz.plot.subject import Subject, axis_name, is_model, subject
+from ritz.rows import read
+from ritz.rows.base import dense
+from ritz.rows.columns import model_columns
 from ritz.runtime.rules import is_integer
-from ritz.views.classes import MISSING, classified
+from ritz.views.classes import MISSING, MOST_CLASSES, Classes, classified
 from ritz.views.format import counted, listed, ordinal, percent
 from ritz.views.scatter import MOST_POINTS, First
 
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FLAT = 15.0  # times as long as wide, up to which both axes have the same unit
+ROUNDING = 1e-12  # times as wide as long, up to which rows lie on a line
 BARS = 40  # of a histogram, at most
 SIZES = ((300, 26.0), (3_000, 12.0), (MOST_POINTS, 5.0))  # points up to which they are drawn so large
 
@@ -32,16 +39,17 @@ def scores(
     """Every row at its scores y = Uᵀ(x − mean)/scale on two components; of one component a histogram.
 
     Labels colour the rows: names as classes (the ten most frequent, then all others together), more than ten different
-    numbers along a scale. Beyond 20,000 rows cells show how many there are, on a logarithmic scale, and by their colour
-    which class most of them have, or the mean of their numbers. Both axes have the same unit, unless the rows lie so
-    close to one of them that nothing could be seen.
+    numbers or dates along a scale; text is a name, also where it consists of digits. Beyond 20,000 rows cells show how
+    many there are, on a logarithmic scale, and by their colour which class most of them have, or the mean of their
+    numbers. Both axes have the same unit, unless the rows lie so close to one of them that nothing could be seen.
 
     Parameters
     ----------
     fitted : data, or a fitted PCA or KernelPCA
     X : rows to show, for a fitted model; a KernelPCA knows those of its fit
-    labels : one for every row, such as a column of text or numbers; those of ``ritz.read(…, label=…)`` are known
-    components : two of them, or one, counted from 1
+    labels : one for every row, such as a column of text or numbers; or the name of a column of the data, which is kept
+        aside unless the model was fitted to it. Those of ``ritz.read(…, label=…)`` are known
+    components : two different ones, or one, counted from 1
     ax : where to draw; a new figure otherwise
 
     Examples
@@ -54,36 +62,53 @@ def scores(
     ('PC1 (92.5%)', 'PC2 (5.3%)')
     """
     pyplot()
-    numbers = _checked(components)
+    numbers, called = _checked(components), labels if isinstance(labels, str) else getattr(labels, "name", None)
+    if isinstance(labels, str):
+        fitted, X, labels = _with_column(fitted, X, labels)
     about = subject(fitted, X, at_most=max(numbers))
-    chosen = _within(numbers, about.found.k)
+    chosen = _within(numbers, about)
     passed = _passed(about, chosen)
     if labels is None and about.rows is not None:
         labels = about.rows.labels
-    cloud = _cloud(passed, labels)
+    cloud = _cloud(passed, labels, called or "")
     ax = axes(ax)
     names = [axis_name(about.found, i) for i in chosen]
     alike = (_histogram if len(chosen) == 1 else _plane)(ax, cloud, names)
     rows = counted(passed.rows, "row") if passed.step == 1 else f"every {ordinal(passed.step)} of {passed.rows:,} rows"
     share = percent(float(np.sum(about.found.shares[chosen])))
     title = f"{rows} on {listed([f'PC{i + 1}' for i in chosen])}: {share} of the variance"
+    title = title if about.found.certificate.rank else "All rows are alike: there is no variance"
     headline(ax, title if alike else f"{title}; each axis has its own unit")
     return ax
 
 
+def _with_column(fitted: Any, X: Any, name: str) -> tuple[Any, Any, Any]:
+    """What is fitted, and rows, without a column that is their labels; and that column where the model needs it too."""
+    if not is_model(fitted):
+        return read(fitted, label=name), X, None
+    if X is None:
+        raise DataError(
+            f"labels={name!r} is a column of rows", "pass X, a table with that column, as the second argument"
+        )
+    if name in (model_columns(fitted) or ()):
+        return fitted, X, np.asarray(read(X, columns=[name]).map(dense))[:, 0]
+    return fitted, read(X, label=name), None
+
+
 def _checked(components: Any) -> list[int]:
     numbers = list(components) if isinstance(components, Sequence | np.ndarray) else [components]
-    if not (1 <= len(numbers) <= 2 and all(is_integer(i) and i >= 1 for i in numbers)):
-        raise ParameterError("components", components, "must be two components, or one, counted from 1")
+    if not (1 <= len(set(numbers)) == len(numbers) <= 2 and all(is_integer(i) and i >= 1 for i in numbers)):
+        rule = "must be two different components, such as (1, 2), or one, such as 1; they are counted from 1"
+        raise ParameterError("components", components, rule)
     return [int(i) for i in numbers]
 
 
-def _within(numbers: list[int], k: int) -> list[int]:
-    """Positions of these components among k; the first alone where two are the default and there is one."""
-    if k == 1 and numbers == [1, 2]:
+def _within(numbers: list[int], about: Subject) -> list[int]:
+    """Positions of these components; the first alone where two are the default and there is one."""
+    if about.found.k == 1 and numbers == [1, 2]:
         return [0]
-    if max(numbers) > k:
-        raise ParameterError("components", tuple(numbers), f"must lie between 1 and {k}, the number of components")
+    if max(numbers) > about.found.k:
+        raise ParameterError("components", tuple(numbers), f"must lie between 1 and {about.limit}")
     return [i - 1 for i in numbers]
 
 
@@ -98,22 +123,42 @@ def _passed(about: Subject, chosen: list[int]) -> First:
     return first
 
 
-def _cloud(passed: First, labels: Any) -> Cloud:
+def _cloud(passed: First, labels: Any, called: str) -> Cloud:
     values = None if labels is None else np.asarray(labels)
+    values = values[:, 0] if values is not None and values.shape == (passed.rows, 1) else values
     if values is not None and values.shape != (passed.rows,):
         raise DataError(
             f"labels have the shape {values.shape}, but there are {passed.rows} rows: one for each is needed"
         )
-    values = None if values is None else values[:: passed.step]
+    dates = values is not None and values.dtype.kind == "M"
+    values = None if values is None else (_days(values) if dates else values)[:: passed.step]
     at = np.asarray(passed.scores, dtype=np.float64)
-    classes, finite = classified(values, len(at)), np.isfinite(at).all(axis=1)
+    classes, finite = classified(values, len(at), text=False), np.isfinite(at).all(axis=1)
     numbers = None
     if values is not None and classes.scale:
         known = np.array([kind != MISSING for kind in classes.kinds])[classes.codes]
         numbers = np.full(len(at), np.nan)
         numbers[known] = values[known].astype(np.float64)
+        classes = replace(classes, names=_spans(classes, numbers)) if dates else classes
         numbers = numbers[finite]
-    return Cloud(at[finite], classes.codes[finite], classes, numbers, getattr(labels, "name", None) or "")
+    return Cloud(at[finite], classes.codes[finite], classes, numbers, called, dates)
+
+
+def _days(dates: NDArray[Any]) -> NDArray[Any]:
+    """Dates as days since 1970, as matplotlib counts them; a few different ones as text, for they are classes."""
+    if len(np.unique(dates[~np.isnat(dates)])) <= MOST_CLASSES:
+        day = dates.astype("datetime64[D]")
+        text = np.datetime_as_string(day if (day == dates)[~np.isnat(dates)].all() else dates.astype("datetime64[s]"))
+        return np.where(np.isnat(dates), "", text)
+    days = dates.astype("datetime64[us]").astype(np.float64) / 86_400e6
+    return np.where(np.isnat(dates), np.nan, days)
+
+
+def _spans(classes: Classes, days: Array) -> tuple[str, ...]:
+    """The steps of a scale of dates: from the first day in each to the last."""
+    known = np.nan_to_num(days).astype("datetime64[D]")
+    spans = ((known[classes.codes == i], name) for i, name in enumerate(classes.names))
+    return tuple(name if name == MISSING or not len(span) else f"{span.min()} to {span.max()}" for span, name in spans)
 
 
 def _plane(ax: Axes, cloud: Cloud, names: list[str]) -> bool:
@@ -123,7 +168,8 @@ def _plane(ax: Axes, cloud: Cloud, names: list[str]) -> bool:
     ax.axvline(0, color=colours.rule, lw=0.8, zorder=0.5)
     ax.set(xlabel=names[0], ylabel=names[1])
     reach = np.ptp(cloud.at, axis=0) if len(cloud.at) else np.ones(2)
-    alike = bool(reach.min() * FLAT >= reach.max())
+    # A spread that is rounding needs no unit of its own: it would be drawn as a pattern.
+    alike = bool(reach.min() * FLAT >= reach.max() or reach.min() <= ROUNDING * reach.max())
     many = len(cloud.at) > MOST_POINTS
     draw: Any = _scale if cloud.numbers is not None else _points
     if many:

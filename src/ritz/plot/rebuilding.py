@@ -11,7 +11,7 @@ from ritz.errors import ParameterError
 from ritz.linalg.dense import UNIT, Array
 from ritz.plot.images import MEAN, data_image, panel_size, shape_for, show, white_for
 from ritz.plot.strips import Strip, strip
-from ritz.plot.style import captioned, framed, pyplot
+from ritz.plot.style import captioned, framed, pyplot, whole_numbers
 from ritz.plot.subject import Subject, subject
 from ritz.plot.weights import DOTTED, scale_of
 from ritz.rows import as_rows
@@ -22,11 +22,18 @@ from ritz.spectrum.subspace import FLOAT64
 from ritz.views.format import percent
 
 ROUNDING = 1e-5  # relative errors that nobody sees
+BACK = "with fit_inverse_transform=True, model.inverse_transform(model.transform(X)) are rows that come near X"
 ROUND = (1, 2, 5)  # components that rows are rebuilt from: these, ten times these, …
 
 
 def reconstruction(
-    fitted: Any, X: Any = None, row: int = 0, *, counts: Sequence[int] | None = None, shape: Any = None, ax: Any = None
+    fitted: Any,
+    X: Any = None,
+    row: int = 0,
+    *,
+    counts: Sequence[int] | int | None = None,
+    shape: Any = None,
+    ax: Any = None,
 ) -> Any:
     """One row rebuilt from 0, 1, 2, 5, … k components, x̂ = mean + scale ⊙ Σ_{i≤j} y_i u_i, beside itself.
 
@@ -37,7 +44,7 @@ def reconstruction(
     fitted : data, or a fitted PCA
     X : rows, or a single one as a vector, for a fitted PCA
     row : which of them, counted from 0
-    counts : numbers of components to show, instead of 1, 2, 5, …
+    counts : numbers of components to show, instead of 1, 2, 5, …; or one of them
     shape : (height, width) or (height, width, 3) where columns are pixels; a model of images knows it
     ax : one Axes, which is divided, or one for every panel; a new figure otherwise
 
@@ -56,12 +63,12 @@ def reconstruction(
     """
     pyplot()
     about = subject(fitted, as_rows(np.asarray(X)[None]) if np.ndim(X) == 1 else X)
-    model, rows = about.linear("rows rebuilt"), about.needed("a figure of a row rebuilt")
+    model, rows = about.linear("a row rebuilt", BACK), about.needed("a figure of a row rebuilt")
     if not is_integer(row) or not -rows.shape[0] <= row < rows.shape[0]:
         raise ParameterError("row", row, f"must be one of the {rows.shape[0]} rows, counted from 0")
     number = int(row) % rows.shape[0]
     x = np.asarray(dense(rows.take(np.array([number]))), dtype=np.float64)
-    kept = _counts(counts, about.found.k)
+    kept = _counts(counts, about)
     rebuilt, errors = stages(model, x, kept)
     shape = shape_for(model, shape)
     several, titles = [*rebuilt, x[0]], [_stage(model, j) for j in kept] + ["the row itself"]
@@ -74,15 +81,26 @@ def reconstruction(
     return panels.array
 
 
-def _counts(counts: Any, k: int) -> list[int]:
+def _counts(counts: Any, about: Subject) -> list[int]:
     """0, then numbers of components, in order."""
     if counts is None:
-        steps = [a * 10**b for b in range(7) for a in ROUND]
-        return [0, *(j for j in steps if j < k), k]
-    given = [int(j) for j in counts if is_integer(j) and 0 <= j <= k]
-    if len(given) < len(counts) or not given:
-        raise ParameterError("counts", counts, f"must be numbers of components between 0 and {k}")
+        return round_numbers(about.found.k)
+    wanted = list(counts) if np.iterable(counts) else [counts]
+    given = [int(j) for j in wanted if is_integer(j) and 0 <= j <= about.found.k]
+    if len(given) < len(wanted) or not given:
+        raise ParameterError("counts", counts, f"must be numbers of components between 0 and {about.limit}")
     return sorted({0, *given})
+
+
+def round_numbers(k: int) -> list[int]:
+    """0, 1, 2, 5, 10, … and k.
+
+    Examples
+    --------
+    >>> round_numbers(7)
+    [0, 1, 2, 5, 7]
+    """
+    return [0, *(j for j in (a * 10**b for b in range(7) for a in ROUND) if j < k), k]
 
 
 def _stage(model: Any, j: int) -> str:
@@ -128,4 +146,6 @@ def _side_by_side(about: Subject, several: list[Array], shape: Shape | None, ax:
         panel.plot(at, values, color=colours.ink if last else colours.accent, marker=dots, ms=3, lw=1.2)
         panel.set(ylim=(low - margin, high + margin))
         panel.tick_params(labelleft=i % columns == 0)
+        if scale is None:
+            whole_numbers(panel)
     return panels

@@ -231,7 +231,7 @@ def _beside(ax: Axes, found: Findings, total: float) -> None:
     if n is None or found.kernel:
         return
     top = ax.secondary_xaxis("top", functions=(lambda k: k * (n + d) + d, lambda kept: (kept - d) / (n + d)))
-    top.xaxis.set_major_locator(MaxNLocator(nbins=5))
+    top.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     top.xaxis.set_major_formatter(FuncFormatter(lambda kept, _: f"{kept:,.0f}"))
     top.set_xlabel(f"numbers kept, instead of {n:,} × {d:,} = {n * d:,}")
 

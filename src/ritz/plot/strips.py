@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+WORDS = (0.6, 0.85)  # inches beside and below a panel that its own and the next one's words take
+
+
 class Strip(NamedTuple):
     """Panels, and how to say above all of them what is seen."""
 
@@ -61,10 +64,21 @@ def _inside(ax: Axes, rows: int, columns: int, count: int) -> list[Axes]:
     ax.set_axis_off()
     place = ax.get_subplotspec()
     if place is not None:
-        return _grid(ax.figure, place.subgridspec(rows, columns), count)
+        return _grid(ax.figure, place.subgridspec(rows, columns, **_spaces(ax, rows, columns)), count)
     wide, tall = 0.9 / columns, 0.8 / rows  # axes that somebody put anywhere: what is left is for names and numbers
     corners = [((i % columns) / columns, 1 - (i // columns + 1) / rows) for i in range(count)]
     return [ax.inset_axes((x + 0.05 / columns, y + 0.1 / rows, wide, tall)) for x, y in corners]
+
+
+def _spaces(ax: Axes, rows: int, columns: int) -> dict[str, float]:
+    """Between panels, relative to their sizes: for titles, numbers and names, where the figure does not see to it."""
+    if ax.figure.figure.get_layout_engine() is not None:
+        return {}
+    size, found = ax.get_window_extent().size / ax.figure.dpi, {}
+    for name, length, count, words in zip(("wspace", "hspace"), size, (columns, rows), WORDS, strict=True):
+        panel = (length - words * (count - 1)) / count
+        found[name] = words / panel if panel > words else 1.0
+    return found
 
 
 def _above(figure: Any) -> Callable[[str], None]:

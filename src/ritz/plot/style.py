@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ritz.errors import MissingPackageError
 from ritz.plot.colours import Look, look
-from ritz.views.format import shown
+from ritz.views.format import shown, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,6 +37,11 @@ def harmless(value: object, most: int = LONGEST) -> str:
     ('\\\\$x\\\\$', 'a⟨U+000A⟩b')
     """
     return shown(value, most).replace("$", r"\$")
+
+
+def harmless_names(values: Sequence[object], most: int = LONGEST) -> list[str]:
+    """Several names at once: long ones that begin alike are told apart by their ends."""
+    return [name.replace("$", r"\$") for name in told_apart(values, most)]
 
 
 def axes(ax: Axes | None) -> Axes:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ritz.errors import AccuracyWarning, DataError
+from ritz.errors import AccuracyWarning, DataError, ParameterError
 from ritz.estimators.base import Certified
 from ritz.estimators.pca import PCA
 from ritz.rows import Rows, as_rows
+from ritz.runtime.rules import is_integer
 from ritz.views.findings import Findings, findings
-from ritz.views.format import percent
+from ritz.views.format import counted, percent
 
 AFFORDABLE = 1000  # the smaller side of data, up to which all components are computed for a figure
 MANY = 100  # components of larger data
@@ -60,15 +61,38 @@ class Subject:
             )
         return self.rows
 
+    @property
+    def most(self) -> int:
+        """How many components there are to choose from."""
+        return min(self.rows.shape) if self.fresh and self.rows is not None else self.found.k
+
+    @property
+    def limit(self) -> str:
+        """That number in words, and where it comes from."""
+        if self.fresh and self.rows is not None:
+            rows, columns = self.rows.shape
+            return f"{self.most}, as many as {counted(rows, 'row')} of {counted(columns, 'column')} have"
+        return f"{self.most}, as many as the model keeps; fit it with a larger n_components to see more"
+
+    def within(self, name: str, count: Any) -> int:
+        """A number of components that exist; an error that names the parameter otherwise."""
+        if not is_integer(count) or not 1 <= count <= self.most:
+            raise ParameterError(name, count, f"must be a number of components between 1 and {self.limit}")
+        return int(count)
+
     def refitted(self, at_most: int | None = None) -> Subject:
         """The same rows, prepared in the same way, with all components, or at most so many."""
         how = {name: getattr(self.model, name) for name in ("center", "scale", "ddof")}
         return subject(self.rows, at_most=at_most, **how)
 
-    def linear(self, what: str) -> PCA:
-        """The model, which has its axes in the space of the data."""
+    def linear(self, what: str, instead: str = "ritz.plot.scores shows rows on them") -> PCA:
+        """The model, which has its axes in the space of the data; or what to do instead."""
         if not isinstance(self.model, PCA):
-            raise TypeError(f"{what} are drawn for data or a fitted ritz.PCA, not for a {type(self.model).__name__!r}")
+            name = type(self.model).__name__
+            raise TypeError(
+                f"{what} is drawn for data or a fitted ritz.PCA, not for a {name!r}, whose axes are in feature space; "
+                f"{instead}"
+            )
         return self.model
 
 
@@ -80,7 +104,8 @@ def is_model(given: Any) -> bool:
 def subject(given: Any, X: Any = None, at_most: int | None = None, **parameters: Any) -> Subject:
     """A fitted model with the rows X, or data, which is fitted here with these parameters.
 
-    Of data `at_most` so many components are computed; None stands for all of them, where that takes no long time.
+    Of data `at_most` so many components are computed; None stands for all of them, where that takes no long time. What
+    is no such number is for `Subject.within` to refuse.
     """
     if is_model(given):
         if not hasattr(given, "n_components"):
@@ -94,7 +119,7 @@ def subject(given: Any, X: Any = None, at_most: int | None = None, **parameters:
         )
     rows = as_rows(given)
     most = MANY if at_most is None and min(rows.shape) > AFFORDABLE else at_most
-    k = None if most is None else min(most, *rows.shape)
+    k = None if most is None else min(most, *rows.shape) if is_integer(most) and most >= 1 else 1
     return Subject(Drawn(k, **parameters).fit(rows), rows, fresh=True)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ritz.linalg.dense import UNIT, Array, orthogonality_defect, squared
 from ritz.operators import Operator
 from ritz.operators.base import Pairs
-from ritz.solvers import Basis, Outside, Step
+from ritz.solvers import Basis, Outside, Solver, Step
 from ritz.spectrum.bounds import Bounds, Evidence, Question, bounds, completeness, widened
 from ritz.spectrum.certificate import Certificate
 from ritz.spectrum.magnitudes import magnitudes
@@ -34,6 +34,7 @@ class Spectrum:
     note : why an iterative solver stopped short, if it did
     spare : further Ritz values beside the k, converged or not
     dual : (n, k) α with vectors = Zᵀ α, from the Gram route
+    solver : the solver object of `ritz.eigen`, with its options
 
     Examples
     --------
@@ -50,6 +51,7 @@ class Spectrum:
     note: str = ""
     spare: Array | None = None
     dual: Array | None = None
+    solver: Solver | None = None
 
     def in_units(self, unit: float) -> Spectrum:
         """The spectrum of unit²·A."""

@@ -84,7 +84,7 @@ def eigen(
     with _in_units(unit):
         pairs = operator.ritz(basis.Q, basis.AQ)
     found = certify(operator, pairs, basis, int(k), tol=tol).in_units(unit)
-    found = replace(found, certificate=replace(found.certificate, quantity="eigenvalue"))
+    found = replace(found, solver=chosen, certificate=replace(found.certificate, quantity="eigenvalue"))
     if not found.certificate.satisfied:
         why = f"; {found.note}" if found.note else ""
         asked = "" if tol is None else f" to tol={tol:g}"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
-from ritz.views.format import number, shown
+from ritz.views.format import number, told_apart
 
 MOST_CLASSES = 10
 STEPS = 9  # colours of a scale
@@ -42,8 +42,11 @@ class Classes:
     labelled: bool = True
 
 
-def classified(labels: Any, n: int) -> Classes:
-    """The classes of n rows by their labels; None, NaN and empty text are missing."""
+def classified(labels: Any, n: int, text: bool = True) -> Classes:
+    """The classes of n rows by their labels; None, NaN and empty text are missing.
+
+    Text that can be read as numbers is numbers, unless `text` is False.
+    """
     if labels is None:
         return Classes(np.zeros(n, np.intp), ("rows",), ("c0",), (n,), labelled=False)
     values = np.asarray(labels)
@@ -52,7 +55,7 @@ def classified(labels: Any, n: int) -> Classes:
     if values.dtype.kind not in "biuf":
         values = np.array([None if _missing(value) else value for value in values.tolist()], dtype=object)
     gone = np.isnan(values) if values.dtype.kind == "f" else np.array([value is None for value in values.tolist()])
-    numbers = _numbers(values, gone)
+    numbers = _numbers(values, gone) if text or not any(isinstance(value, str) for value in values.tolist()) else None
     if numbers is not None and len(np.unique(numbers[~gone])) > MOST_CLASSES:
         return _steps(numbers, gone)
     return _named(values, gone)
@@ -85,7 +88,7 @@ def _named(values: NDArray[Any], gone: NDArray[np.bool_]) -> Classes:
     kept = sorted((text for text, _ in counts.most_common(room)), key=_natural)
     place: dict[str | None, int] = {text: i for i, text in enumerate(kept)}
     codes = np.array([place.get(text, len(kept)) for text in texts], dtype=np.intp)
-    names, kinds = [shown(text) for text in kept], [f"c{i}" for i in range(len(kept))]
+    names, kinds = told_apart(kept), [f"c{i}" for i in range(len(kept))]
     if len(counts) > len(kept):
         names, kinds = [*names, f"{OTHER}, {len(counts) - len(kept)} labels"], [*kinds, OTHER]
     return _counted(codes, names, kinds, gone)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -32,6 +33,28 @@ def shown(value: object, most: int = LONGEST) -> str:
     if not text.strip():
         return "(empty)"
     return shortened(visible(text[: most + 1]), most)
+
+
+def told_apart(values: Sequence[object], most: int = LONGEST) -> list[str]:
+    """Several texts, each as one short line: those that would look alike keep their ends, and lose their middle.
+
+    Examples
+    --------
+    >>> told_apart(["temperature, morning", "temperature, evening", "wind"], 12)
+    ['tempe…orning', 'tempe…vening', 'wind']
+    """
+    lines = [shown(value, most) for value in values]
+    alike = Counter(lines)
+    return [
+        line if alike[line] == 1 or len(str(value)) <= most else _ends(str(value), most)
+        for value, line in zip(values, lines, strict=True)
+    ]
+
+
+def _ends(text: str, most: int) -> str:
+    """The first and the last characters of a long text."""
+    half = most // 2
+    return shown(text, half) + shortened(visible(text[half - most :])[::-1], most - half)[::-1]
 
 
 def shortened(text: str, most: int) -> str:
