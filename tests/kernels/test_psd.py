@@ -48,3 +48,5 @@ def test_components_below_0_are_refused():
             with_definiteness(A, asked)
     with pytest.raises(DataError, match="pass a positive semidefinite matrix"):
         with_definiteness(precomputed(np.r_[10.0, 8.0, -6.0 * np.ones(10)]), 1)
+    with pytest.raises(DataError, match="the lowest is -1, and none is above 0"):
+        with_definiteness(precomputed(-np.ones(10)), 1)

@@ -59,9 +59,14 @@ def with_definiteness(A: KernelMatrix, asked: Any) -> KernelMatrix:
     if not isinstance(A.function, Precomputed) or ratio >= MOST or not enough:
         unit, parameters = A.frame.unit**2, A.function.parameters
         change = f"change {parameters}" if parameters else "pass a positive semidefinite matrix"
+        beside = (
+            f"in size {ratio:.2g} times the largest, {largest * unit:.3g}"
+            if largest > tolerance * -lowest
+            else "and none is above 0"
+        )
         raise DataError(
-            f"There are significant negative eigenvalues: the lowest is {lowest * unit:.3g}, in size {ratio:.2g} times "
-            f"the largest, {largest * unit:.3g}; kernel={A.function!r} is not an inner product on these rows; {change}"
+            f"There are significant negative eigenvalues: the lowest is {lowest * unit:.3g}, {beside}; "
+            f"kernel={A.function!r} is not an inner product on these rows; {change}"
         )
     return A.known_to_be(negativity, tolerance, rank=above, indefinite=ratio)
 
