@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn.decomposition
 
 import ritz
 from ritz import PCA, CompressedSensing, plot, solvers
@@ -78,5 +79,7 @@ def test_of_whatever_has_a_certificate():
 
 
 def test_of_what_has_another_certificate():
-    with pytest.raises(TypeError, match=r"figures are of data, .* not of a 'CompressedSensing'"):
+    with pytest.raises(TypeError, match=r"figures are of data, .* not of a ritz.CompressedSensing"):
         plot.certificate(CompressedSensing(4).fit(X))
+    with pytest.raises(TypeError, match=r"not of a sklearn.PCA; fit one of those"):
+        ritz.plot.scree(sklearn.decomposition.PCA(1).fit(np.eye(3)))

@@ -107,9 +107,10 @@ def subject(given: Any, X: Any = None, at_most: int | None = None, **parameters:
     Of data `at_most` so many components are computed; None stands for all of them, where that takes no long time. What
     is no such number is for `Subject.within` to refuse.
     """
-    if is_model(given):
-        if not hasattr(given, "n_components"):
-            raise TypeError(f"figures are of data, a ritz.PCA or a ritz.KernelPCA, not of a {type(given).__name__!r}")
+    if hasattr(given, "fit"):
+        if not is_model(given) or not hasattr(given, "n_components"):
+            name = f"{type(given).__module__.partition('.')[0]}.{type(given).__name__}"
+            raise TypeError(f"figures are of data, a ritz.PCA or a ritz.KernelPCA, not of a {name}; fit one of those")
         findings(given)  # an error where there is no fit, or nothing to be seen
         return Subject(given, None if X is None else given._known(X), fresh=False)
     if X is not None:
