@@ -136,7 +136,8 @@ def describe(pca: PCA, found: Input, screen: Screen, seconds: float, named: bool
     kept = f"{percent(float(pca.explained_variance_ratio_.sum()))} of the variance"
     kept += "" if (share := share_asked(pca)) is None else f" (asked: {asked_share(share)})"
     verb = "explains" if pca.n_components_ == 1 else "explain"
-    screen.say(f"\n{pca.n_components_} of {counted(d, 'component')} {verb} {kept}", "bold")
+    most = max(1, min(n - pca.center, d))  # centred rows span one dimension less
+    screen.say(f"\n{pca.n_components_} of {counted(most, 'component')} {verb} {kept}", "bold")
 
 
 def show_components(pca: PCA, screen: Screen, named: bool = True) -> None:

@@ -54,7 +54,7 @@ def _advice(shape: Shape) -> str:
         return "colours come last: np.moveaxis(X, 1, -1)"
     if len(shape) == 4 and shape[3] == COLOURS + 1:
         return "leave out the fourth channel, which says how transparent a pixel is: X[..., :3]"
-    return ROW_OF_EACH[0].lower() + ROW_OF_EACH[1:]
+    return ROW_OF_EACH
 
 
 def is_shape(image: Any) -> bool:
@@ -103,7 +103,7 @@ def check_like(rows: Rows, expected: Shape | None) -> None:
         step = "repeat each of their numbers three times first, as red, green and blue"
         parameter, code = "grey=False", "model_colour"
     if rows.resizable:
-        raise DataError(problem, f"ritz.read(folder, {parameter}) reads them so", code)
+        raise DataError(problem, f"ritz.read(folder, {parameter}) reads them so", code, size=as_option(size))
     raise DataError(problem, step)
 
 
@@ -117,6 +117,11 @@ def compare_white(rows: Rows, expected: Shape | None, white: float | None) -> No
 def in_words(shape: Shape) -> str:
     """Height × width, in pixels."""
     return "×".join(map(str, shape))
+
+
+def as_option(size: Shape) -> str:
+    """Height and width as they are typed."""
+    return "x".join(map(str, size))
 
 
 def about(n: int, shape: Shape) -> str:

@@ -121,7 +121,7 @@ def render(
         rows=_table(found),
         scree=_scree(found),
         scores=_scores(found, scores, labels),
-        pictures=_pictures(found, image),
+        pictures=_pictures(model, found, image),
         in_colour=image is not None and len(checked(image, found.n_columns)) == 3,
         weights=() if image is not None else _weights(found),
         explained=explained(found),
@@ -174,14 +174,18 @@ def _scores(found: Findings, scores: Any, labels: Any) -> Scores | None:
     return scores_chart(scores[:, : found.k], classified(labels, len(scores)), found.shares, step, rows)
 
 
-def _pictures(found: Findings, image: Any) -> list[images.Picture]:
+def _pictures(model: Any, found: Findings, image: Any) -> list[images.Picture]:
     """The mean and the first axes, as images."""
     if image is None:
         return []
     if found.axes is None:
         raise DataError("image= shows axes as pictures, and kernel PCA has its axes in feature space; leave it out")
     shape = checked(image, found.n_columns)
-    mean = [] if found.mean is None or not found.mean.any() else [images.grey(found.mean, shape, "mean")]
+    mean = (
+        []
+        if found.mean is None or not found.mean.any()
+        else [images.grey(found.mean, shape, "mean", images.shades(model))]
+    )
     return mean + [
         images.diverging(found.axes[:, i], shape, sentences.caption(found, i))
         for i in range(min(found.k, MOST_PICTURES))

@@ -111,7 +111,7 @@ def test_what_lies_beside_pictures(tmp_path, people):
     assert rows.about.endswith("; 1 other file ignored")
     assert read(people / "ann").labels is None
     (tmp_path / "none").mkdir()
-    with pytest.raises(DataError, match="it is empty"):
+    with pytest.raises(DataError, match="it is empty; put files into it, or pass another folder"):
         read(tmp_path / "none")
     for name in ("a.csv", "b.csv", "c.csv", "d.csv"):
         (folder / name).write_text("1,2\n3,5\n")

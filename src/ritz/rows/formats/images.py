@@ -17,7 +17,7 @@ from ritz.errors import DataError, ParameterError
 from ritz.rows.base import Block, Rows
 from ritz.rows.formats.decoding import Head, decoded, heads
 from ritz.rows.formats.streamed import Streamed
-from ritz.rows.pictures import COLOURS, about, in_words
+from ritz.rows.pictures import COLOURS, about, as_option, in_words
 from ritz.rows.transpose import first
 from ritz.runtime.rules import FLAG, integer
 
@@ -33,11 +33,17 @@ NO_LABEL = "."  # the folder itself
 class Images(Streamed):
     """The pictures of a folder and of those in it, in the natural order of their names.
 
-    They have one size, or are resized to the one that is asked for. All are grey, or all are in colour.
+    They have one size, or are resized to the one that is asked for. All are grey, or all are in colour. `expected` is
+    the size of the pictures of a model, which those of different sizes should be resized to.
     """
 
     def __init__(
-        self, path: Path, size: tuple[int, int] | None = None, grey: bool | None = None, transpose: bool = False
+        self,
+        path: Path,
+        size: tuple[int, int] | None = None,
+        grey: bool | None = None,
+        transpose: bool = False,
+        expected: tuple[int, ...] | None = None,
     ) -> None:
         _check_asked(size, grey, transpose)
         everything = list(files_in(path))
@@ -45,7 +51,7 @@ class Images(Streamed):
         found = heads(self._files)
         self._colour = not grey if grey is not None else any(head.colour for head in found)
         deep = self._check_depth(found)
-        sides = size or self._common_size(found)
+        sides = size or self._common_size(found, expected)
         self._resized, self.resizable = size is not None, True
         self.image_shape = (*map(int, sides), COLOURS) if self._colour else (int(sides[0]), int(sides[1]))
         self.shape = (len(found), int(np.prod(self.image_shape)))
@@ -110,17 +116,19 @@ class Images(Streamed):
             )
         return any(deep)
 
-    def _common_size(self, found: Sequence[Head]) -> tuple[int, int]:
+    def _common_size(self, found: Sequence[Head], expected: tuple[int, ...] | None) -> tuple[int, int]:
         counts = Counter((head.height, head.width) for head in found)
         (usual, count), *others = counts.most_common()
         if others:
             sizes = [(head.height, head.width) for head in found]
             one, other = sizes.index(usual), next(i for i, size in enumerate(sizes) if size != usual)
+            wanted = usual if expected is None else expected
             raise DataError(
                 f"pictures differ in size (height×width): {count} of {len(found)} have {in_words(usual)} pixels, as "
                 f"{self._name(one)}, but {self._name(other)} has {in_words(sizes[other])}",
-                f"size={usual} resizes all of them",
+                f"size={wanted} resizes all of them",
                 "picture_size",
+                size=as_option(wanted),
             )
         return usual
 
