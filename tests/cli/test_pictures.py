@@ -50,6 +50,22 @@ def test_a_folder_in_one_command(fitted):
     assert (out / "again.html").read_text("utf-8").count("<img") == 3
 
 
+def test_pictures_with_labels_are_recognised(tmp_path):
+    """By default as many components are kept as hold 95 % of the variance, and both are said."""
+    put(tmp_path / "two", [face // 2 + 120 * (i % 2) for i, face in enumerate(FACES)])
+    result = run("fit", tmp_path / "two")
+    assert "of 19 components explain" in result.stdout  # centred rows span one dimension less
+    assert "(default: 95%; -k changes that)" in result.stdout
+    assert "recognition by the nearest neighbour: 100% of pictures in" in result.stdout
+    assert ", 100% in all pixels" in result.stdout
+    assert "Recognition by the nearest neighbour" in (tmp_path / "two-ritz" / "report.html").read_text("utf-8")
+    facts = answer("fit", tmp_path / "two", "-k", 2, "-o", tmp_path / "out")
+    seen = facts["recognition"]
+    assert (seen["kept"], seen["in_kept"], seen["in_columns"], seen["asked"]) == (2, 20, 20, 20)
+    np.save(tmp_path / "x.npy", FACES)
+    assert answer("fit", tmp_path / "x.npy")["recognition"] is None  # no labels
+
+
 def test_info_of_a_folder(fitted):
     told = all_said("info", fitted[0])
     assert "20 pictures of 8×6 pixels" in told

@@ -8,6 +8,7 @@ import numpy as np
 
 from ritz.fitting.rank import INDEPENDENT
 from ritz.linalg.dense import Array
+from ritz.pca.recognition import Recognition
 from ritz.runtime.wording import at_most, at_most_degrees, component, components
 from ritz.views.findings import Findings, share_asked
 from ritz.views.format import asked_share, counted, least, listed, number, percent, shown, spelled
@@ -84,6 +85,20 @@ def chosen(found: Findings) -> str:
         f"The number of components was chosen by the rule “{shown(choice.rule)}”: {counted(above, 'component')} {verb} "
         f"above {noise}."
     )
+
+
+def recognised(found: Recognition, pictures: bool) -> str:
+    """How often the nearest neighbour has the same label, and how many components it takes; begins in small letters."""
+    row, columns = ("picture", "pixels") if pictures else ("row", "columns")
+    one, other = (percent(right / found.asked) for right in (found.in_kept, found.in_columns))
+    some = "" if found.compared == found.rows else f"{found.compared:,} of the "
+    said = f"recognition by the nearest neighbour: {one} of {some}{row}s in {counted(found.kept, 'component')}"
+    said += f", {other} in all {columns}"
+    if found.enough != found.kept:
+        about = "" if found.compared == found.rows else "about "
+        verb = "reaches" if found.enough == 1 else "reach"
+        said += f"; {about}{counted(found.enough, 'component')} (-k {found.enough}) {verb} that of all {columns}"
+    return f"{said} (leave-one-out; axes learned from all {row}s, without labels)"
 
 
 def passes(found: Findings) -> str:
