@@ -154,12 +154,18 @@ def describe(pca: PCA, found: Input, screen: Screen, seconds: float, named: bool
     if hasattr(pca, "rank_choice_"):
         screen.say(f"\n{pca.rank_choice_}")
     kept = f"{percent(float(pca.explained_variance_ratio_.sum()))} of the variance"
-    share = share_asked(pca)
-    word = f"{'default' if by_default else 'asked'}: {asked_share(share)}" if share is not None else "default"
-    kept += f" ({word}{'; -k changes that' * by_default})" if by_default or share is not None else ""
     verb = "explains" if pca.n_components_ == 1 else "explain"
     most = max(1, min(n - pca.center, d))  # centred rows span one dimension less
+    kept += _why_so_many(pca, by_default and pca.n_components_ < most)
     screen.say(f"\n{pca.n_components_} of {counted(most, 'component')} {verb} {kept}", "bold")
+
+
+def _why_so_many(pca: PCA, by_default: bool) -> str:
+    """What decided the number of components, where a share of the variance or the default did."""
+    share = share_asked(pca)
+    if by_default:
+        return f" (default{'' if share is None else f': {asked_share(share)}'}; -k changes that)"
+    return "" if share is None else f" (asked: {asked_share(share)})"
 
 
 def show_components(pca: PCA, screen: Screen, named: bool = True) -> None:

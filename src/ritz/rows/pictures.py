@@ -127,7 +127,8 @@ def as_option(size: Shape) -> str:
 def about(n: int, shape: Shape) -> str:
     """What was found, and what became of it."""
     count = f"{n} picture{'s' * (n != 1)}{' in colour' * (len(shape) == 3)} of {in_words(shape[:2])} pixels"
-    return f"{count} (height×width), each flattened into a row of {math.prod(shape)} numbers"
+    numbers = math.prod(shape)
+    return f"{count} (height×width), each flattened into a row of {numbers} number{'s' * (numbers != 1)}"
 
 
 def stacked(X: NDArray[Any], transpose: bool = False) -> Rows:  # (n, …), or (…, n) if transposed

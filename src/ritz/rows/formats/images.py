@@ -27,6 +27,7 @@ DIGITS = re.compile(r"([0-9]+)")
 PART_BYTES, PARTS = 1 << 22, 16  # of pixels that a thread decodes at a time; in more parts than that if there are few
 NAME, FOLDER = "file", "folder"  # what the columns with the names of the rows and with their labels are called
 WORKING = 12  # bytes of memory for a pixel while it is decoded, made upright, converted and resized
+NAMED = 3  # kinds of other files that are named
 NO_LABEL = "."  # the folder itself
 
 
@@ -60,7 +61,7 @@ class Images(Streamed):
         rows = max(1, min(PART_BYTES // (self.shape[1] * self.dtype.itemsize), -(-len(found) // PARTS)))
         self.edges = np.append(np.arange(0, len(found), rows), len(found)).astype(np.int64)
         self._put_names()
-        self.about = self._described(found, size, len(everything) - len(found))
+        self.about = self._described(found, size, [file for file in everything if not _is_picture(file)])
 
     def _put_names(self) -> None:
         names = [file.relative_to(self._path) for file in self._files]
@@ -132,7 +133,7 @@ class Images(Streamed):
             )
         return usual
 
-    def _described(self, found: Sequence[Head], size: tuple[int, int] | None, others: int) -> str:
+    def _described(self, found: Sequence[Head], size: tuple[int, int] | None, others: Sequence[Path]) -> str:
         """What people should know of what became of the pictures."""
         n, shape = len(found), self.image_shape or ()
         colours = sum(head.colour for head in found)
@@ -146,7 +147,9 @@ class Images(Streamed):
         if size is None:
             counts = dict(list(counts.items())[1:])
         said = [f"{count} of them {what}" for what, count in counts.items() if count]
-        said += [f"{others} other file{'s' * (others > 1)} ignored"] if others else []
+        if others:
+            ends = ", ".join(sorted({file.suffix.lower() or file.name for file in others})[:NAMED])
+            said.append(f"{len(others)} other file{'s' * (len(others) > 1)} ignored ({ends})")
         return "; ".join([about(n, shape), *said])
 
 
@@ -156,8 +159,12 @@ def listed(path: Path) -> list[Path]:
 
 
 def _sorted(path: Path, files: Iterable[Path]) -> list[Path]:
-    pictures = (file for file in files if file.suffix.lower() in ENDINGS)
-    return sorted(pictures, key=lambda file: [natural(part) for part in file.relative_to(path).parts])
+    return sorted(filter(_is_picture, files), key=lambda file: [natural(part) for part in file.relative_to(path).parts])
+
+
+def _is_picture(file: Path) -> bool:
+    """By its name."""
+    return file.suffix.lower() in ENDINGS
 
 
 def natural(name: str) -> tuple[Any, ...]:
