@@ -15,7 +15,7 @@ from ritz.rows.base import Block, dense
 from ritz.runtime.threads import pinned
 from ritz.spectrum.subspace import Subspace
 
-MOST_ROWS = 2000  # that are compared with each other
+MOST_ROWS = 1000  # that are compared with each other
 MOST_WORK = 8e9  # rows² × columns that the distances in all columns may take
 SLICE = 1024  # columns that are centred at a time
 EVERY, GROWTH = 20, 1.1  # every number of components is tried up to the first, then each so many times the one before
@@ -49,9 +49,10 @@ class Recognition:
 
     @property
     def enough(self) -> int:
-        """The fewest components that, like all larger numbers tried, recognise as many rows as all columns do."""
-        less = [count for count, right in zip(self.counts, self.right, strict=True) if right < self.in_columns]
-        return next(count for count in self.counts if count > max(less, default=0))
+        """The fewest components that recognise as many rows as all columns do; more than are kept if these do not."""
+        least = self.kept if self.in_kept < self.in_columns else 0
+        tried = zip(self.counts, self.right, strict=True)
+        return next(count for count, right in tried if count > least and right >= self.in_columns)
 
     @property
     def in_kept(self) -> int:
