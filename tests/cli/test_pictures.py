@@ -56,9 +56,9 @@ def test_pictures_with_labels_are_recognised(tmp_path):
     result = run("fit", tmp_path / "two")
     assert "of 19 components explain" in result.stdout  # centred rows span one dimension less
     assert "(default: 95%; -k changes that)" in result.stdout
-    assert "recognition by the nearest neighbour: 100% of pictures in" in result.stdout
+    assert "recognition by nearest neighbour: 100% in" in result.stdout
     assert ", 100% in all pixels" in result.stdout
-    assert "Recognition by the nearest neighbour" in (tmp_path / "two-ritz" / "report.html").read_text("utf-8")
+    assert "Recognition by nearest neighbour" in (tmp_path / "two-ritz" / "report.html").read_text("utf-8")
     facts = answer("fit", tmp_path / "two", "-k", 2, "-o", tmp_path / "out")
     seen = facts["recognition"]
     assert (seen["kept"], seen["in_kept"], seen["in_columns"], seen["asked"]) == (2, 20, 20, 20)
@@ -188,6 +188,8 @@ def test_advice_fits_what_is_read(tmp_path):
         (grey, "colour", ("--grey",), "20 rows"),
         (coloured, "small", (), "learned from 8×6×3; --size 8x6 resizes all of them to the size of the model"),
         (coloured, "small", ("--size", "8x6"), "20 rows"),
+        (grey, "small", (), "learned from 8×6; --size 8x6 --grey resizes all of them to the size of the model"),
+        (grey, "small", ("--size", "8x6", "--grey"), "20 rows"),
     ):
         command = ("transform", model, tmp_path / source, *options, "-o", tmp_path / "s.npy", "--force")
         assert told in all_said(*command, code=0 if "rows" in told else 3)

@@ -125,7 +125,7 @@ class Target:
         shape = getattr(model, "image_shape_", None) or notes.image
         if shape is None:
             raise DataError(
-                f"{out!r} is a place for pictures, but {path!r} does not know that its rows are pictures: fit "
+                f"{out!r} would hold pictures, but {path!r} does not know that its rows are pictures: fit "
                 "a folder or a stack of them, or give --image HxW to ritz fit; or write rows as .csv, .parquet or .npy"
             )
         if notes.identifier == NAME and not _is_single(out):  # the files of a folder

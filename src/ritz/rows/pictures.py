@@ -95,15 +95,19 @@ def check_like(rows: Rows, expected: Shape | None) -> None:
         return
     there, known, size = in_words(found), in_words(expected), expected[:2]
     problem = f"pictures of {there} numbers (height×width), but the model was learned from {known}"
+    to_grey = len(expected) < len(found)
     if found[:2] != size:
-        step, parameter, code = f"resize them to {in_words(size)} first", f"size={size}", "model_size"
-    elif len(expected) == 2:
+        step = f"resize them to {in_words(size)}{' and convert them to grey' * to_grey} first"
+        parameter, code = f"size={size}{', grey=True' * to_grey}", "model_size"
+    elif to_grey:
         step, parameter, code = "convert them to grey first", "grey=True", "model_grey"
     else:
         step = "repeat each of their numbers three times first, as red, green and blue"
         parameter, code = "grey=False", "model_colour"
     if rows.resizable:
-        raise DataError(problem, f"ritz.read(folder, {parameter}) reads them so", code, size=as_option(size))
+        raise DataError(
+            problem, f"ritz.read(folder, {parameter}) reads them so", code, size=as_option(size) + " --grey" * to_grey
+        )
     raise DataError(problem, step)
 
 

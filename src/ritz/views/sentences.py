@@ -91,14 +91,13 @@ def recognised(found: Recognition, pictures: bool) -> str:
     """How often the nearest neighbour has the same label, and how many components it takes; begins in small letters."""
     row, columns = ("picture", "pixels") if pictures else ("row", "columns")
     one, other = (percent(right / found.asked) for right in (found.in_kept, found.in_columns))
-    some = "" if found.compared == found.rows else f"{found.compared:,} of the "
-    said = f"recognition by the nearest neighbour: {one} of {some}{row}s in {counted(found.kept, 'component')}"
-    said += f", {other} in all {columns}"
+    said = f"recognition by nearest neighbour: {one} in {counted(found.kept, 'component')}, {other} in all {columns}"
+    whole = found.compared == found.rows
     if found.enough != found.kept:
-        about = "" if found.compared == found.rows else "about "
-        verb = "reaches" if found.enough == 1 else "reach"
-        said += f"; {about}{counted(found.enough, 'component')} (-k {found.enough}) {verb} that of all {columns}"
-    return f"{said} (leave-one-out; axes learned from all {row}s, without labels)"
+        number, verb = counted(found.enough, "component"), "reaches" if found.enough == 1 else "reach"
+        said += f"; {'' if whole else 'about '}{number} (-k {found.enough}) {verb} that"
+    among = "" if whole else f" among {counted(found.compared, row)}"
+    return f"{said} (leave-one-out{among}, axes learned from all {row}s without labels)"
 
 
 def passes(found: Findings) -> str:
