@@ -18,11 +18,13 @@ class Advised(Exception):
     advice : the next step, in the words of the Python interface
     code : what the next step depends on, for programs with words of their own; "" where none need to
     plain : the problem without names of Python, such as those of parameters
+    facts : what the next step needs to know, by name, for programs with words of their own
     """
 
-    def __init__(self, problem: str = "", advice: str = "", code: str = "", plain: str = "") -> None:
+    def __init__(self, problem: str = "", advice: str = "", code: str = "", plain: str = "", **facts: Any) -> None:
         super().__init__(f"{problem}; {advice}" if advice else problem)
         self.problem, self.advice, self.code, self.plain = problem, advice, code, plain or problem
+        self.facts = facts
 
 
 class DataError(Advised, ValueError):
@@ -47,16 +49,18 @@ class DataError(Advised, ValueError):
     missing
     """
 
-    def __init__(self, problem: str = "", advice: str = "", code: str = "", plain: str = "", file: object = "") -> None:
+    def __init__(
+        self, problem: str = "", advice: str = "", code: str = "", plain: str = "", file: object = "", **facts: Any
+    ) -> None:
         name = str(file) or "the file"
-        super().__init__(problem.replace(FILE, name), advice, code, plain.replace(FILE, name))
+        super().__init__(problem.replace(FILE, name), advice, code, plain.replace(FILE, name), **facts)
         self.file, self._template = str(file), (problem, plain or problem)  # with FILE in place of its name
 
     def in_file(self, name: object) -> Self:
         """The same error, with that name where its problem has the file, or before the problem."""
         before = "" if FILE in self._template[0] else f"{FILE}: "
         problem, plain = (before + text for text in self._template)
-        return type(self)(problem, self.advice, self.code, plain, name)
+        return type(self)(problem, self.advice, self.code, plain, name, **self.facts)
 
 
 class ParameterError(ValueError):

@@ -50,6 +50,22 @@ def test_a_folder_in_one_command(fitted):
     assert (out / "again.html").read_text("utf-8").count("<img") == 3
 
 
+def test_pictures_with_labels_are_recognised(tmp_path):
+    """By default as many components are kept as hold 95 % of the variance, and both are said."""
+    put(tmp_path / "two", [face // 2 + 120 * (i % 2) for i, face in enumerate(FACES)])
+    result = run("fit", tmp_path / "two")
+    assert "of 19 components explain" in result.stdout  # centred rows span one dimension less
+    assert "(default: 95%; -k changes that)" in result.stdout
+    assert "recognition by nearest neighbour: 100% in" in result.stdout
+    assert ", 100% in all pixels" in result.stdout
+    assert "Recognition by nearest neighbour" in (tmp_path / "two-ritz" / "report.html").read_text("utf-8")
+    facts = answer("fit", tmp_path / "two", "-k", 2, "-o", tmp_path / "out")
+    seen = facts["recognition"]
+    assert (seen["kept"], seen["in_kept"], seen["in_columns"], seen["asked"]) == (2, 20, 20, 20)
+    np.save(tmp_path / "x.npy", FACES)
+    assert answer("fit", tmp_path / "x.npy")["recognition"] is None  # no labels
+
+
 def test_info_of_a_folder(fitted):
     told = all_said("info", fitted[0])
     assert "20 pictures of 8×6 pixels" in told
@@ -101,7 +117,9 @@ def test_a_model_without_pictures_says_so(tmp_path):
     run("fit", tmp_path / "x.npy", "-k", 2, "--image", "8x6", "--force")
     assert load(model).image_shape_ == (8, 6)
     assert "20 pictures" in all_said("inverse", model, scores, "-o", f"{tmp_path}/back/")
-    assert "FOLDER/ holds pictures" in all_said("inverse", model, scores, "-o", tmp_path / "other", code=2)
+    assert "20 pictures" in all_said("inverse", model, scores, "-o", tmp_path / "other")  # no ending: a folder
+    assert len(list((tmp_path / "other").iterdir())) == 20
+    assert "FOLDER/ holds pictures" in all_said("inverse", model, scores, "-o", tmp_path / "x.doc", code=2)
 
 
 def test_kernel_models_write_pictures_too(tmp_path):
@@ -132,7 +150,7 @@ def test_size_and_grey_are_those_of_the_fit(tmp_path):
     put(tmp_path / "x", np.stack([FACES] * 3, axis=-1))
     (tmp_path / "x" / "odd.png").write_bytes(png(FACES[0, :4]))
     told = all_said("fit", tmp_path / "x", "-k", 2, code=3)
-    assert "'odd.png' has 4×6; --size HxW resizes all of them" in told
+    assert "'odd.png' has 4×6; --size 8x6 resizes all of them" in told
     run("fit", tmp_path / "x", "-k", 2, "--size", "4x3", "--grey")
     model = tmp_path / "x-ritz" / "model.safetensors"
     assert load(model).image_shape_ == (4, 3)
@@ -140,7 +158,12 @@ def test_size_and_grey_are_those_of_the_fit(tmp_path):
     grey = put(tmp_path / "grey", FACES)
     run("fit", grey, "-k", 2)
     told = all_said("transform", tmp_path / "grey-ritz" / "model.safetensors", tmp_path / "x", code=3)
-    assert "--size HxW resizes all of them" in told
+    assert "--size 8x6 resizes all of them" in told
+    small = put(tmp_path / "small", FACES[:3, :6, :5])
+    (small / "odd.png").write_bytes(png(FACES[0, :4]))
+    told = all_said("transform", tmp_path / "grey-ritz" / "model.safetensors", small, code=3)
+    assert "3 of 4 have 6×5 pixels" in told
+    assert "; --size 8x6 resizes all of them" in told  # as the model has them
     told = all_said("fit", tmp_path / "s.csv", "--size", "4x3", code=3)
     assert "--size 4x3 is for folders of pictures alone, and 's.csv' is not one" in told
 
@@ -163,8 +186,10 @@ def test_advice_fits_what_is_read(tmp_path):
         (coloured, "grey", (), "20 rows"),
         (grey, "colour", (), "learned from 8×6; --grey reads all of them as grey"),
         (grey, "colour", ("--grey",), "20 rows"),
-        (coloured, "small", (), "--size HxW, with the height and width of the model, resizes all of them"),
+        (coloured, "small", (), "learned from 8×6×3; --size 8x6 resizes all of them to the size of the model"),
         (coloured, "small", ("--size", "8x6"), "20 rows"),
+        (grey, "small", (), "learned from 8×6; --size 8x6 --grey resizes all of them to the size of the model"),
+        (grey, "small", ("--size", "8x6", "--grey"), "20 rows"),
     ):
         command = ("transform", model, tmp_path / source, *options, "-o", tmp_path / "s.npy", "--force")
         assert told in all_said(*command, code=0 if "rows" in told else 3)
@@ -181,17 +206,18 @@ def test_idx_in_one_command(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("white", "row", "pixels", "outside"),
+    ("ends", "row", "pixels", "outside"),
     [
-        (255.0, [0, 254.6, -3, 256], [0, 255, 0, 255], 2),
-        (1.0, [0, 0.5, 1.0, 1.001], [0, 128, 255, 255], 0),
-        (65535.0, [0, 1, 65535, 70000], [0, 1, 65535, 65535], 1),
-        (16.0, [0, 8, 16, 16], [0, 128, 255, 255], 0),
-        (None, [-1, 0, 1, 3], [0, 64, 128, 255], 0),
-        (None, [5, 5, 5, 5], [0, 0, 0, 0], 0),
+        ((0.0, 255.0), [0, 254.6, -3, 256], [0, 255, 0, 255], 2),
+        ((0.0, 1.0), [0, 0.5, 1.0, 1.001], [0, 128, 255, 255], 0),
+        ((0.0, 65535.0), [0, 1, 65535, 70000], [0, 1, 65535, 65535], 1),
+        ((0.0, 16.0), [0, 8, 16, 16], [0, 128, 255, 255], 0),
+        ((-1.0, 3.0), [-1, 0, 1, 4], [0, 64, 128, 255], 1),
+        ((5.0, 5.0), [5, 5, 5, 5], [0, 0, 0, 0], 0),
+        ((-1.5e308, 1.5e308), [-1.5e308, 0, 1.5e308, 1.5e308], [0, 128, 255, 255], 0),
     ],
 )
-def test_numbers_become_pixels(white, row, pixels, outside):
-    found, beyond = Scale((2, 2), white).pixels(np.array(row, float))
+def test_numbers_become_pixels(ends, row, pixels, outside):
+    found, beyond = Scale((2, 2), *ends).pixels(np.array(row, float))
     assert (found.ravel().tolist(), beyond) == (pixels, outside)
-    assert found.dtype == (np.uint16 if white == 65535 else np.uint8)
+    assert found.dtype == (np.uint16 if ends[1] == 65535 else np.uint8)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ritz.cli.errors import INACCURATE, OK
 from ritz.cli.inputs import APART, Input, completed, default_count, say_what_it_is
@@ -20,6 +21,8 @@ from ritz.cli.screen import Screen, typed
 from ritz.errors import DataError
 from ritz.estimators.anndata import plain as certificate_parts
 from ritz.estimators.pca import PCA
+from ritz.pca.recognition import Recognition, recognition
+from ritz.rows import Rows
 from ritz.rows.pictures import COLOURS, checked, pictured
 from ritz.rows.profile import Profile
 from ritz.rows.scores import score_names
@@ -28,11 +31,12 @@ from ritz.runtime.atomic import replacing, staged
 from ritz.runtime.watch import Progress, Watch
 from ritz.runtime.wording import visible
 from ritz.spectrum.certificate import Certificate
+from ritz.views import sentences
+from ritz.views.classes import kinds_of
 from ritz.views.findings import share_asked
 from ritz.views.format import asked_share, counted, percent
 from ritz.views.report import render
 from ritz.views.scatter import First
-from ritz.views.sentences import HEAD, component_rows
 
 SHOWN = 10  # components on the screen, and the last
 
@@ -50,14 +54,25 @@ def analyse(
         if limit is not None and found.rows.in_memory and not watched.rows.in_memory:
             pca.memory_limit = limit - found.rows.dtype.itemsize * n * d
         told = "" if pca.scale or found.rows.image_shape else _scale_advice(Profile.of(found.rows))
+        by_default = pca.n_components is None
         pca.n_components = default_count(pca.n_components, found.rows)
         pca.fit(found.rows, checkpoint=checkpoint)
         seconds = time.perf_counter() - begun
-        files = written(pca, found, folder, told, _notes(pca, found, reading), force)
-    describe(pca, found, screen, seconds, named=found.rows.image_shape is None)
+        files, seen = written(pca, found, folder, told, _notes(pca, found, reading), force)
+    describe(pca, found, screen, seconds, named=found.rows.image_shape is None, by_default=by_default)
+    if seen is not None:
+        screen.say(sentences.recognised(seen, found.rows.image_shape is not None))
     if told:
         screen.warn(told)
-    return conclude(pca, found, files, screen)
+    return conclude(pca, found, files, screen, seen)
+
+
+def _recognised(pca: PCA, rows: Rows, labels: NDArray[Any] | None) -> Recognition | None:
+    """How well the labels are recognised, where there are some, and rows can be had one by one."""
+    if labels is None or not (rows.in_memory or rows.image_shape):
+        return None
+    kinds = kinds_of(labels, rows.shape[0])
+    return None if kinds is None else recognition(pca.subspace_, rows, kinds)
 
 
 def _pictured(found: Input, image: tuple[int, ...] | None) -> Input:
@@ -80,10 +95,14 @@ def _scale_advice(profile: Profile) -> str:
     )
 
 
-def written(pca: PCA, found: Input, folder: Path, told: str, notes: Notes, force: bool) -> dict[str, Path]:
-    """Model, scores and report, which come into the folder together."""
+def written(
+    pca: PCA, found: Input, folder: Path, told: str, notes: Notes, force: bool
+) -> tuple[dict[str, Path], Recognition | None]:
+    """Model, scores and report, which come into the folder together; and what the nearest neighbours tell."""
     files = {"model": MODEL, "scores": SCORES[found.text], "report": REPORT}
     rows, beside, first = found.rows, found.beside(), First()
+    labels = None if found.label is None else beside[found.label]
+    seen = _recognised(pca, rows, labels)
     with staged(folder, force, instead_of=FILES if force else ()) as stage:
         blocks = first.seen(pca.codes(rows))
         deliver(Results(blocks, rows.shape[0], score_names(pca), rows.result_dtype, beside), stage / files["scores"])
@@ -92,13 +111,14 @@ def written(pca: PCA, found: Input, folder: Path, told: str, notes: Notes, force
             pca,
             title=f"Principal components of {found.name}",
             scores=first,
-            labels=None if found.label is None else beside[found.label],
+            labels=labels,
+            recognition=seen,
             facts=(*found.facts, *left_out, *([("scales", told)] if told else [])),
         )
         with replacing(stage / files["report"]) as new:
             new.write_text(page, encoding="utf-8")
         pca.save(stage / files["model"], notes=notes.kept())
-    return {what: folder / name for what, name in files.items()}
+    return {what: folder / name for what, name in files.items()}, seen
 
 
 def _notes(pca: PCA, found: Input, reading: Reading) -> Notes:
@@ -121,7 +141,7 @@ def _notes(pca: PCA, found: Input, reading: Reading) -> Notes:
     )
 
 
-def describe(pca: PCA, found: Input, screen: Screen, seconds: float, named: bool) -> None:
+def describe(pca: PCA, found: Input, screen: Screen, seconds: float, named: bool, by_default: bool) -> None:
     """What was read, what was left out, and the components, with the names of columns unless those are pixels."""
     n, d = found.rows.shape
     screen.say(f"{visible(found)}: {counted(n, 'row')}, {counted(d, 'column')} of numbers", "bold")
@@ -134,19 +154,28 @@ def describe(pca: PCA, found: Input, screen: Screen, seconds: float, named: bool
     if hasattr(pca, "rank_choice_"):
         screen.say(f"\n{pca.rank_choice_}")
     kept = f"{percent(float(pca.explained_variance_ratio_.sum()))} of the variance"
-    kept += "" if (share := share_asked(pca)) is None else f" (asked: {asked_share(share)})"
     verb = "explains" if pca.n_components_ == 1 else "explain"
-    screen.say(f"\n{pca.n_components_} of {counted(d, 'component')} {verb} {kept}", "bold")
+    most = max(1, min(n - pca.center, d))  # centred rows span one dimension less
+    kept += _why_so_many(pca, by_default and pca.n_components_ < most)
+    screen.say(f"\n{pca.n_components_} of {counted(most, 'component')} {verb} {kept}", "bold")
+
+
+def _why_so_many(pca: PCA, by_default: bool) -> str:
+    """What decided the number of components, where a share of the variance or the default did."""
+    share = share_asked(pca)
+    if by_default:
+        return f" (default{'' if share is None else f': {asked_share(share)}'}; -k changes that)"
+    return "" if share is None else f" (asked: {asked_share(share)})"
 
 
 def show_components(pca: PCA, screen: Screen, named: bool = True) -> None:
     """A line for each of the first components; names of pixels say nothing."""
     named = named and hasattr(pca, "feature_names_in_")
-    rows = component_rows(pca, SHOWN)
-    screen.table(HEAD if named else HEAD[:-1], rows if named else [row[:-1] for row in rows], left=(len(HEAD) - 1,))
+    rows, head = sentences.component_rows(pca, SHOWN), sentences.HEAD
+    screen.table(head if named else head[:-1], rows if named else [row[:-1] for row in rows], left=(len(head) - 1,))
 
 
-def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) -> int:
+def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen, seen: Recognition | None = None) -> int:
     """The certificate, the files, what to type next; or all of it for machines. Returns the exit code."""
     code = say_certificate(pca.certificate_, screen)
     screen.say("\nwritten:")
@@ -168,6 +197,7 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen) 
         components=components(pca),
         plan={"solver": pca.plan_.solver, "why": pca.plan_.why},
         choice=choice(pca),
+        recognition=seen and {**vars(seen), "in_kept": seen.in_kept, "enough": seen.enough},
         certificate=certificate_parts(pca.certificate_),
         files={what: str(path) for what, path in files.items()},
         warnings=screen.warned,

@@ -168,8 +168,8 @@ def transform(screen: Screen, **given: Any) -> int:
     "-o",
     "--out",
     type=options.OUT,
-    help="File for the rows: .csv, .tsv, .parquet, .arrow or .npy; of a model of pictures also FOLDER/ for one PNG "
-    "each, or a .png for a single one.",
+    help="File for the rows: .csv, .tsv, .parquet, .arrow or .npy; of a model of pictures also a folder, a name "
+    "without an ending, for one PNG each, or a .png for a single one.",
 )
 @options.to
 @options.header

@@ -10,7 +10,7 @@ import numpy as np
 
 from ritz.cli.analysis import analyse
 from ritz.cli.fit import show
-from ritz.cli.inputs import Input
+from ritz.cli.inputs import Input, default_count
 from ritz.cli.notes import notes_of
 from ritz.cli.paths import MODEL, REPORT, folder_for
 from ritz.cli.reading import Reading
@@ -28,7 +28,7 @@ def demonstrate(
     force = force or _is_demo(folder / MODEL)
     folder = folder_for(str(folder), which, force)
     found, image = DEMOS[which]()
-    pca = PCA(n_components, scale=image is None, ddof=ddof)  # only pixels have the same unit
+    pca = PCA(default_count(n_components, found.rows), scale=image is None, ddof=ddof)  # only pixels have the same unit
     code = analyse(replace(found, demo=which), Reading(image=image), pca, folder, screen, force)
     if opens:
         show(folder / REPORT)

@@ -28,10 +28,11 @@ OPTIONS = {
     "grey": "--grey",
     "ddof": "--ddof",
 }
-# The next step after an error or a warning, by its code, as options of a command; "" where there is none.
+# The next step after an error or a warning, by its code, as options of a command, with facts of the error in
+# braces; "" where there is none.
 ADVICE = {
-    "picture_size": "--size HxW resizes all of them, such as --size 64x64",
-    "model_size": "--size HxW, with the height and width of the model, resizes all of them",
+    "picture_size": "--size {size} resizes all of them",
+    "model_size": "--size {size} resizes all of them to the size of the model",
     "model_grey": "--grey reads all of them as grey",
     "model_colour": "leave out --grey",
     "missing": "--missing drop leaves such rows out, --missing mean fills the gaps",
@@ -102,7 +103,7 @@ def in_options(told: Exception | str, command: str = "") -> str:
         return f"{OPTIONS[told.name]}{'' if flag else f' {value}'} {told.plain}"
     if isinstance(told, Advised):
         steps = ADVICE | MODEL_ADVICE.get(command, DROP_ADVICE)
-        advice = steps.get(told.code, told.advice)
+        advice = steps[told.code].format(**told.facts) if told.code in steps else told.advice
         return f"{told.plain}; {advice}" if advice else told.plain
     return str(told)
 

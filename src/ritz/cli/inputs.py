@@ -27,6 +27,8 @@ from ritz.runtime.wording import visible
 
 HELD = 0.25  # of the memory, that numbers from a file may take to be parsed only once
 DEFAULT = 10  # components, unless there are fewer
+SHARE = 0.95  # of the variance of pictures, by default; or so many components, where there are many pictures and pixels
+OF_MANY, MANY = 100, 2000
 APART = 10.0  # times that deviations of columns may differ before one dominates the first component
 SHOWN = 10  # columns that are left out, on the screen
 LEFT_OUT = "rows left out"  # of which a fact may tell
@@ -172,5 +174,10 @@ def say_what_it_is(found: Input, screen: Screen) -> None:
 
 
 def default_count(asked: int | float | str | None, rows: Rows) -> int | float | str:
-    """How many components: as asked, or a number that a person can take in."""
-    return max(1, min(DEFAULT, rows.shape[0] - 1, rows.shape[1])) if asked is None else asked
+    """How many components: as asked, or a number that a person can take in; of pictures, what they can be told by."""
+    most = max(1, min(rows.shape[0] - 1, rows.shape[1]))
+    if asked is not None:
+        return asked
+    if rows.image_shape is None:
+        return min(DEFAULT, most)
+    return SHARE if 1 < most <= MANY else min(OF_MANY, most)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ritz.cli.errors import USAGE, Failure
 from ritz.cli.notes import notes_of
-from ritz.cli.paths import check_not_fitted, folder_to_fill, may_write
+from ritz.cli.paths import PIPE, check_not_fitted, folder_to_fill, may_write
 from ritz.cli.screen import Screen
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
@@ -30,6 +30,7 @@ from ritz.rows.write.png import png
 from ritz.rows.write.tables import Results
 from ritz.runtime.atomic import staged, writing
 from ritz.runtime.wording import visible
+from ritz.views.images import shades
 
 ENDING = ".png"
 BYTES = 255  # the largest number of 8 bits
@@ -41,10 +42,11 @@ DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])\s*(\.|$)"
 
 
 def is_target(out: str | None) -> TypeGuard[str]:
-    """Whether results should become pictures: a folder, by the / at its end or because it is one, or a .png file."""
-    if out is None:
+    """Whether results should become pictures: in a folder, whose name has no ending or / behind it, or a .png file."""
+    if out is None or out == PIPE:
         return False
-    return out.endswith(("/", os.sep)) or Path(out).suffix.lower() == ENDING or Path(out).is_dir()
+    name = Path(out).name
+    return out.endswith(("/", os.sep)) or "." not in name or Path(out).suffix.lower() == ENDING or Path(out).is_dir()
 
 
 def check_target(out: str, to: str | None, scores: str, model: str, force: bool) -> None:
@@ -64,21 +66,21 @@ def _is_single(out: str) -> bool:
 
 @dataclass(frozen=True)
 class Scale:
-    """How numbers become pixels: 0 is black; without a `white`, the ends of every picture are black and white."""
+    """How numbers become pixels: which of them are black and white, in all pictures of a model."""
 
     shape: tuple[int, ...]
-    white: float | None
+    black: float
+    white: float
 
     @property
     def top(self) -> int:
-        """White, in a file."""
-        return BYTES if self.white is None or self.white <= BYTES else (1 << 16) - 1
+        """White, in a file: of 16 bits where the data may have as many."""
+        return BYTES if self.black or self.white <= BYTES else (1 << 16) - 1
 
     def pixels(self, row: Array) -> tuple[NDArray[Any], int]:
         """A row as what a file holds, and how many of its numbers are below black or above white."""
-        low = float(row.min()) if self.white is None else 0.0
-        span = float(row.max()) - low if self.white is None else self.white
-        levels = np.rint((row - low) * (self.top / span if span > 0 else 0.0))
+        span = self.white / 2 - self.black / 2  # halves, whose difference every float can hold
+        levels = np.rint((row / 2 - self.black / 2) * (self.top / span if span > 0 else 0.0))
         outside = int(np.count_nonzero((levels < 0) | (levels > self.top)))
         kind = np.uint8 if self.top == BYTES else np.uint16
         return np.clip(levels, 0, self.top).astype(kind).reshape(self.shape), outside
@@ -95,12 +97,11 @@ class Written:
     def said(self, scale: Scale) -> str:
         """In words."""
         text = f"{self.pictures} picture{'s' * (self.pictures != 1)} of {in_words(scale.shape[:2])} pixels"
-        if scale.white is None:
-            return f"{text}; in each of them the least value is black, and the largest is white"
+        text += f"; black is {scale.black:.3g} and white {scale.white:.3g} in all of them" if scale.black else ""
         if not self.clipped:
             return text
         share = f"{self.clipped} of {self.numbers} values ({self.clipped / self.numbers:.2%})"
-        return f"{text}; {share} outside of 0 to {scale.white:g} were clipped"
+        return f"{text}; {share} outside of {scale.black:.3g} to {scale.white:.5g} were clipped"
 
     def tell(self, screen: Screen, target: Target, code: int) -> None:
         """To people and machines."""
@@ -124,12 +125,12 @@ class Target:
         shape = getattr(model, "image_shape_", None) or notes.image
         if shape is None:
             raise DataError(
-                f"{path!r} does not know that its rows are pictures: fit a folder of pictures or a stack of them, or "
-                "give --image HxW to ritz fit; or write rows as .csv, .parquet or .npy"
+                f"{out!r} would hold pictures, but {path!r} does not know that its rows are pictures: fit "
+                "a folder or a stack of them, or give --image HxW to ritz fit; or write rows as .csv, .parquet or .npy"
             )
         if notes.identifier == NAME and not _is_single(out):  # the files of a folder
             check_not_fitted(Path(out), path)
-        return cls(out, Scale(tuple(shape), getattr(model, "white_", None)), notes.identifier, force)
+        return cls(out, Scale(tuple(shape), *shades(model)), notes.identifier, force)
 
     def write(self, results: Results) -> Written:
         """Every row as a picture; those without numbers have none. Where all are so, nothing is written."""

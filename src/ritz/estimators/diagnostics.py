@@ -52,7 +52,7 @@ def of_pca(fitted: Decomposition, asked: Any) -> list[AccuracyWarning]:
         ),
         "unresolved": f"the sketch resolves {certificate.rank} of {k} components: variances beyond are at most "
         f"{at_most(certificate.missing)}, and their directions arbitrary",
-        "rank_deficient": f"{k} components were asked for, but the data has rank {certificate.rank} to the resolution "
+        "rank_deficient": f"{_asked_for(k)}, but the data has rank {certificate.rank} to the resolution "
         f"of {fitted.plan.solver}: those beyond it have variance exactly 0 and arbitrary directions",
         "tie": _tie(certificate, "subspace"),
     }
@@ -76,7 +76,7 @@ def of_kernel_pca(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, lan
         "not_converged": _not_converged(certificate, why),
         "may_have_missed": "a component with larger variance may have been missed; eigen_solver='dense' would exclude "
         "it",
-        "rank_deficient": f"{k} components were asked for, but only {certificate.rank} have a variance above rounding: "
+        "rank_deficient": f"{_asked_for(k)}, but only {certificate.rank} have a variance above rounding: "
         "those beyond have eigenvalue exactly 0 and arbitrary directions",
         "tie": _tie(certificate, "span"),
     }
@@ -101,6 +101,10 @@ def _not_converged(certificate: Certificate, note: str) -> Words:
     tol, reached = f"{certificate.tol:g}", certificate.accuracy() + (f"; {note}" if note else "")
     plain = f"did not converge to a tolerance of {tol}: {reached}"
     return f"did not converge to tol={tol}: {reached}", "see certificate_", plain
+
+
+def _asked_for(k: int) -> str:
+    return f"{k} components were asked for" if k > 1 else "1 component was asked for"
 
 
 def _tie(certificate: Certificate, what: str) -> str:

@@ -54,7 +54,7 @@ def _advice(shape: Shape) -> str:
         return "colours come last: np.moveaxis(X, 1, -1)"
     if len(shape) == 4 and shape[3] == COLOURS + 1:
         return "leave out the fourth channel, which says how transparent a pixel is: X[..., :3]"
-    return ROW_OF_EACH[0].lower() + ROW_OF_EACH[1:]
+    return ROW_OF_EACH
 
 
 def is_shape(image: Any) -> bool:
@@ -95,15 +95,19 @@ def check_like(rows: Rows, expected: Shape | None) -> None:
         return
     there, known, size = in_words(found), in_words(expected), expected[:2]
     problem = f"pictures of {there} numbers (height×width), but the model was learned from {known}"
+    to_grey = len(expected) < len(found)
     if found[:2] != size:
-        step, parameter, code = f"resize them to {in_words(size)} first", f"size={size}", "model_size"
-    elif len(expected) == 2:
+        step = f"resize them to {in_words(size)}{' and convert them to grey' * to_grey} first"
+        parameter, code = f"size={size}{', grey=True' * to_grey}", "model_size"
+    elif to_grey:
         step, parameter, code = "convert them to grey first", "grey=True", "model_grey"
     else:
         step = "repeat each of their numbers three times first, as red, green and blue"
         parameter, code = "grey=False", "model_colour"
     if rows.resizable:
-        raise DataError(problem, f"ritz.read(folder, {parameter}) reads them so", code)
+        raise DataError(
+            problem, f"ritz.read(folder, {parameter}) reads them so", code, size=as_option(size) + " --grey" * to_grey
+        )
     raise DataError(problem, step)
 
 
@@ -119,10 +123,16 @@ def in_words(shape: Shape) -> str:
     return "×".join(map(str, shape))
 
 
+def as_option(size: Shape) -> str:
+    """Height and width as they are typed."""
+    return "x".join(map(str, size))
+
+
 def about(n: int, shape: Shape) -> str:
     """What was found, and what became of it."""
     count = f"{n} picture{'s' * (n != 1)}{' in colour' * (len(shape) == 3)} of {in_words(shape[:2])} pixels"
-    return f"{count} (height×width), each flattened into a row of {math.prod(shape)} numbers"
+    numbers = math.prod(shape)
+    return f"{count} (height×width), each flattened into a row of {numbers} number{'s' * (numbers != 1)}"
 
 
 def stacked(X: NDArray[Any], transpose: bool = False) -> Rows:  # (n, …), or (…, n) if transposed

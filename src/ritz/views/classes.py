@@ -49,16 +49,41 @@ def classified(labels: Any, n: int, text: bool = True) -> Classes:
     """
     if labels is None:
         return Classes(np.zeros(n, np.intp), ("rows",), ("c0",), (n,), labelled=False)
+    values, gone = _present(labels, n)
+    names = not text and any(isinstance(value, str) for value in values.tolist())
+    numbers = None if names else _numbers(values, gone)
+    if numbers is not None and len(np.unique(numbers[~gone])) > MOST_CLASSES:
+        return _steps(numbers, gone)
+    return _named(values, gone)
+
+
+def kinds_of(labels: Any, n: int) -> NDArray[np.intp] | None:
+    """The kinds of n rows by number, −1 where the label is missing; None where labels are numbers along a scale.
+
+    Examples
+    --------
+    >>> kinds_of(["b", "a", None, "b"], 4), kinds_of([0.5, 1.5], 2)
+    (array([ 1,  0, -1,  1]), None)
+    """
+    values, gone = _present(labels, n)
+    if values.dtype.kind == "f":
+        distinct = np.unique(values[~gone])
+        if len(distinct) > MOST_CLASSES or not np.array_equal(distinct, np.rint(distinct)):
+            return None
+    codes = np.full(n, -1, np.intp)
+    codes[~gone] = np.unique([_text(value) for value in values[~gone].tolist()], return_inverse=True)[1]
+    return codes
+
+
+def _present(labels: Any, n: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The labels of n rows, and which of them are missing."""
     values = np.asarray(labels)
     if values.shape != (n,):
         raise DataError(f"labels have the shape {values.shape}, but there are {n} rows: one label for each is needed")
     if values.dtype.kind not in "biuf":
         values = np.array([None if _missing(value) else value for value in values.tolist()], dtype=object)
     gone = np.isnan(values) if values.dtype.kind == "f" else np.array([value is None for value in values.tolist()])
-    numbers = _numbers(values, gone) if text or not any(isinstance(value, str) for value in values.tolist()) else None
-    if numbers is not None and len(np.unique(numbers[~gone])) > MOST_CLASSES:
-        return _steps(numbers, gone)
-    return _named(values, gone)
+    return values, gone
 
 
 def _missing(value: object) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from ritz.linalg.dense import Array
 from ritz.rows.write.png import png
 
+DEVIATIONS = 3.0  # from the mean to black and to white, where the data does not tell them
 LARGEST = 256  # pixels along a side: a page needs no more
 GREYS = np.repeat(np.arange(256, dtype=np.uint8), 3).reshape(256, 3)
 # Blue below 0, light grey at 0, orange and brown above: told apart by every kind of colour vision.
@@ -29,10 +31,26 @@ class Picture:
     caption: str
 
 
-def grey(pixels: Array, shape: tuple[int, ...], caption: str) -> Picture:
-    """From black, the smallest value, to white, the largest; in colour where the shape says so."""
-    field = _fitted(pixels.reshape(shape))
-    low, high = float(field.min()), float(field.max())
+def shades(model: Any) -> tuple[float, float]:
+    """The numbers for black and white, the same for all pictures of a model.
+
+    They are 0 and `white_`. Where 0 is not black, as in pictures less their mean, they are the ends of what most
+    pictures in the subspace have: the mean and a few standard deviations of every pixel; with a kernel, of the rows.
+    """
+    if getattr(model, "white_", None) is not None:
+        return 0.0, float(model.white_)
+    if not hasattr(model, "subspace_"):
+        return float(model.X_fit_.min()), float(model.X_fit_.max())
+    learned = model.subspace_
+    mean = 0.0 if learned.mean is None else learned.mean
+    spread = np.sqrt(learned.axes**2 @ learned.deviations**2) * (1.0 if learned.scale is None else learned.scale)
+    reach = DEVIATIONS * learned.unit * spread
+    return float(np.min(mean - reach)), float(np.max(mean + reach))
+
+
+def grey(pixels: Array, shape: tuple[int, ...], caption: str, ends: tuple[float, float]) -> Picture:
+    """From black to white, the numbers at both `ends`; in colour where the shape says so."""
+    field, (low, high) = _fitted(pixels.reshape(shape)), ends
     return _picture((field / 2 - low / 2) / max(high / 2 - low / 2, np.finfo(float).tiny), GREYS, caption)
 
 

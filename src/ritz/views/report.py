@@ -18,6 +18,7 @@ import ritz
 from ritz.errors import DataError
 from ritz.estimators.base import files_of
 from ritz.linalg.dense import Array
+from ritz.pca.recognition import Recognition
 from ritz.rows import Rows, as_rows
 from ritz.rows.pictures import checked
 from ritz.rows.write.tables import check_target
@@ -93,6 +94,7 @@ def render(
     labels: Any = None,
     facts: Iterable[tuple[str, str]] = (),
     image: tuple[int, ...] | None = None,
+    recognition: Recognition | None = None,
 ) -> str:
     """The page, as text.
 
@@ -104,6 +106,7 @@ def render(
     facts : terms and descriptions: of the data, and of how it was read
     image : (height, width), or (height, width, 3), if the columns are the pixels of pictures; None is what the model
         knows
+    recognition : what the nearest neighbours tell of the labels
     """
     found = findings(model)
     image = found.image if image is None else image
@@ -121,7 +124,8 @@ def render(
         rows=_table(found),
         scree=_scree(found),
         scores=_scores(found, scores, labels),
-        pictures=_pictures(found, image),
+        recognised=_recognised(recognition, image is not None),
+        pictures=_pictures(model, found, image),
         in_colour=image is not None and len(checked(image, found.n_columns)) == 3,
         weights=() if image is not None else _weights(found),
         explained=explained(found),
@@ -174,18 +178,33 @@ def _scores(found: Findings, scores: Any, labels: Any) -> Scores | None:
     return scores_chart(scores[:, : found.k], classified(labels, len(scores)), found.shares, step, rows)
 
 
-def _pictures(found: Findings, image: Any) -> list[images.Picture]:
+def _recognised(found: Recognition | None, pictures: bool) -> str:
+    """What the nearest neighbours tell of the labels, as a sentence."""
+    if found is None:
+        return ""
+    said = sentences.recognised(found, pictures)
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _pictures(model: Any, found: Findings, image: Any) -> list[images.Picture]:
     """The mean and the first axes, as images."""
     if image is None:
         return []
     if found.axes is None:
         raise DataError("image= shows axes as pictures, and kernel PCA has its axes in feature space; leave it out")
     shape = checked(image, found.n_columns)
-    mean = [] if found.mean is None or not found.mean.any() else [images.grey(found.mean, shape, "mean")]
-    return mean + [
+    return _mean(model, found, shape) + [
         images.diverging(found.axes[:, i], shape, sentences.caption(found, i))
         for i in range(min(found.k, MOST_PICTURES))
     ]
+
+
+def _mean(model: Any, found: Findings, shape: tuple[int, ...]) -> list[images.Picture]:
+    """The mean on the scale of all pictures of the model; on its own, where the model knows of none."""
+    if found.mean is None or not found.mean.any():
+        return []
+    ends = (found.mean.min(), found.mean.max()) if found.image is None else images.shades(model)
+    return [images.grey(found.mean, shape, "mean", ends)]
 
 
 def _weights(found: Findings) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ritz.fitting.rank import INDEPENDENT
 from ritz.linalg.dense import Array
+from ritz.pca.recognition import Recognition
 from ritz.runtime.wording import at_most, at_most_degrees, component, components
 from ritz.views.findings import Findings, share_asked
 from ritz.views.format import asked_share, counted, least, listed, number, percent, shown, spelled
@@ -84,6 +85,19 @@ def chosen(found: Findings) -> str:
         f"The number of components was chosen by the rule “{shown(choice.rule)}”: {counted(above, 'component')} {verb} "
         f"above {noise}."
     )
+
+
+def recognised(found: Recognition, pictures: bool) -> str:
+    """How often the nearest neighbour has the same label, and how many components it takes; begins in small letters."""
+    row, columns = ("picture", "pixels") if pictures else ("row", "columns")
+    one, other = (percent(right / found.asked) for right in (found.in_kept, found.in_columns))
+    said = f"recognition by nearest neighbour: {one} in {counted(found.kept, 'component')}, {other} in all {columns}"
+    whole = found.compared == found.rows
+    if found.enough != found.kept:
+        number, verb = counted(found.enough, "component"), "reaches" if found.enough == 1 else "reach"
+        said += f"; {'' if whole else 'about '}{number} (-k {found.enough}) {verb} that"
+    among = "" if whole else f" among {counted(found.compared, row)}"
+    return f"{said} (leave-one-out{among}, axes learned from all {row}s without labels)"
 
 
 def passes(found: Findings) -> str:

@@ -115,9 +115,9 @@ def test_bad_files_are_named(tmp_path):
     bomb = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 50_000, 50_000, 8, 0, 0, 0, 0))
     bomb += chunk(b"IDAT", b"")
     bad = {
-        "text": (b"hello", r"2\.png is not a picture \(PNG, .*although it is named like one; remove it"),
+        "text": (b"hello", r"2\.png is not a picture \(PNG, .*although it is named like one; remove or rename it"),
         "empty": (b"", r"2\.png is not a picture"),
-        "cut": (good[:60], r"2\.png is a damaged or truncated picture: "),
+        "cut": (good[:60], r"2\.png is a damaged or truncated picture: .*; replace or remove it"),
         "bomb": (bomb, r"2\.png is refused: it has more pixels than PIL\.Image\.MAX_IMAGE_PIXELS"),
     }
     (tmp_path / "1.png").write_bytes(good)

@@ -90,9 +90,26 @@ def test_what_is_damaged(tmp_path):
     for file in (path, packed):
         with pytest.raises(DataError, match="says that it has 100 axes; at most 32 can be read"):
             read(file)
-    write_idx(path, np.arange(5, dtype=np.uint8))
-    with pytest.raises(DataError, match="Expected 2D array"):
+
+
+@pytest.mark.parametrize("end", ["", ".gz"])
+def test_a_file_of_labels_leads_to_its_images(tmp_path, end):
+    path = write_idx(tmp_path / "t10k-labels-idx1-ubyte", np.arange(5, dtype=np.uint8))
+    with pytest.raises(
+        DataError, match=r"has one axis of 5 numbers, as IDX files of labels have.*pass the file of images"
+    ):
         read(path)
+    images = write_idx(tmp_path / f"t10k-images-idx3-ubyte{end}", DIGITS, gzip.open if end else open)
+    with pytest.raises(DataError, match=f"; pass {images}: the labels beside it"):
+        read(path)
+
+
+@pytest.mark.parametrize("opens", [open, gzip.open])
+def test_the_first_axis_counts_pictures_of_any_size(tmp_path, opens):
+    narrow = DIGITS[:5, :4, :3]  # an array of this shape may be one picture in colour
+    rows = read(write_idx(tmp_path / f"x-idx3-ubyte{'.gz' * (opens is gzip.open)}", narrow.copy(), opens))
+    assert (rows.shape, rows.image_shape) == ((5, 12), (4, 3))
+    np.testing.assert_array_equal(rows.block(0, 5), narrow.reshape(5, 12))
 
 
 def test_a_packed_file_is_unpacked_once(tmp_path):

@@ -108,10 +108,10 @@ def test_what_lies_beside_pictures(tmp_path, people):
     rows = read(folder)
     assert list(rows.row_names[:3]) == ["a.png", "deep/b.PNG", "more/1.png"]
     assert (rows.shape[0], rows.labels[0], set(rows.labels[1:])) == (14, None, {"deep", "more"})
-    assert rows.about.endswith("; 1 other file ignored")
+    assert rows.about.endswith("; 1 other file ignored (.txt)")
     assert read(people / "ann").labels is None
     (tmp_path / "none").mkdir()
-    with pytest.raises(DataError, match="it is empty"):
+    with pytest.raises(DataError, match="it is empty; put files into it, or pass another folder"):
         read(tmp_path / "none")
     for name in ("a.csv", "b.csv", "c.csv", "d.csv"):
         (folder / name).write_text("1,2\n3,5\n")

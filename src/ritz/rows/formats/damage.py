@@ -12,7 +12,7 @@ from ritz.rows.file_changes import Files
 
 @contextmanager
 def damage(
-    what: str, kinds: type[Exception] | tuple[type[Exception], ...] = Exception, file: object = ""
+    what: str, kinds: type[Exception] | tuple[type[Exception], ...] = Exception, file: object = "", advice: str = ""
 ) -> Iterator[None]:
     """Whatever a library says of bytes that make no sense, in errors of many kinds or of these, as one in the data.
 
@@ -25,7 +25,7 @@ def damage(
             raise
         raise error.in_file(file) from error
     except kinds as error:
-        raise DataError(f"{what}: {error}", file=file) from error
+        raise DataError(f"{what}: {error}", advice, file=file) from error
 
 
 @contextmanager

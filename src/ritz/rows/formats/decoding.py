@@ -63,7 +63,7 @@ def decoded(file: Path, shape: tuple[int, ...], resized: bool, dtype: np.dtype[A
         found = np.asarray(upright)
     if found.shape != shape:
         problem = f"{FILE} has {in_words(found.shape)} pixels once it is upright, and its header says {in_words(shape)}"
-        raise DataError(problem, file=file)
+        raise DataError(problem, "save it again, or remove it", file=file)
     if found.dtype.kind == "f":
         found = np.clip(np.rint(found), 0, np.iinfo(dtype).max)
     return found.astype(dtype, copy=False)
@@ -83,7 +83,7 @@ def _opened(file: Path) -> Iterator[Any]:
     from PIL import Image, UnidentifiedImageError
 
     bombs = (Image.DecompressionBombError, Image.DecompressionBombWarning)  # the second where filters make it an error
-    with damage(f"{FILE} is a damaged or truncated picture", file=file):
+    with damage(f"{FILE} is a damaged or truncated picture", file=file, advice="replace or remove it"):
         try:
             # Not by its name: Pillow would map it into memory, and a file that became shorter would end the process.
             with file.open("rb") as stream, Image.open(stream, formats=FORMATS) as picture:
@@ -91,7 +91,9 @@ def _opened(file: Path) -> Iterator[Any]:
                 yield picture
         except UnidentifiedImageError:
             kinds = "PNG, JPEG, PGM, PPM, TIFF or BMP"
-            raise DataError(f"{FILE} is not a picture ({kinds}), although it is named like one", "remove it") from None
+            raise DataError(
+                f"{FILE} is not a picture ({kinds}), although it is named like one", "remove or rename it"
+            ) from None
         except bombs as error:
             limit = "it has more pixels than PIL.Image.MAX_IMAGE_PIXELS allows, and may be made to fill the memory"
             raise DataError(f"{FILE} is refused: {limit}", "make it smaller, or raise that limit") from error

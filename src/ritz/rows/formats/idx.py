@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import re
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -15,15 +16,16 @@ from numpy.typing import NDArray
 from ritz.errors import FILE, ColumnWarning, DataError
 from ritz.rows.base import Rows
 from ritz.rows.formats.damage import damage
-from ritz.rows.formats.flat import Handle, flat_stack
+from ritz.rows.formats.flat import Handle, array_of, flat_stack
 from ritz.rows.memory.array import check_shape
-from ritz.rows.pictures import stacked
+from ritz.rows.pictures import pictured
 from ritz.runtime.memory import check_fits
 
 # The third byte of a file tells the type of its numbers; the fourth, how many axes there are.
 DTYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 UNPACKED = 1 << 18  # bytes that are unpacked at a time
 MOST_AXES = 32  # that every version of NumPy can hold
+AXES = {"images": ("idx3", "idx4"), "labels": ("idx1",)}  # how names tell them
 LABEL = "label"  # what the column with the labels of the images is called
 Header = tuple[np.dtype[Any], tuple[int, ...], int]  # of an array: type, shape, and where it begins
 
@@ -32,19 +34,28 @@ def open_idx(path: Path) -> Rows:
     """The array in an IDX file, with the labels of the file beside it: that is called labels where this says images."""
     packed = _is_packed(path)
     dtype, shape, offset = _header(path, packed)
-    if len(shape) <= 2:
-        check_shape(shape)
-    from ritz.rows import as_rows
-
+    if len(shape) == 1:
+        raise DataError(*_labels_alone(path, shape[0]))
+    check_shape((shape[0], math.prod(shape[1:])))
     rows: Rows
     if packed:
-        array = _unpacked(path, dtype, shape, offset)
-        rows = stacked(array) if array.ndim > 2 else as_rows(array)
+        rows = array_of(_unpacked(path, dtype, shape, offset).reshape(shape[0], -1))
     else:
         file, expected = Handle(path), offset + math.prod(shape) * dtype.itemsize
         _check_length(dtype, shape, expected, file.size)
         rows = flat_stack(file, dtype, shape, offset)
-    return _labelled(rows if len(shape) <= 2 else rows.knowing(stack=shape), path, shape[0])
+    rows = rows if len(shape) == 2 else rows.knowing(stack=shape)
+    if len(shape) == 3 and min(shape[1:]) > 1:  # the first axis counts pictures, whatever the others are
+        rows = pictured(rows, shape[1:])
+    return _labelled(rows, path, shape[0])
+
+
+def _labels_alone(path: Path, n: int) -> tuple[str, str]:
+    """What to say of a file of labels that was given as data: the problem, and the next step."""
+    images = _sibling(path, "labels", "images")
+    found = "the file of images" if images is None else str(images)
+    problem = f"{FILE} has one axis of {n} numbers, as IDX files of labels have, and no rows of numbers"
+    return problem, f"pass {found}: the labels beside it are found by their name"
 
 
 def is_idx(path: Path) -> bool:
@@ -104,7 +115,7 @@ def _unpacked(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], offset: 
 
 def _labelled(rows: Rows, path: Path, n: int) -> Rows:
     """The same with the labels beside them, where there is a file of so many."""
-    labels = _sibling(path)
+    labels = _sibling(path, "images", "labels")
     if labels is None:
         return rows
     found = _header(labels, _is_packed(labels))[1] if is_idx(labels) else None
@@ -115,12 +126,12 @@ def _labelled(rows: Rows, path: Path, n: int) -> Rows:
     return rows.knowing(remarks=(*rows.remarks, ColumnWarning(f"{labels.name} was not used: {why}")))
 
 
-def _sibling(path: Path) -> Path | None:
-    """The file of labels that belongs to a file of images, by its name: t10k-labels-idx1-ubyte."""
+def _sibling(path: Path, this: str, other: str) -> Path | None:
+    """The file that belongs to this one by its name: t10k-labels-idx1-ubyte to t10k-images-idx3-ubyte."""
     stem = path.name.removesuffix(".gz")
-    name = stem.replace("images", "labels").replace("idx3", "idx1").replace("idx4", "idx1")
-    found = (path.with_name(end) for end in (name, f"{name}.gz"))
-    return next((file for file in found if name != stem and "labels" in name and file.is_file()), None)
+    stems = {re.sub(r"idx\d", axes, stem.replace(this, other)) for axes in AXES[other]} if this in stem else set()
+    found = (path.with_name(name + packed) for name in sorted(stems) for packed in ("", ".gz"))
+    return next((file for file in found if file.is_file()), None)
 
 
 def _read_labels(path: Path, count: int | None) -> NDArray[Any]:

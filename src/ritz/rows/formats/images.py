@@ -17,7 +17,7 @@ from ritz.errors import DataError, ParameterError
 from ritz.rows.base import Block, Rows
 from ritz.rows.formats.decoding import Head, decoded, heads
 from ritz.rows.formats.streamed import Streamed
-from ritz.rows.pictures import COLOURS, about, in_words
+from ritz.rows.pictures import COLOURS, about, as_option, in_words
 from ritz.rows.transpose import first
 from ritz.runtime.rules import FLAG, integer
 
@@ -27,17 +27,24 @@ DIGITS = re.compile(r"([0-9]+)")
 PART_BYTES, PARTS = 1 << 22, 16  # of pixels that a thread decodes at a time; in more parts than that if there are few
 NAME, FOLDER = "file", "folder"  # what the columns with the names of the rows and with their labels are called
 WORKING = 12  # bytes of memory for a pixel while it is decoded, made upright, converted and resized
+NAMED = 3  # kinds of other files that are named
 NO_LABEL = "."  # the folder itself
 
 
 class Images(Streamed):
     """The pictures of a folder and of those in it, in the natural order of their names.
 
-    They have one size, or are resized to the one that is asked for. All are grey, or all are in colour.
+    They have one size, or are resized to the one that is asked for. All are grey, or all are in colour. `expected` is
+    the size of the pictures of a model, which those of different sizes should be resized to.
     """
 
     def __init__(
-        self, path: Path, size: tuple[int, int] | None = None, grey: bool | None = None, transpose: bool = False
+        self,
+        path: Path,
+        size: tuple[int, int] | None = None,
+        grey: bool | None = None,
+        transpose: bool = False,
+        expected: tuple[int, ...] | None = None,
     ) -> None:
         _check_asked(size, grey, transpose)
         everything = list(files_in(path))
@@ -45,7 +52,7 @@ class Images(Streamed):
         found = heads(self._files)
         self._colour = not grey if grey is not None else any(head.colour for head in found)
         deep = self._check_depth(found)
-        sides = size or self._common_size(found)
+        sides = size or self._common_size(found, expected)
         self._resized, self.resizable = size is not None, True
         self.image_shape = (*map(int, sides), COLOURS) if self._colour else (int(sides[0]), int(sides[1]))
         self.shape = (len(found), int(np.prod(self.image_shape)))
@@ -54,7 +61,7 @@ class Images(Streamed):
         rows = max(1, min(PART_BYTES // (self.shape[1] * self.dtype.itemsize), -(-len(found) // PARTS)))
         self.edges = np.append(np.arange(0, len(found), rows), len(found)).astype(np.int64)
         self._put_names()
-        self.about = self._described(found, size, len(everything) - len(found))
+        self.about = self._described(found, size, [file for file in everything if not _is_picture(file)])
 
     def _put_names(self) -> None:
         names = [file.relative_to(self._path) for file in self._files]
@@ -110,21 +117,23 @@ class Images(Streamed):
             )
         return any(deep)
 
-    def _common_size(self, found: Sequence[Head]) -> tuple[int, int]:
+    def _common_size(self, found: Sequence[Head], expected: tuple[int, ...] | None) -> tuple[int, int]:
         counts = Counter((head.height, head.width) for head in found)
         (usual, count), *others = counts.most_common()
         if others:
             sizes = [(head.height, head.width) for head in found]
             one, other = sizes.index(usual), next(i for i, size in enumerate(sizes) if size != usual)
+            wanted = usual if expected is None else expected
             raise DataError(
                 f"pictures differ in size (height×width): {count} of {len(found)} have {in_words(usual)} pixels, as "
                 f"{self._name(one)}, but {self._name(other)} has {in_words(sizes[other])}",
-                f"size={usual} resizes all of them",
+                f"size={wanted} resizes all of them",
                 "picture_size",
+                size=as_option(wanted),
             )
         return usual
 
-    def _described(self, found: Sequence[Head], size: tuple[int, int] | None, others: int) -> str:
+    def _described(self, found: Sequence[Head], size: tuple[int, int] | None, others: Sequence[Path]) -> str:
         """What people should know of what became of the pictures."""
         n, shape = len(found), self.image_shape or ()
         colours = sum(head.colour for head in found)
@@ -138,7 +147,9 @@ class Images(Streamed):
         if size is None:
             counts = dict(list(counts.items())[1:])
         said = [f"{count} of them {what}" for what, count in counts.items() if count]
-        said += [f"{others} other file{'s' * (others > 1)} ignored"] if others else []
+        if others:
+            ends = ", ".join(sorted({file.suffix.lower() or file.name for file in others})[:NAMED])
+            said.append(f"{len(others)} other file{'s' * (len(others) > 1)} ignored ({ends})")
         return "; ".join([about(n, shape), *said])
 
 
@@ -148,8 +159,12 @@ def listed(path: Path) -> list[Path]:
 
 
 def _sorted(path: Path, files: Iterable[Path]) -> list[Path]:
-    pictures = (file for file in files if file.suffix.lower() in ENDINGS)
-    return sorted(pictures, key=lambda file: [natural(part) for part in file.relative_to(path).parts])
+    return sorted(filter(_is_picture, files), key=lambda file: [natural(part) for part in file.relative_to(path).parts])
+
+
+def _is_picture(file: Path) -> bool:
+    """By its name."""
+    return file.suffix.lower() in ENDINGS
 
 
 def natural(name: str) -> tuple[Any, ...]:

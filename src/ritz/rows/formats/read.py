@@ -146,7 +146,8 @@ def opened(
     opener = _opener(path)
     more: tuple[Any, ...] = (header, expected, needed) if suffix_of(path) in TEXTS else ()
     if opener == PICTURES:
-        more = (size, False if grey is None and len(image_shape or ()) == 3 else grey, transpose)
+        coloured, expected_size = len(image_shape or ()) == 3, image_shape and image_shape[:2]
+        more = (size, False if grey is None and coloured else grey, transpose, expected_size)
     elif size is not None or grey is not None:
         name, value = ("grey", grey) if size is None else ("size", size)
         raise ParameterError(name, value, f"is for folders of pictures alone, and {path.name!r} is not one")
@@ -183,7 +184,7 @@ def _oriented(source: Any, transpose: bool) -> Rows:
     if len(shape) > 2 and (transpose or not rows):
         return stacked(whole(source).reshape(shape) if rows else source, transpose)
     if len(shape) > 2:
-        return pictured(source, shape_of_each(shape))
+        return source if source.image_shape is not None else pictured(source, shape_of_each(shape))
     if not transpose:
         return as_rows(source)
     return transposed(source) if rows else as_rows(source.T)

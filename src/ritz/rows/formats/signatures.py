@@ -175,7 +175,7 @@ def about_folder(path: Path) -> str:
     files = sorted(files_in(path))
     counts = Counter(_ending(file) or "without an ending" for file in files)
     if not counts:
-        return f"{missing}: it is empty"
+        return f"{missing}: it is empty; put files into it, or pass another folder"
     shown = ", ".join(f"{count} {ending}" for ending, count in counts.most_common(COMMON))
     readable = sorted((file for file in files if suffix_of(file) in FORMATS), key=lambda file: suffix_of(file) in ANY)
     read = {_ending(file) for file in readable}

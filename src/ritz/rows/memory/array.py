@@ -22,10 +22,8 @@ from ritz.rows.passes import Cut
 
 NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 GAPS = ("NAType", "NaTType")  # classes of what pandas, which need not be there, puts where nothing is
-ROW_OF_EACH = (
-    "Reshape your data: X.reshape(len(X), -1) makes a row of every X[i], and so does ritz.read(X), which remembers the "
-    "shape of pictures"
-)
+ROW_OF_EACH = "X.reshape(len(X), -1) makes a row of every X[i]"
+OF_PICTURES = "ritz.read(X) does so for pictures, (n, h, w) or (n, h, w, 3), and remembers their shape"
 
 
 class ArrayRows(Rows):
@@ -117,7 +115,7 @@ def check_shape(shape: tuple[int, ...]) -> None:
     """Two dimensions, neither of them empty."""
     if len(shape) != 2:
         advice = "Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row"
-        advice = ROW_OF_EACH if len(shape) > 2 else advice
+        advice = f"Reshape your data: {ROW_OF_EACH}; {OF_PICTURES}" if len(shape) > 2 else advice
         raise DataError(f"Expected 2D array of rows and columns, got {len(shape)}D array of shape {shape}. {advice}")
     for count, what in zip(shape, ("sample", "feature"), strict=True):
         if count == 0:
