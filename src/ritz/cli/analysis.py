@@ -85,7 +85,7 @@ def written(pca: PCA, found: Input, folder: Path, told: str, notes: Notes, force
     files = {"model": MODEL, "scores": SCORES[found.text], "report": REPORT}
     rows, beside, first = found.rows, found.beside(), First()
     with staged(folder, force, instead_of=FILES if force else ()) as stage:
-        blocks = first.seen(pca.codes(rows))
+        blocks = first.seen(pca._codes(rows))
         deliver(Results(blocks, rows.shape[0], score_names(pca), rows.result_dtype, beside), stage / files["scores"])
         left_out = [(f"not decomposed: {key}", why) for key, why in found.left_out.items()]
         page = render(
