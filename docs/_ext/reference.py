@@ -83,7 +83,7 @@ def directive(name: str) -> str:
     """What asks autodoc for a class, a function or a value."""
     thing = found(name)
     if inspect.isclass(thing):
-        chosen = f"   :members: {', '.join(members(name))}\n   :inherited-members:\n" if members(name) else ""
+        chosen = f"   :members: {', '.join(members(name))}\n" if members(name) else ""  # inherited ones too
         return f".. autoclass:: {name}\n{chosen}"
     return f".. autofunction:: {name}\n" if callable(thing) else f".. py:data:: {name}\n"
 
