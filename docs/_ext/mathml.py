@@ -32,6 +32,7 @@ ROWS = {f"{SPACE}{tag}" for tag in ("math", "mrow", "mtd", "msqrt", "mstyle")}
 MO, MI = f"{SPACE}mo", f"{SPACE}mi"
 SPACED = {MO, f"{SPACE}mspace", f"{SPACE}mtext"}  # what brings its own space with it
 FONT = Path(__file__).parents[1] / "formulas" / "stix-two-math.woff"  # made by docs/formula_font.py
+ACCENTS = {"^": "ˆ", "~": "˜", "¯": "¯"}
 BARS, CLOSING = "|‖", ")]}⟩"
 
 
@@ -49,6 +50,10 @@ def mathml(latex: str, display: str) -> str:
     root.set("alttext", latex)
     for operator in root.iter(MO):
         _mend(operator)
+    for element in root.iter():
+        _mend_accent(element)
+        if element.tag == f"{SPACE}msqrt":  # as high as a letter at least: the sign hangs below the line otherwise
+            element.append(ElementTree.Element(f"{SPACE}mspace", height="0.7em", depth="0.1em"))
     if display == "block":
         _put_above(root)
     for row in (element for element in root.iter() if element.tag in ROWS):
@@ -68,6 +73,13 @@ def _mend(operator: ElementTree.Element) -> None:
         operator.tag = MI
     elif text == "/":
         operator.attrib.update(lspace="0", rspace="0")
+
+
+def _mend_accent(element: ElementTree.Element) -> None:
+    """A hat, a tilde or a bar stands near its letter, and has the signs that fonts have for that."""
+    if element.tag == f"{SPACE}mover" and (element[1].text or "") in ACCENTS:
+        element.set("accent", "true")
+        element[1].text = ACCENTS[element[1].text or ""]
 
 
 def _put_above(root: ElementTree.Element) -> None:

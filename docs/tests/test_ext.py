@@ -55,9 +55,12 @@ THIN = '<mspace width="0.167em" />'
         (r"(a) - b", "<mo>−</mo>"),
         (r"a_1 + \dots + a_k", "<mo>+</mo><mi>…</mi><mo>+</mo>"),
         (r"M^{-\top}", "<mo>−</mo><mi>⊤</mi>"),
+        (r"\hat C", '<mover accent="true"><mi>C</mi><mo>ˆ</mo></mover>'),
+        (r"\tilde K", '<mover accent="true"><mi>K</mi><mo stretchy="false">˜</mo></mover>'),
+        (r"\sqrt\kappa", '<msqrt><mi>κ</mi><mspace height="0.7em" depth="0.1em" /></msqrt>'),
     ],
 )
-def test_spaces_of_formulas(latex: str, part: str) -> None:
+def test_signs_of_formulas(latex: str, part: str) -> None:
     assert part in import_module("mathml").mathml(latex, "inline")
 
 

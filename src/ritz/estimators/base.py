@@ -227,7 +227,8 @@ class Certified(Columns, ABC, Generic[State]):
         >>> import numpy as np
         >>> from ritz import PCA, CompressedSensing, KernelPCA
         >>> X = np.random.default_rng(0).standard_normal((40, 3)) * [3, 2, 1]
-        >>> [model.fit_transform(X).shape for model in (PCA(2), KernelPCA(1, kernel="rbf"), CompressedSensing(2))]
+        >>> models = PCA(2), KernelPCA(1, kernel="rbf"), CompressedSensing(2)
+        >>> [model.fit_transform(X).shape for model in models]
         [(40, 2), (40, 1), (40, 2)]
         """
         rows = as_rows(X)
@@ -310,7 +311,7 @@ class Certified(Columns, ABC, Generic[State]):
         --------
         >>> import numpy as np
         >>> from ritz import PCA, CompressedSensing
-        >>> X = np.random.default_rng(0).standard_normal((40, 2)) @ [[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]]  # on a plane
+        >>> X = np.random.default_rng(0).standard_normal((40, 2)) @ [[1, 2, 0], [0, 1, 3]]  # on a plane
         >>> pca = PCA(2).fit(X)
         >>> bool(np.allclose(pca.inverse_transform(pca.transform(X)), X))
         True
@@ -334,12 +335,13 @@ class Certified(Columns, ABC, Generic[State]):
         >>> from ritz import PCA, CompressedSensing, KernelPCA
         >>> X = np.random.default_rng(0).standard_normal((40, 3)) * [3, 2, 1]
         >>> for model in (PCA(2), KernelPCA(2, kernel="rbf", fit_inverse_transform=True)):
-        ...     error, back = model.fit(X).reconstruction_error(X), model.inverse_transform(model.transform(X))
-        ...     print(bool(np.allclose(error, ((X - back) ** 2).sum(axis=1))))
+        ...     back = model.inverse_transform(model.fit_transform(X))
+        ...     print(np.allclose(model.reconstruction_error(X), ((X - back) ** 2).sum(axis=1)))
         True
         True
         >>> clicks = np.eye(32)
-        >>> bool(CompressedSensing(16, basis=np.eye(32)).fit(clicks).reconstruction_error(clicks).max() < 1e-12)
+        >>> sensing = CompressedSensing(16, basis=np.eye(32)).fit(clicks)
+        >>> bool(sensing.reconstruction_error(clicks).max() < 1e-12)
         True
         """
         rows = self._known(X)

@@ -175,7 +175,7 @@ class CompressedSensing(Certified[SensingFit]):
         --------
         >>> import numpy as np
         >>> from ritz import CompressedSensing
-        >>> sensing = CompressedSensing(0.25).fit(np.zeros((1, 64)))  # the numbers of the rows do not matter
+        >>> sensing = CompressedSensing(0.25).fit(np.zeros((1, 64)))  # only their length matters
         >>> sensing.n_measurements_, sensing.measurement_.shape
         (16, (16, 64))
         """

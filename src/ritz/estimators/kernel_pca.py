@@ -254,8 +254,9 @@ class KernelPCA(Certified[KernelState]):
         >>> from ritz import KernelPCA
         >>> t = np.linspace(0, 2 * np.pi, 60, endpoint=False)
         >>> circle = np.column_stack([np.cos(t), np.sin(t)])
-        >>> model = KernelPCA(2, kernel="rbf", gamma=1.0, alpha=0.01, fit_inverse_transform=True).fit(circle)
-        >>> back = model.inverse_transform(model.transform(1.2 * circle))  # of points off the circle
+        >>> model = KernelPCA(2, kernel="rbf", gamma=1.0, alpha=0.01, fit_inverse_transform=True)
+        >>> scores = model.fit(circle).transform(1.2 * circle)  # of points off the circle
+        >>> back = model.inverse_transform(scores)
         >>> bool(np.abs(np.linalg.norm(back, axis=1) - 1).max() < 0.05)
         True
         """

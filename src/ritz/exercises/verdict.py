@@ -100,7 +100,8 @@ class Verdict:
         >>> import json
         >>> import numpy as np
         >>> import ritz
-        >>> verdict = ritz.check(np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.5]]), np.array([[1.0], [0.0]]))
+        >>> X, answer = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.5]]), np.array([[1.0], [0.0]])
+        >>> verdict = ritz.check(X, answer)
         >>> sorted(json.loads(json.dumps(verdict.to_dict())))
         ['code', 'findings', 'headline', 'right']
         """

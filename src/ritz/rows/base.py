@@ -229,8 +229,9 @@ class Rows(Columns, Partition, ABC):
         Examples
         --------
         >>> import ritz
-        >>> for block in ritz.read([[1.0, 2.0], [3.0, 4.0]]).each(lambda block: block.max(axis=1)):
-        ...     print(block)
+        >>> rows = ritz.read([[1.0, 2.0], [3.0, 4.0]])
+        >>> for largest in rows.each(lambda block: block.max(axis=1)):
+        ...     print(largest)
         [2. 4.]
         """
         step, pieces = self.block_rows, self._pieces()

@@ -132,7 +132,8 @@ class Solver(Protocol):
         >>> import numpy as np
         >>> from ritz.operators.given import Dense
         >>> from ritz.solvers import Covariance
-        >>> found = Covariance().basis(Dense(np.diag([1.0, 4.0, 2.0])), 1, tol=1e-6, rng=np.random.default_rng(0))
+        >>> A, rng = Dense(np.diag([1.0, 4.0, 2.0])), np.random.default_rng(0)
+        >>> found = Covariance().basis(A, 1, tol=1e-6, rng=rng)
         >>> np.abs(found.Q[:, 0]).round(6)
         array([0., 1., 0.])
         """

@@ -133,7 +133,8 @@ class Subspace:
         >>> from ritz import PCA
         >>> X = np.random.default_rng(0).standard_normal((40, 3)) * [3, 2, 1]
         >>> pca = PCA(2, scale=True).fit(X)
-        >>> bool(np.allclose(pca.subspace_.encode(X), (X - pca.mean_) / pca.scale_ @ pca.components_.T))
+        >>> Z = (X - pca.mean_) / pca.scale_
+        >>> bool(np.allclose(pca.subspace_.encode(X), Z @ pca.components_.T))
         True
         """
         rows = as_rows(X)
@@ -210,7 +211,7 @@ class Subspace:
         >>> import numpy as np
         >>> from ritz import PCA
         >>> subspace = PCA(1).fit(np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])).subspace_
-        >>> subspace.decode(np.array([[0.0], [np.sqrt(2)]])).round(6)  # the mean, and one step along the diagonal
+        >>> subspace.decode(np.array([[0.0], [np.sqrt(2)]])).round(6)  # the mean, and one step on
         array([[2., 2.],
                [3., 3.]])
         """
