@@ -1,8 +1,9 @@
 """The site: `python -m sphinx -W -b html docs docs/_build`, then open docs/_build/index.html.
 
 Pages are Markdown that GitHub shows too. Nothing is fetched when a page is read: formulas become MathML when the
-site is built (_ext/mathml.py), fonts are those of the system. What is public has a page each, made of its docstring
-(_ext/reference.py, _ext/docstrings.py), and a name in a text becomes a link to it (_ext/names.py).
+site is built (_ext/mathml.py), in a font that is part of it; other fonts are those of the system. What is public has a
+page each, made of its docstring (_ext/reference.py, _ext/docstrings.py), and a name in a text becomes a link to it
+(_ext/names.py).
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 if any((HERE / "examples").glob("plot_*.py")):
-    extensions.append("sphinx_gallery.gen_gallery")
+    extensions += ["sphinx_gallery.gen_gallery", "gallery"]
     sphinx_gallery_conf = {
         "examples_dirs": "examples",
         "gallery_dirs": "gallery",

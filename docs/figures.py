@@ -1,4 +1,4 @@
-"""The pictures of kernel.md and sensing.md, drawn from what their examples compute.
+"""The pictures of kernel.md, sensing.md and guide/how_many.md, drawn from what their examples compute.
 
 `python docs/figures.py` redraws them all, `python docs/figures.py sensing` those of one page (needs matplotlib).
 """
@@ -13,6 +13,8 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+
+import ritz
 
 HERE = Path(__file__).parent
 INNER, OUTER = "#d55e00", "#0072b2"  # of Okabe and Ito's palette, which colour-blind readers can tell apart
@@ -33,6 +35,7 @@ def main() -> None:
     drawings = {
         "kernel": {"rings": curved, "digits": digits, "rotation": rotation},
         "sensing": {"errors": errors, "images": images},
+        "guide/how_many": {"scree": scree},
     }
     for page in sys.argv[1:] or drawings:
         names = computed(HERE / f"{page}.md")
@@ -176,6 +179,17 @@ def images(names: dict[str, Any]) -> Any:
         axis.set_title(titles[way].format(count))
     for axis in axes[0]:
         axis.title.set_fontsize(9)
+    return figure
+
+
+def scree(names: dict[str, Any]) -> Any:
+    """Digits and noise, each with what noise alone reaches."""
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    for axis, (title, model) in zip(axes, {"400 digits": "auto", "100 rows of noise": "nothing"}.items(), strict=True):
+        ritz.plot.scree(names[model], ax=axis)
+        axis.set_title(f"{title}: {axis.get_title()}")
+        axis.title.set_fontsize(10)
+    figure.axes[-1].get_legend().remove()  # the same beside it, where nothing is behind it
     return figure
 
 

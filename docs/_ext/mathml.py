@@ -1,13 +1,16 @@
 """Formulas as MathML, made when the site is built: a reader's browser sets them without a script.
 
-A formula that cannot be read, or a command that is not known, is an error of the build.
+A formula that cannot be read, or a command that is not known, is an error of the build. The browser takes the size of a
+sum and the height of an exponent from the tables of a mathematical font, which few readers have: the site brings one.
 """
 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from html import escape
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -28,6 +31,8 @@ SCRIPTS = {f"{SPACE}{tag}" for pair in LIMITS.items() for tag in pair}
 ROWS = {f"{SPACE}{tag}" for tag in ("math", "mrow", "mtd", "msqrt", "mstyle")}
 MO, MI = f"{SPACE}mo", f"{SPACE}mi"
 SPACED = {MO, f"{SPACE}mspace", f"{SPACE}mtext"}  # what brings its own space with it
+FONT = Path(__file__).parents[1] / "formulas" / "stix-two-math.woff"  # made by docs/formula_font.py
+ACCENTS = {"^": "ˆ", "~": "˜", "¯": "¯"}
 BARS, CLOSING = "|‖", ")]}⟩"
 
 
@@ -45,6 +50,10 @@ def mathml(latex: str, display: str) -> str:
     root.set("alttext", latex)
     for operator in root.iter(MO):
         _mend(operator)
+    for element in root.iter():
+        _mend_accent(element)
+        if element.tag == f"{SPACE}msqrt":  # as high as a letter at least: the sign hangs below the line otherwise
+            element.append(ElementTree.Element(f"{SPACE}mspace", height="0.7em", depth="0.1em"))
     if display == "block":
         _put_above(root)
     for row in (element for element in root.iter() if element.tag in ROWS):
@@ -64,6 +73,13 @@ def _mend(operator: ElementTree.Element) -> None:
         operator.tag = MI
     elif text == "/":
         operator.attrib.update(lspace="0", rspace="0")
+
+
+def _mend_accent(element: ElementTree.Element) -> None:
+    """A hat, a tilde or a bar stands near its letter, and has the signs that fonts have for that."""
+    if element.tag == f"{SPACE}mover" and (element[1].text or "") in ACCENTS:
+        element.set("accent", "true")
+        element[1].text = ACCENTS[element[1].text or ""]
 
 
 def _put_above(root: ElementTree.Element) -> None:
@@ -141,6 +157,16 @@ def visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def bring_font(app: Sphinx) -> None:
+    """The font, inside a style sheet: not every browser loads one from a file for a page that is a file."""
+    target = Path(app.outdir) / "_static" / "formulas.css"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    url = f"data:font/woff;base64,{b64encode(FONT.read_bytes()).decode()}"
+    target.write_text(f'@font-face {{ font-family: "Formulas"; src: url("{url}") format("woff"); }}\n', "utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("builder-inited", bring_font)
+    app.add_css_file("formulas.css")
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -26,7 +26,15 @@ DRAWN = {
     "ritz.plot.line": ("usage_intensity", 1),
     "ritz.plot.angle": ("usage_intensity", 2),
 }
-INTERNAL = {"codes", "errors", "in_file", "rebuilt", "kind"}  # methods that other parts of Ritz call
+# Of classes with methods that other parts of Ritz call: what is there for users.
+MEMBERS = {
+    "ritz.DataError": "",
+    "ritz.fitting.planning.Plan": "summary",
+    "ritz.rows.Rows": "opens read reduce map pairs take each normal column labels row_names put_beside",
+    "ritz.spectrum.certificate.Certificate": "diagnostics verdict errors sampling_errors eigengap missed tie remarks",
+    "ritz.spectrum.certify.Spectrum": "",
+    "ritz.spectrum.subspace.Subspace": "encode decode error total_error deviations",
+}
 
 
 def public(api: str) -> dict[str, str]:
@@ -75,8 +83,30 @@ def directive(name: str) -> str:
     """What asks autodoc for a class, a function or a value."""
     thing = found(name)
     if inspect.isclass(thing):
-        return f".. autoclass:: {name}\n   :members:\n   :inherited-members:\n"
+        chosen = f"   :members: {', '.join(members(name))}\n" if members(name) else ""  # inherited ones too
+        return f".. autoclass:: {name}\n{chosen}"
     return f".. autofunction:: {name}\n" if callable(thing) else f".. py:data:: {name}\n"
+
+
+def members(name: str) -> list[str]:
+    """What the page of a class shows of it.
+
+    >>> members("ritz.spectrum.subspace.Subspace")
+    ['encode', 'decode', 'error', 'total_error', 'deviations']
+    >>> members("ritz.KernelPCA")[-1], members("ritz.DataError")
+    ('transform', [])
+    """
+    thing = found(name)
+    own = [member for member in dir(thing) if not member.startswith("_") and shown(thing, member)]
+    return MEMBERS[name].split() if name in MEMBERS else own
+
+
+def shown(owner: type, member: str) -> bool:
+    """Whether a member of a class is ours, and has a docstring: fields are described by the class."""
+    thing = inspect.getattr_static(owner, member)
+    function = getattr(thing, "__func__", None) or getattr(thing, "fget", None) or getattr(thing, "func", None) or thing
+    described = callable(function) and bool(inspect.getdoc(getattr(owner, member)))
+    return described and not foreign(function)
 
 
 def page(name: str, names: dict[str, str]) -> str:
@@ -151,11 +181,6 @@ def write(app: Sphinx) -> None:
             path.write_text(text, "utf-8")
 
 
-def skip(app: Sphinx, what: str, name: str, thing: Any, skipped: bool, options: Any) -> bool | None:
-    """Of a class, what other packages gave it, and what is there for other parts of Ritz."""
-    return True if foreign(thing) or name in INTERNAL else None
-
-
 def foreign(thing: Any) -> bool:
     """Whether a member comes from elsewhere, as `count` of a tuple does, or is a field that the docstring describes.
 
@@ -172,5 +197,4 @@ def foreign(thing: Any) -> bool:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", write)
-    app.connect("autodoc-skip-member", skip)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,9 +1,9 @@
-r"""
+"""
 Decorrelation
 =============
 
-Columns of a table often repeat each other. Scores never do: their covariance is :math:`U^\top C U = \Lambda`, a
-diagonal matrix. So PCA turns correlated columns into uncorrelated ones, as many as there are, without losing anything.
+Columns of a table often repeat each other. Scores never do: their covariance is UᵀCU = Λ, a diagonal
+matrix. So PCA turns correlated columns into uncorrelated ones, as many as there are, without losing anything.
 
 See also :doc:`/theory/after_learning`.
 """

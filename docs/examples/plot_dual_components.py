@@ -1,12 +1,11 @@
-r"""
+"""
 The Gram route: every axis is a combination of the points
 =========================================================
 
 60 pictures of 64×64 pixels are 60 points with 4,096 coordinates. Their covariance is a 4,096×4,096 matrix, but at most
-59 of its eigenvalues are above 0. Let Z be the centred pictures. The matrix :math:`K = ZZ^\top` of their inner products
-is only 60×60, and tells the same: if :math:`K\beta = \kappa\beta`, then with :math:`\alpha = \beta/\sqrt\kappa` the
-vector :math:`w = Z^\top\alpha` is a principal axis of length 1. So an eigenface is a sum of faces.
-``dual_components_`` has the weights :math:`\alpha`.
+59 of its eigenvalues are above 0. Let Z be the centred pictures. The matrix K = ZZᵀ of their inner products is
+only 60×60, and tells the same: if Kβ = κβ for a vector β of length 1, then with α = β/√κ the vector w = Zᵀα is a
+principal axis of length 1. So an eigenface is a sum of faces. ``dual_components_`` has the weights α.
 
 See also :doc:`/theory/gram`.
 """

@@ -1,9 +1,9 @@
-r"""
+"""
 Which solver: covariance, SVD or Gram?
 ======================================
 
-Three ways lead to the same axes. *covariance* decomposes the d×d matrix :math:`X^\top X`, *gram* the n×n matrix
-:math:`XX^\top`, *svd* the table itself. They differ in time, which depends on the shape of the table, and in digits: a
+Three ways lead to the same axes. *covariance* decomposes the d×d matrix XᵀX, *gram* the n×n matrix XXᵀ,
+*svd* the table itself. They differ in time, which depends on the shape of the table, and in digits: a
 product of X with itself squares the singular values, and small ones drown in rounding errors.
 
 See also :doc:`/theory/covariance_or_svd`.

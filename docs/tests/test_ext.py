@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import re
 import sys
 from importlib import import_module
@@ -54,9 +55,12 @@ THIN = '<mspace width="0.167em" />'
         (r"(a) - b", "<mo>−</mo>"),
         (r"a_1 + \dots + a_k", "<mo>+</mo><mi>…</mi><mo>+</mo>"),
         (r"M^{-\top}", "<mo>−</mo><mi>⊤</mi>"),
+        (r"\hat C", '<mover accent="true"><mi>C</mi><mo>ˆ</mo></mover>'),
+        (r"\tilde K", '<mover accent="true"><mi>K</mi><mo stretchy="false">˜</mo></mover>'),
+        (r"\sqrt\kappa", '<msqrt><mi>κ</mi><mspace height="0.7em" depth="0.1em" /></msqrt>'),
     ],
 )
-def test_spaces_of_formulas(latex: str, part: str) -> None:
+def test_signs_of_formulas(latex: str, part: str) -> None:
     assert part in import_module("mathml").mathml(latex, "inline")
 
 
@@ -77,6 +81,26 @@ def test_limits_stand_above_and_below(around: str) -> None:
     mathml = import_module("mathml").mathml
     assert "<munderover><mo>∑</mo>" in mathml(around.replace("%", r"\sum_{i=2}^{d} c_i"), "block")
     assert "munderover" not in mathml(around.replace("%", r"\sum_{i=2}^{d} c_i"), "inline")
+
+
+def classes() -> list[str]:
+    """Every class that has a page, or a place on the page of its module."""
+    reference = import_module("reference")
+    names = reference.public((EXTENSIONS.parent / "api.md").read_text("utf-8"))
+    modules = {name: thing for name in names if inspect.ismodule(thing := reference.found(name))}
+    inside = [f"{name}.{member}" for name, module in modules.items() for member in reference.offered(module)]
+    return sorted(name for name in {*names, *inside} if inspect.isclass(reference.found(name)))
+
+
+def test_every_method_has_an_example() -> None:
+    """Also what a class inherits, where its page shows it; the examples run with all docstrings."""
+    reference, methods = import_module("reference"), []
+    for name in classes():
+        owner = reference.found(name)
+        methods += [(f"{name}.{one}", getattr(owner, one)) for one in reference.members(name)]
+    methods = [(name, method) for name, method in methods if callable(method)]
+    assert {"ritz.PCA.transform", "ritz.KernelPCA.fit", "ritz.CompressedSensing.recover"} <= dict(methods).keys()
+    assert [name for name, method in methods if ">>> " not in (inspect.getdoc(method) or "")] == []
 
 
 def test_docstrings_have_both_forms_of_an_entry() -> None:

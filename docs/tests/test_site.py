@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from functools import cache
+from html import unescape
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
+from fontTools.ttLib import TTFont
 
 import ritz
 from ritz.plot.colours import contrast
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "_ext"))
 SECTIONS = {  # of the notes: the heading on the first page, and words that a page two clicks away must have
     "1 The problem": "reconstruction error",
     "2 Preprocessing": "standard deviation",
@@ -130,10 +136,38 @@ def test_every_public_name_has_a_page(built: Path) -> None:
     assert "ritz.PCA.set_output" not in parsed(built / "reference" / "ritz.PCA.html").ids
 
 
+def test_the_gallery_has_groups(built: Path) -> None:
+    groups = import_module("gallery").GROUPS
+    _, *parts = (built / "gallery" / "index.html").read_text("utf-8").split("<h2>")
+    assert [part.partition("<")[0] for part in parts] == [*groups]
+    shown = [re.findall(r"_images/sphx_glr_plot_(\w+)_thumb", part) for part in parts]
+    assert shown == [list(names) for names in groups.values()]
+
+
 def test_formulas_need_no_script(pages: list[Path]) -> None:
     sources = [page.read_text("utf-8") for page in pages]
     assert any("<math " in source for source in sources)
     assert not [src for page in pages for src in parsed(page).sources if "mathjax" in src.lower()]
+
+
+def test_the_font_of_formulas_is_there_and_has_every_sign(browser, pages: list[Path]) -> None:
+    """A browser reads the size of sums and the place of exponents from it: readers need no mathematical font."""
+    known = TTFont(FONT).getBestCmap()
+    signs = {
+        sign for page in pages for part in MATH.findall(page.read_text("utf-8")) for sign in unescape(TAG.sub("", part))
+    }
+    assert len(signs) > 80
+    assert sorted(sign for sign in signs if sign.strip() and ord(sign) not in known) == []
+    browser.show("theory/problem.html")
+    loaded = browser.execute_async_script(LOADED)
+    assert loaded == ["loaded", "Formulas"]
+
+
+FONT = Path(__file__).parents[1] / "formulas" / "stix-two-math.woff"
+MATH, TAG = re.compile(r"<math .*?</math>", re.DOTALL), re.compile("<[^>]*>")
+LOADED = """
+const done = arguments[0], family = getComputedStyle(document.querySelector('math')).fontFamily.split(',')[0];
+document.fonts.ready.then(fonts => done([[...fonts].map(font => font.status).join(), family.replaceAll('"', '')]))"""
 
 
 def test_pages_open_without_an_error_or_a_request(browser, pages: list[Path], built: Path) -> None:

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 import ritz
 from helpers.matrices import SPECTRA, with_spectrum
 from ritz import PCA, AccuracyWarning, CompressedSensing, KernelPCA, compare, eigen, solvers
-from ritz.errors import DataError
+from ritz.errors import DataError, ParameterError
 from ritz.spectrum.subspace import Subspace
 
 IRIS = load_iris().data
@@ -486,3 +486,14 @@ def test_names_of_scores_compare_the_columns_that_are_given(model):
         named.get_feature_names_out(["a", "c", "b"])
     with pytest.raises(ValueError, match=r"number of features \(3\), got 1"):
         nameless.get_feature_names_out(["a"])
+
+
+@pytest.mark.parametrize("model", [PCA(1, tol=None), KernelPCA(1, tol=None)], ids=["PCA", "KernelPCA"])
+def test_without_a_tol_the_way_leads_to_eigen(model):
+    """Whose call, as the message has it, does what was wanted."""
+    with pytest.raises(
+        ParameterError, match=r"tol=None must be a number .* call ritz\.eigen\(matrix, k, 'power', tol=None\)"
+    ):
+        model.fit(IRIS)
+    found = eigen(np.cov(IRIS.T), 1, "power", tol=None)
+    np.testing.assert_allclose(found.values, PCA(1).fit(IRIS).explained_variance_, rtol=1e-6)

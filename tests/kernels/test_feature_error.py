@@ -114,11 +114,13 @@ def test_a_precomputed_kernel_is_told_the_diagonal(data):
     model = KernelPCA(K, kernel="precomputed").fit(function(X, X))
     expected, _ = formula(function, X, new)
     np.testing.assert_allclose(model.feature_error(function(new, X), diagonal=np.ones(20)), expected, rtol=1e-9)
-    with pytest.raises(ValueError, match=r"k\(x, x\) cannot be told .* pass diagonal, such as np.diag\(K\)"):
+    with pytest.raises(
+        ValueError, match=r"kernel='precomputed': .* needs k\(x, x\) .* pass diagonal, such as np.diag\(K\)"
+    ):
         model.feature_error(function(new, X))
     with pytest.raises(DataError, match=r"diagonal must hold 20 finite numbers, .* got shape \(3,\)"):
         model.feature_error(function(new, X), diagonal=[1, 1, 1])
-    with pytest.raises(ValueError, match=r"k\(x, x\) follows from the rows .* leave diagonal out"):
+    with pytest.raises(ValueError, match=r"k\(x, x\) follows from the rows of X, but diagonal was given; leave it out"):
         KernelPCA(K).fit(X).feature_error(new, diagonal=np.ones(20))
     with pytest.raises(DataError, match="NaN"):
         KernelPCA(K).fit(X).feature_error(np.full((2, 4), np.nan))

@@ -104,7 +104,7 @@ def written(
     labels = None if found.label is None else beside[found.label]
     seen = _recognised(pca, rows, labels)
     with staged(folder, force, instead_of=FILES if force else ()) as stage:
-        blocks = first.seen(pca.codes(rows))
+        blocks = first.seen(pca._codes(rows))
         deliver(Results(blocks, rows.shape[0], score_names(pca), rows.result_dtype, beside), stage / files["scores"])
         left_out = [(f"not decomposed: {key}", why) for key, why in found.left_out.items()]
         page = render(

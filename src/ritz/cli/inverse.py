@@ -60,7 +60,7 @@ def _rebuilt(
     rows, others = _components(raw, pca, name)
     cells = raw.raw_cells(others if beside else [])
     scored, n = drop_missing(rows, how="all"), rows.shape[0]
-    results = aligned(pca.rebuilt, scored.watched(Watch(progress)), n, pca._column_names())
+    results = aligned(pca._rebuilt, scored.watched(Watch(progress)), n, pca._column_names())
     columns = {str(key): numbers_from_text(values) for key, values in cells.items()}
     return replace(results, beside=columns), n - scored.shape[0]
 

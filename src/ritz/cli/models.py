@@ -70,7 +70,7 @@ def _of_rows(screen: Screen, pca: Any, file: str, asked: Asked) -> tuple[str, di
         if asked.missing is None and (left := dict(found.facts).get(LEFT_OUT)):
             screen.warn(f"{LEFT_OUT}: {left}; --missing mean fills the gaps")
         first = First()
-        for block in pca.codes(found.rows.watched(Watch(progress))):
+        for block in pca._codes(found.rows.watched(Watch(progress))):
             first.add(block)
         labels = None if found.label is None else found.beside()[found.label]
     return found.name, {"scores": first, "labels": labels, "facts": found.facts}

@@ -45,7 +45,7 @@ def encode(screen: Screen, model: str, file: str, out: str | None, to: str | Non
         n = found.source.shape[0] if every and found.source is not None else found.rows.shape[0]
         beside = {} if only_numbers(out) else found.beside(every)
         rows, names = found.rows.watched(Watch(progress)), score_names(pca)
-        results = aligned(pca.codes, rows, n, names)
+        results = aligned(pca._codes, rows, n, names)
         where = send(replace(results, beside=beside), out, to)
     if found.carried and not beside:
         screen.warn(f"{', '.join(map(str, found.carried))} not written: .npy holds only numbers")

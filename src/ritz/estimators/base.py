@@ -154,11 +154,11 @@ class Certified(Columns, ABC, Generic[State]):
     """An estimator whose answers come with a certificate.
 
     A subclass has a frozen state, which is all that a fit learns, and a table from which its attributes follow. It says
-    how it learns (`_learn`), how rows become scores (`codes`) and scores rows (`rebuilt`), and what a row loses on the
-    way (`errors`). The rest is written here, once.
+    how it learns (`_learn`), how rows become scores (`_codes`) and scores rows (`_rebuilt`), and what a row loses on
+    the way (`_errors`). The rest is written here, once.
     """
 
-    kind: ClassVar[Kind]  # what a file holds of it
+    _kind: ClassVar[Kind]  # what a file holds of it
     verbose: bool
     certificate_: Any
     notes_: dict[str, Any]
@@ -173,15 +173,15 @@ class Certified(Columns, ABC, Generic[State]):
         """Check the parameters, and fit; the model stays as it is."""
 
     @abstractmethod
-    def codes(self, rows: Rows) -> Generator[Array, None, None]:
+    def _codes(self, rows: Rows) -> Generator[Array, None, None]:
         """Scores of rows whose columns are the model's, block by block."""
 
     @abstractmethod
-    def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
+    def _rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
         """Rows from scores, block by block."""
 
     @abstractmethod
-    def errors(self, rows: Rows) -> Generator[Array, None, None]:
+    def _errors(self, rows: Rows) -> Generator[Array, None, None]:
         """Squared distances of rows to what comes back of their scores, block by block."""
 
     @abstractmethod
@@ -206,12 +206,31 @@ class Certified(Columns, ABC, Generic[State]):
         """Learn from the rows of X: an array, a table, a sparse matrix, or the path of a file. y is ignored.
 
         Rows are points and columns are variables; pass ``ritz.read(X, transpose=True)`` if your points are columns.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import KernelPCA
+        >>> X = np.random.default_rng(0).standard_normal((40, 3))
+        >>> model = KernelPCA(2, kernel="rbf").fit(X)
+        >>> model.eigenvalues_.shape, model.certificate_.satisfied
+        ((2,), True)
         """
         self._fit(X, as_rows(X))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, then transform the same rows."""
+        """Fit, then transform the same rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA, CompressedSensing, KernelPCA
+        >>> X = np.random.default_rng(0).standard_normal((40, 3)) * [3, 2, 1]
+        >>> models = PCA(2), KernelPCA(1, kernel="rbf"), CompressedSensing(2)
+        >>> [model.fit_transform(X).shape for model in models]
+        [(40, 2), (40, 1), (40, 2)]
+        """
         rows = as_rows(X)
         self._fit(X, rows)
         return self._scores(X, rows)
@@ -255,15 +274,31 @@ class Certified(Columns, ABC, Generic[State]):
         With `out`, the path of a .npy, .parquet, .arrow, .csv or .tsv file, or a function that is given one block
         after another, nothing is returned and memory stays bounded however many rows there are. PCA leaves the scores
         of an AnnData object in its ``obsm["X_pca"]`` too.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA, CompressedSensing, KernelPCA
+        >>> X = np.random.default_rng(0).standard_normal((40, 3)) * [3, 2, 1]
+        >>> pca = PCA(2).fit(X[:30])
+        >>> bool(np.allclose(pca.transform(X[30:]), (X[30:] - pca.mean_) @ pca.components_.T))
+        True
+        >>> pca.transform(X, out=lambda block: print(block.shape))
+        (40, 2)
+        >>> KernelPCA(1, kernel="rbf").fit(X[:30]).transform(X[30:]).shape
+        (10, 1)
+        >>> sensing = CompressedSensing(2).fit(X)
+        >>> bool(np.allclose(sensing.transform(X), sensing.measurement_.apply(X)))
+        True
         """
         rows = self._known(X)
         if out is None:
             return self._scores(X, rows)
         names = tuple(map(str, self.get_feature_names_out()))
-        return given(Results(self.codes(rows), rows.shape[0], names, rows.result_dtype), out, files_of(X, rows))
+        return given(Results(self._codes(rows), rows.shape[0], names, rows.result_dtype), out, files_of(X, rows))
 
     def _scores(self, X: Any, rows: Rows) -> Any:
-        return stack(self.codes(rows), rows.shape[0])
+        return stack(self._codes(rows), rows.shape[0])
 
     def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
         """Rows from scores, or signals from the measurements of CompressedSensing, of which `certificate_` then speaks.
@@ -271,22 +306,63 @@ class Certified(Columns, ABC, Generic[State]):
         For PCA x̂ = scale ⊙ (U y) + mean. The columns of a table are matched by name, in any order: the names of
         `get_feature_names_out`, or those that the command line writes (PC1, PC2, …; y1, y2, … for measurements).
         `out` as in `transform`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA, CompressedSensing
+        >>> X = np.random.default_rng(0).standard_normal((40, 2)) @ [[1, 2, 0], [0, 1, 3]]  # on a plane
+        >>> pca = PCA(2).fit(X)
+        >>> bool(np.allclose(pca.inverse_transform(pca.transform(X)), X))
+        True
+        >>> clicks = np.eye(32)  # one entry each that is not 0
+        >>> sensing = CompressedSensing(16, basis=np.eye(32)).fit(clicks)
+        >>> bool(np.allclose(sensing.inverse_transform(sensing.transform(clicks)), clicks))
+        True
         """
         self._check_fitted()
         scores = in_order(as_rows(X), self)
-        rows = Results(self.rebuilt(scores), scores.shape[0], self._column_names(), scores.result_dtype)
+        rows = Results(self._rebuilt(scores), scores.shape[0], self._column_names(), scores.result_dtype)
         return given(rows, out, files_of(X, scores))
 
     def reconstruction_error(self, X: Any, *, out: Out | None = None) -> Any:
         """Squared distance of every row to what comes back of its scores, for PCA in preprocessed units; `out` as in
-        `transform`."""
+        `transform`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA, CompressedSensing, KernelPCA
+        >>> X = np.random.default_rng(0).standard_normal((40, 3)) * [3, 2, 1]
+        >>> for model in (PCA(2), KernelPCA(2, kernel="rbf", fit_inverse_transform=True)):
+        ...     back = model.inverse_transform(model.fit_transform(X))
+        ...     print(np.allclose(model.reconstruction_error(X), ((X - back) ** 2).sum(axis=1)))
+        True
+        True
+        >>> clicks = np.eye(32)
+        >>> sensing = CompressedSensing(16, basis=np.eye(32)).fit(clicks)
+        >>> bool(sensing.reconstruction_error(clicks).max() < 1e-12)
+        True
+        """
         rows = self._known(X)
-        found = Results(self.errors(rows), rows.shape[0], ("error",), np.dtype(np.float64))
+        found = Results(self._errors(rows), rows.shape[0], ("error",), np.dtype(np.float64))
         return given(found, out, files_of(X, rows))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the scores: that of the class in lower case, and a number from 0. `input_features` is only compared
-        with the columns of the fit."""
+        with the columns of the fit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA, CompressedSensing, KernelPCA
+        >>> X = np.random.default_rng(0).standard_normal((40, 3)) * [3, 2, 1]
+        >>> for model in (PCA(2), KernelPCA(2), CompressedSensing(2)):
+        ...     print(*model.fit(X).get_feature_names_out())
+        pca0 pca1
+        kernelpca0 kernelpca1
+        compressedsensing0 compressedsensing1
+        """
         self._check_fitted()
         if input_features is not None:
             known, count = self.__dict__.get("feature_names_in_"), len(input_features)

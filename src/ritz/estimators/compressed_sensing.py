@@ -165,11 +165,20 @@ class CompressedSensing(Certified[SensingFit]):
     random_state: Any = None
     verbose: bool = False
 
-    kind = Kind(SensingState, FORMS, Parameter)
+    _kind = Kind(SensingState, FORMS, Parameter)
     _table = ATTRIBUTES
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the measurements for signals as long as the rows of X. y is ignored."""
+        """Draw the measurements for signals as long as the rows of X. y is ignored.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import CompressedSensing
+        >>> sensing = CompressedSensing(0.25).fit(np.zeros((1, 64)))  # only their length matters
+        >>> sensing.n_measurements_, sensing.measurement_.shape
+        (16, (16, 64))
+        """
         if getattr(X, "ndim", 2) == 3:
             raise DataError(f"got an array of shape {X.shape}; signals are rows: pass X.reshape(len(X), -1)")
         return super().fit(X)
@@ -184,7 +193,7 @@ class CompressedSensing(Certified[SensingFit]):
         blank = of_nothing(self.solver, float(self.tol), self._noise, dictionary.shape, dictionary.coherence)
         return Learned(SensingFit(shape, dictionary, blank))
 
-    def codes(self, rows: Rows) -> Generator[Array, None, None]:
+    def _codes(self, rows: Rows) -> Generator[Array, None, None]:
         """Measurements y = Φx of signals, block by block."""
         check_finite(rows)
         return rows.each(_of_block(self._measure, rows.result_dtype))
@@ -199,7 +208,7 @@ class CompressedSensing(Certified[SensingFit]):
     def _signals(self, codes: Array) -> Array:
         return mapped(self._state.dictionary.basis.apply, codes)
 
-    def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
+    def _rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
         """Signals x = Ψc with a sparse c that explains the measurements, batch by batch.
 
         `certificate_` then speaks of these.
@@ -212,7 +221,18 @@ class CompressedSensing(Certified[SensingFit]):
         return self._found(Y, lambda codes: delivered(self._signals(codes), dtype), note)
 
     def recover(self, X: Any) -> Recovery:
-        """Coefficients, signals and certificate behind measurements; the model stays as it is."""
+        """Coefficients, signals and certificate behind measurements; the model stays as it is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import CompressedSensing
+        >>> clicks = np.eye(32)[:3]
+        >>> sensing = CompressedSensing(16, basis=np.eye(32)).fit(clicks)
+        >>> found = sensing.recover(sensing.transform(clicks))
+        >>> bool(np.allclose(found.signals, clicks)), found.certificate.support_size
+        (True, array([1, 1, 1]))
+        """
         self._check_fitted()
         Y, dtype = self._measured(in_order(as_rows(X), self))
         said: list[RecoveryCertificate] = []
@@ -221,7 +241,7 @@ class CompressedSensing(Certified[SensingFit]):
             signals = self._signals(codes)
         return Recovery(delivered(codes, dtype), delivered(signals, dtype), said[0])
 
-    def errors(self, rows: Rows) -> Generator[Array, None, None]:
+    def _errors(self, rows: Rows) -> Generator[Array, None, None]:
         """Squared distances of signals to what comes back of their measurements."""
         check_finite(rows)
         measured = _mapped(rows, self._measure, np.float64)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # a fit of PCA should not import kernels and compressed sensi
     from ritz.fitting.result import Decomposition
     from ritz.kernels import Kernel
     from ritz.kernels.decompose import KernelFit
+    from ritz.linalg.dense import Array
     from ritz.sensing.certificate import RecoveryCertificate
     from ritz.spectrum.certificate import Certificate
 
@@ -58,6 +59,16 @@ def of_pca(fitted: Decomposition, asked: Any) -> list[AccuracyWarning]:
     }
     said = _worth_saying(certificate, leave_out="rank_deficient" if expected else "")
     return found + [_warning(diagnostic, words[diagnostic.code]) for diagnostic in said]
+
+
+def of_left_vectors(deviations: Array) -> list[AccuracyWarning]:
+    """What the user of left singular vectors should know; (k,) standard deviations of the components."""
+    k, rank = len(deviations), int((deviations > 0).sum())
+    if rank == k:
+        return []
+    zero = f"column {k} of U is 0" if rank == k - 1 else f"columns {rank + 1} to {k} of U are 0"
+    problem = f"{zero}: the data has rank {rank}, and nothing determines left singular vectors beyond it"
+    return [_warning(Diagnostic("rank_deficient", {"rank": rank}), (problem, f"use U[:, :{rank}]"))]
 
 
 def of_kernel_pca(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, landmarks: Any) -> list[AccuracyWarning]:

@@ -34,7 +34,7 @@ from ritz.runtime.rules import (
     COUNT_OR_NONE,
     FINITE,
     FLAG,
-    TOL,
+    TOL_OF_PAIRS,
     Rule,
     check_all,
     is_integer,
@@ -55,6 +55,12 @@ EIGEN_SOLVERS: dict[str, str | Solver] = {
     "orthogonal": "orthogonal",
     "lowrank": LowRank(),
 }
+# Where the diagonal that feature_error is given is not what the kernel needs.
+WITHOUT_DIAGONAL = (
+    "feature_error needs k(x, x) of every row, and X has only the values with the rows of the fit; pass diagonal, such "
+    "as np.diag(K) for the rows of the fit"
+)
+WITH_DIAGONAL = "k(x, x) follows from the rows of X, but diagonal was given; leave it out"
 
 
 def rules(n: int) -> dict[str, Rule]:
@@ -79,7 +85,7 @@ def rules(n: int) -> dict[str, Rule]:
             lambda value: hasattr(value, "basis") or (isinstance(value, str) and value in EIGEN_SOLVERS),
             f"is not one of {', '.join(map(repr, EIGEN_SOLVERS))}, nor a solver object with a basis method",
         ),
-        "tol": TOL,
+        "tol": TOL_OF_PAIRS,
         "max_iter": COUNT_OR_NONE,
         "iterated_power": Rule(lambda value: value is None or COUNT_OR_AUTO.holds(value), COUNT_OR_AUTO.words),
         "remove_zero_eig": FLAG,
@@ -192,7 +198,7 @@ class KernelPCA(Certified[KernelState]):
     memory_limit: int | str | None = None
     verbose: bool = False
 
-    kind = Kind(KernelState, FORMS, Parameter)
+    _kind = Kind(KernelState, FORMS, Parameter)
     _table = ATTRIBUTES
 
     def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
@@ -231,7 +237,7 @@ class KernelPCA(Certified[KernelState]):
         self.fit(X)
         return delivered(self._state.scores, self._state.eigenvectors.dtype)
 
-    def codes(self, rows: Rows) -> Generator[Array, None, None]:
+    def _codes(self, rows: Rows) -> Generator[Array, None, None]:
         """Scores: coordinates of rows along the components, block by block."""
         return self._state.embedding.encode(rows)
 
@@ -241,6 +247,18 @@ class KernelPCA(Certified[KernelState]):
         Kernel ridge regression from scores to rows, learned with the fit (Bakır, Weston and Schölkopf 2004); for rbf a
         regularised fixed point (Mika et al. 1999) refines it. The mean of the rows is restored; `out` as in
         `transform`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import KernelPCA
+        >>> t = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+        >>> circle = np.column_stack([np.cos(t), np.sin(t)])
+        >>> model = KernelPCA(2, kernel="rbf", gamma=1.0, alpha=0.01, fit_inverse_transform=True)
+        >>> scores = model.fit(circle).transform(1.2 * circle)  # of points off the circle
+        >>> back = model.inverse_transform(scores)
+        >>> bool(np.abs(np.linalg.norm(back, axis=1) - 1).max() < 0.05)
+        True
         """
         self._check_fitted()
         if self._n_features_out or (no_scores := without_columns(X)) is None:
@@ -248,13 +266,13 @@ class KernelPCA(Certified[KernelState]):
         means = self._way_back().means(no_scores)
         return given(Results((block for block in [means]), len(means), self._column_names(), means.dtype), out)
 
-    def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
+    def _rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
         """Pre-images of scores, block by block."""
         preimage = self._way_back()
         self._check_scores(scores)
         return preimage.decode(scores)
 
-    def errors(self, rows: Rows) -> Generator[Array, None, None]:
+    def _errors(self, rows: Rows) -> Generator[Array, None, None]:
         """Squared distances of rows to the pre-images of their scores, block by block."""
         preimage = self._way_back()
         check_finite(rows)
@@ -298,9 +316,7 @@ class KernelPCA(Certified[KernelState]):
         """k(x, x) of n rows as it is given: with a precomputed kernel, and with no other."""
         precomputed = isinstance(self._state.embedding.kernel, Precomputed)
         if (values is not None) != precomputed:
-            why = "cannot be told from values with the rows of the fit" if precomputed else "follows from the rows"
-            advice = "pass diagonal, such as np.diag(K)" if precomputed else "leave diagonal out"
-            raise ValueError(f"k(x, x) {why} with kernel={self.kernel!r}; {advice}")
+            raise ValueError(f"kernel={self.kernel!r}: {WITHOUT_DIAGONAL if precomputed else WITH_DIAGONAL}")
         if values is None:
             return None
         found = np.asarray(values)

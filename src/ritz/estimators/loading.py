@@ -47,7 +47,7 @@ def _model(stored: Stored, classes: Classes) -> Certified:
     if stored.kind not in classes:
         raise DataError(f"expected a model of kind {' or '.join(classes)}, found {brief(stored.kind)!r}")
     model_class = classes[stored.kind]
-    kind, tree = model_class.kind, stored.tree
+    kind, tree = model_class._kind, stored.tree
     decoder = Decoder(kind.forms, stored.tensors)
     if not isinstance(tree, dict):
         raise DataError(f"expected a table in the metadata model, found {brief(tree)}")
@@ -84,7 +84,7 @@ def _parameters(given: dict[str, Any], model_class: type[Certified], decoder: De
     if absent:
         raise DataError(f"expected the parameter {absent[0]}, found nothing")
     return {
-        name: _parameter(name, decoder.decoded(node, model_class.kind.parameter, f"parameters.{name}"))
+        name: _parameter(name, decoder.decoded(node, model_class._kind.parameter, f"parameters.{name}"))
         for name, node in given.items()
     }
 

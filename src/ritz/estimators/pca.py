@@ -27,7 +27,7 @@ from ritz.rows import Rows, as_rows, check_exact, is_anndata
 from ritz.rows.base import Block, dense
 from ritz.rows.columns import keys_of
 from ritz.rows.write.tables import Out, Results
-from ritz.runtime.rules import COUNT_OR_AUTO, FLAG, TOL, check_all, integer, is_integer, parse_bytes
+from ritz.runtime.rules import COUNT_OR_AUTO, FLAG, TOL_OF_PAIRS, check_all, integer, is_integer, parse_bytes
 from ritz.spectrum.eigen_pairs import symmetric
 
 # What the parameters may be; n_components, svd_solver and memory_limit have rules where they are used.
@@ -35,7 +35,7 @@ RULES = {
     "center": FLAG,
     "scale": FLAG,
     "whiten": FLAG,
-    "tol": TOL,
+    "tol": TOL_OF_PAIRS,
     "ddof": integer(0, "; 1 divides by n - 1, 0 by n"),
     "iterated_power": COUNT_OR_AUTO,
     "n_oversamples": integer(0),
@@ -141,7 +141,7 @@ class PCA(Batches):
     random_state: Any = None
     verbose: bool = False
 
-    kind = Kind(PCAState, FORMS, Parameter)
+    _kind = Kind(PCAState, FORMS, Parameter)
     _table = ATTRIBUTES
 
     def fit(self, X: Any, y: Any = None, *, checkpoint: str | PathLike[str] | None = None) -> Self:
@@ -151,6 +151,14 @@ class PCA(Batches):
         With `checkpoint`, the path of a file, a fit that is interrupted goes on where it stopped when it is called
         again with the same data, and its result is bitwise the same. The file is removed when the fit is done.
         An AnnData object keeps the axes in ``varm["PCs"]`` and variances and certificate in ``uns["pca"]``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA
+        >>> pca = PCA(1).fit(np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]))
+        >>> pca.explained_variance_.round(6), pca.components_.round(4)
+        (array([2.]), array([[0.7071, 0.7071]]))
         """
         if is_anndata(X):
             anndata.check(X)
@@ -182,11 +190,11 @@ class PCA(Batches):
         anndata.note(self, X, Y)
         return anndata.named(self, X, Y)
 
-    def codes(self, rows: Rows) -> Generator[Array, None, None]:
+    def _codes(self, rows: Rows) -> Generator[Array, None, None]:
         """Scores y = Uᵀ((x − mean)/scale), block by block; divided by their standard deviations when whitening."""
         return self.subspace_.codes(rows, whiten=bool(self.whiten))
 
-    def rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
+    def _rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
         """x̂ = scale ⊙ (U y) + mean from scores y, block by block."""
         self._check_scores(scores)
 
@@ -195,7 +203,7 @@ class PCA(Batches):
 
         return scores.each(decode)
 
-    def errors(self, rows: Rows) -> Generator[Array, None, None]:
+    def _errors(self, rows: Rows) -> Generator[Array, None, None]:
         """Squared distances of rows to the subspace, in preprocessed units, block by block."""
         return self.subspace_.errors(rows)
 
@@ -206,7 +214,7 @@ class PCA(Batches):
         whitened ones; with all components, U Σ Vᵀ gives back the preprocessed rows to the accuracy of the fit. A small
         σ beside a large σ₁ leaves columns of Z V Σ⁻¹ that are orthonormal to eps·σ₁/σ alone (eps·σ₁²/σ² where variances
         come from the covariance): these are made orthonormal to the ones before them. Columns without variance are 0,
-        as nothing determines them.
+        as nothing determines them, and a warning counts them.
 
         A column β of U is an eigenvector of K = Z Zᵀ, K β = κ β with κ = σ². The `dual_components_` of the Gram route
         are α = β/√κ, which make v = Zᵀα a unit vector.
@@ -232,6 +240,7 @@ class PCA(Batches):
         rows = self._known(X)
         names = tuple(f"u{i + 1}" for i in range(self._n_features_out))
         blocks = left_vectors(self.subspace_, self.certificate_, rows)
+        self._warn(diagnostics.of_left_vectors(self.subspace_.deviations))
         return given(Results(blocks, rows.shape[0], names, rows.result_dtype), out, files_of(X, rows))
 
     @classmethod
@@ -267,21 +276,59 @@ class PCA(Batches):
         return pca
 
     def score_samples(self, X: Any) -> Array:
-        """Log-likelihood of each row under the probabilistic PCA model (Tipping and Bishop 1999)."""
+        """Log-likelihood of each row under the probabilistic PCA model (Tipping and Bishop 1999).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA
+        >>> X = np.random.default_rng(0).standard_normal((200, 3)) * [3, 2, 1]
+        >>> likely, unlikely = PCA(2).fit(X).score_samples([[0.0, 0.0, 0.0], [0.0, 0.0, 9.0]])
+        >>> bool(likely > unlikely)
+        True
+        """
         rows = self._known(X)
         return Gaussian(self.subspace_).log_likelihood(rows)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood of the rows."""
+        """Mean log-likelihood of the rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA
+        >>> X = np.random.default_rng(0).standard_normal((200, 3)) * [3, 2, 1]
+        >>> pca = PCA(2).fit(X[:100])
+        >>> bool(np.isclose(pca.score(X[100:]), pca.score_samples(X[100:]).mean()))
+        True
+        """
         return float(np.mean(self.score_samples(X)))
 
     def get_covariance(self) -> Array:
-        """Covariance of the probabilistic model, U diag(λ − noise) Uᵀ + noise·I, in the units of the data."""
+        """Covariance of the probabilistic model, U diag(λ − noise) Uᵀ + noise·I, in the units of the data.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA
+        >>> X = np.random.default_rng(0).standard_normal((200, 3)) * [3, 2, 1]
+        >>> bool(np.allclose(PCA(3).fit(X).get_covariance(), np.cov(X.T)))
+        True
+        """
         self._check_fitted()
         return Gaussian(self.subspace_).covariance()
 
     def get_precision(self) -> Array:
-        """Inverse of `get_covariance`; its pseudo-inverse where that is singular."""
+        """Inverse of `get_covariance`; its pseudo-inverse where that is singular.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA
+        >>> pca = PCA(2).fit(np.random.default_rng(0).standard_normal((200, 3)) * [3, 2, 1])
+        >>> bool(np.allclose(pca.get_precision() @ pca.get_covariance(), np.eye(3)))
+        True
+        """
         self._check_fitted()
         return Gaussian(self.subspace_).precision()
 

@@ -32,7 +32,7 @@ class Kind(NamedTuple):
 
 def write_model(model: Certified, path: str | PathLike[str], notes: Any) -> None:
     """Parameters, notes and state into a file."""
-    state, encoder = model._stored_state(), Encoder(model.kind.forms)
+    state, encoder = model._stored_state(), Encoder(model._kind.forms)
     model._check_parameters(state)  # they may have been changed since the fit
     names = model_columns(model)
     state = replace(

@@ -76,6 +76,7 @@ class Verdict:
 
     @property
     def code(self) -> str:
+        """The first of them; "right" for a right answer, "unexplained" where no mistake was recognised."""
         if self.right:
             return "right"
         return self.codes[0] if self.codes else "unexplained"
@@ -92,7 +93,18 @@ class Verdict:
         return self.right
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict as plain numbers and texts, for JSON."""
+        """The verdict as plain numbers and texts, for JSON.
+
+        Examples
+        --------
+        >>> import json
+        >>> import numpy as np
+        >>> import ritz
+        >>> X, answer = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.5]]), np.array([[1.0], [0.0]])
+        >>> verdict = ritz.check(X, answer)
+        >>> sorted(json.loads(json.dumps(verdict.to_dict())))
+        ['code', 'findings', 'headline', 'right']
+        """
         findings = [finding.to_dict() for finding in self.findings]
         return {"right": self.right, "code": self.code, "headline": self.headline, "findings": findings}
 

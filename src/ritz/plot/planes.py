@@ -118,7 +118,7 @@ def _passed(about: Subject, chosen: list[int]) -> First:
     if about.rows is None and about.found.kernel:
         first.add(about.model._state.scores[:, chosen])
         return first
-    for block in about.model.codes(about.needed("a figure of scores")):
+    for block in about.model._codes(about.needed("a figure of scores")):
         first.add(block[:, chosen])
     return first
 

@@ -212,7 +212,7 @@ def measured_errors(about: Subject) -> Array:  # (k + 1,)
     error = getattr(model, "feature_error" if about.found.kernel else "reconstruction_error", None)
     if error is None:
         raise TypeError(f"errors of rows in feature space are not known to this {type(model).__name__}; leave X out")
-    Y = np.asarray(stack(model.codes(rows), rows.shape[0]), dtype=np.float64)
+    Y = np.asarray(stack(model._codes(rows), rows.shape[0]), dtype=np.float64)
     if getattr(model, "whiten", False):
         Y = Y * model.subspace_.deviations * model.subspace_.unit
     squares = np.mean(Y**2, axis=0)

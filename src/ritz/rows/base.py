@@ -60,7 +60,27 @@ class Rows(Columns, Partition, ABC):
 
     @classmethod
     def opens(cls, source: object) -> bool:
-        """Whether this class can read `source`; never, where it is made for files or from other rows."""
+        """Whether this class can read `source`; never, where it is made for files or from other rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz.rows import Rows
+        >>> class Squares(Rows):  # of the numbers in a range
+        ...     dtype = np.dtype(float)
+        ...
+        ...     def __init__(self, numbers):
+        ...         self.numbers, self.shape = numbers, (len(numbers), 1)
+        ...
+        ...     @classmethod
+        ...     def opens(cls, source):
+        ...         return isinstance(source, range)
+        ...
+        ...     def read(self, start, stop):
+        ...         return np.array([[float(i) ** 2] for i in self.numbers[start:stop]])
+        >>> Squares.opens(range(3)), Squares.opens([0, 1, 2])
+        (True, False)
+        """
         return False
 
     @property
@@ -79,6 +99,13 @@ class Rows(Columns, Partition, ABC):
 
         It is for whoever looks at the files afterwards, as every pass does at its end: a pass may have thousands of
         blocks. All others ask for a `block`.
+
+        Examples
+        --------
+        >>> import ritz
+        >>> ritz.read([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).read(1, 3)
+        array([[3., 4.],
+               [5., 6.]])
         """
 
     def block(self, start: int, stop: int) -> Block:
@@ -86,7 +113,15 @@ class Rows(Columns, Partition, ABC):
         return self.read(start, stop)
 
     def take(self, indices: NDArray[np.integer]) -> Block:
-        """The rows at these indices, stacked."""
+        """The rows at these indices, stacked.
+
+        Examples
+        --------
+        >>> import ritz
+        >>> ritz.read([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).take([2, 0])
+        array([[5., 6.],
+               [1., 2.]])
+        """
         return np.concatenate([self.read(i, i + 1) for i in indices])
 
     def sample(self, size: int) -> Block:
@@ -110,6 +145,14 @@ class Rows(Columns, Partition, ABC):
         `f` sees whole runs so that it can accumulate in place; from outside it is pure. With `beside`, an array of
         n rows or range(n), a run yields pairs: a block and the same rows of `beside`. `cut` and `least` decide how many
         runs there are and how large blocks are; see `Cut`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import ritz
+        >>> rows = ritz.read(np.ones((1000, 3)))
+        >>> rows.reduce(lambda blocks: sum(block.sum(axis=0) for block in blocks), np.add)
+        array([1000., 1000., 1000.])
         """
         step, runs = self.cut(cut, least)
 
@@ -125,6 +168,16 @@ class Rows(Columns, Partition, ABC):
         """Σ (x − shift) yᵀ and Σ y over all rows, y = Wᵀ(x − shift) − remainder; with `factor`, the R factor of all y.
 
         One pass. A source that can multiply by its transpose in a better way does.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import ritz
+        >>> X, W = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0], [0.0]])
+        >>> shift = X.mean(axis=0)
+        >>> product, total = ritz.read(X).normal(W, lambda block: block - shift, 0.0)
+        >>> product.ravel(), total  # C W times the number of rows, and 0 for centred ones
+        (array([2., 2.]), array([0.]))
         """
 
         def project(blocks: Iterable[Block]) -> tuple[Array, ...]:
@@ -158,13 +211,28 @@ class Rows(Columns, Partition, ABC):
         return self.map(lambda block: times(shifted(block), W))
 
     def map(self, f: Callable[[Block], Block], exact: bool = True) -> Block:
-        """f of every block, stacked in order; `exact` as in `each`."""
+        """f of every block, stacked in order; `exact` as in `each`.
+
+        Examples
+        --------
+        >>> import ritz
+        >>> ritz.read([[1.0, 2.0], [3.0, 4.0]]).map(lambda block: block.sum(axis=1))
+        array([3., 7.])
+        """
         return self.watch.whole(lambda: stack(self.each(f, exact), self.shape[0]))
 
     def each(self, f: Callable[[Block], Block], exact: bool = True) -> Generator[Block, None, None]:
         """f of every block, in order, as they come: few of them are in memory at a time.
 
         Integers that float64 cannot hold are refused, unless `exact` is False because nobody computes with them.
+
+        Examples
+        --------
+        >>> import ritz
+        >>> rows = ritz.read([[1.0, 2.0], [3.0, 4.0]])
+        >>> for largest in rows.each(lambda block: block.max(axis=1)):
+        ...     print(largest)
+        [2. 4.]
         """
         step, pieces = self.block_rows, self._pieces()
 
@@ -178,7 +246,15 @@ class Rows(Columns, Partition, ABC):
                 yield from blocks
 
     def pairs(self, f: Callable[[Block, Block], Block]) -> Block:
-        """The n×n symmetric matrix whose tiles are f(rows of the tile, columns of the tile)."""
+        """The n×n symmetric matrix whose tiles are f(rows of the tile, columns of the tile).
+
+        Examples
+        --------
+        >>> import ritz
+        >>> ritz.read([[1.0, 2.0], [3.0, 4.0]]).pairs(lambda A, B: A @ B.T)
+        array([[ 5., 11.],
+               [11., 25.]])
+        """
         return self.watch.whole(lambda: self._pairs(f))
 
     def _pairs(self, f: Callable[[Block, Block], Block]) -> Block:
@@ -236,7 +312,16 @@ class Rows(Columns, Partition, ABC):
         return self
 
     def column(self, key: Any) -> NDArray[Any]:
-        """All values of one column, by its name or position; a table may hold others than numbers."""
+        """All values of one column, by its name or position; a table may hold others than numbers.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import ritz
+        >>> rows = ritz.read(pd.DataFrame({"height": [170.0, 180.0], "weight": [60.0, 75.0]}))
+        >>> rows.column("weight")
+        array([60., 75.])
+        """
         if (known := self.resolved(key)) in self.others:
             return self.others[known](None)
         j = self.position(key)

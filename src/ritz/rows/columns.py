@@ -147,6 +147,15 @@ class Columns(CheckedFiles):
         """Columns that stand beside the matrix, and one with the names of the rows.
 
         Where a column of the matrix has such a name already, theirs gets a number: the matrix is asked first.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import ritz
+        >>> rows = ritz.read([[1.0, 2.0], [3.0, 5.0]])
+        >>> rows.put_beside([("place", lambda count: np.array(["Rome", "Oslo"])[:count])])
+        >>> rows.column("place")
+        array(['Rome', 'Oslo'], dtype='<U4')
         """
         pairs = [*columns, *([] if names is None else [names])]
         told = unique_names([*dict.fromkeys(map(str, self.names or ())), *(key for key, _ in pairs)])

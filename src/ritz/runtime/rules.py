@@ -17,14 +17,15 @@ from ritz.runtime.memory import PHYSICAL
 
 @dataclass(frozen=True)
 class Rule:
-    """Whether a value will do, and the words that follow it in the error where it will not."""
+    """Whether a value will do, and the words that follow it in the error where it will not; after None, with more."""
 
     holds: Callable[[Any], bool]
     words: str
+    after_none: str = ""
 
     def check(self, name: str, value: Any) -> None:
         if not self.holds(value):
-            raise ParameterError(name, value, self.words)
+            raise ParameterError(name, value, self.words + (self.after_none if value is None else ""))
 
 
 Table = Mapping[str, Rule]
@@ -60,6 +61,11 @@ FLAG = Rule(is_flag, "must be True or False")
 FINITE = Rule(is_number, "must be a finite number")
 FRACTION = Rule(lambda value: is_number(value) and 0 <= float(value) < 1, "must be a number from 0 to below 1")
 TOL = replace(FRACTION, words="must be a number with 0 <= tol < 1")
+TOL_OF_PAIRS = replace(
+    TOL,
+    after_none="; to stop on the change of the eigenvalue alone, as textbooks do, call ritz.eigen(matrix, k, 'power', "
+    "tol=None)",
+)
 
 
 def integer(least: int, more: str = "") -> Rule:

@@ -94,7 +94,17 @@ class RecoveryCertificate:
         return not self.diagnostics()
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What a reader should know before believing these signals: codes, and how many signals each one is about."""
+        """What a reader should know before believing these signals: codes, and how many signals each one is about.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import CompressedSensing
+        >>> clicks = np.eye(32)
+        >>> sensing = CompressedSensing(16, basis=np.eye(32)).fit(clicks)
+        >>> sensing.recover(sensing.transform(clicks)).certificate.diagnostics()
+        ()
+        """
         about = {
             "hopeless": self.hopeless,
             "not_converged": self.short,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
@@ -122,8 +123,20 @@ class Solver(Protocol):
     direct: ClassVar[bool]
 
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
-        """An orthonormal basis holding the k leading eigenvectors of A."""
-        ...
+        """An orthonormal basis holding the k leading eigenvectors of A.
+
+        PCA and `ritz.eigen` call it; a solver of your own has it. A is an operator that they make of the data.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz.operators.given import Dense
+        >>> from ritz.solvers import Covariance
+        >>> A, rng = Dense(np.diag([1.0, 4.0, 2.0])), np.random.default_rng(0)
+        >>> found = Covariance().basis(A, 1, tol=1e-6, rng=rng)
+        >>> np.abs(found.Q[:, 0]).round(6)
+        array([0., 1., 0.])
+        """
 
 
 class Iterative:
@@ -183,13 +196,34 @@ def starting_block(start: Array | None, dim: int, width: int, rng: np.random.Gen
 
 def checked_start(start: Array, dim: int, name: str = "start") -> Array:  # (dim,) or (dim, b) -> (dim, b)
     """Vectors that an iteration for a matrix of this order can begin with."""
-    given = np.atleast_1d(np.asarray(start, dtype=np.float64))
+    given = np.atleast_1d(real_numbers(start, name))
     given = given.reshape(len(given), -1)
     if len(given) != dim:
         raise DataError(f"{name} has {len(given)} rows but the operator has order {dim}")
     if not np.isfinite(given).all() or not column_norms(given).all():
         raise DataError(f"{name} holds NaN, infinite or all-zero columns; give a finite non-zero {name} or none")
     return given
+
+
+def real_numbers(given: object, name: str) -> Array:
+    """What an option of a solver holds, as an array.
+
+    Examples
+    --------
+    >>> real_numbers("a", "y")
+    Traceback (most recent call last):
+    ...
+    ritz.errors.DataError: y='a' does not hold real numbers; give a vector such as [1.0, 0.0], or None
+    """
+    try:
+        found = np.asarray(given)
+        if found.dtype.kind != "c":
+            return found.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    raise DataError(
+        f"{name}={reprlib.repr(given)} does not hold real numbers", "give a vector such as [1.0, 0.0], or None"
+    )
 
 
 def target(A: Operator, tol: float | None, largest: float) -> float:

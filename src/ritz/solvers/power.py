@@ -11,7 +11,7 @@ from ritz.errors import DataError
 from ritz.linalg.dense import UNIT, Array
 from ritz.operators import Operator
 from ritz.runtime.wording import at_most, component
-from ritz.solvers.base import Basis, Iterative, Step, checked_start, slow, starting_block, target
+from ritz.solvers.base import Basis, Iterative, Step, checked_start, real_numbers, slow, starting_block, target
 
 BACK = 1e-12  # distance at which an iterate is the one of two steps ago
 APART = 1e-6  # and at which it surely is not the one of one step ago
@@ -68,7 +68,7 @@ class Power(Iterative):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.y is not None:
-            given = np.asarray(self.y, dtype=np.float64)
+            given = real_numbers(self.y, "y")
             if given.ndim != 1 or not np.isfinite(given).all() or not given.any():
                 what = f"has shape {given.shape}" if given.ndim != 1 else "holds NaN or infinity, or is 0 everywhere"
                 raise DataError(f"y {what}; give a vector of finite numbers that are not all 0, or None for y = v")

@@ -151,7 +151,15 @@ class Certificate:
         return self.complete_to < min(k, self.rank) or (self.rank < k and not self.missing)
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What a reader should know before believing the components: facts with a code, none where all is well."""
+        """What a reader should know before believing the components: facts with a code, none where all is well.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import ritz
+        >>> ritz.eigen(np.diag([4.0, 2.0, 2.0]), 2).certificate.diagnostics()
+        (Diagnostic(code='tie', facts={'first': 1}),)
+        """
         k, found = len(self.values), []
         if not self.satisfied:
             found.append(Diagnostic("not_converged", {"tol": self.tol, "reached": self.reached}))

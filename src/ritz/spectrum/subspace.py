@@ -125,7 +125,18 @@ class Subspace:
         return self.unit < FAINT
 
     def encode(self, X: object, dtype: Any = None) -> Array:  # (n, d) -> (n, k)
-        """y = Uᵀ((x − mean)/scale), centred before it is projected; in the precision of the rows unless told."""
+        """y = Uᵀ((x − mean)/scale), centred before it is projected; in the precision of the rows unless told.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA
+        >>> X = np.random.default_rng(0).standard_normal((40, 3)) * [3, 2, 1]
+        >>> pca = PCA(2, scale=True).fit(X)
+        >>> Z = (X - pca.mean_) / pca.scale_
+        >>> bool(np.allclose(pca.subspace_.encode(X), Z @ pca.components_.T))
+        True
+        """
         rows = as_rows(X)
         return stack(self.codes(rows, dtype), rows.shape[0])
 
@@ -193,7 +204,17 @@ class Subspace:
     @pinned()
     def decode(self, Y: Array, whiten: bool = False) -> Array:  # (n, k) -> (n, d)
         """x̂ = scale ⊙ (U y) + mean, where the sum with a large mean is rounded once; of scores that were divided by
-        their standard deviations when whitening."""
+        their standard deviations when whitening.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA
+        >>> subspace = PCA(1).fit(np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])).subspace_
+        >>> subspace.decode(np.array([[0.0], [np.sqrt(2)]])).round(6)  # the mean, and one step on
+        array([[2., 2.],
+               [3., 3.]])
+        """
         dtype, unit = self._working(Y.dtype), self.power
         words = self.preprocessing(dtype)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -215,7 +236,17 @@ class Subspace:
         return delivered(X, Y.dtype)
 
     def error(self, X: object) -> Array:  # (n, d) -> (n,)
-        """‖z‖² − ‖Uᵀz‖² of every row, squared and in preprocessed units; where that cancels, by decoding."""
+        """‖z‖² − ‖Uᵀz‖² of every row, squared and in preprocessed units; where that cancels, by decoding.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA
+        >>> X = np.random.default_rng(0).standard_normal((40, 3)) * [3, 2, 1]
+        >>> subspace = PCA(2).fit(X).subspace_
+        >>> bool(np.isclose(subspace.error(X).sum(), subspace.total_error))
+        True
+        """
         rows = as_rows(X)
         return stack(self.errors(rows), rows.shape[0])
 
