@@ -26,6 +26,7 @@ from ritz.spectrum.certify import Spectrum, certify
 FIRST_GUESS = 16  # components an iterative solver starts with when a share of the variance is asked for
 PATIENCE = 3.0  # seconds, by the planner's table, that a further attempt may take when accuracy is not at stake
 UNSETTLED = "the iteration did not reach tol, or could not exclude that a larger component was missed"
+MANY = "the share of the variance takes so many components that a full decomposition costs less than an iteration"
 
 
 def solve(A: Operator, solver: Solver, request: Request, bound: int, n_rows: int | None) -> tuple[Spectrum, float]:
@@ -158,10 +159,10 @@ class Attempts:
         """The plan to try now, None where it does not apply or would not help."""
         lack = lacking(result, self.request, found)
         mends, patience = ((), 0.0) if lack is None else MENDS[lack]
-        plan = self._plan(further) if further in mends else None
+        plan = self._plan(further, MANY if lack is Lack.SHARE else UNSETTLED) if further in mends else None
         return plan if plan is not None and plan.memory <= self.request.limit and plan.seconds <= patience else None
 
-    def _plan(self, further: Further) -> Plan | None:
+    def _plan(self, further: Further, after_iteration: str) -> Plan | None:
         first, limit, named = self.first, self.request.limit, self.request.name != "auto"
         if further is Further.FLOAT64 and first.precision == "float32":
             why = first.why if named else f"{first.why}; products in float32 were not accurate enough"
@@ -170,7 +171,7 @@ class Attempts:
             return None
         if further is Further.DIRECT and first.solver == "krylov":
             direct = planning.direct_plan(self.rows, _most_components(self.rows, self.request), limit)
-            return replace(direct, precision="float64", why=UNSETTLED)
+            return replace(direct, precision="float64", why=after_iteration)
         if further is Further.SVD:
             why = f"rounding of {first.solver} exceeds tol, or hides small variances; svd resolves more"
             return replace(planning.svd_plan(self.rows, limit), why=why)
