@@ -60,11 +60,14 @@ print(f"second variance over the first: {ratio_of_variances:.2f}")
 # The kernel has a width
 # ----------------------
 # :math:`k(x, z) = \exp(-\gamma \|x - z\|^2)` compares points at distances of about :math:`1/\sqrt{\gamma}`. Where that
-# is much less than the rings are apart, the first component tells pieces of the outer ring apart instead.
+# is much less than the rings are apart, the first component tells pieces of the inner ring apart instead, because its
+# points are the densest. The outer ring gets nearly one value.
 
 narrow = ritz.KernelPCA(1, kernel="rbf", gamma=30.0).fit(X)
 right_by_narrow_kernel = share_right(narrow.transform(X)[:, 0], narrow.transform(new)[:, 0])
+spread_of_inner, spread_of_outer = (float(narrow.transform(X)[ring == one, 0].std()) for one in (0, 1))
 print(f"with gamma=30: {right_by_narrow_kernel:.0%}")
+print(f"standard deviation of its score: inner ring {spread_of_inner:.2f}, outer ring {spread_of_outer:.3f}")
 
 # %%
 # With the kernel :math:`x^\top z` itself, kernel PCA is PCA again: the same scores, up to their signs.

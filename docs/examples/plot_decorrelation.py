@@ -5,7 +5,7 @@ Decorrelation
 Columns of a table often repeat each other. Scores never do: their covariance is UᵀCU = Λ, a diagonal
 matrix. So PCA turns correlated columns into uncorrelated ones, as many as there are, without losing anything.
 
-See also :doc:`/theory/after_learning`.
+See also :doc:`/theory/lagrangian` and :doc:`/theory/rotation`.
 """
 
 import matplotlib.pyplot as plt

@@ -93,7 +93,7 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.3), layout="constraine
 for i, s in enumerate(solvers):
     names = [name for name in shapes if (name, s) in seconds]
     places = [list(shapes).index(name) + 0.25 * (i - 1) for name in names]
-    left.barh(places, [1e3 * seconds[name, s] for name in names], 0.23, label=s)
+    left.plot([1e3 * seconds[name, s] for name in names], places, "osv"[i], ms=8, label=s)
     right.semilogx(truth, digits["square", s], "osv"[i], ms=5, label=s)
 epsilon = np.finfo(float).eps
 for power, line, label in ((1, "k--", r"$\varepsilon\sigma_1/\sigma$"), (2, "k:", r"$\varepsilon\sigma_1^2/\sigma^2$")):
@@ -103,7 +103,8 @@ left.xaxis.set_major_locator(LogLocator(10, subs=(1, 3)))
 left.xaxis.set_major_formatter("{x:,.0f}")
 left.minorticks_off()
 left.set_yticks(range(3), [f"{name}\n{n:,}×{d:,}" for name, (n, d) in shapes.items()])
-left.invert_yaxis()
+left.set_ylim(2.5, -0.5)
+left.grid(axis="x", color="0.85")
 left.legend(loc="upper right")
 right.set(xlabel="singular value, relative to the first", ylabel="digits that are right", title="Digits, square table")
 right.invert_xaxis()

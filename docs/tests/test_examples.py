@@ -112,6 +112,7 @@ def test_curved_data():
     assert example.right_by_kernel_pca >= possible - 0.005
     assert example.right_by_pca < 0.8
     assert example.right_by_narrow_kernel < 0.8
+    assert example.spread_of_inner > 20 * example.spread_of_outer
     assert 0.8 < example.ratio_of_variances <= 1
     assert example.largest_difference < 1e-10
     peer = KernelPCA(2, kernel="rbf", gamma=3.0).fit(example.X).transform(example.new)

@@ -73,6 +73,16 @@ def test_letters_stay_large_on_a_phone_and_colours_follow_the_theme(browser) -> 
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 375
 
 
+def test_nothing_sticks_out_of_a_lesson_on_a_phone(browser) -> None:
+    browser.size(375, 800)
+    beyond = """const right = e => e.getBoundingClientRect().right, edge = right(document.querySelector('.lesson'));
+        return [...document.querySelectorAll('.lesson table, .lesson button, .lesson input, .lesson svg')]
+            .filter(e => right(e) > edge).map(e => e.tagName)"""
+    for name in PAGES:
+        opened(browser, name)
+        assert browser.execute_script(beyond) == [], name
+
+
 def test_turn_the_line(browser) -> None:
     opened(browser, "turn")
     shown = state(browser, "turn")

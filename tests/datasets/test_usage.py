@@ -22,6 +22,14 @@ def test_the_covariance_is_that_of_the_formula():
     assert X.min() > 0
 
 
+def test_the_lines_lie_at_the_angles_that_the_docstring_gives():
+    axis, axis_of_equal_noise = (np.linalg.eigh(C)[1][:, 1] for C in (COVARIANCE, COVARIANCE - np.diag([0.0, 0.6])))
+    lines = {"line": [5.0, 8.0], "axis": axis, "regression": COVARIANCE[0]}
+    angles = {name: round(float(np.degrees(np.arctan(line[1] / line[0])))) for name, line in lines.items()}
+    assert angles == {"line": 58, "axis": 60, "regression": 54}
+    assert axis_of_equal_noise[1] / axis_of_equal_noise[0] == pytest.approx(8 / 5)  # 0.95² − 0.6 = 0.55²
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_the_principal_axis_is_steeper_than_the_regression_line(seed):
     X = datasets.usage_intensity(random_state=seed).X

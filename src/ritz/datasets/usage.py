@@ -40,8 +40,9 @@ def usage_intensity(n: int = 200, random_state: int = 0) -> Usage:
     """Screen time and energy of n phones: x = least + range·intensity + noise, in both coordinates.
 
     Both columns measure one hidden quantity, how intensively a phone is used, and both with noise. So the points lie
-    along a line. The first principal axis finds it, at 60° to the axis of hours. The regression line of energy on
-    hours is flatter, 54°, since it takes all of the noise for noise of the energy.
+    along a line, at 58° to the axis of hours. The first principal axis is near it, at 60°; it would be the line itself
+    if both columns had the same noise. The regression line of energy on hours is flatter, 54°, since it takes all of
+    the noise for noise of the energy.
 
     The intensity is uniform from 0 to 1, the noise is normal and independent. The covariance of the two columns is
     range rangeᵀ/12 + diag(noise²), with range = (5, 8) and noise = (0.55, 0.95), and their correlation 0.86; that of
