@@ -30,6 +30,19 @@ def test_scree_of_a_share_says_what_was_asked():
     assert "90% asked for" in [text.get_text() for text in twin.get_legend().get_texts()]
 
 
+@pytest.mark.parametrize("layout", ["constrained", None])
+def test_names_of_marks_cover_none_of_them(plt, layout):
+    """Variances of noise fall slowly: bars and their sums together leave no space."""
+    ax = plot.scree(PCA(0.9).fit(RNG.standard_normal((200, 30))), ax=plt.figure(layout=layout).subplots())
+    twin = ax.figure.axes[1]
+    ax.figure.draw_without_rendering()
+    names = twin.get_legend().get_window_extent()
+    assert not any(bar.get_window_extent().overlaps(names) for bar in ax.patches)
+    for line in twin.lines:
+        points = line.get_transform().transform_path(line.get_path()).interpolated(20).vertices
+        assert not any(names.contains(*point) for point in points)
+
+
 def test_scree_of_auto_shows_noise_and_what_is_left_out():
     pca = PCA("auto").fit(RNG.standard_normal((80, 5)) + 4 * RNG.standard_normal((80, 1)))
     ax = plot.scree(pca)
@@ -80,8 +93,4 @@ def test_errors_in_feature_space():
     kernel, pca = KernelPCA(3).fit(X), PCA(3).fit(X)
     left = plot.errors(kernel).lines[0].get_ydata()
     np.testing.assert_allclose(left, plot.errors(pca).lines[0].get_ydata(), rtol=1e-10)
-    if hasattr(kernel, "feature_error"):
-        np.testing.assert_allclose(plot.errors(kernel, X).lines[1].get_ydata(), left, rtol=1e-8)
-    else:
-        with pytest.raises(TypeError, match="leave X out"):
-            plot.errors(kernel, X)
+    np.testing.assert_allclose(plot.errors(kernel, X).lines[1].get_ydata(), left, rtol=1e-8)

@@ -70,7 +70,7 @@ def scree(fitted: Any, *, ax: Axes | None = None) -> Axes:
     _numbered(ax, found, len(values))
     _scaled(ax, values, null, found)
     if len(marks) > 1:
-        legend(sums, [*marks.values()], [*marks], loc="center right")
+        _explained(ax, sums, marks)
     headline(ax, _scree_title(about, found))
     lettered(sums)
     return ax
@@ -120,6 +120,21 @@ def _scaled(ax: Axes, values: Array, null: Array, found: Findings) -> None:
     if share >= LARGE and found.choice is None:
         top = float(values[0]) / share
     ax.set_ylim(0, 1.03 * top or 1.0)
+
+
+def _explained(ax: Axes, sums: Axes, marks: dict[str, Any]) -> None:
+    """What marks mean, above them all: where variances fall slowly, no other space is left."""
+    seen = ax.get_window_extent()
+    for columns in (len(marks), 1):
+        made = legend(sums, [*marks.values()], [*marks], loc="upper center", ncols=columns, fontsize="small")
+        taken = made.get_window_extent()
+        if taken.width <= seen.width:
+            break
+    left = max(1 - taken.height / seen.height, 0.5)
+    for one in (ax, sums):
+        top = one.get_ylim()[1]
+        one.set_yticks([tick for tick in one.get_yticks() if tick <= top])  # no line of the grid behind the names
+        one.set_ylim(0, top / left)
 
 
 def _numbered(ax: Axes, found: Findings, count: int) -> None:
@@ -209,9 +224,7 @@ def left_out(about: Subject) -> tuple[Array, float]:  # (k + 1,)
 def measured_errors(about: Subject) -> Array:  # (k + 1,)
     """The same of the rows at hand: ‖z‖² − ‖y‖² with all components, and y² added for each one taken away."""
     model, rows = about.model, about.needed("errors")
-    error = getattr(model, "feature_error" if about.found.kernel else "reconstruction_error", None)
-    if error is None:
-        raise TypeError(f"errors of rows in feature space are not known to this {type(model).__name__}; leave X out")
+    error = model.feature_error if about.found.kernel else model.reconstruction_error
     Y = np.asarray(stack(model._codes(rows), rows.shape[0]), dtype=np.float64)
     if getattr(model, "whiten", False):
         Y = Y * model.subspace_.deviations * model.subspace_.unit

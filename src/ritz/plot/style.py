@@ -12,6 +12,7 @@ from ritz.views.format import shown, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
 
 AVERAGE = 0.55  # width of a letter, as a share of the size of its font
 NARROW = 26.0  # times the size of the font that axes need for a legend of several columns
@@ -113,11 +114,12 @@ def lettered(*panels: Any) -> None:
         lettered(*ax.child_axes)
 
 
-def legend(ax: Axes, handles: Sequence[Any], names: Sequence[str], title: str | None = None, **places: Any) -> None:
+def legend(ax: Axes, handles: Sequence[Any], names: Sequence[str], title: str | None = None, **places: Any) -> Legend:
     """Names beside their marks, also those that begin with an underscore, which matplotlib would leave out."""
     made = ax.legend(handles, [f"{i}" for i in range(len(names))], title=title, **{"frameon": False, **places})
     for text, name in zip(made.get_texts(), names, strict=True):
         text.set_text(name)
+    return made
 
 
 def beside(ax: Axes) -> dict[str, Any]:
