@@ -184,8 +184,8 @@ def _plane(ax: Axes, cloud: Cloud, names: list[str]) -> bool:
 def _points(ax: Axes, cloud: Cloud, colours: Look) -> None:
     """In a random order, so that no class hides another; what is left over or missing lies below."""
     order = np.random.default_rng(0).permutation(len(cloud.at))
-    grey = np.array([kind[0] in "cq" for kind in cloud.classes.kinds])[cloud.codes[order]]
-    order = order[np.argsort(grey, kind="stable")]
+    coloured = np.array([kind[0] in "cq" for kind in cloud.classes.kinds])[cloud.codes[order]]
+    order = order[np.argsort(coloured, kind="stable")]
     shades = np.array(shades_of(cloud, colours))[cloud.codes[order]]
     ax.scatter(*cloud.at[order].T, c=shades, **_dot(len(order), colours))
     named(ax, cloud, colours)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 AVERAGE = 0.55  # width of a letter, as a share of the size of its font
 NARROW = 26.0  # times the size of the font that axes need for a legend of several columns
 UNBROKEN = "\N{NO-BREAK SPACE}"  # for what belongs on one line
+FEW_MARKS = 60  # up to which bars have space between them, and marks are large
 LONGEST = 28  # characters of a name in a figure
 
 
