@@ -112,7 +112,7 @@ class Images(Streamed):
             one, other = deep.index(True), (deep.index(False) if False in deep else 0)
             beside = f"{self._name(other)} has 8" if False in deep else "in colour it would have 8"
             raise DataError(
-                f"{self._name(one)} has 16 bits per pixel, but {beside}: their numbers do not compare",
+                f"{self._name(one)} has 16 bits per pixel, but {beside}: their numbers cannot be compared",
                 "convert them to one kind first",
             )
         return any(deep)
@@ -137,15 +137,14 @@ class Images(Streamed):
         """What people should know of what became of the pictures."""
         n, shape = len(found), self.image_shape or ()
         colours = sum(head.colour for head in found)
+        resized = 0 if size is None else sum((head.height, head.width) != size for head in found)
         counts = {
-            f"were resized to {in_words(shape[:2])}": sum((head.height, head.width) != size for head in found),
+            f"were resized to {in_words(shape[:2])}": resized,
             "are in colour, and so all are read": colours if self._colour and colours < n else 0,
             "are in colour, and read as grey": 0 if self._colour else colours,
             "have transparent pixels, which are laid on white": sum(head.alpha for head in found),
             "have 16 bits per colour, of which 8 are read": sum(head.rounded for head in found),
         }
-        if size is None:
-            counts = dict(list(counts.items())[1:])
         said = [f"{count} of them {what}" for what, count in counts.items() if count]
         if others:
             ends = ", ".join(sorted({file.suffix.lower() or file.name for file in others})[:NAMED])
