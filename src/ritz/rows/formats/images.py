@@ -20,6 +20,7 @@ from ritz.rows.formats.streamed import Streamed
 from ritz.rows.pictures import COLOURS, about, as_option, in_words
 from ritz.rows.transpose import first
 from ritz.runtime.rules import FLAG, integer
+from ritz.runtime.wording import plural
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".jpe", ".pgm", ".ppm", ".pbm", ".pnm", ".tif", ".tiff", ".bmp")
 JUNK = ("thumbs.db", "desktop.ini", "__macosx")  # what systems leave between pictures, in small letters
@@ -148,7 +149,7 @@ class Images(Streamed):
         said = [f"{count} of them {what}" for what, count in counts.items() if count]
         if others:
             ends = ", ".join(sorted({file.suffix.lower() or file.name for file in others})[:NAMED])
-            said.append(f"{len(others)} other file{'s' * (len(others) > 1)} ignored ({ends})")
+            said.append(f"{len(others)} other {plural(len(others), 'file')} ignored ({ends})")
         return "; ".join([about(n, shape), *said])
 
 
