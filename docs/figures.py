@@ -189,7 +189,6 @@ def scree(names: dict[str, Any]) -> Any:
         ritz.plot.scree(names[model], ax=axis)
         axis.set_title(f"{title}: {axis.get_title()}")
         axis.title.set_fontsize(10)
-    figure.axes[-1].get_legend().remove()  # the same beside it, where nothing is behind it
     return figure
 
 

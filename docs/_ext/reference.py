@@ -189,7 +189,7 @@ def foreign(thing: Any) -> bool:
     >>> [foreign(thing) for thing in (Step.count, Step.value, PCA.fit, PCA.set_params)]
     [True, True, False, True]
     """
-    owner = getattr(thing, "fget", None) or getattr(thing, "__objclass__", None) or thing
+    owner = getattr(thing, "__objclass__", None) or thing
     home = getattr(owner, "__module__", None) or ""
     field = (getattr(thing, "__doc__", None) or "").startswith("Alias for field number")
     return field or (bool(home) and home.partition(".")[0] != "ritz")

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from helpers.counts import usually
 from helpers.matrices import blas_limits, blas_paths, with_spectrum
 from ritz import PCA, KernelPCA, compare, eigen, merge
-from ritz.linalg.dense import THREADED
+from ritz.linalg import dense
 from ritz.runtime.threads import ordered, pinned, scratch, team
 
 ONE = [1] * len(blas_limits())
@@ -330,17 +331,22 @@ def test_results_come_in_order_and_few_are_alive_at_once():
     assert most <= 4  # workers + 1, and the one just handed out
 
 
-def fits_at_the_same_time(shape, parameters):
-    """One fit alone, and six by four threads; large ones, two by two."""
+def check_alike(shape, parameters, before, at_once, count):
+    """One fit alone, and so many by several threads."""
     X = with_spectrum(*shape, 0.9 ** np.arange(min(shape)), np.random.default_rng(0), offset=1.0)
 
     def fit(_):
         return PCA(4, random_state=2, **parameters).fit(X)
 
     alone = fit(None)
-    at_once, count = (2, 2) if min(shape) > THREADED else (4, 6)
     with ThreadPoolExecutor(at_once) as pool:
-        return alone, list(pool.map(fit, range(count)))
+        fits = list(pool.map(fit, range(count)))
+    assert blas_limits() == before
+    for pca in fits:
+        assert pca.plan_ == alone.plan_
+        np.testing.assert_array_equal(pca.components_, alone.components_)
+        np.testing.assert_array_equal(pca.explained_variance_, alone.explained_variance_)
+        np.testing.assert_array_equal(pca.certificate_.value_bounds, alone.certificate_.value_bounds)
 
 
 @pytest.mark.parametrize(
@@ -352,18 +358,18 @@ def fits_at_the_same_time(shape, parameters):
         ((100, 5000), {"svd_solver": "gram"}),
         ((600, 400), {"svd_solver": "covariance"}),
         ((4000, 50), {"svd_solver": "svd"}),
-        ((1100, 1010), {"svd_solver": "covariance"}),  # LAPACK has threads of its own
-        ((1010, 1100), {"svd_solver": "gram"}),
     ],
 )
 def test_fits_at_the_same_time_are_identical_and_leave_blas_as_it_was(shape, parameters, before):
-    alone, fits = fits_at_the_same_time(shape, parameters)
-    assert blas_limits() == before
-    for pca in fits:
-        assert pca.plan_ == alone.plan_
-        np.testing.assert_array_equal(pca.components_, alone.components_)
-        np.testing.assert_array_equal(pca.explained_variance_, alone.explained_variance_)
-        np.testing.assert_array_equal(pca.certificate_.value_bounds, alone.certificate_.value_bounds)
+    check_alike(shape, parameters, before, at_once=4, count=6)
+
+
+@pytest.mark.parametrize("solver", ["covariance", "gram"])
+def test_so_are_fits_for_which_lapack_has_threads_of_its_own(solver, before, monkeypatch):
+    order = usually(400, thorough=dense.THREADED)
+    monkeypatch.setattr(dense, "THREADED", order)
+    shape = (order + 100, order + 10) if solver == "covariance" else (order + 10, order + 100)
+    check_alike(shape, {"svd_solver": solver}, before, at_once=2, count=2)
 
 
 def results(X, model, kernel):

@@ -23,7 +23,7 @@ from ritz.estimators.anndata import plain as certificate_parts
 from ritz.estimators.pca import PCA
 from ritz.pca.recognition import Recognition, recognition
 from ritz.rows import Rows
-from ritz.rows.pictures import COLOURS, checked, pictured
+from ritz.rows.pictures import COLOURS, as_option, checked, pictured
 from ritz.rows.profile import Profile
 from ritz.rows.scores import score_names
 from ritz.rows.write.tables import FORMATS, Results, deliver
@@ -59,7 +59,7 @@ def analyse(
         pca.fit(found.rows, checkpoint=checkpoint)
         seconds = time.perf_counter() - begun
         files, seen = written(pca, found, folder, told, _notes(pca, found, reading), force)
-    describe(pca, found, screen, seconds, named=found.rows.image_shape is None, by_default=by_default)
+    describe(pca, found, screen, seconds, by_default)
     if seen is not None:
         screen.say(sentences.recognised(seen, found.rows.image_shape is not None))
     if told:
@@ -81,7 +81,7 @@ def _pictured(found: Input, image: tuple[int, ...] | None) -> Input:
         return found
     d = found.rows.shape[1]
     if d not in (pixels := math.prod(image), COLOURS * pixels):
-        raise DataError(f"--image {'x'.join(map(str, image))} has {pixels} pixels, but there are {d} columns")
+        raise DataError(f"--image {as_option(image)} has {pixels} pixels, but there are {d} columns")
     return replace(found, rows=pictured(found.rows, checked(image, d), found.rows.white))
 
 
@@ -141,7 +141,7 @@ def _notes(pca: PCA, found: Input, reading: Reading) -> Notes:
     )
 
 
-def describe(pca: PCA, found: Input, screen: Screen, seconds: float, named: bool, by_default: bool) -> None:
+def describe(pca: PCA, found: Input, screen: Screen, seconds: float, by_default: bool) -> None:
     """What was read, what was left out, and the components, with the names of columns unless those are pixels."""
     n, d = found.rows.shape
     screen.say(f"{visible(found)}: {counted(n, 'row')}, {counted(d, 'column')} of numbers", "bold")
@@ -150,7 +150,7 @@ def describe(pca: PCA, found: Input, screen: Screen, seconds: float, named: bool
     how = ("centred" if pca.center else "not centred") + (f", scaled to {unit}" if pca.scale else "")
     how += "" if pca.ddof == 1 else ", variances divided by n"
     screen.say(f"  {how}; {pca.plan_.solver} in {seconds:.2f} s: {pca.plan_.why}\n")
-    show_components(pca, screen, named)
+    show_components(pca, screen, named=found.rows.image_shape is None)
     if hasattr(pca, "rank_choice_"):
         screen.say(f"\n{pca.rank_choice_}")
     kept = f"{percent(float(pca.explained_variance_ratio_.sum()))} of the variance"

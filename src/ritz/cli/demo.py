@@ -23,7 +23,7 @@ from ritz.rows.memory.array import ArrayRows
 def demonstrate(
     screen: Screen, which: str, n_components: Any, ddof: int, out: str | None, opens: bool, force: bool
 ) -> int:
-    """The same for a bundled data set."""
+    """What `ritz fit` does, for a bundled data set; the exit code."""
     folder = Path(out or f"{which}-ritz")
     force = force or _is_demo(folder / MODEL)
     folder = folder_for(str(folder), which, force)

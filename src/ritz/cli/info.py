@@ -21,7 +21,7 @@ from ritz.rows.formats.read import opened
 from ritz.rows.profile import Profile
 from ritz.rows.scores import is_sensing
 from ritz.runtime.memory import format_bytes
-from ritz.runtime.wording import visible
+from ritz.runtime.wording import plural, visible
 
 # Bytes per second that two ordinary cores read: text must be parsed, the others unpacked or only copied.
 PARSED, UNPACKED = 1.5e8, 5e8
@@ -86,7 +86,7 @@ def _options(components: Any, scale: bool, reading: Reading, profile: Profile, f
 def _show_contents(screen: Screen, found: Input, profile: Profile, missing: str) -> None:
     n, d = found.rows.shape
     seen = "" if profile.whole else f" (estimated from {profile.looked_at} rows spread over the file)"
-    counts = f"{n} row{'s' * (n != 1)}, {d} column{'s' * (d != 1)}"
+    counts = f"{n} {plural(n, 'row')}, {d} {plural(d, 'column')}"
     screen.say(f"{visible(found)}: {counts} of {found.rows.dtype}", "bold")
     say_what_it_is(found, screen)
     screen.say(f"  missing cells: {_gaps(profile)}{seen}")

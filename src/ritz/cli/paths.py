@@ -77,15 +77,7 @@ def may_write(path: Path, sources: Iterable[str | None], force: bool) -> None:
 def folder_for(asked: str | None, source: str, force: bool) -> Path:
     """The folder of a fit's files, next to the input unless another one is asked for; none of them may exist yet."""
     folder = Path(asked) if asked is not None else _beside(source)
-    there = _kind(folder)
-    if there not in (None, "a folder"):
-        raise Failure(f"{str(folder)!r} is {there}; -o names the folder that results go into", USAGE)
-    real = _led_to(folder)
-    if there is None:
-        _check_parent(real, f"to make {real.name!r} in")
-    else:
-        _check_writable(real)
-    _check_not_read(folder, source)
+    _check_folder(folder, source, "; -o names the folder that results go into")
     if not force:
         _check_place(folder, asked is not None)
         taken = [name for name in FILES if os.path.lexists(folder / name)]
@@ -96,24 +88,24 @@ def folder_for(asked: str | None, source: str, force: bool) -> Path:
 
 def folder_to_fill(folder: Path, source: str, force: bool) -> None:
     """Refuse a folder for new files that cannot be made, or is read, or, unless that is asked for, holds something."""
-    there = _kind(folder)
-    if there not in (None, "a folder"):
-        raise Failure(f"{str(folder)!r} is {there}, not a folder; give another name", USAGE)
-    real = _led_to(folder)
-    if there is None:
-        _check_parent(real, f"to make {real.name!r} in")
-    else:
-        _check_writable(real)
-    _check_not_read(folder, source)
+    _check_folder(folder, source, ", not a folder; give another name")
     if force:
         return
     _check_place(folder)
-    if there is not None and any(folder.iterdir()):
+    if folder.exists() and any(folder.iterdir()):
         advice = "--force writes into it and replaces files of the same name, -o names another folder"
         raise Failure(f"{str(folder)!r} exists and is not empty; {advice}")
 
 
-def _check_not_read(folder: Path, source: str) -> None:
+def _check_folder(folder: Path, source: str, advice: str) -> None:
+    """Refuse a place where no folder can be made or written to, with this advice, and the folder that is read."""
+    there, real = _kind(folder), _led_to(folder)
+    if there not in (None, "a folder"):
+        raise Failure(f"{str(folder)!r} is {there}{advice}", USAGE)
+    if there is None:
+        _check_parent(real, f"to make {real.name!r} in")
+    else:
+        _check_writable(real)
     if source != PIPE and Path(source).is_dir() and same(folder, Path(source)):
         raise Failure(f"{str(folder)!r} is the folder that is read, or lies in it; give another one with -o", USAGE)
 

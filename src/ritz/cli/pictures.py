@@ -29,7 +29,7 @@ from ritz.rows.pictures import in_words
 from ritz.rows.write.png import png
 from ritz.rows.write.tables import Results
 from ritz.runtime.atomic import staged, writing
-from ritz.runtime.wording import visible
+from ritz.runtime.wording import plural, visible
 from ritz.views.images import shades
 
 ENDING = ".png"
@@ -96,7 +96,7 @@ class Written:
 
     def said(self, scale: Scale) -> str:
         """In words."""
-        text = f"{self.pictures} picture{'s' * (self.pictures != 1)} of {in_words(scale.shape[:2])} pixels"
+        text = f"{self.pictures} {plural(self.pictures, 'picture')} of {in_words(scale.shape[:2])} pixels"
         text += f"; black is {scale.black:.3g} and white {scale.white:.3g} in all of them" if scale.black else ""
         if not self.clipped:
             return text

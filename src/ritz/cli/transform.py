@@ -31,7 +31,7 @@ from ritz.rows.scores import score_names
 from ritz.rows.select import name_by_position, select_for_model
 from ritz.rows.write.tables import FORMATS, Results, deliver, pour
 from ritz.runtime.watch import Progress, Watch
-from ritz.runtime.wording import visible
+from ritz.runtime.wording import plural, visible
 
 
 def encode(screen: Screen, model: str, file: str, out: str | None, to: str | None, force: bool, **reading: Any) -> int:
@@ -191,7 +191,7 @@ def say(
     screen: Screen, where: str, out: str | None, n: int, names: tuple[str, ...], code: int = OK, **more: Any
 ) -> None:
     """Where they went; not among the data that goes to standard output."""
-    text = f"{n} row{'s' * (n != 1)}, {names[0]}{f' to {names[-1]}' * (len(names) > 1)},"
+    text = f"{n} {plural(n, 'row')}, {names[0]}{f' to {names[-1]}' * (len(names) > 1)},"
     if out is None:
         screen.tell(f"{visible(text)} to {where}")
         return

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 
 from ritz.errors import DataError
+from ritz.runtime.rules import Rule, integer, is_integer
 
 MOST = 1 << 31  # bytes of a result
-SEEDS = 1 << 32  # of NumPy's RandomState
+COUNT = integer(1)
+SEED = Rule(
+    lambda value: is_integer(value) and 0 <= int(value) < 1 << 32,  # those of NumPy's RandomState
+    "must be an integer, 0 <= random_state < 2**32",
+)
 
 
-def counted(name: str, value: object) -> int:
-    """A number of things, one at least."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name}={value!r} must be an integer >= 1")
-    return int(value)
+def counts(**given: int) -> list[int]:
+    """Numbers of things, one at least of each."""
+    for name, value in given.items():
+        COUNT.check(name, value)
+    return [int(value) for value in given.values()]
 
 
 def check_room(what: str, *sides: int) -> None:
@@ -25,11 +28,10 @@ def check_room(what: str, *sides: int) -> None:
         raise DataError(f"{what} take more than 2 GB; ask for fewer or smaller ones")
 
 
-def generator(random_state: object, *stream: int) -> np.random.RandomState:
+def generator(random_state: int, *stream: int) -> np.random.RandomState:
     """Random numbers that are the same in every version of NumPy, which keeps those of this generator as they are.
 
     `stream` tells apart several generators of the same seed.
     """
-    if not isinstance(random_state, Integral) or isinstance(random_state, bool) or not 0 <= int(random_state) < SEEDS:
-        raise ValueError(f"random_state={random_state!r} must be an integer, 0 <= random_state < 2**32")
+    SEED.check("random_state", random_state)
     return np.random.RandomState([int(random_state), *stream])

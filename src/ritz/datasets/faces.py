@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.datasets.arguments import check_room, counted, generator
+from ritz.datasets.arguments import check_room, counts, generator
 from ritz.datasets.face_paint import painted
 from ritz.datasets.face_shape import Face, met, surroundings
 from ritz.datasets.solids import Array, Camera, Finish, pixels, rays, seen, shaded
@@ -107,7 +107,7 @@ def parametric_faces(n_people: int = 20, n_views: int = 10, size: int = 64, rand
     >>> bool(np.ptp(faces.parameters["nose_length"][:2]) == 0)      # two views of one nose
     True
     """
-    n_people, n_views, size = counted("n_people", n_people), counted("n_views", n_views), counted("size", size)
+    n_people, n_views, size = counts(n_people=n_people, n_views=n_views, size=size)
     n = n_people * n_views
     check_room(f"{n} faces of {size}×{size} pixels", n, size, size)
     faces = [face for person in range(n_people) for face in _views(person, n_views, random_state)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ritz.datasets.arguments import check_room, counted
+from ritz.datasets.arguments import check_room, counts
 from ritz.datasets.solids import Array, Camera, Ellipsoid, Finish, pixels, rays, seen, shaded
 
 ELEVATION = np.radians(22.0)  # of the camera above the horizon
@@ -50,7 +50,7 @@ def rotating_object(n_views: int = 360, size: int = 64) -> Array:  # (n_views, s
     >>> bool(X.min() >= 0 and X.max() <= 1)
     True
     """
-    n_views, size = counted("n_views", n_views), counted("size", size)
+    n_views, size = counts(n_views=n_views, size=size)
     check_room(f"{n_views} views of {size}×{size} pixels", n_views, size, size)
     pictures = [_picture(angle, size) for angle in 2 * np.pi * np.arange(n_views) / n_views]
     return np.stack(pictures).reshape(n_views, size * size)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ritz.datasets.arguments import check_room, counted, generator
+from ritz.datasets.arguments import check_room, counts, generator
 from ritz.datasets.solids import Array
 
 NAMES = "hours per day", "watt-hours per day"
@@ -66,7 +66,7 @@ def usage_intensity(n: int = 200, random_state: int = 0) -> Usage:
     >>> round(float(np.corrcoef(X.T)[0, 1]), 2)
     0.9
     """
-    n = counted("n", n)
+    [n] = counts(n=n)
     check_room(f"{n} phones", n, 3)
     intensity = generator(random_state, 0).random_sample(n)
     noise = NOISE * generator(random_state, 1).standard_normal((n, 2))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ritz.errors import AccuracyWarning
 from ritz.fitting.rank import INDEPENDENT
-from ritz.runtime.wording import at_most
+from ritz.runtime.wording import at_most, plural
 from ritz.spectrum.certificate import Diagnostic
 
 if TYPE_CHECKING:  # a fit of PCA should not import kernels and compressed sensing
@@ -122,7 +122,7 @@ def _tie(certificate: Certificate, what: str) -> str:
     if not certificate.tie_at_k:
         return ""
     k = len(certificate.values)
-    return f"{certificate.tie}, so the {what} of {k} component{'s' * (k > 1)} is not unique; {certificate.beside_tie}"
+    return f"{certificate.tie}, so the {what} of {k} {plural(k, 'component')} is not unique; {certificate.beside_tie}"
 
 
 def _nothing_above_noise(d: int, scaled: bool) -> AccuracyWarning:

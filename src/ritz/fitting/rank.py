@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ritz.linalg.dense import Array
-from ritz.runtime.wording import component
+from ritz.runtime.wording import component, plural
 
 QUANTILE = 0.95  # of what chance reaches, that a component must exceed
 # What the random signs of "auto" compare with: copies that keep the size of every entry, and so the scale of columns.
@@ -105,7 +105,7 @@ class Choice:
         ]
         if resumed > FIRST + 1:  # dots that stand for one line save none
             lines[FIRST:resumed] = [f"{'…':>9}"]
-        kept = f"{self.k} component{'s' if self.k > 1 else ''} kept, {above} above noise: {self.rule}"
+        kept = f"{self.k} {plural(self.k, 'component')} kept, {above} above noise: {self.rule}"
         kept += "" if above else f"; {INDEPENDENT}"
         what = f"null: the {self.quantile:g} quantile of the largest variance in {self.flips} copies of the rows with"
         return "\n".join([kept, f"{what} random signs (seed {self.seed})", "           variance         null", *lines])

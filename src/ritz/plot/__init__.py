@@ -14,7 +14,8 @@ from ritz.plot.iterations import convergence
 from ritz.plot.lines import line
 from ritz.plot.planes import scores
 from ritz.plot.rebuilding import reconstruction
-from ritz.plot.spectra import errors, scree
+from ritz.plot.spectra import scree
+from ritz.plot.truncation import errors
 from ritz.plot.weights import components
 
 __all__ = [

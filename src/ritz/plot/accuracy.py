@@ -10,7 +10,7 @@ import numpy as np
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.plot.colours import Look, look
-from ritz.plot.style import axes, below, framed, headline, legend, pyplot, whole_numbers
+from ritz.plot.style import FEW_MARKS, axes, below, framed, headline, legend, pyplot, whole_numbers
 from ritz.plot.subject import subject
 from ritz.spectrum.certificate import Certificate
 from ritz.spectrum.certify import Spectrum
@@ -19,7 +19,6 @@ from ritz.views.format import spelled
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BARS = 60  # components up to which marks are large
 POWER = re.compile(r"\d[\d.]*e[+-]\d+")  # a number with a power of ten
 
 
@@ -55,7 +54,7 @@ def certificate(fitted: Any, *, ax: Axes | None = None) -> Axes:
     series["axis: angle"] = (np.asarray(found.angle_bounds), "^", colours.good)
     levels = [level for level in (found.tol, found.reached) if level and np.isfinite(level)]
     floor = floor_of(np.concatenate([*(values for values, *_ in series.values()), levels]))
-    places, size = np.arange(1.0, len(found.values) + 1), 5.5 if len(found.values) <= BARS else 2.5
+    places, size = np.arange(1.0, len(found.values) + 1), 5.5 if len(found.values) <= FEW_MARKS else 2.5
     marks = {
         name: _seen(ax, places, values, floor, marker, colour, size)
         for name, (values, marker, colour) in series.items()

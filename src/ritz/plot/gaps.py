@@ -8,9 +8,9 @@ import numpy as np
 
 from ritz.errors import ParameterError
 from ritz.linalg.dense import Array
-from ritz.plot.accuracy import BARS, Known, certified, marked
+from ritz.plot.accuracy import Known, certified, marked
 from ritz.plot.colours import Look
-from ritz.plot.style import axes, framed, headline, pyplot, whole_numbers
+from ritz.plot.style import FEW_MARKS, axes, framed, headline, pyplot, whole_numbers
 from ritz.runtime.rules import is_integer
 from ritz.runtime.wording import components
 from ritz.spectrum.certificate import Certificate
@@ -54,7 +54,7 @@ def spectrum_gap(fitted: Any, X: Any = None, *, k: int | None = None, ax: Axes |
     at = _asked(k, known.kept, found)
     ax = axes(ax)
     colours, values = framed(ax, "y"), np.abs(found.values)
-    places, few = np.arange(1.0, len(values) + 1), len(values) <= BARS
+    places, few = np.arange(1.0, len(values) + 1), len(values) <= FEW_MARKS
     low, high = magnitudes_between(found.value_bounds).T
     floor = _floor(values if beyond is None else np.append(values, beyond[1]), float(low.min()))
     low, high = np.maximum(low, floor), np.maximum(high, floor)
@@ -123,14 +123,14 @@ def following(known: Known) -> tuple[float, float] | None:
     (low, high), (least_gap, most_gap) = found.value_bounds[-1], (0.0, np.inf)
     if found.gap_bounds is not None:
         least_gap, most_gap = found.gap_bounds
-    least, most = max(float(low - most_gap), 0.0), min(float(high - least_gap), known.rest)
-    return (least, most) if most < high else None
+    low, top = max(float(low - most_gap), 0.0), min(float(high - least_gap), known.rest)
+    return (low, top) if top < high else None
 
 
 def _floor(values: Array, lowest: float) -> float:
     """Where bars begin: at 0, or on a logarithmic scale, where it takes one, at most a decade below all marks."""
-    least = float(np.min(values, where=values > 0, initial=np.inf))
-    return float(np.clip(lowest, least / 10, least)) if WIDE * least <= values.max(initial=0.0) else 0.0
+    smallest = float(np.min(values, where=values > 0, initial=np.inf))
+    return float(np.clip(lowest, smallest / 10, smallest)) if WIDE * smallest <= values.max(initial=0.0) else 0.0
 
 
 def _limits(ax: Axes, low: float, high: float) -> None:

@@ -11,7 +11,7 @@ from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.plot.colours import Look
 from ritz.plot.histories import FLOOR, Iteration, Stretch, of_model, of_spectrum, stretches_of, symbol, theory
-from ritz.plot.style import UNBROKEN, axes, below, framed, headline, legend, pyplot, whole_numbers
+from ritz.plot.style import FEW_MARKS, UNBROKEN, axes, below, framed, headline, legend, pyplot, whole_numbers
 from ritz.plot.subject import is_model
 from ritz.spectrum.certify import Spectrum
 from ritz.views.format import counted, listed, number
@@ -92,7 +92,7 @@ def _draw(ax: Axes, stretches: list[Stretch], known: Iteration, colours: Look) -
     for stretch, (name, power, colour, marker) in product(stretches, kinds):
         measured = np.array([getattr(step, name) for step in stretch.steps])
         measured /= known.first if name == "residual" else 1.0
-        how = {"ls": "", "marker": marker, "ms": 4.0 if len(measured) <= 60 else 2.0, "color": colour}
+        how = {"ls": "", "marker": marker, "ms": 4.0 if len(measured) <= FEW_MARKS else 2.0, "color": colour}
         seen = np.where(np.isfinite(measured) & (measured > FLOOR), measured, np.nan)
         ax.plot(stretch.at, seen, **how)
         law = theory(stretch.at, seen, stretch.rate**power)

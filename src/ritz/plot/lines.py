@@ -13,7 +13,7 @@ from ritz.plot.style import captioned, framed, harmless, pyplot
 from ritz.plot.subject import Subject, subject
 from ritz.runtime.rules import is_number
 from ritz.spectrum.subspace import FLOAT64
-from ritz.views.format import number
+from ritz.views.format import counted, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,7 +118,7 @@ def two_columns(about: Subject) -> tuple[str, str]:
     found = about.in_range
     if found.n_columns != 2:
         raise DataError(
-            f"lines are drawn in the plane, and the data has {found.n_columns} column{'s' * (found.n_columns != 1)}",
+            f"lines are drawn in the plane, and the data has {counted(found.n_columns, 'column')}",
             "pass two columns, such as X[:, [0, 1]], or two scores of PCA(2).fit_transform(X)",
         )
     unit = ", scaled" if found.scale else ""

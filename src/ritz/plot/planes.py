@@ -20,7 +20,7 @@ from ritz.rows import read
 from ritz.rows.base import dense
 from ritz.rows.columns import model_columns
 from ritz.runtime.rules import is_integer
-from ritz.views.classes import MISSING, MOST_CLASSES, Classes, classified
+from ritz.views.classes import MISSING, MOST_CLASSES, Classes, classified_by_type
 from ritz.views.format import counted, listed, ordinal, percent
 from ritz.views.scatter import MOST_POINTS, First
 
@@ -133,7 +133,7 @@ def _cloud(passed: First, labels: Any, called: str) -> Cloud:
     dates = values is not None and values.dtype.kind == "M"
     values = None if values is None else (_days(values) if dates else values)[:: passed.step]
     at = np.asarray(passed.scores, dtype=np.float64)
-    classes, finite = classified(values, len(at), text=False), np.isfinite(at).all(axis=1)
+    classes, finite = classified_by_type(values, len(at)), np.isfinite(at).all(axis=1)
     numbers = None
     if values is not None and classes.scale:
         known = np.array([kind != MISSING for kind in classes.kinds])[classes.codes]
@@ -184,8 +184,8 @@ def _plane(ax: Axes, cloud: Cloud, names: list[str]) -> bool:
 def _points(ax: Axes, cloud: Cloud, colours: Look) -> None:
     """In a random order, so that no class hides another; what is left over or missing lies below."""
     order = np.random.default_rng(0).permutation(len(cloud.at))
-    grey = np.array([kind[0] in "cq" for kind in cloud.classes.kinds])[cloud.codes[order]]
-    order = order[np.argsort(grey, kind="stable")]
+    coloured = np.array([kind[0] in "cq" for kind in cloud.classes.kinds])[cloud.codes[order]]
+    order = order[np.argsort(coloured, kind="stable")]
     shades = np.array(shades_of(cloud, colours))[cloud.codes[order]]
     ax.scatter(*cloud.at[order].T, c=shades, **_dot(len(order), colours))
     named(ax, cloud, colours)

@@ -18,6 +18,7 @@ from ritz.rows import as_rows
 from ritz.rows.base import dense
 from ritz.rows.pictures import Shape
 from ritz.runtime.rules import is_integer
+from ritz.runtime.wording import plural
 from ritz.spectrum.subspace import FLOAT64
 from ritz.views.format import percent
 
@@ -106,7 +107,7 @@ def round_numbers(k: int) -> list[int]:
 def _stage(model: Any, j: int) -> str:
     if not j:
         return MEAN if model.center else "0 components"
-    return f"{j} component{'s' * (j > 1)}"
+    return f"{j} {plural(j, 'component')}"
 
 
 def stages(model: Any, x: Array, counts: Sequence[int]) -> tuple[Array, Array]:

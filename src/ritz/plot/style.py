@@ -12,10 +12,12 @@ from ritz.views.format import shown, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
 
 AVERAGE = 0.55  # width of a letter, as a share of the size of its font
 NARROW = 26.0  # times the size of the font that axes need for a legend of several columns
 UNBROKEN = "\N{NO-BREAK SPACE}"  # for what belongs on one line
+FEW_MARKS = 60  # up to which bars have space between them, and marks are large
 LONGEST = 28  # characters of a name in a figure
 
 
@@ -113,11 +115,12 @@ def lettered(*panels: Any) -> None:
         lettered(*ax.child_axes)
 
 
-def legend(ax: Axes, handles: Sequence[Any], names: Sequence[str], title: str | None = None, **places: Any) -> None:
+def legend(ax: Axes, handles: Sequence[Any], names: Sequence[str], title: str | None = None, **places: Any) -> Legend:
     """Names beside their marks, also those that begin with an underscore, which matplotlib would leave out."""
     made = ax.legend(handles, [f"{i}" for i in range(len(names))], title=title, **{"frameon": False, **places})
     for text, name in zip(made.get_texts(), names, strict=True):
         text.set_text(name)
+    return made
 
 
 def beside(ax: Axes) -> dict[str, Any]:

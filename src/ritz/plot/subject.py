@@ -9,6 +9,7 @@ from typing import Any
 from ritz.errors import AccuracyWarning, DataError, ParameterError
 from ritz.estimators.base import Certified
 from ritz.estimators.pca import PCA
+from ritz.fitting.rank import for_share
 from ritz.rows import Rows, as_rows
 from ritz.runtime.rules import is_integer
 from ritz.views.findings import Findings, findings
@@ -16,6 +17,7 @@ from ritz.views.format import counted, percent
 
 AFFORDABLE = 1000  # the smaller side of data, up to which all components are computed for a figure
 MANY = 100  # components of larger data
+ENOUGH = 0.95  # share of the variance
 
 
 @dataclass(eq=False, repr=False)
@@ -65,6 +67,11 @@ class Subject:
     def most(self) -> int:
         """How many components there are to choose from."""
         return min(self.rows.shape) if self.fresh and self.rows is not None else self.found.k
+
+    @property
+    def enough(self) -> int:
+        """The fewest components that hold most of the variance, for a title: nobody has asked for a number."""
+        return min(for_share(self.found.shares, 1.0, ENOUGH), self.found.k)
 
     @property
     def limit(self) -> str:

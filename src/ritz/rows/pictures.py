@@ -13,6 +13,7 @@ from ritz.rows.base import Rows, dense
 from ritz.rows.formats.flat import array_of
 from ritz.rows.memory.array import ROW_OF_EACH, check_shape
 from ritz.runtime.rules import integer
+from ritz.runtime.wording import plural
 
 WHITES = {1.0, 255.0, 65535.0}  # what white usually is: of shares, and of numbers of 8 and of 16 bits
 COLOURS = 3  # red, green, blue: the last axis of a picture in colour
@@ -130,9 +131,9 @@ def as_option(size: Shape) -> str:
 
 def about(n: int, shape: Shape) -> str:
     """What was found, and what became of it."""
-    count = f"{n} picture{'s' * (n != 1)}{' in colour' * (len(shape) == 3)} of {in_words(shape[:2])} pixels"
+    count = f"{n} {plural(n, 'picture')}{' in colour' * (len(shape) == 3)} of {in_words(shape[:2])} pixels"
     numbers = math.prod(shape)
-    return f"{count} (height×width), each flattened into a row of {numbers} number{'s' * (numbers != 1)}"
+    return f"{count} (height×width), each flattened into a row of {numbers} {plural(numbers, 'number')}"
 
 
 def stacked(X: NDArray[Any], transpose: bool = False) -> Rows:  # (n, …), or (…, n) if transposed

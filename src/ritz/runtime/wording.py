@@ -93,6 +93,17 @@ def components(start: int, end: int) -> str:
     return f"{component(start)}–{component(end - 1)}" if end - start > 1 else component(start)
 
 
+def plural(n: int, thing: str) -> str:
+    """What so many things are called.
+
+    Examples
+    --------
+    >>> plural(1, "row"), plural(2, "row"), plural(0, "row")
+    ('row', 'rows', 'rows')
+    """
+    return thing if n == 1 else f"{thing}s"
+
+
 def _directed(x: float, digits: int, rounding: str) -> str:
     """The nearest text, if reading it gives a number on the right side of x; else the next one on that side."""
     x = float(x)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.linalg.dense import Array
-from ritz.runtime.wording import at_least, at_most, at_most_within, plain
+from ritz.runtime.wording import at_least, at_most, at_most_within, plain, plural
 from ritz.sensing.dictionary import ALIKE, Coherence, guaranteed
 from ritz.sensing.phase_transition import alone, apart, determined, needed, noisy_needed, signs_needed, telling
 from ritz.spectrum.certificate import Diagnostic
@@ -210,7 +210,7 @@ class RecoveryCertificate:
         b, m, p = len(self.converged), self.n_measurements, self.n_coefficients
         if not b:
             return f"{m} measurements of {p} coefficients; no signal recovered yet"
-        signals = f"{b} signal{'s' * (b > 1)} of {p} coefficients from {m} measurements by {self.solver}"
+        signals = f"{b} {plural(b, 'signal')} of {p} coefficients from {m} measurements by {self.solver}"
         if self.hopeless.any():
             return f"NOT recovered, too few measurements for {self.hopeless.sum()} of {b}: {signals}"
         if not self.converged.all():
@@ -258,7 +258,7 @@ class RecoveryCertificate:
             mutual = f"at least {plain(at_least(self.mutual_coherence))}"
         second = f"coherence: {pair} of measurements and basis (best 1), {mutual} between columns"
         if count := self.guaranteed:
-            second += f"; up to {count} coefficient{'s' * (count > 1)}: recovery guaranteed"
+            second += f"; up to {count} {plural(count, 'coefficient')}: recovery guaranteed"
         if self.alike:
             second += ": some basis vectors look the same through the measurements, or cannot be seen"
         return [first, second]

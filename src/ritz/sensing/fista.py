@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ritz.linalg.dense import Array
+from ritz.runtime.wording import plural
 from ritz.sensing.base import SATURATED, Flags, Found, Goal, PerSignal, Solver, pursuit_gap
 from ritz.sensing.dictionary import Dictionary
 from ritz.sensing.lasso import lasso, least_squares, signed_dual, unique
@@ -148,7 +149,7 @@ class _Path:
         self.found.iterations[places] += spent
         signals = replace(signals, codes=codes, gaps=gaps)
         if self.goal.tell is not None:
-            size, count = int(signals.size[which].max()), f"{len(places)} signal{'s' * (len(places) > 1)}"
+            size, count = int(signals.size[which].max()), f"{len(places)} {plural(len(places), 'signal')}"
             self.goal.tell(
                 f"fista: penalty down to {penalties.min():.1e} for {count}: {spent.max()} iterations, "
                 f"gap {gaps[which].max():.1e} of the objective, up to {size} coefficients"

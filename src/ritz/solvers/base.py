@@ -12,7 +12,7 @@ from ritz.errors import DataError
 from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
 from ritz.runtime.rules import FRACTION, integer
-from ritz.runtime.wording import component
+from ritz.runtime.wording import component, plural
 
 # Columns of a block for up to MANY components and beyond. A narrow block makes the most of every column, by polynomials
 # of high degree; a wide one needs fewer passes.
@@ -254,7 +254,7 @@ def slow(history: list[Step], why: str) -> str:
     How large residuals are in the end is for the certificate to say: Rayleigh–Ritz comes after the last step.
     """
     last = history[-1]
-    count = f"{last.iteration} iteration{'s' * (last.iteration > 1)}"
+    count = f"{last.iteration} {plural(last.iteration, 'iteration')}"
     stopped = f"{component(last.component)} stopped at max_iter, after {count}"
     # Deep in the iteration a residual falls by the same factor in every step; ten steps smooth the estimate.
     back = [step for step in history if step.component == last.component][-11:]

@@ -42,19 +42,27 @@ class Classes:
     labelled: bool = True
 
 
-def classified(labels: Any, n: int, text: bool = True) -> Classes:
+def classified(labels: Any, n: int) -> Classes:
     """The classes of n rows by their labels; None, NaN and empty text are missing.
 
-    Text that can be read as numbers is numbers, unless `text` is False.
+    Text that can be read as numbers is numbers, as in a column of a text file.
     """
     if labels is None:
         return Classes(np.zeros(n, np.intp), ("rows",), ("c0",), (n,), labelled=False)
     values, gone = _present(labels, n)
-    names = not text and any(isinstance(value, str) for value in values.tolist())
-    numbers = None if names else _numbers(values, gone)
+    numbers = _numbers(values, gone)
     if numbers is not None and len(np.unique(numbers[~gone])) > MOST_CLASSES:
         return _steps(numbers, gone)
     return _named(values, gone)
+
+
+def classified_by_type(labels: Any, n: int) -> Classes:
+    """The same, where text is a name, also where it consists of digits."""
+    if labels is not None:
+        values, gone = _present(labels, n)
+        if any(isinstance(value, str) for value in values.tolist()):
+            return _named(values, gone)
+    return classified(labels, n)
 
 
 def kinds_of(labels: Any, n: int) -> NDArray[np.intp] | None:

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from ritz.runtime.wording import at_least, at_most, degrees_above, visible
+from ritz.runtime.wording import at_least, at_most, degrees_above, plural, visible
 
 LONGEST = 60  # characters of a name or a label
 NOWHERE = 1e6  # share below 0 that a bound may be at and still say something
@@ -211,7 +211,7 @@ def ordinal(n: int) -> str:
 
 def counted(n: int, thing: str) -> str:
     """1 row, 2 rows."""
-    return f"{n:,} {thing}" + ("" if n == 1 else "s")
+    return f"{n:,} {plural(n, thing)}"
 
 
 def listed(parts: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from ritz.rows.formats.streamed import Streamed
 from ritz.rows.pictures import COLOURS, about, as_option, in_words
 from ritz.rows.transpose import first
 from ritz.runtime.rules import FLAG, integer
+from ritz.runtime.wording import plural
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".jpe", ".pgm", ".ppm", ".pbm", ".pnm", ".tif", ".tiff", ".bmp")
 JUNK = ("thumbs.db", "desktop.ini", "__macosx")  # what systems leave between pictures, in small letters
@@ -112,7 +113,7 @@ class Images(Streamed):
             one, other = deep.index(True), (deep.index(False) if False in deep else 0)
             beside = f"{self._name(other)} has 8" if False in deep else "in colour it would have 8"
             raise DataError(
-                f"{self._name(one)} has 16 bits per pixel, but {beside}: their numbers do not compare",
+                f"{self._name(one)} has 16 bits per pixel, but {beside}: their numbers cannot be compared",
                 "convert them to one kind first",
             )
         return any(deep)
@@ -137,19 +138,18 @@ class Images(Streamed):
         """What people should know of what became of the pictures."""
         n, shape = len(found), self.image_shape or ()
         colours = sum(head.colour for head in found)
+        resized = 0 if size is None else sum((head.height, head.width) != size for head in found)
         counts = {
-            f"were resized to {in_words(shape[:2])}": sum((head.height, head.width) != size for head in found),
+            f"were resized to {in_words(shape[:2])}": resized,
             "are in colour, and so all are read": colours if self._colour and colours < n else 0,
             "are in colour, and read as grey": 0 if self._colour else colours,
             "have transparent pixels, which are laid on white": sum(head.alpha for head in found),
             "have 16 bits per colour, of which 8 are read": sum(head.rounded for head in found),
         }
-        if size is None:
-            counts = dict(list(counts.items())[1:])
         said = [f"{count} of them {what}" for what, count in counts.items() if count]
         if others:
             ends = ", ".join(sorted({file.suffix.lower() or file.name for file in others})[:NAMED])
-            said.append(f"{len(others)} other file{'s' * (len(others) > 1)} ignored ({ends})")
+            said.append(f"{len(others)} other {plural(len(others), 'file')} ignored ({ends})")
         return "; ".join([about(n, shape), *said])
 
 
