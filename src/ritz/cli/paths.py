@@ -49,7 +49,7 @@ def located(name: str) -> Iterator[Path]:
         path = spooled(sys.stdin.buffer, folder)
         try:
             yield path
-        except DataError as error:  # nobody knows that file but we
+        except DataError as error:  # only this program knows that file
             if error.file != str(path):
                 raise
             raise error.in_file("standard input") from error
