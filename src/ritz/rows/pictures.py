@@ -130,9 +130,19 @@ def as_option(size: Shape) -> str:
 
 def about(n: int, shape: Shape) -> str:
     """What was found, and what became of it."""
-    count = f"{n} picture{'s' * (n != 1)}{' in colour' * (len(shape) == 3)} of {in_words(shape[:2])} pixels"
     numbers = math.prod(shape)
-    return f"{count} (height×width), each flattened into a row of {numbers} number{'s' * (numbers != 1)}"
+    return f"{n} {of_size(shape, n)}, each flattened into a row of {numbers} number{'s' * (numbers != 1)}"
+
+
+def of_size(shape: Shape, n: int = 2) -> str:
+    """So many pictures of a shape, without their number.
+
+    Examples
+    --------
+    >>> of_size((64, 48, 3))
+    'pictures in colour of 64×48 pixels (height×width)'
+    """
+    return f"picture{'s' * (n != 1)}{' in colour' * (len(shape) == 3)} of {in_words(shape[:2])} pixels (height×width)"
 
 
 def stacked(X: NDArray[Any], transpose: bool = False) -> Rows:  # (n, …), or (…, n) if transposed
