@@ -7,8 +7,8 @@ from typing import Any
 
 from ritz.errors import DataError, ParameterError
 from ritz.runtime.rules import is_integer, is_number, is_share
-from ritz.solvers import ALIASES, SOLVERS, Solver, by_name, check_object
-from ritz.solvers.base import with_options
+from ritz.solvers import ALIASES, SOLVERS, Solver, by_name
+from ritz.solvers.base import check_object, with_options
 
 
 @dataclass(frozen=True, eq=False)

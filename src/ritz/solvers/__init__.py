@@ -46,14 +46,6 @@ def by_name(name: str) -> Solver:
     return with_options(SOLVERS[known])
 
 
-def check_object(parameter: str, solver: object) -> None:
-    """Whether what was given for a parameter is a name or an object that finds a basis."""
-    if isinstance(solver, type):
-        raise ValueError(f"{parameter} is the class {solver.__name__}; pass an object: {solver.__name__}()")
-    if not isinstance(solver, str) and not hasattr(solver, "basis"):
-        raise ValueError(f"{parameter}={solver!r} is neither a name nor a solver object with a basis method")
-
-
 __all__ = [
     "ALIASES",
     "SOLVERS",
@@ -69,5 +61,4 @@ __all__ = [
     "Solver",
     "Step",
     "by_name",
-    "check_object",
 ]

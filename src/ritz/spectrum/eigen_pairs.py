@@ -17,7 +17,8 @@ from ritz.operators.base import Indefinite, indefinite
 from ritz.rows import as_rows, check_exact
 from ritz.runtime.memory import PHYSICAL, format_bytes
 from ritz.runtime.rules import TOL, integer, or_else
-from ritz.solvers import Covariance, Solver, by_name, check_object
+from ritz.solvers import Covariance, Solver, by_name
+from ritz.solvers.base import check_object
 from ritz.spectrum.certify import Spectrum, certify
 
 FEW = 20  # one in so many components of a large matrix takes less by iteration than by LAPACK
