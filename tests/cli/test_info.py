@@ -140,3 +140,12 @@ def test_a_model_is_named_with_the_parameters_that_are_not_the_defaults(tmp_path
     run("fit", path, "-k", 2, "--scale", "--solver", "krylov")
     told = run("info", tmp_path / "x-ritz" / "model.safetensors").stdout.splitlines()
     assert told[1] == "  PCA(n_components=2, scale=True, svd_solver='krylov')"
+
+
+def test_a_model_of_pictures_says_their_size(tmp_path):
+    np.save(tmp_path / "x.npy", RNG.integers(0, 256, (6, 4, 5)).astype(np.uint8))
+    run("fit", tmp_path / "x.npy", "-k", 2)
+    model = tmp_path / "x-ritz" / "model.safetensors"
+    told = run("info", model).stdout.splitlines()[0]
+    assert told == "model.safetensors: a model of 20 columns, pictures of 4×5 pixels (height×width)"
+    assert answer("info", model)["image_shape"] == [4, 5]

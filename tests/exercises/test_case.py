@@ -158,3 +158,13 @@ def test_numbers_of_any_size_are_judged_without_a_warning():
     s = Student("iris")
     for answer in (1e200 * s.V, (1e200 * s.values, s.V), 1e-200 * s.V, np.full(4, 1e200)):
         assert not check(s.X, answer).right
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-8, 1e-6])
+def test_one_axis_handed_in_twice_does_not_span_a_plane(apart):
+    s = Student("gapped")
+    twice = np.column_stack([s.V[:, 0], s.V[:, 0] + apart * s.V[:, 1]])  # as two power iterations without deflation
+    verdict = check(s.X, twice)
+    assert verdict.code == "first_axis_repeated"
+    assert not verdict["span"].right
+    assert verdict.headline == "the columns span another subspace, 90° from the best one."

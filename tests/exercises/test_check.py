@@ -169,6 +169,7 @@ def test_more_of_what_cannot_be_judged():
     assert check(X, np.ones((4, 2)), what="pairs").code == "wrong_shape"
     assert check(data("wide"), np.ones((12, 12)), what="alpha").code == "beyond_rank"
     assert check(X, (np.ones((2, 2)), np.ones((4, 2)))).code == "not_numbers"
+    assert check(X, np.ma.masked_array(Student("iris").V[:, :1], mask=[[1], [0], [0], [0]])).code == "not_finite"
     assert check(X, np.zeros((4, 2))).code == "unexplained"
     assert check(X, 5.0).code == "wrong_shape"
 

@@ -99,12 +99,28 @@ def test_a_function_cannot_change_the_exercise():
         (lambda A: (A[0] * np.nan, A), "returned", "holds nan"),
         (lambda A: (A[0, :1], A[:1, :2]), "wrong_shape", "expected columns of 4 entries"),
         (lambda: None, "raised", "TypeError"),
+        (lambda A: exit(), "raised", "SystemExit"),
     ],
 )
 def test_what_a_function_does_wrong_is_told(function, code, said):
     verdict = check(data("iris"), function)
     assert verdict.codes == (code,)
     assert said in str(verdict)
+
+
+def first_alone(A, *_):
+    values, vectors = covariance(A)
+    return values[:1], vectors[:, :1]
+
+
+def test_as_many_as_are_asked_for_or_more():
+    X = data("iris")
+    assert check(X, first_alone, k=1).right
+    assert check(X, covariance, k=2).right
+    assert check(X, lambda A: covariance(A), k=2).right  # that returns all of them
+    assert check(X, lambda A: covariance(A, max(1, np.linalg.matrix_rank(A))), k=4).right  # and none of no variance
+    assert check(X, lambda A, k: first_alone(A)).codes == ("wrong_count",)  # it was told how many
+    assert check(X, lambda A: first_alone(A), k=2).codes == ("wrong_count",)
 
 
 def test_what_is_no_function():

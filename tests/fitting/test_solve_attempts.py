@@ -62,6 +62,13 @@ def test_the_gravest_lack_decides_what_is_tried(lack):
     assert tried(attempts(**KRYLOV), lack) == TRIED[lack]
 
 
+@pytest.mark.parametrize(
+    ("lack", "why"), [(Lack.SHARE, "takes so many components"), (Lack.COMPLETENESS, "larger component was missed")]
+)
+def test_a_full_decomposition_after_an_iteration_has_its_reason(lack, why):
+    assert why in attempts(**KRYLOV).next(Further.DIRECT, result(**LACKING[lack]), FOUND).why
+
+
 @pytest.mark.parametrize("lack", [None, *Lack])
 @pytest.mark.parametrize("solver", ["covariance", "krylov", "orthogonal"])
 def test_a_named_solver_is_at_most_repeated_in_float64(solver, lack):

@@ -140,6 +140,7 @@ CASES = {
     ],
     "rows_centred": [
         *each(["iris", "wide", "gapped"], lambda s: right_vectors(s.X - s.X.mean(axis=1, keepdims=True))),
+        *each(["iris", "wide", "gapped"], lambda s: covariance(np.cov((s.X - s.X.mean(axis=1, keepdims=True)).T), 2)),
     ],
     "points_in_columns": [
         *each(["wine", "wide", "square"], lambda s: covariance(np.cov(s.X), 2)[1]),
@@ -218,6 +219,11 @@ CASES = {
     "alpha_by_lambda": [
         *each(["iris", "wide"], lambda s: s.P[:, :2] / np.sqrt(s.values[:2])),
         *each(["gapped"], lambda s: s.P[:, :3] / np.sqrt(s.values[:3]), ddof=0),
+    ],
+    "alpha_by_n_kappa": [
+        *each(["iris", "wide"], lambda s: s.P[:, :2] / (np.sqrt(s.n) * s.s[:2])),
+        *each(["gapped"], lambda s: s.P[:, :2] / (np.sqrt(s.n - 1) * s.s[:2])),
+        rows("hot plane", alpha_of(kernel_pairs(rbf(data("hot plane"), 0.5), 3)) / 5, kernel="rbf", gamma=0.5),  # √25
     ],
     "alpha_by_kappa": [
         *each(["iris", "wide"], lambda s: s.P[:, :2] / s.s[:2] ** 2),

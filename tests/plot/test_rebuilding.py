@@ -43,6 +43,13 @@ def test_rows_that_are_no_pictures_are_curves_over_the_row_itself():
         np.testing.assert_allclose(back.get_ydata(), decoded(pca, X[2], 1))
 
 
+@pytest.mark.parametrize("unit", [2.0**-990, 2.0**990])
+def test_errors_do_not_depend_on_the_unit(unit):
+    captions = [[panel.get_xlabel() for panel in plot.reconstruction(X * by, counts=[1, 5])] for by in (1.0, unit)]
+    assert captions[0] == captions[1]
+    assert "error 0%" not in captions[1]
+
+
 def test_all_components_of_data_leave_nothing():
     *_, last, _ = plot.reconstruction(X, row=-1, counts=[12])
     assert last.get_title() == "12 components"

@@ -108,6 +108,19 @@ def test_a_y_orthogonal_to_the_eigenvector_tells_of_another_and_the_pair_is_righ
     assert found.values[0] == pytest.approx(3.0, rel=1e-6)
 
 
+@pytest.mark.parametrize("tol", [None, 0.9])
+def test_a_ratio_that_stands_still_where_the_vector_does_not_is_told(tol):
+    A, e2 = np.diag([3.0, 2.0, 1.0]), [0.0, 1.0, 0.0]  # y = e₂ has the ratio 2 in every step
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", AccuracyWarning)
+        found = eigen(A, 1, solvers.Power(y=e2), tol=tol)
+    assert {step.value for step in found.history} == {2.0}
+    assert found.note.startswith("the ratio with y stands still, but PC1 does not: its residual is ")
+    assert found.certificate.satisfied == (tol is not None)  # that residual was asked for
+    assert [found.note in str(one.message) for one in caught] == ([True] if tol is None else [])
+    assert found.certificate.verdict.count(", and a larger component may have been missed") == (tol is None)
+
+
 @pytest.mark.parametrize("size", [1.0, 2.0**900, 2.0**-900])
 def test_magnitudes_in_order_with_their_signs(size):
     values = np.array([0.5, -4.0, 3.0, -2.0, 1.0, 0.0])

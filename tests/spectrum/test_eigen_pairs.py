@@ -227,3 +227,27 @@ def test_what_was_accepted_does_not_depend_on_the_largest_value_that_was_found()
         found = eigen(A, 2, solvers.Power(start=np.eye(3)[:, 1:], max_iter=5), tol=1e-9)
     low, high = found.certificate.value_bounds.T
     assert ((low <= [1.0, 1e-3]) & (high >= [1.0, 1e-3])).all()
+
+
+@pytest.mark.parametrize(
+    ("A", "options", "match"),
+    [
+        (np.ma.masked_greater(np.diag([3.0, 2.0]), 2.5), {}, "1 masked entries, first at row 0, column 0"),
+        (np.full((2, 2), 1e308), {}, r"largest eigenvalue is beyond 1\.8e308"),
+        (np.eye(2), {"solver": solvers.Power}, r"solver is the class Power; pass an object: Power\(\)"),
+        (np.eye(2), {"solver": 3}, "solver=3 is neither a name nor a solver object"),
+        (lambda V: V, {"dim": 0}, "dim=0 must be an integer >= 1"),
+        (lambda V: V, {"dim": 2.5}, "dim=2.5 must be an integer >= 1"),
+        (np.eye(2), {"random_state": -1}, "random_state=-1 must be an integer >= 0"),
+        (np.eye(2), {"random_state": "0"}, "random_state='0' must be an integer >= 0"),
+    ],
+)
+def test_what_is_refused_is_named(A, options, match):
+    with pytest.raises(ValueError, match=match):
+        eigen(A, 1, **options)
+
+
+def test_no_random_state_is_a_fixed_one():
+    A = np.diag([3.0, 2.0, 1.0])
+    first, second = (eigen(A, 1, "power", random_state=None).history for _ in range(2))
+    assert first == second

@@ -149,7 +149,7 @@ def test_ties_rank_and_misses_are_told():
     assert "Only 2 of 5 components have a variance" in deficient
     assert "The axes of PC3–PC5 are arbitrary" in deficient
     short = page_of(VARIANTS["not as accurate"]()[0]).text
-    assert "Not as accurate as asked, but a larger component may have been missed" in short
+    assert "Not as accurate as asked, and a larger component may have been missed" in short
     assert "no direction lacks more than" in page_of(VARIANTS["sketch"]()[0]).text
     assert "all rows are alike" in page_of(VARIANTS["all alike"]()[0]).text
     assert "How many rows there were is not known" in page_of(VARIANTS["covariance"]()[0]).text

@@ -18,6 +18,7 @@ from ritz.cli.screen import Screen, typed
 from ritz.fitting.planning import Plan, plan
 from ritz.fitting.request import too_few
 from ritz.rows.formats.read import opened
+from ritz.rows.pictures import of_size
 from ritz.rows.profile import Profile
 from ritz.rows.scores import is_sensing
 from ritz.runtime.memory import format_bytes
@@ -159,8 +160,9 @@ def _look_at_model(path: Path, screen: Screen) -> int:
     from ritz.estimators.loading import load
 
     model: Any = load(path)
-    names = getattr(model, "feature_names_in_", None)
-    screen.say(f"{visible(path.name)}: a model of {model.n_features_in_} columns", "bold")
+    names, shape = getattr(model, "feature_names_in_", None), getattr(model, "image_shape_", None)
+    pictures = f", {of_size(shape)}" if shape else ""
+    screen.say(f"{visible(path.name)}: a model of {model.n_features_in_} columns{pictures}", "bold")
     parameters = {name: _in_words(value) for name, value in model._parameters().items()}
     usual = signature(type(model)).parameters
     told = [f"{name}={value!r}" for name, value in parameters.items() if repr(value) != repr(usual[name].default)]
@@ -174,6 +176,7 @@ def _look_at_model(path: Path, screen: Screen) -> int:
         model=type(model).__name__,
         columns=model.n_features_in_,
         names=None if names is None else list(names),
+        image_shape=None if shape is None else list(shape),
         parameters=parameters,
         **size,
         certificate=plain(model.certificate_),

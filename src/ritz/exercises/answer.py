@@ -215,6 +215,8 @@ def numbers(given: Any, what: str) -> Array:
             "not_numbers",
             f"{what} must be real numbers in rows of equal length, got {type(given).__name__} {said[:60]}",
         )
+    if np.ma.is_masked(given):
+        raise UnreadableError("not_finite", f"{what} has {np.ma.count_masked(given)} masked entries")
     if not array.size:
         raise UnreadableError("empty", f"{what} is empty, of shape {array.shape}")
     if not np.isfinite(array).all():

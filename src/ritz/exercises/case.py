@@ -151,8 +151,16 @@ class Case:
     @cached_property
     def span(self) -> Within:
         """Sine of the largest angle to the best subspace."""
+        if self._repeats:
+            return Within(1.0, self.tol)
         T, rest = self._coordinates(self.U)
         return span(np.vstack([T, np.linalg.qr(rest, mode="r")]), self.expected[-1], self.scale)
+
+    @property
+    def _repeats(self) -> bool:
+        """Whether more columns are eigenvectors of a group than it has dimensions: what else they span is rounding."""
+        groups = self.actual or []
+        return any(groups.count((start, end)) > end - start for start, end in groups)
 
     @property
     def certified(self) -> float:

@@ -70,7 +70,7 @@ def check(
         strangers' code in a process of its own that you can end
     A : a symmetric positive semidefinite matrix, in place of X
     what : "axes", "alpha", "pairs", "scores", "values" or "function", where the shape does not tell
-    k : how many components are asked for; None for as many as were handed in
+    k : how many components are asked for; None for as many as were handed in. A function may return more
     center, scale, ddof : how the exercise prepares the data, as in `PCA`
     kernel, gamma, degree, coef0 : for kernel PCA, as in `KernelPCA`
     tol : residual ‖Cu − λu‖ that an axis may have, relative to λ₁, as in `PCA`: it may be turned towards another
@@ -229,8 +229,9 @@ def _of_outcome(problem: Problem, outcome: functions.Outcome, tol: float) -> Ver
     if not outcome.code:
         matrix = MatrixProblem(problem.matrix) if isinstance(problem, KernelProblem) else problem
         try:
-            what = None if isinstance(matrix, RowsProblem) else "axes"
-            return _of_array(matrix, answer_of(outcome.returned), what, None, tol)
+            what, answer = None if isinstance(matrix, RowsProblem) else "axes", answer_of(outcome.returned)
+            asked = min(outcome.asked, max(matrix.solution.rank, 1))  # all that have a variance will do, and more too
+            return _of_array(matrix, answer, what, asked if answer.count < asked else None, tol)
         except UnreadableError as error:
             outcome = functions.unreadable(error)
     return Verdict(False, f"{outcome.text}.", (_mistake(outcome.code, f"{outcome.text}.", ADVICE[outcome.code]),))

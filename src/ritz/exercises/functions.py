@@ -45,6 +45,7 @@ class Outcome(NamedTuple):
     code: str = ""
     text: str = ""
     changed: bool = False  # whether it wrote to its argument
+    asked: int = 0  # eigenpairs that it was told to find, or that the exercise asks for
 
 
 def trials(problem: Problem | None) -> Iterator[Trial]:
@@ -82,18 +83,19 @@ def hidden() -> Array:
 
 def called(function: Callable[..., Any], A: Array, k: int | None) -> Outcome:
     """What the function makes of a copy of a matrix."""
-    copy = A.copy()
+    copy, asked = A.copy(), min(k or 0, len(A))
     arguments: tuple[Any, ...] = (copy,)
     if takes_count(function, k):
-        arguments = (copy, min(k or DEFAULT, len(A)))
+        asked = min(k or DEFAULT, len(A))
+        arguments = (copy, asked)
     try:
         returned = function(*arguments)
-    except Exception as error:  # whatever a student's code raises is part of the verdict
+    except (Exception, SystemExit) as error:  # whatever a student's code raises, or exit(), is part of the verdict
         said = visible(str(error).split("\n")[0])[:120]
         return Outcome(code="raised", text=f"the function raised {type(error).__name__}: {said}")
     if returned is None:
         return Outcome(code="returned", text="the function returned None; end it with: return values, vectors")
-    return Outcome(returned, changed=not np.array_equal(copy, A))
+    return Outcome(returned, changed=not np.array_equal(copy, A), asked=asked)
 
 
 def takes_count(function: Callable[..., Any], k: int | None) -> bool:

@@ -130,6 +130,11 @@ def less_row_means(X: Array) -> Array:
     return X - X.mean(axis=1, keepdims=True)
 
 
+def less_both_means(X: Array) -> Array:
+    """Those of rows and of columns subtracted."""
+    return less_row_means(X - X.mean(axis=0))
+
+
 OF_PROBLEM: tuple[Mistake, ...] = (
     Mistake(
         "not_centred",
@@ -179,6 +184,13 @@ OF_PROBLEM: tuple[Mistake, ...] = (
         with_rows(less_row_means),
         "the mean of every row was subtracted instead of the mean of every column.",
         "points are rows here, so average over rows: Z = {Z}.",
+    ),
+    Mistake(
+        "rows_centred",
+        "problem",
+        with_rows(less_both_means),
+        "the mean of every row was subtracted too, beside the mean of every column.",
+        "points are rows here, so subtract the means of the columns alone: Z = {Z}.",
     ),
     Mistake(
         "points_in_columns",

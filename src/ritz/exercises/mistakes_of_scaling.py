@@ -197,6 +197,13 @@ OF_SCALING: tuple[Mistake, ...] = (
         "divide by √κ, the roots of the eigenvalues of K = Z @ Z.T.",
     ),
     Mistake(
+        "alpha_by_n_kappa",
+        "lengths",
+        columns_by("alpha", lambda p: np.sqrt(p.n_rows), lambda p: np.sqrt(p.n_rows - 1)),
+        "β was divided by √(nκ), κ the eigenvalue of K; in α = β/√(nλ), λ is that of K/n, so that nλ = κ.",
+        "divide by √κ, the roots of the eigenvalues of K.",
+    ),
+    Mistake(
         "alpha_by_kappa",
         "lengths",
         columns_by("alpha", root_kappa),

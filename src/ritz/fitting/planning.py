@@ -137,7 +137,7 @@ def counted(plan: Plan, route: Route, how: str) -> Plan:
 def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float = 1e-6) -> Plan:
     """The quickest plan that stays within `limit` bytes."""
     (n, d), k = rows.shape, asked if isinstance(asked, int) else min(rows.shape)
-    finest = _accurate_for_free(rows, 0 if isinstance(asked, float) else k, limit)  # a share leaves out the small end
+    finest = _accurate_for_free(rows, k, limit)
     if finest is not None:
         return finest
     direct = replace(direct_plan(rows, k, limit), why=_why_direct(n, d))
@@ -158,7 +158,7 @@ def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float =
 
 
 def _accurate_for_free(rows: Rows, k: int, limit: int) -> Plan | None:
-    """svd, the most accurate solver, where it costs next to nothing for k components or more."""
+    """svd, the most accurate solver, where it costs next to nothing."""
     n, d = rows.shape
     small = max(n, d) <= SMALL
     nearly_all = k >= 0.8 * min(n, d) and n < 10 * d  # much taller data has its covariance almost for free

@@ -8,7 +8,7 @@ from typing import Any
 from ritz.errors import DataError, ParameterError
 from ritz.runtime.rules import is_integer, is_number, is_share
 from ritz.solvers import ALIASES, SOLVERS, Solver, by_name
-from ritz.solvers.base import with_options
+from ritz.solvers.base import check_object, with_options
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +27,7 @@ class Request:
     passes: int | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.solver, type):
-            raise ValueError(
-                f"svd_solver is the class {self.solver.__name__}; pass an object: {self.solver.__name__}()"
-            )
-        if not isinstance(self.solver, str) and not hasattr(self.solver, "basis"):
-            raise ValueError(f"svd_solver={self.solver!r} is neither a name nor a solver object with a basis method")
+        check_object("svd_solver", self.solver)
         if isinstance(self.solver, str) and self.name != "auto":
             by_name(self.name)
 

@@ -116,9 +116,10 @@ def stages(model: Any, x: Array, counts: Sequence[int]) -> tuple[Array, Array]:
     y = subspace.encode(x, np.float64)[0]
     Y = np.where(np.arange(len(y)) < np.array(counts)[:, None], y, 0.0)
     rebuilt = subspace.decode(Y)
-    z = subspace.preprocessing(FLOAT64)(x)[0]
-    size, rounding = np.linalg.norm(z), UNIT * np.linalg.norm(x if subspace.scale is None else x / subspace.scale)
-    left = np.linalg.norm(z - Y @ subspace.axes.T, axis=1)
+    z, given = subspace.preprocessing(FLOAT64)(x)[0], x[0] if subspace.scale is None else x[0] / subspace.scale
+    unit = float(np.abs([z, given]).max()) or 1.0  # squares of very large or small numbers leave the range of float64
+    size, rounding = np.linalg.norm(z / unit), UNIT * np.linalg.norm(given / unit)
+    left = np.linalg.norm((z - Y @ subspace.axes.T) / unit, axis=1)
     return rebuilt, left / size if size > rounding else np.zeros(len(counts))  # the mean, when rounded, has no error
 
 

@@ -56,8 +56,8 @@ def as_rows(source: object) -> Rows:
 
 
 def check_exact(given: object) -> None:
-    """Refuse a matrix, whatever it is kept in, of which float64 cannot hold an integer."""
-    if isinstance(given, np.ndarray) and given.dtype.kind == "f":
+    """Refuse a matrix, whatever it is kept in, of which float64 cannot hold an integer, or an entry is masked."""
+    if isinstance(given, np.ndarray) and given.dtype.kind == "f" and not isinstance(given, np.ma.MaskedArray):
         return
     for _ in as_rows(given).each(lambda block: block[:0]):
         pass

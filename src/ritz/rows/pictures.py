@@ -131,9 +131,19 @@ def as_option(size: Shape) -> str:
 
 def about(n: int, shape: Shape) -> str:
     """What was found, and what became of it."""
-    count = f"{n} {plural(n, 'picture')}{' in colour' * (len(shape) == 3)} of {in_words(shape[:2])} pixels"
     numbers = math.prod(shape)
-    return f"{count} (height×width), each flattened into a row of {numbers} {plural(numbers, 'number')}"
+    return f"{n} {of_size(shape, n)}, each flattened into a row of {numbers} {plural(numbers, 'number')}"
+
+
+def of_size(shape: Shape, n: int = 2) -> str:
+    """So many pictures of a shape, without their number.
+
+    Examples
+    --------
+    >>> of_size((64, 48, 3))
+    'pictures in colour of 64×48 pixels (height×width)'
+    """
+    return f"{plural(n, 'picture')}{' in colour' * (len(shape) == 3)} of {in_words(shape[:2])} pixels (height×width)"
 
 
 def stacked(X: NDArray[Any], transpose: bool = False) -> Rows:  # (n, …), or (…, n) if transposed

@@ -231,6 +231,14 @@ def target(A: Operator, tol: float | None, largest: float) -> float:
     return np.inf if tol is None else max(0.5 * tol * largest, A.rounding)
 
 
+def check_object(parameter: str, solver: object) -> None:
+    """Whether what was given for a parameter is a name or an object that finds a basis."""
+    if isinstance(solver, type):
+        raise ValueError(f"{parameter} is the class {solver.__name__}; pass an object: {solver.__name__}()")
+    if not isinstance(solver, str) and not hasattr(solver, "basis"):
+        raise ValueError(f"{parameter}={solver!r} is neither a name nor a solver object with a basis method")
+
+
 def measured_gap(values: Array, k: int) -> str:
     """The eigengap after the first k components, as far as Ritz values tell it, relative to the k-th.
 

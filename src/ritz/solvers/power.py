@@ -105,8 +105,10 @@ class Power(Iterative):
             quiet = change <= self.change or residual <= A.rounding
             if quiet and residual <= target(A, tol, float(np.abs([rayleigh, *values]).max())):
                 still = residual > UNEXPECTED * max(np.sqrt(self.change), np.sqrt(UNIT)) * abs(rayleigh)
-                alternates = still and _alternates(ahead, v, before)
-                return Found(v, Av, steps, _alternating(A, v, ahead, i) if alternates else _other(steps[-1], rayleigh))
+                if still and _alternates(ahead, v, before):
+                    return Found(v, Av, steps, _alternating(A, v, ahead, i))
+                blind = still and y is not None
+                return Found(v, Av, steps, _blind(steps[-1], rayleigh) if blind else _other(steps[-1], rayleigh))
             if _repeats(ahead, v, before):
                 return Found(v, Av, steps, _alternating(A, v, ahead, i))
             if iteration < self.max_iter:
@@ -149,6 +151,15 @@ def _other(last: Step, rayleigh: float) -> str:
     return (
         f"the ratio with y settled at {share:.4g} times the Rayleigh quotient of {name}: y is nearly orthogonal to "
         f"{name}, and the history tells of another eigenvalue"
+    )
+
+
+def _blind(last: Step, rayleigh: float) -> str:
+    """What to say where the ratio stands still, and the vector does not: y is orthogonal to what still changes."""
+    residual = at_most(last.residual / abs(rayleigh), 2) if rayleigh else "inf"
+    return (
+        f"the ratio with y stands still, but {component(last.component)} does not: its residual is {residual} of its "
+        "eigenvalue, in directions that y has no part along; choose another y, or None for the Rayleigh quotient"
     )
 
 

@@ -183,7 +183,7 @@ class Certificate:
         if self.tol is None:
             word = "no accuracy was asked for" + ("" if self.satisfied else ", and the iteration did NOT converge")
         if self.completeness == "not excluded":
-            word += f", but {self._larger} may have been missed"
+            word += f", {'but' if self.satisfied else 'and'} {self._larger} may have been missed"
         asked = "" if self.tol is None else f" (asked: {self.asked()})"
         return f"{word}: {self.accuracy()}{asked}"
 

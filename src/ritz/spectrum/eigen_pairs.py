@@ -16,13 +16,16 @@ from ritz.operators import Dense, Function, Operator, SparseMatrix
 from ritz.operators.base import Indefinite, indefinite
 from ritz.rows import as_rows, check_exact
 from ritz.runtime.memory import PHYSICAL, format_bytes
-from ritz.runtime.rules import TOL
+from ritz.runtime.rules import TOL, integer, or_else
 from ritz.solvers import Covariance, Solver, by_name
+from ritz.solvers.base import check_object
 from ritz.spectrum.certify import Spectrum, certify
 
 FEW = 20  # one in so many components of a large matrix takes less by iteration than by LAPACK
 INDEFINITE = 1e-8  # share of its norm that eigenvalues of a matrix known to few digits may lie below 0
 ASYMMETRY = 1e-8  # share of the largest entry by which a symmetric matrix may differ from its transpose
+ORDER = integer(1, ", the order of the matrix")
+SEED = or_else(None, integer(0), "must be an integer >= 0, or None, which is 0")
 TAKES = "solver='power' takes such matrices, and finds the eigenvalues of largest magnitude"
 
 
@@ -35,7 +38,7 @@ def eigen(
     start: Any = None,
     *,
     dim: int | None = None,
-    random_state: int = 0,
+    random_state: int | None = 0,
 ) -> Spectrum:
     """The k largest eigenpairs A u = λ u of a symmetric positive semidefinite A, certified.
 
@@ -53,7 +56,7 @@ def eigen(
     max_iter : iterations of an iterative solver, per component for power
     start : (dim,) or (dim, b) array for the iterative solvers
     dim : the order of A, needed for a callable
-    random_state : seed of the random start
+    random_state : seed of the random start; None is 0, so that the same matrix gives the same answer
 
     Examples
     --------
@@ -74,16 +77,17 @@ def eigen(
     """
     if tol is not None:
         TOL.check("tol", tol)
+    SEED.check("random_state", random_state)
     named = _named(solver)
     operator, unit = _operator(A, dim, named)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= operator.dim:
         raise ValueError(f"k={k!r} must be an integer between 1 and {operator.dim}, the order of the matrix")
     chosen = _solver(named, operator, int(k), {"max_iter": max_iter, "start": start})
     _check_rule(chosen, tol)
-    basis = chosen.basis(operator, int(k), tol=tol, rng=np.random.default_rng(random_state))
+    basis = chosen.basis(operator, int(k), tol=tol, rng=np.random.default_rng(random_state or 0))
     with _in_units(unit):
         pairs = operator.ritz(basis.Q, basis.AQ)
-    found = certify(operator, pairs, basis, int(k), tol=tol).in_units(unit)
+    found = _within_range(certify(operator, pairs, basis, int(k), tol=tol).in_units(unit))
     found = replace(found, solver=chosen, certificate=replace(found.certificate, quantity="eigenvalue"))
     if not found.certificate.satisfied:
         why = f"; {found.note}" if found.note else ""
@@ -97,6 +101,7 @@ def eigen(
 
 def _named(solver: str | Solver) -> str | Solver:
     """The solver object, or "auto", which depends on the matrix."""
+    check_object("solver", solver)
     if not isinstance(solver, str) or solver == "auto":
         return solver
     if solver in ("gram", "svd", "full"):
@@ -113,6 +118,13 @@ def _in_units(unit: float) -> Iterator[None]:
         raise indefinite(float(squared(error.lowest, unit)), TAKES) from None
 
 
+def _within_range(found: Spectrum) -> Spectrum:
+    """The same; an error where an eigenvalue is beyond float64, as it can be for a matrix whose entries are not."""
+    if not np.isfinite(found.values).all():
+        raise DataError("the largest eigenvalue is beyond 1.8e308, the range of float64", "divide the matrix first")
+    return found
+
+
 def _operator(A: Any, dim: int | None, solver: str | Solver) -> tuple[Operator, float]:
     """The operator A/unit², signed where the solver finds magnitudes and none can be sure that A has one sign."""
     signed = bool(getattr(solver, "signed", False))
@@ -123,6 +135,7 @@ def _operator(A: Any, dim: int | None, solver: str | Solver) -> tuple[Operator, 
     if callable(A):
         if dim is None:
             raise ValueError("the order of the matrix behind a callable is not known; pass dim")
+        ORDER.check("dim", dim)
         return _function(A, int(dim), signed)
     matrix = np.asarray(A)
     if matrix.dtype.kind not in "biuf":

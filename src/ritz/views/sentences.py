@@ -158,7 +158,8 @@ def verdict(found: Findings) -> str:
     """Whether it is as accurate as asked, in one sentence."""
     certificate = found.certificate
     word = "Accurate" if certificate.satisfied else "Not as accurate"
-    missed = ", but a larger component may have been missed" if certificate.completeness == "not excluded" else ""
+    link = "but" if certificate.satisfied else "and"
+    missed = f", {link} a larger component may have been missed" if certificate.completeness == "not excluded" else ""
     return f"{word} as asked{missed}: {certificate.accuracy(spelled)} (asked: {certificate.asked(spelled)})."
 
 

@@ -81,3 +81,9 @@ def test_a_file_is_given_neither_size_nor_grey(tmp_path):
     for asked in ({"size": (2, 2)}, {"grey": False}):
         with pytest.raises(ParameterError, match=r"is for folders of pictures alone, and 'x\.npy' is not one"):
             read(tmp_path / "x.npy", **asked)
+
+
+@pytest.mark.parametrize("transpose", ["no", 1, None])
+def test_transpose_is_true_or_false(transpose):
+    with pytest.raises(ParameterError, match=r"transpose=.* must be True or False"):
+        read(X, transpose=transpose)

@@ -20,6 +20,7 @@ from ritz.rows.memory.array import ArrayRows
 from ritz.rows.memory.sparse import Sparse
 from ritz.rows.pictures import check_like, pictured, shape_of_each, stacked
 from ritz.rows.select import announce_names, select, select_for_model
+from ritz.runtime.rules import FLAG
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".vec")
 # What opens a file, by its extension; modules are imported only when reached.
@@ -93,6 +94,7 @@ def read(
     >>> read(np.zeros((5, 8, 8), np.uint8))
     <ArrayRows: 5 rows, 64 columns, uint8; 5 pictures of 8×8 pixels (height×width), each flattened into a row ...>
     """
+    FLAG.check("transpose", transpose)
     if columns is not None:
         columns = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
     if isinstance(source, str | PathLike):
