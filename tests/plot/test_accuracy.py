@@ -83,3 +83,5 @@ def test_of_what_has_another_certificate():
         plot.certificate(CompressedSensing(4).fit(X))
     with pytest.raises(TypeError, match=r"not of a sklearn.PCA; fit one of those"):
         ritz.plot.scree(sklearn.decomposition.PCA(1).fit(np.eye(3)))
+    with pytest.raises(TypeError, match=r"not of what ritz.eigen returns; spectrum_gap, certificate and convergence"):
+        plot.scree(ritz.eigen(np.eye(3), 1))

@@ -170,6 +170,11 @@ def test_a_sparse_matrix_of_either_sign_goes_to_power():
         eigen(scipy.sparse.csr_array(np.ones((2, 3))), 1)
 
 
+def test_rows_of_different_lengths_are_no_matrix():
+    with pytest.raises(DataError, match="got rows of different lengths"):
+        eigen([[2.0, 1.0], [1.0]], 1)
+
+
 def test_covariance_makes_a_sparse_matrix_dense_where_that_fits(monkeypatch):
     found = eigen(spiked(LONG, [9.0, 4.0]), 2, "covariance")
     np.testing.assert_allclose(found.values, [9.0, 4.0], rtol=1e-12)

@@ -24,6 +24,7 @@ def angle(fitted: Any, *, ax: Axes | None = None) -> Axes:
     """Variance vᵀCv along the line v = (cos θ, sin θ), and the error tr C − vᵀCv, as the line turns by 180°.
 
     Their sum is the total variance at every angle: the line of the smallest error is that of the largest variance.
+    Both are divided by n − ddof, as variances are; the mean squared errors of `line` are divided by n.
     Where all directions have the same variance, no angle is marked.
 
     Parameters

@@ -12,6 +12,7 @@ from ritz.estimators.pca import PCA
 from ritz.fitting.rank import for_share
 from ritz.rows import Rows, as_rows
 from ritz.runtime.rules import is_integer
+from ritz.spectrum.certify import Spectrum
 from ritz.views.findings import Findings, findings
 from ritz.views.format import counted, percent
 
@@ -120,6 +121,11 @@ def subject(given: Any, X: Any = None, at_most: int | None = None, **parameters:
             raise TypeError(f"figures are of data, a ritz.PCA or a ritz.KernelPCA, not of a {name}; fit one of those")
         findings(given)  # an error where there is no fit, or nothing to be seen
         return Subject(given, None if X is None else given._known(X), fresh=False)
+    if isinstance(given, Spectrum):
+        raise TypeError(
+            "this figure is of data or a fitted model, not of what ritz.eigen returns; "
+            "spectrum_gap, certificate and convergence are of that too"
+        )
     if X is not None:
         raise TypeError(
             f"the first argument is data already ({type(given).__name__}), and X= is for the rows of a fitted model; "

@@ -137,7 +137,10 @@ def _operator(A: Any, dim: int | None, solver: str | Solver) -> tuple[Operator, 
             raise ValueError("the order of the matrix behind a callable is not known; pass dim")
         ORDER.check("dim", dim)
         return _function(A, int(dim), signed)
-    matrix = np.asarray(A)
+    try:
+        matrix = np.asarray(A)
+    except ValueError:
+        raise DataError("expected a square matrix, got rows of different lengths") from None
     if matrix.dtype.kind not in "biuf":
         raise DataError(f"expected a symmetric matrix of real numbers, got {matrix.dtype}")
     _square(matrix.shape)

@@ -56,7 +56,7 @@ def test_kinds_of_pixels(tmp_path, kind):
         found = found[..., 0]
     np.testing.assert_allclose(found, truth, atol=1 if kind in ("LA", "RGBA") else 0)
     assert (rows.dtype, rows.white) == ((np.uint16, 65535.0) if kind == "16 bits" else (np.uint8, 255.0))
-    assert ("1 of them have transparent pixels, which are laid on white" in rows.about) == (kind in ("LA", "RGBA"))
+    assert ("1 of them with transparent pixels, which are laid on white" in rows.about) == (kind in ("LA", "RGBA"))
 
 
 def test_other_kinds_are_refused_by_name(tmp_path):
@@ -77,7 +77,7 @@ def test_other_kinds_are_refused_by_name(tmp_path):
 
 def test_colours_of_16_bits_are_said_to_be_rounded(tmp_path):
     (tmp_path / "a.png").write_bytes(png(RNG.integers(0, 1 << 16, (5, 4, 3)).astype(np.uint16)))
-    assert "1 of them have 16 bits per colour, of which 8 are read" in read(tmp_path).about
+    assert "1 of them with 16 bits per colour, of which 8 are read" in read(tmp_path).about
 
 
 UPRIGHT = {  # what EXIF says of a stored picture A, and how the one that was seen follows from it

@@ -64,10 +64,10 @@ def test_grey_and_colour(tmp_path):
     np.testing.assert_array_equal(read(tmp_path / "x").block(0, 3), colour.reshape(3, 60))
     put(tmp_path / "x", FACES[:1], ".pgm")  # 1.bmp, 1.pgm, 2.bmp, 3.bmp
     mixed = read(tmp_path / "x")
-    assert "3 of them are in colour, and so all are read" in mixed.about
+    assert "3 of them in colour, and so all are read in colour" in mixed.about
     np.testing.assert_array_equal(mixed.block(1, 2)[0], np.repeat(FACES[0].ravel(), 3))
     grey = read(tmp_path / "x", grey=True)
-    assert (grey.image_shape, "3 of them are in colour, and read as grey" in grey.about) == ((5, 4), True)
+    assert (grey.image_shape, "3 of them in colour, read as grey" in grey.about) == ((5, 4), True)
     np.testing.assert_array_equal(grey.block(1, 2)[0], FACES[0].ravel())
     luma = colour.reshape(3, 20, 3) @ [0.299, 0.587, 0.114]  # ITU-R 601
     np.testing.assert_allclose(grey.take(np.array([0, 2, 3])), luma, atol=0.51)
@@ -81,7 +81,7 @@ def test_one_size_or_resized(tmp_path):
         read(tmp_path)
     rows = read(tmp_path, size=(4, 5))
     assert (rows.shape, rows.image_shape) == ((3, 20), (4, 5))
-    assert "3 of them were resized to 4×5" in rows.about
+    assert "3 of them resized to 4×5" in rows.about
     np.testing.assert_array_equal(rows.block(0, 3), np.repeat([[40], [40], [200]], 20, axis=1))
     halves = np.repeat([[0, 60000]], 4, axis=1).repeat(8, axis=0).astype(np.uint16)  # 8×8, a step
     small = read(put(tmp_path / "deep", [halves]), size=(2, 2))

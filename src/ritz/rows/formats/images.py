@@ -140,11 +140,11 @@ class Images(Streamed):
         colours = sum(head.colour for head in found)
         resized = 0 if size is None else sum((head.height, head.width) != size for head in found)
         counts = {
-            f"were resized to {in_words(shape[:2])}": resized,
-            "are in colour, and so all are read": colours if self._colour and colours < n else 0,
-            "are in colour, and read as grey": 0 if self._colour else colours,
-            "have transparent pixels, which are laid on white": sum(head.alpha for head in found),
-            "have 16 bits per colour, of which 8 are read": sum(head.rounded for head in found),
+            f"resized to {in_words(shape[:2])}": resized,
+            "in colour, and so all are read in colour": colours if self._colour and colours < n else 0,
+            "in colour, read as grey": 0 if self._colour else colours,
+            "with transparent pixels, which are laid on white": sum(head.alpha for head in found),
+            "with 16 bits per colour, of which 8 are read": sum(head.rounded for head in found),
         }
         said = [f"{count} of them {what}" for what, count in counts.items() if count]
         if others:
