@@ -232,7 +232,7 @@ def target(A: Operator, tol: float | None, largest: float) -> float:
 
 
 def check_object(parameter: str, solver: object) -> None:
-    """Whether what was given for a parameter is a name or an object that finds a basis."""
+    """Refuse what is neither a name nor an object that finds a basis."""
     if isinstance(solver, type):
         raise ValueError(f"{parameter} is the class {solver.__name__}; pass an object: {solver.__name__}()")
     if not isinstance(solver, str) and not hasattr(solver, "basis"):

@@ -119,9 +119,9 @@ def _in_units(unit: float) -> Iterator[None]:
 
 
 def _within_range(found: Spectrum) -> Spectrum:
-    """The same; an error where an eigenvalue is beyond float64, as it can be for a matrix whose entries are not."""
+    """Refuse eigenvalues beyond the range of float64, which a matrix with entries inside it can have."""
     if not np.isfinite(found.values).all():
-        raise DataError("the largest eigenvalue is beyond 1.8e308, the range of float64", "divide the matrix first")
+        raise DataError("the largest eigenvalue is beyond 1.8e308, the range of float64", "divide the matrix by a number")
     return found
 
 

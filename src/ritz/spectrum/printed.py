@@ -31,8 +31,10 @@ def remarks(of: Certificate) -> list[str]:
     lines = [f"completeness: {of.missed}; {of.complete_to} of {k} surely among the top {k}"]
     if of.by_magnitude:
         lines.append("order: by magnitude, as the matrix may have eigenvalues below 0")
-        lines.append("signs: bounds of the j-th positive value are those of the j-th largest eigenvalue,")
-        lines.append("       of the j-th negative value those of the j-th lowest")
+        lines.append(
+            "signs: the j-th positive value is bounded as the j-th largest eigenvalue, the j-th negative one as the "
+            "j-th lowest"
+        )
     if of.tie_at_k:
         apart = of.gap_bounds is not None and of.gap_bounds[0] > 0
         equal = of.satisfied and of.tol is not None and not apart  # else more iterations may tell them apart
