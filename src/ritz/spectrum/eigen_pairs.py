@@ -121,7 +121,9 @@ def _in_units(unit: float) -> Iterator[None]:
 def _within_range(found: Spectrum) -> Spectrum:
     """Refuse eigenvalues beyond the range of float64, which a matrix with entries inside it can have."""
     if not np.isfinite(found.values).all():
-        raise DataError("the largest eigenvalue is beyond 1.8e308, the range of float64", "divide the matrix by a number")
+        raise DataError(
+            "the largest eigenvalue is beyond 1.8e308, the range of float64", "divide the matrix by a number"
+        )
     return found
 
 
