@@ -139,6 +139,10 @@ class MissingPackageError(ImportError):
     """A package that an extra of Ritz brings is not installed; the message says how to."""
 
 
+class ClusterError(Advised, RuntimeError):
+    """A Dask cluster is gone, lost data that nobody can make again, or lacks what a fit needs; no model was changed."""
+
+
 class NotYetError(DataError, AttributeError):
     """What was asked for cannot be computed from the rows so far."""
 

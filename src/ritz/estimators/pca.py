@@ -170,7 +170,7 @@ class PCA(Batches):
     def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
         request = self._request()
         with self._watching(rows, request, checkpoint) as watch:
-            fitted = from_rows(rows.watched(watch), request)
+            fitted = rows.watched(watch).near(from_rows, request)
         choice = [] if fitted.choice is None else [fitted.choice]
         found = diagnostics.of_pca(fitted, self.n_components) if choice or fitted.certificate.diagnostics() else []
         state = replace(state_of(fitted, rows.result_dtype), image_shape=rows.image_shape, white=rows.white)

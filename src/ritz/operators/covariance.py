@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -106,11 +107,9 @@ class DataMatrix:
                 pass
         return total.T
 
-    def _shifted(self, block: Block) -> Block:
-        """x − shift of a block, in memory that the next block will use again; sparse rows are not shifted."""
-        if self.rows.sparse:
-            return block
-        return self.prepare.shifted(block, scratch("block", max(len(block), self.rows.thin_rows), self.shape[1]))
+    @cached_property
+    def _shifted(self) -> Shifted:
+        return Shifted(None if self.rows.sparse else self.prepare.shift, self.rows.sparse, self.rows.thin_rows)
 
     def dense(self) -> Array:  # (n, d)
         """Z itself."""
@@ -133,6 +132,21 @@ class DataMatrix:
             self.passes += 1
             found = triangular_moments(self.rows, center=found.centred)
         return factored(found, self.prepare, self.divisor, self.scaling)
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted:
+    """x − shift of a block, in memory that the next block will use again; sparse rows are not shifted."""
+
+    shift: Array | None
+    sparse: bool
+    rows: int  # of most blocks
+
+    def __call__(self, block: Block) -> Block:
+        if self.sparse:
+            return block
+        buffer = scratch("block", max(len(block), self.rows), block.shape[1])
+        return Preprocessing(self.shift).shifted(block, buffer)
 
 
 class Covariance(Operator):

@@ -9,6 +9,7 @@ scores back.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from functools import cache
 from os import PathLike
 from pkgutil import resolve_name
@@ -27,6 +28,7 @@ SOURCES: list[str | type[Rows]] = [
     "ritz.rows.formats.flat:Mapped",
     "ritz.rows.memory.sparse:Sparse",
     "ritz.rows.memory.anndata:AnnDataRows",
+    "ritz.rows.dask.source:DaskRows",
     "ritz.rows.memory.frame:SparseFrame",
     "ritz.rows.memory.frame:FrameRows",
     "ritz.rows.memory.array:Convertible",
@@ -66,25 +68,35 @@ def check_exact(given: object) -> None:
 def check_finite(rows: Rows) -> None:
     """Count NaN and infinities and name the first; nothing happens when there are none."""
 
-    def count(block: Block) -> Block:
-        block = dense(block)
-        nan, finite = np.isnan(block), np.isfinite(block)
-        return np.stack([nan.sum(axis=1), (~finite).sum(axis=1), np.argmax(~finite, axis=1)], axis=1)
+    def gaps(pairs: Iterable[tuple[Block, range]]) -> Any:
+        """NaN, all that is not finite, and the row and column of the first."""
+        found = np.array([0, 0, rows.shape[0], 0])
+        for block, places in pairs:
+            block = dense(block)
+            finite = np.isfinite(block)
+            if finite.all():
+                continue
+            bad = np.argwhere(~finite)
+            first = np.array([places[int(bad[0, 0])], bad[0, 1]])
+            found = _together(found, np.array([np.isnan(block).sum(), len(bad), *first]))
+        return found
 
     if is_wide(rows.dtype):
         check_exact(rows)
     if rows.dtype.kind != "f":
         return
-    table = rows.map(count)
-    nan, bad = int(table[:, 0].sum()), int(table[:, 1].sum())
+    nan, bad, row, column = map(int, rows.reduce(gaps, _together, beside=range(rows.shape[0])))
     if bad:
-        row = int(np.argmax(table[:, 1] > 0))
         what = " and ".join(f"{c} {w}" for c, w in ((nan, "NaN"), (bad - nan, "infinity (inf)")) if c)
-        row_of_source = row if rows.kept is None else int(rows.kept[row])
-        place = f"first at row {row_of_source}, column {rows.name(int(table[row, 2]))}"
+        place = f"first at {rows.place(row)}, column {rows.name(column)}"
         code = "missing" if nan == bad else "infinite"
         found, advice = f"contains {what}, {place}", "drop or impute those rows first"
         raise DataError(f"Input X {found}", advice, code, f"the data {found}")
+
+
+def _together(a: Any, b: Any) -> Any:  # (4,), (4,) -> (4,)
+    """What is not finite in two runs of rows, and the first place."""
+    return np.concatenate([a[:2] + b[:2], a[2:] if a[2] <= b[2] else b[2:]])
 
 
 def is_anndata(source: object) -> bool:

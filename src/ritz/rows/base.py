@@ -275,6 +275,14 @@ class Rows(Columns, Partition, ABC):
                 out[j : j + step, i : i + step] = part.T
         return out
 
+    def near(self, f: Callable[..., Partial], *args: Any) -> Partial:
+        """f(rows, *args), computed where the rows are: here, unless they lie on a cluster."""
+        return f(self, *args)
+
+    def place(self, row: int) -> str:
+        """What to call a row in a message: its number in the source."""
+        return f"row {row if self.kept is None else int(self.kept[row])}"
+
     def __repr__(self) -> str:
         n, d = self.shape
         about = f"; {self.about}" if self.about else ""

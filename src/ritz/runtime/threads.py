@@ -273,6 +273,22 @@ def team() -> Iterator[ThreadPoolExecutor]:
             _local.team = pinned.own.budget = None
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """This thread as a team of its own: it works for someone who has threads of their own, such as a Dask worker.
+
+    Threads that such a task would start itself would be as many as there are cores, for every task that runs.
+    """
+    outer, budget = getattr(_local, "cache", None), getattr(pinned.own, "budget", None)
+    _local.cache, pinned.own.budget = ({} if outer is None else outer), 1
+    helped, pinned.own.helps = getattr(pinned.own, "helps", False), True
+    try:
+        with pinned():
+            yield
+    finally:
+        _local.cache, pinned.own.budget, pinned.own.helps = outer, budget, helped
+
+
 class GivenUp(Exception):
     """Nobody waits for this work any more."""
 

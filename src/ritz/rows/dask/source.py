@@ -1,0 +1,204 @@
+"""Rows of a Dask collection or of many files: known by their parts, read where the parts are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.errors import DataError
+from ritz.rows.base import Block, Rows
+from ritz.rows.dask.groups import Group, Pass, besides, cut, folded
+from ritz.rows.dask.known import Known, known, over
+from ritz.rows.dask.parts import UNKNOWN, Part, chunks_of, must_persist
+from ritz.rows.passes import Cut, Run
+
+Partial = TypeVar("Partial")
+
+
+class DaskRows(Rows):
+    """A dask array or dataframe, or many files.
+
+    A pass is one task per group of parts and a fixed tree of merges, by threads, or by the workers of a cluster where
+    there is one (`ritz.rows.dask.cluster`). Parts stay where they are.
+    """
+
+    def __init__(self, collection: Any) -> None:
+        cluster = cluster_of(collection)
+        rows, names = _announced(collection)
+        chunks = chunks_of(collection, rows)
+        if cluster is not None and must_persist(chunks):
+            self._persisted = cluster.persist(collection)  # as long as these rows are
+            chunks = chunks_of(self._persisted, rows)
+        self._adopt(known(chunks, names, cluster), cluster)
+
+    @classmethod
+    def of(cls, found: Known, cluster: Any) -> Self:
+        """Rows of parts that someone has looked at already."""
+        rows = cls.__new__(cls)
+        rows._adopt(found, cluster)
+        return rows
+
+    @classmethod
+    def opens(cls, source: object) -> bool:
+        return "dask" in sys.modules and hasattr(source, "__dask_graph__") and hasattr(source, "__dask_keys__")
+
+    def _adopt(self, found: Known, cluster: Any) -> None:
+        self.known, self.cluster, self.names = found, cluster, found.names
+        self.shape = (found.starts[-1], found.looks[0].columns)
+        self.dtype, self.sparse = np.result_type(*(look.dtype for look in found.looks)), found.looks[0].sparse
+        self.density = float(np.mean([look.density for look in found.looks])) if self.sparse else 1.0
+        self.in_memory = cluster is not None
+        row_bytes = self.dtype.itemsize * self.density * self.shape[1]
+        homes = [""] * len(found.parts) if cluster is None else cluster.homes(found.parts)
+        self.groups = cut(found.parts, found.starts, row_bytes, homes)
+
+    def __reduce__(self) -> Any:
+        """A function of blocks that knows these rows takes a description along, not the rows."""
+        about = {name: getattr(self, name) for name in ("shape", "dtype", "names", "sparse", "density", "most_bytes")}
+        return _abroad, (about,)
+
+    def __copy__(self) -> Self:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    # Passes.
+
+    def reduce(
+        self,
+        f: Callable[[Iterable[Any]], Partial],
+        combine: Callable[[Partial, Partial], Partial],
+        beside: Block | range | None = None,
+        cut: Cut = Cut.SQUARE,
+        least: int = 1,
+    ) -> Partial:
+        job = Pass(f, combine, self.cut(cut, least)[0], self)
+        self.watch.begin([(0, self.shape[0])])
+        if self.cluster is not None:
+            return self.cluster.reduce(self, job, beside)
+        return folded(combine, over(self.groups, lambda group, _: job(group, {}, besides(group, beside)), None))
+
+    def each(self, f: Callable[[Block], Block], exact: bool = True) -> Generator[Block, None, None]:
+        def blocks(group: Group, needed: Any) -> list[Block]:
+            return [f(block) for block in group.blocks(needed, self.block_rows, self, exact)]
+
+        self.watch.begin([(0, self.shape[0])])
+        groups = [Group((part,), (0,)) for part in self.known.parts]  # results are wanted in the order of the rows
+        for group, results in zip(groups, over(groups, blocks, self.cluster), strict=True):
+            yield from results
+            self.watch.advance(group.rows)
+
+    def _pairs(self, f: Callable[[Block, Block], Block]) -> Block:
+        n, parts, starts = self.shape[0], self.known.parts, self.known.starts
+        corners = [(i, j) for i in range(len(parts)) for j in range(i, len(parts))]
+        out = np.empty((n, n))
+
+        def tile(corner: tuple[Part, Part], needed: Any) -> Block:
+            A, B = (self.exact(rows.block(0, rows.shape[0])) for rows in (part.opened(needed) for part in corner))
+            return f(A, A if corner[0] is corner[1] else B)
+
+        tiles = over([(parts[i], parts[j]) for i, j in corners], tile, self.cluster)
+        for (i, j), part in zip(corners, tiles, strict=True):
+            rows, columns = (slice(starts[k], starts[k + 1]) for k in (i, j))
+            out[rows, columns] = part
+            out[columns, rows] = part.T
+        return out
+
+    def take(self, indices: NDArray[np.integer]) -> Block:
+        order, starts = np.asarray(indices, np.intp), self.known.starts
+        owners = np.searchsorted(starts, order, side="right") - 1
+        parts = np.unique(owners)
+
+        def some(asked: tuple[Part, Any], needed: Any) -> Block:
+            part, which = asked
+            return part.opened(needed).take(which)
+
+        asked = [(self.known.parts[i], order[owners == i] - starts[i]) for i in parts]
+        found = list(over(asked, some, self.cluster))
+        back = np.argsort(np.concatenate([np.flatnonzero(owners == i) for i in parts]), kind="stable")
+        return _stacked(found)[back]
+
+    def sample(self, size: int) -> Block:
+        """From the parts that were looked at."""
+        some = _stacked([look.some for look in self.known.looks])
+        return some[np.unique(np.linspace(0, some.shape[0] - 1, size).astype(np.intp))]
+
+    def read(self, start: int, stop: int) -> Block:
+        return self.take(np.arange(start, stop))
+
+    def _runs(self, step: int, least: int, most: int) -> list[Run]:
+        return [(0, self.shape[0])]  # groups take their place
+
+    # Where they are.
+
+    def near(self, f: Callable[..., Any], *args: Any) -> Any:
+        if self.cluster is None:
+            return f(self, *args)
+        from ritz.rows.dask.leading import led_by_a_worker
+
+        return led_by_a_worker(self, f, args)
+
+    def place(self, row: int) -> str:
+        i = int(np.searchsorted(self.known.starts, row, side="right")) - 1
+        return f"row {row} (row {row - self.known.starts[i]} of {self.known.parts[i].place})"
+
+    @property
+    def threads(self) -> int:
+        return super().threads if self.cluster is None else self.cluster.threads_of_a_worker
+
+
+class Abroad(Rows):
+    """Rows that are somewhere else: what functions of blocks see of them on a worker."""
+
+    def read(self, start: int, stop: int) -> Block:
+        raise RuntimeError("a function of blocks is given its rows")
+
+
+def _abroad(about: dict[str, Any]) -> Abroad:
+    rows = Abroad()
+    rows.__dict__.update(about)
+    return rows
+
+
+def _stacked(blocks: Sequence[Block]) -> Block:
+    if all(isinstance(block, np.ndarray) for block in blocks):
+        return np.concatenate(blocks)
+    import scipy.sparse
+
+    return scipy.sparse.vstack([scipy.sparse.csr_array(block) for block in blocks], format="csr")
+
+
+def _announced(collection: Any) -> tuple[list[int], tuple[Any, ...] | None]:
+    """Rows of every chunk, as far as the collection knows, and the names of the columns."""
+    if hasattr(collection, "columns"):
+        return [UNKNOWN] * collection.npartitions, tuple(collection.columns)
+    if not hasattr(collection, "chunks"):
+        raise TypeError(f"cannot read rows from a dask {type(collection).__name__}; pass a dask array or dataframe")
+    if collection.ndim != 2:
+        raise DataError(f"expected a dask array of two dimensions, got {collection.ndim}; reshape it first")
+    rows, columns = collection.chunks
+    if len(columns) > 1:
+        raise DataError(
+            f"the columns are cut into {len(columns)} chunks, and a chunk must hold whole rows",
+            'pass x.rechunk({0: "auto", 1: -1})',
+            "column_chunks",
+        )
+    return [UNKNOWN if np.isnan(count) else int(count) for count in rows], None
+
+
+def cluster_of(collection: Any) -> Any:
+    """The cluster that Dask would compute a collection on, None where threads would."""
+    if "distributed" not in sys.modules:
+        return None
+    from dask.base import get_scheduler
+
+    client = getattr(get_scheduler(collections=[collection]), "__self__", None)
+    if client is None or not hasattr(client, "scheduler_info"):
+        return None
+    from ritz.rows.dask.cluster import Cluster
+
+    return Cluster(client)
