@@ -230,7 +230,7 @@ def diagonal(rows: Rows) -> Cost:
 
 def one_pass(rows: Rows) -> float:
     """Seconds to read and centre all rows."""
-    return rates().start + entry_bytes(rows) * rows.shape[0] * rows.shape[1] / rates().walk
+    return rows.latency + rates().start + entry_bytes(rows) * rows.shape[0] * rows.shape[1] / rates().walk
 
 
 def entry_bytes(rows: Rows) -> float:

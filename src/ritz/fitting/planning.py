@@ -18,6 +18,7 @@ from ritz.moments.accumulate import scatter_dtype
 from ritz.rows import Rows, as_rows
 from ritz.runtime.memory import format_bytes
 from ritz.runtime.rules import parse_bytes
+from ritz.runtime.wording import plural
 from ritz.solvers import SVD, Krylov, Solver
 from ritz.solvers.base import block_width
 
@@ -48,6 +49,8 @@ class Plan:
     columns : of the block that an iterative solver multiplies at once, None for direct solvers
     block_bytes, threads : the largest block of rows, in float64, and how many threads read them
     refined : whether a covariance in float32 only finds the subspace, and a pass in float64 finishes it
+    workers : of the cluster that the rows lie on, 0 where they are on this machine; memory is then that of each
+    moved : bytes between workers in all rounds, at most; a pass is a round
 
     Examples
     --------
@@ -72,9 +75,22 @@ class Plan:
     block_bytes: int = 1 << 24
     threads: int | None = None
     refined: bool = False
+    workers: int = 0
+    moved: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.summary}\n{self.why}"
+        return "\n".join(filter(None, (self.summary, self.travel, self.why)))
+
+    @property
+    def travel(self) -> str:
+        """What a cluster has to do beside computing, in one line; "" where there is none."""
+        if not self.workers:
+            return ""
+        count, moved = self.passes, self.moved
+        rounds = "a round for every pass" if count is None else f"{count} {plural(count, 'round')}"
+        between = "" if moved is None else f", at most {format_bytes(moved)} between workers"
+        workers = f"{self.workers} {plural(self.workers, 'worker')}"
+        return f"on {workers}, each with that memory: {rounds}{between}"
 
     @property
     def summary(self) -> str:
@@ -116,6 +132,7 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
     20 columns are fewer than 1000 rows, so the 20×20 covariance is the smallest matrix that holds the answer
     """
     rows, limit = as_rows(X), parse_bytes(memory_limit)
+    limit = limit if rows.memory is None else min(limit, rows.memory)
     rows.check_unchanged()
     asked = checked_components(n_components, *rows.shape)
     if asked != "auto":
@@ -244,4 +261,19 @@ def _plan(rows: Rows, side: str, dense: bool, limit: int, cost: Callable[[Rows],
     """In blocks as large as the limit allows, and with fewer threads where that is not enough."""
     narrow = dense and side == "covariance" and scatter_dtype(rows) == np.float32
     plan = Plan.of(costs.within(rows, cost, limit), side, side, dense=dense)
-    return replace(plan, **{"precision": "float32" if narrow else "float64", **known})
+    plan = replace(plan, **{"precision": "float32" if narrow else "float64", **known})
+    return plan if not rows.workers else replace(plan, workers=rows.workers, moved=_moved(plan, rows))
+
+
+def _moved(plan: Plan, rows: Rows) -> int | None:
+    """Bytes that travel between workers: a result of each to the next one, and what all of them must know to each.
+
+    A Gram matrix needs rows of two chunks for every tile of it, so that chunks travel.
+    """
+    (n, d), W = rows.shape, rows.workers
+    if plan.side == "gram":
+        return int(2 * W * n * d * costs.entry_bytes(rows))
+    once = 2 * W * 8 * d * d if plan.dense or plan.solver == "svd" else 0
+    columns = plan.columns or 0
+    rounds = None if plan.passes is None else plan.passes - bool(once)
+    return None if rounds is None else int(once + 2 * rounds * W * 8 * d * max(columns, 1))

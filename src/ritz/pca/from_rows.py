@@ -30,6 +30,8 @@ CARRIED = 256  # columns up to which the whole scatter costs little beside any s
 def from_rows(rows: Rows, request: Request) -> Decomposition:
     """Fit a principal subspace to rows."""
     check_count(rows.shape[0], request)
+    if rows.memory is not None:
+        request = replace(request, limit=min(request.limit, rows.memory))
     # One team for the whole fit: BLAS threads would spin after every small product and keep the next pass waiting.
     with team():
         if is_auto(request.n_components):
@@ -53,7 +55,8 @@ def _as_many_as_stand_above_noise(rows: Rows, request: Request) -> Decomposition
 def _decomposed(rows: Rows, request: Request) -> Decomposition:
     """The first plan's result, or that of the last further attempt that could improve on it."""
     attempts = Attempts.of(rows, request)
-    rows = _held(rows, attempts.first, request.limit).limited(attempts.first.block_bytes, attempts.first.threads)
+    rows = _held(rows.at_hand(attempts.first.passes), attempts.first, request.limit)
+    rows = rows.limited(attempts.first.block_bytes, attempts.first.threads)
     found = _moments(rows, request, attempts.first)
     result = _attempt(rows, request, attempts.first, found, passes=1)
     for further in Further:

@@ -54,6 +54,9 @@ class Rows(Columns, Partition, ABC):
     fill: NDArray[np.floating] | None = None  # what stands in place of missing values, by column
     n_filled: int = 0  # missing values that the mean of their column replaces
     _replaced: Sequence[int] = ()  # missing values of every block that was read
+    workers: int = 0  # of a cluster that the rows lie on, none if they are here
+    memory: int | None = None  # bytes that each of them may use
+    latency: float = 0.0  # seconds that a pass takes at least
     origin: Origin | None = None  # of files: which they are, and how they were read
     elsewhere: tuple[Path, ...] = ()  # files that rows are read from, beside the one that they were opened by
     watch: Watch = UNWATCHED
@@ -278,6 +281,10 @@ class Rows(Columns, Partition, ABC):
     def near(self, f: Callable[..., Partial], *args: Any) -> Partial:
         """f(rows, *args), computed where the rows are: here, unless they lie on a cluster."""
         return f(self, *args)
+
+    def at_hand(self, passes: int | None) -> Rows:
+        """The same rows, where they are best read so many times."""
+        return self
 
     def place(self, row: int) -> str:
         """What to call a row in a message: its number in the source."""

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from copy import deepcopy
-from itertools import groupby
-from operator import itemgetter
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from distributed import Client, Future
 from distributed import wait as wait_for
+from distributed.comm import CommClosedError
 
 from ritz.errors import ClusterError
 from ritz.rows.dask.groups import Group, Pass, besides, pairs_of
@@ -33,9 +33,9 @@ class Cluster:
 
     def __init__(self, client: Client, wanted: Callable[[], None] = lambda: None) -> None:
         self.client, self._wanted = client, wanted
-        self._opened: dict[
-            int, tuple[Any, list[tuple[str, Future]]]
-        ] = {}  # groups that are known to the workers, by identity
+        self._bound: set[str] = set()  # workers that tasks are bound to
+        # Groups that the workers know, by the identity of the list that they are kept in.
+        self._opened: dict[int, tuple[Any, list[tuple[str, Future]]]] = {}
 
     @cached_property
     def workers(self) -> dict[str, int]:
@@ -57,10 +57,10 @@ class Cluster:
         return max(self.workers.values())
 
     @cached_property
-    def memory(self) -> int:
-        """Bytes that the smallest worker may use, 0 where nobody has said."""
-        limits = [info["memory_limit"] for info in self.client.scheduler_info(n_workers=-1)["workers"].values()]
-        return min(limits, default=0)
+    def memory(self) -> dict[str, int]:
+        """Bytes that every worker may use; none where nobody has said."""
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        return {address: int(info["memory_limit"]) for address, info in workers.items() if info["memory_limit"]}
 
     def persist(self, collection: Any) -> Any:
         """The collection with its chunks in the memory of the cluster."""
@@ -86,15 +86,17 @@ class Cluster:
         for _ in range(TRIES):
             try:
                 return attempt()
-            except (Lost, CancelledError) as error:
+            except LOST as error:
+                self._wanted()
                 self._opened.clear()
+                self._bound.clear()
                 self.__dict__.pop("workers", None)
                 reason = error
         raise ClusterError(f"workers of the Dask cluster at {self.address} were lost {TRIES} times: {reason}")
 
     def _reduced(self, rows: DaskRows, job: Pass, beside: Any) -> Any:
         shared, token = self._shared(job), uuid4().hex[:8]
-        partials = []
+        homes: dict[str, list[Placed]] = {}
         for i, (group, (home, opened)) in enumerate(zip(rows.groups, self._groups(rows), strict=True)):
             values = besides(group, beside)
             values = values if values is None or isinstance(beside, range) else self.client.scatter(values, hash=False)
@@ -103,44 +105,73 @@ class Cluster:
             bound = home if needed else ""
             part = self._submit(_partial, opened, shared, values, *needed, name=f"ritz-rows-{token}-{i}", home=bound)
             part.add_done_callback(lambda _, count=group.rows: rows.watch.advance(count))
-            partials.append((home if needed else "", part))
-        # First those of the same worker, so that a result travels once.
-        homes = [(home, [part for _, part in some]) for home, some in groupby(partials, itemgetter(0))]
-        tops = [self._merged(some, shared, f"ritz-merge-{token}-{i}", home) for i, (home, some) in enumerate(homes)]
-        return self.result(self._merged(tops, shared, f"ritz-merge-{token}", ""))
+            homes.setdefault(group.home, []).append(Placed(part, bound))
+        # First those of the same worker, so that one result of each travels.
+        tops = [self._merged(some, shared, f"ritz-merge-{token}-{i}") for i, some in enumerate(homes.values())]
+        return self.result(self._merged(tops, shared, f"ritz-merge-{token}").future)
 
-    def _merged(self, level: list[Future], shared: Future, name: str, home: str) -> Future:
-        """One of many, by a binary tree; the tasks are bound to a worker that has them all."""
+    def _merged(self, level: list[Placed], shared: Future, name: str) -> Placed:
+        """One of many, by a binary tree, each on the worker that has the first of the two."""
         height = 0
         while len(level) > 1:
-            pairs, height = list(enumerate(pairs_of(level))), height + 1
-            level = [
-                a if b is None else self._submit(_merge, a, b, shared, name=f"{name}-{height}-{i}", home=home)
-                for i, (a, b) in pairs
-            ]
+            pairs, level, height = list(pairs_of(level)), [], height + 1
+            for i, (a, b) in enumerate(pairs):
+                if b is None:
+                    level.append(a)
+                    continue
+                task = self._submit(_merge, a.future, b.future, shared, name=f"{name}-{height}-{i}", home=a.home)
+                level.append(Placed(task, a.home))
         return level[0]
 
+    def load(self, rows: DaskRows) -> dict[int, Future]:
+        """The parts of rows in the memory of the workers that are to read them, by the identity of each part."""
+        token, futures = uuid4().hex[:8], {}
+        for i, (group, home) in enumerate(zip(rows.groups, self._spread(rows), strict=True)):
+            for j, part in enumerate(group.parts):
+                task = self.client.submit(
+                    _load, part, key=f"ritz-load-{token}-{i}-{j}", workers=[home], allow_other_workers=True, pure=False
+                )
+                futures[id(part)] = task
+        wait_for(list(futures.values()))
+        return futures
+
     def in_order(self, f: Callable[[Any, Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-        """f of parts, or of what is about them, in order, as they come."""
-        shared, token = self._shared(f), uuid4().hex[:8]
-        homes = self.homes([_about(item)[0] for item in items])
+        """f of what is about parts, and of the chunks that these need, in order, as they come."""
+        futures: dict[int, Future] = {}
 
-        def submit(i: int, home: str) -> Future:
-            keys = tuple(dict.fromkeys(key for part in _about(items[i]) for key in part.needs))
-            needed = [self._future(key) for key in keys]
-            return self._submit(_of_parts, shared, items[i], keys, *needed, name=f"ritz-part-{token}-{i}", home=home)
+        def submit_all(start: int) -> None:
+            shared, token = self._shared(f), uuid4().hex[:8]
+            homes = self.homes([_about(item)[0] for item in items[start:]])
+            for i, home in enumerate(homes, start):
+                keys = tuple(dict.fromkeys(key for part in _about(items[i]) for key in part.needs))
+                needed, name = [self._future(key) for key in keys], f"ritz-part-{token}-{i}"
+                futures[i] = self._submit(_of_parts, shared, items[i], keys, *needed, name=name, home=home)
 
-        futures: list[Any] = [submit(i, home) for i, home in enumerate(homes)]
-        for i, future in enumerate(futures):
-            futures[i] = None
-            yield self.result(future)
+        def one(i: int) -> Any:
+            if i not in futures:
+                submit_all(i)
+            try:
+                return self.result(futures.pop(i))
+            except LOST:
+                futures.clear()
+                raise
+
+        for i in range(len(items)):
+            yield self._again(partial(one, i))
 
     def _submit(self, f: Callable[..., Any], *args: Any, name: str, home: str = "") -> Future:
-        return self.client.submit(f, *args, key=name, workers=[home] if home else None, pure=False)
+        """A task under a name that people can read, bound to a worker where one is its home."""
+        if not home:
+            return self.client.submit(f, *args, key=name, pure=False)
+        self._bound.add(home)
+        return self.client.submit(f, *args, key=name, workers=[home], pure=False)
 
     def _shared(self, job: Any) -> Future:
         """A function, and all that it knows, on every worker: sent once, not with every task."""
-        return self.client.scatter([job], broadcast=True, hash=False)[0]
+        try:
+            return self.client.scatter([job], broadcast=True, hash=False)[0]
+        except (ValueError, KeyError, OSError) as error:  # what Dask meets with when a worker goes meanwhile
+            raise Lost(str(error)) from error
 
     def _groups(self, rows: DaskRows) -> list[tuple[str, Future]]:
         """The groups on the workers that are to read them: neighbours on the same one, so that merges stay there."""
@@ -166,25 +197,41 @@ class Cluster:
     def _future(self, key: Any) -> Future:
         return Future(key, self.client)
 
-    def result(self, future: Future) -> Any:
-        """What a task came to, while someone still waits for it and all workers are there."""
+    def result(self, future: Future, bound: bool = True) -> Any:
+        """What a task came to, while someone still waits for it and, if it is bound to workers, those are there."""
         while not future.done():
             self._wanted()
             with suppress(TimeoutError):
                 wait_for([future], timeout=TICK)
                 break
-            lost = self.workers.keys() - self.client.nthreads().keys()
-            if lost:
+            if bound and (lost := self._bound - self.client.nthreads().keys()):
                 raise Lost(f"{min(lost)} is gone")
         return future.result()
+
+
+class Placed(NamedTuple):
+    """A result to come, and the worker that it is bound to, "" for none."""
+
+    future: Future
+    home: str
 
 
 class Lost(Exception):
     """A worker that tasks were bound to is gone."""
 
 
+LOST = (Lost, CancelledError, CommClosedError)  # what is seen of a worker that goes away, by who waits for what
+
+
 def _identity(group: Group) -> Group:
     return group
+
+
+def _load(part: Part) -> Any:
+    """All rows of a part that needs no other, as they are."""
+    with alone():
+        rows = part.opened({})
+        return rows.block(0, rows.shape[0])
 
 
 def _partial(group: Group, job: Pass, beside: Any, *chunks: Any) -> Any:

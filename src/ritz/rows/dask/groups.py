@@ -18,10 +18,14 @@ MOST = 4096  # groups, however much data there is
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Parts with the numbers of their first rows, in the order of the rows; not every row between them is theirs."""
+    """Parts with the numbers of their first rows, in the order of the rows; not every row between them is theirs.
+
+    `home` is the worker that had them all when they were opened, "" where there was none.
+    """
 
     parts: tuple[Part, ...]
     starts: tuple[int, ...]
+    home: str = ""
 
     @property
     def rows(self) -> int:
@@ -81,16 +85,16 @@ def cut(parts: Sequence[Part], starts: Sequence[int], row_bytes: float, homes: S
     They depend on the parts and on where they lie, never on how many workers there are or how fast those work.
     """
     most = max(GROUP_BYTES, int(row_bytes * sum(part.rows for part in parts)) // MOST)
-    groups: list[list[int]] = []
+    groups: list[tuple[str, list[int]]] = []
     for home in dict.fromkeys(homes):
         size = most  # so that every worker begins a group of its own
         for i in (i for i, other in enumerate(homes) if other == home):
             if size >= most:
-                groups.append([])
+                groups.append((home, []))
                 size = 0
-            groups[-1].append(i)
+            groups[-1][1].append(i)
             size += int(row_bytes * parts[i].rows)
-    return [Group(tuple(parts[i] for i in group), tuple(starts[i] for i in group)) for group in groups]
+    return [Group(tuple(parts[i] for i in some), tuple(starts[i] for i in some), home) for home, some in groups]
 
 
 def starts_of(parts: Iterable[Part]) -> list[int]:

@@ -31,10 +31,14 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Parts with at least a row each, the numbers of their first rows, the names of the columns, and looks at some."""
+    """Parts with at least a row each, the numbers of their first rows, the names of the columns, and looks at some.
+
+    `homes` are the workers that had them when they were opened: a fit is the same wherever they go meanwhile.
+    """
 
     parts: Sequence[Part]
     starts: Sequence[int]
+    homes: Sequence[str]
     names: tuple[Any, ...] | None
     looks: Sequence[Look]
 
@@ -47,9 +51,10 @@ def known(parts: Sequence[Part], names: tuple[Any, ...] | None, cluster: Any) ->
     parts = [part for part in parts if part.rows]
     if not parts:
         raise DataError("there are no rows: every chunk is empty")
+    homes = [""] * len(parts) if cluster is None else cluster.homes(parts)
     which = np.unique(np.linspace(0, len(parts) - 1, LOOKED_AT).astype(int))
     looks = list(over([parts[i] for i in which], _look, cluster))
-    return Known(parts, starts_of(parts), looks[0].names if names is None else names, looks)
+    return Known(parts, starts_of(parts), homes, looks[0].names if names is None else names, looks)
 
 
 def over(items: Sequence[Any], f: Callable[[Any, Any], Any], cluster: Any) -> Iterator[Any]:

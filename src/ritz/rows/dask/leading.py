@@ -26,7 +26,7 @@ def led_by_a_worker(rows: DaskRows, f: Callable[..., Any], args: Any) -> Any:
         shown = None if progress is None else topic
         fit = client.submit(_lead, rows.known, f, args, shown, key=f"ritz-fit-{topic[5:]}", pure=False)
         try:
-            found = cluster.result(fit)
+            found = cluster.result(fit, bound=False)
         except BaseException:  # Ctrl-C as well: nobody waits for it any more
             client.cancel([fit], force=True)
             raise

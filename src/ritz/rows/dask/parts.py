@@ -117,6 +117,11 @@ def chunks_of(collection: Any, rows: list[int]) -> list[Chunk]:
     return found
 
 
+def loaded(part: Part, key: Key) -> Chunk:
+    """A part whose rows lie in the memory of the cluster under this key."""
+    return Chunk(part.place, part.rows, key, needs=(key,))
+
+
 def is_future(node: Any) -> bool:
     """Whether a node of a graph is a result that lies on a cluster."""
     return hasattr(node, "key") and hasattr(node, "client") and hasattr(node, "status")
@@ -153,10 +158,12 @@ def check_like(rows: Rows, part: Part, whole: Rows) -> Rows:
     """The rows of a part, which must be as many as were announced and have the columns of the whole."""
     d, names = whole.shape[1], whole.names
     if rows.shape[1] != d:
-        raise DataError(f"{part.place} has {plural(rows.shape[1], 'column')}, others have {d}; give all the same")
+        raise DataError(
+            f"{part.place} has {rows.shape[1]} {plural(rows.shape[1], 'column')}, others have {d}; give all the same"
+        )
     if part.rows != rows.shape[0]:
         raise DataError(
-            f"{part.place} has {plural(rows.shape[0], 'row')}, but {part.rows} were announced",
+            f"{part.place} has {rows.shape[0]} {plural(rows.shape[0], 'row')}, but {part.rows} were announced",
             "x.compute_chunk_sizes() corrects the sizes of a dask array; a file must not change meanwhile",
         )
     if names is not None and rows.names is not None and tuple(rows.names) != tuple(names):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -13,10 +15,14 @@ from ritz.errors import DataError
 from ritz.rows.base import Block, Rows
 from ritz.rows.dask.groups import Group, Pass, besides, cut, folded
 from ritz.rows.dask.known import Known, known, over
-from ritz.rows.dask.parts import UNKNOWN, Part, chunks_of, must_persist
-from ritz.rows.passes import Cut, Run
+from ritz.rows.dask.parts import UNKNOWN, Part, chunks_of, loaded, must_persist
+from ritz.rows.passes import ENTRY_BYTES, Cut, Run
 
 Partial = TypeVar("Partial")
+ROOM = 0.4  # of the memory of a cluster, for rows that are made again in every pass otherwise
+SHARE = 0.5  # of the memory of a worker, for what a fit works with
+ROUND = 0.03  # seconds that the tasks of a pass wait for each other
+MAKING = 3e8  # bytes of a chunk that a thread makes or reads in a second
 
 
 class DaskRows(Rows):
@@ -53,8 +59,7 @@ class DaskRows(Rows):
         self.density = float(np.mean([look.density for look in found.looks])) if self.sparse else 1.0
         self.in_memory = cluster is not None
         row_bytes = self.dtype.itemsize * self.density * self.shape[1]
-        homes = [""] * len(found.parts) if cluster is None else cluster.homes(found.parts)
-        self.groups = cut(found.parts, found.starts, row_bytes, homes)
+        self.groups = cut(found.parts, found.starts, row_bytes, found.homes)
 
     def __reduce__(self) -> Any:
         """A function of blocks that knows these rows takes a description along, not the rows."""
@@ -146,9 +151,51 @@ class DaskRows(Rows):
         i = int(np.searchsorted(self.known.starts, row, side="right")) - 1
         return f"row {row} (row {row - self.known.starts[i]} of {self.known.parts[i].place})"
 
+    def at_hand(self, passes: int | None) -> Rows:
+        """In the memory of the cluster, if they are read more than once, are not there, and there is room for them."""
+        if self.cluster is None or passes == 1 or self._loaded or not self._fits:
+            return self
+        twin, futures = copy(self), self.cluster.load(self)
+        twin._persisted = futures  # as long as these rows are
+        twin.groups = [
+            replace(group, parts=tuple(loaded(part, futures[id(part)].key) for part in group.parts))
+            for group in self.groups
+        ]
+        return twin
+
+    @property
+    def _loaded(self) -> bool:
+        """Whether all parts are made from what is in the memory of the cluster."""
+        return all(group.needs for group in self.groups)
+
+    @property
+    def _bytes(self) -> float:
+        n, d = self.shape
+        return (ENTRY_BYTES * self.density if self.sparse else self.dtype.itemsize) * n * d
+
+    @property
+    def _fits(self) -> bool:
+        return bool(self._bytes <= ROOM * sum(self.cluster.memory.values()))
+
     @property
     def threads(self) -> int:
         return super().threads if self.cluster is None else self.cluster.threads_of_a_worker
+
+    @property
+    def workers(self) -> int:  # type: ignore[override]
+        return 0 if self.cluster is None else len(self.cluster.workers)
+
+    @property
+    def memory(self) -> int | None:  # type: ignore[override]
+        limits = () if self.cluster is None else self.cluster.memory.values()
+        return int(SHARE * min(limits)) if limits else None
+
+    @property
+    def latency(self) -> float:  # type: ignore[override]
+        if self.cluster is None:
+            return 0.0
+        again = self._bytes / (MAKING * sum(self.cluster.workers.values()))
+        return ROUND + (0.0 if self._loaded or self._fits else again)
 
 
 class Abroad(Rows):
