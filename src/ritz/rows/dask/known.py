@@ -10,8 +10,9 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.rows.base import Block
-from ritz.rows.dask.groups import starts_of
-from ritz.rows.dask.parts import UNKNOWN, Part
+from ritz.rows.dask.groups import Group, cut, starts_of
+from ritz.rows.dask.parts import UNKNOWN, Part, check_columns
+from ritz.rows.passes import ENTRY_BYTES
 from ritz.runtime.threads import alone, ordered, pinned
 
 LOOKED_AT = 8  # parts that tell what all are like, and that the provisional mean is taken from
@@ -28,17 +29,23 @@ class Look(NamedTuple):
     names: tuple[Any, ...] | None
     some: Block
 
+    @property
+    def row_bytes(self) -> float:
+        """Of a row, on average."""
+        return self.columns * (ENTRY_BYTES * self.density if self.sparse else self.dtype.itemsize)
+
 
 @dataclass(frozen=True, eq=False)
 class Known:
     """Parts with at least a row each, the numbers of their first rows, the names of the columns, and looks at some.
 
-    `homes` are the workers that had them when they were opened: a fit is the same wherever they go meanwhile.
+    `groups` are those of the workers that had the parts when they were opened: a fit is the same wherever they go
+    meanwhile.
     """
 
     parts: Sequence[Part]
     starts: Sequence[int]
-    homes: Sequence[str]
+    groups: Sequence[Group]
     names: tuple[Any, ...] | None
     looks: Sequence[Look]
 
@@ -54,7 +61,10 @@ def known(parts: Sequence[Part], names: tuple[Any, ...] | None, cluster: Any) ->
     homes = [""] * len(parts) if cluster is None else cluster.homes(parts)
     which = np.unique(np.linspace(0, len(parts) - 1, LOOKED_AT).astype(int))
     looks = list(over([parts[i] for i in which], _look, cluster))
-    return Known(parts, starts_of(parts), homes, looks[0].names if names is None else names, looks)
+    for i, look in zip(which, looks, strict=True):
+        check_columns(look.columns, parts[i], looks[0].columns)
+    starts, row_bytes = starts_of(parts), float(np.mean([look.row_bytes for look in looks]))
+    return Known(parts, starts, cut(parts, starts, row_bytes, homes), looks[0].names if names is None else names, looks)
 
 
 def over(items: Sequence[Any], f: Callable[[Any, Any], Any], cluster: Any) -> Iterator[Any]:

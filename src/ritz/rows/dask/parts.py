@@ -154,6 +154,13 @@ def _size(node: Any) -> int:
     return int(sizeof(getattr(node, "value", node)))
 
 
+def check_columns(found: int, part: Part, d: int) -> None:
+    """A part has as many columns as all others."""
+    if found != d:
+        columns = f"{found} {plural(found, 'column')}"
+        raise DataError(f"{part.place} has {columns}, and others have {d}; all must have the same")
+
+
 def check_like(rows: Rows, part: Part, whole: Rows) -> Rows:
     """The rows of a part, which must be as many as were announced and have the columns of the whole."""
     d, names = whole.shape[1], whole.names

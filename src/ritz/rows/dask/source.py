@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows.base import Block, Rows
-from ritz.rows.dask.groups import Group, Pass, besides, cut, folded
+from ritz.rows.dask.groups import Group, Pass, besides, folded
 from ritz.rows.dask.known import Known, known, over
 from ritz.rows.dask.parts import UNKNOWN, Part, chunks_of, loaded, must_persist
 from ritz.rows.passes import ENTRY_BYTES, Cut, Run
@@ -58,8 +58,7 @@ class DaskRows(Rows):
         self.dtype, self.sparse = np.result_type(*(look.dtype for look in found.looks)), found.looks[0].sparse
         self.density = float(np.mean([look.density for look in found.looks])) if self.sparse else 1.0
         self.in_memory = cluster is not None
-        row_bytes = self.dtype.itemsize * self.density * self.shape[1]
-        self.groups = cut(found.parts, found.starts, row_bytes, found.homes)
+        self.groups: Sequence[Group] = found.groups
 
     def __reduce__(self) -> Any:
         """A function of blocks that knows these rows takes a description along, not the rows."""

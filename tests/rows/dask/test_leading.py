@@ -1,0 +1,58 @@
+"""A fit that a worker leads: what is shown of it, and how it is given up."""
+
+import _thread
+import threading
+import time
+
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+from ritz import PCA
+from ritz.runtime import watch
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Workers in this process."""
+    cluster = LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, silence_logs=50)
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+def slow(seconds):
+    def made(block):
+        time.sleep(seconds)
+        return block
+
+    return da.random.default_rng(0).standard_normal((4000, 5), chunks=(100, 5)).map_blocks(made, dtype=float)
+
+
+def test_passes_are_shown_where_the_fit_was_asked_for(client, monkeypatch, capsys):
+    monkeypatch.setattr(watch, "FIRST", 0.0)
+    PCA(2, verbose=True).fit(slow(0.02))
+    shown = capsys.readouterr().err
+    assert "of 4000 rows" in shown
+    assert "accurate as asked" in shown
+
+
+def test_ctrl_c_ends_the_tasks(client):
+    threading.Timer(0.6, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        PCA(2).fit(slow(0.05))
+    for _ in range(100):
+        left = [key for key, task in client.cluster.scheduler.tasks.items() if task.state == "processing"]
+        if not left:
+            return
+        time.sleep(0.05)
+    pytest.fail(f"still at work: {left}")
+
+
+def test_a_model_keeps_what_it_was_when_a_fit_is_given_up(client):
+    pca = PCA(1).fit(np.eye(5))
+    before = pca.components_
+    threading.Timer(0.4, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        pca.fit(slow(0.05))
+    assert pca.components_ is before
