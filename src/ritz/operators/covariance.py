@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
+from ritz.linalg.arrays import is_device_array
 from ritz.linalg.dense import SKINNY, UNIT, Array, column_norms, gamma
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.moments.moments import Moments
@@ -20,6 +22,7 @@ from ritz.rows.passes import Cut
 from ritz.runtime.threads import cached_property, ordered, pinned, scratch
 
 CHUNK = 1 << 18  # entries of a tile's column chunk: two of them stay in cache
+DEVICE_CHUNK = 1 << 26  # the same on a device
 
 
 class DataMatrix:
@@ -81,7 +84,7 @@ class DataMatrix:
     def combine(self, V: Array) -> Array:  # (n, b) -> (d, b)
         """Zᵀ V: combinations of the rows."""
         self.passes += 1
-        if V.shape[1] > SKINNY and not self.rows.sparse:
+        if V.shape[1] > SKINNY and not (self.rows.sparse or self.rows.on_device):
             # The result is large anyway; blocks of its size save it from being added to again and again.
             rows = self.rows.limited(max(self.rows.most_bytes, 8 * V.shape[1] * self.shape[1]))
             return rows.reduce(lambda blocks: self._combine_wide(blocks, V.shape[1]), np.add, V, Cut.WHOLE)
@@ -110,7 +113,8 @@ class DataMatrix:
         """x − shift of a block, in memory that the next block will use again; sparse rows are not shifted."""
         if self.rows.sparse:
             return block
-        return self.prepare.shifted(block, scratch("block", max(len(block), self.rows.thin_rows), self.shape[1]))
+        most = max(block.shape[0], self.rows.thin_rows)
+        return self.prepare.shifted(block, self.rows.buffer("block", most, self.shape[1]))
 
     def dense(self) -> Array:  # (n, d)
         """Z itself."""
@@ -273,14 +277,15 @@ def _offset(moments: Moments) -> float:
 
 def _inner(a: Block, b: Block, prepare: Preprocessing) -> Array:
     """Inner products of preprocessed rows, chunk by chunk of columns so that no wide copy is made."""
-    if not isinstance(a, np.ndarray):  # (x − m)·(y − m) = x·y − x·m − m·y + m·m, every x, y and m times the weights
+    away = is_device_array(a)
+    if not (away or isinstance(a, np.ndarray)):  # (x − m)·(y − m) = x·y − x·m − m·y + m·m, every x, y and m times the weights
         A, B, center = prepare.uncentred(a), prepare.uncentred(b), prepare.center
         inner: Array = (A @ B.T).toarray()
         return inner if center is None else inner - (A @ center)[:, None] - (B @ center) + center @ center
-    step = max(1, CHUNK // max(len(a), len(b)))
-    total = np.zeros((len(a), len(b)))
+    step = max(1, (DEVICE_CHUNK if away else CHUNK) // max(a.shape[0], b.shape[0]))
+    total: Any = 0.0
     for start in range(0, a.shape[1], step):
-        columns = slice(start, start + step)
+        columns = slice(start, min(start + step, a.shape[1]))
         part = prepare.columns(columns)
         Z = part(a[:, columns])
         total += Z @ (Z if a is b else part(b[:, columns])).T

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import DataError
+from ritz.linalg.arrays import namespace, on_host
 from ritz.rows.base import Block, Rows, dense
 from ritz.rows.formats.read import read
 from ritz.rows.large_integers import is_wide
@@ -29,6 +30,9 @@ SOURCES: list[str | type[Rows]] = [
     "ritz.rows.memory.anndata:AnnDataRows",
     "ritz.rows.memory.frame:SparseFrame",
     "ritz.rows.memory.frame:FrameRows",
+    "ritz.rows.memory.device:Viewed",
+    "ritz.rows.memory.device:DeviceRows",
+    "ritz.rows.memory.device:Downloaded",
     "ritz.rows.memory.array:Convertible",
 ]
 ANNDATA = ("X", "var_names", "obs_names", "obsm", "varm", "uns", "is_view", "isbacked")  # what is used of it
@@ -67,6 +71,8 @@ def check_finite(rows: Rows) -> None:
     """Count NaN and infinities and name the first; nothing happens when there are none."""
 
     def count(block: Block) -> Block:
+        if rows.on_device:
+            return _count_on_device(block)
         block = dense(block)
         nan, finite = np.isnan(block), np.isfinite(block)
         return np.stack([nan.sum(axis=1), (~finite).sum(axis=1), np.argmax(~finite, axis=1)], axis=1)
@@ -85,6 +91,13 @@ def check_finite(rows: Rows) -> None:
         code = "missing" if nan == bad else "infinite"
         found, advice = f"contains {what}, {place}", "drop or impute those rows first"
         raise DataError(f"Input X {found}", advice, code, f"the data {found}")
+
+
+def _count_on_device(block: Any) -> Block:
+    """The same where the block is."""
+    xp = namespace(block)
+    nan, bad = (xp.astype(which, xp.int64) for which in (xp.isnan(block), ~xp.isfinite(block)))
+    return on_host(xp.stack([xp.sum(nan, axis=1), xp.sum(bad, axis=1), xp.argmax(bad, axis=1)], axis=1))
 
 
 def is_anndata(source: object) -> bool:

@@ -13,18 +13,21 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import Array, cross, r_factor, times
+from ritz.linalg.arrays import beside as placed
+from ritz.linalg.arrays import is_device_array, stacked
+from ritz.linalg.dense import Array, column_sums, cross, r_factor, times
 from ritz.rows.columns import Columns
 from ritz.rows.file_changes import Origin
 from ritz.rows.large_integers import check_block
 from ritz.rows.passes import Cut, Partition, Run, checked_results
+from ritz.rows.placement import Placement
 from ritz.runtime.watch import UNWATCHED, Watch
 
 Partial = TypeVar("Partial")
 Block = NDArray[Any]
 
 
-class Rows(Columns, Partition, ABC):
+class Rows(Columns, Partition, Placement, ABC):
     """n rows of d numbers. A source gives `shape`, `dtype`, `names` and `read`; the four verbs follow.
 
     Every pass over the data is one of `reduce`, `map`, `pairs`, `take`, given pure functions of blocks. Results
@@ -181,14 +184,15 @@ class Rows(Columns, Partition, ABC):
         """
 
         def project(blocks: Iterable[Block]) -> tuple[Array, ...]:
-            AW, total = np.zeros(W.shape), np.zeros(W.shape[1])
+            AW, total = self.zeros(*W.shape), self.zeros(W.shape[1])
             T: Array = np.empty((0, W.shape[1]))
+            here = self.here(W)
             for block in blocks:
                 Z = shifted(block)
-                Y = times(Z, W)
-                Y -= remainder
+                Y = times(Z, here)
+                Y -= placed(remainder, Y)
                 AW += cross(Z, Y)
-                total += np.ones(len(Y)) @ Y
+                total += column_sums(Y)
                 if factor:
                     T = r_factor(T, Y)
             return (AW, total, T) if factor else (AW, total)
@@ -208,7 +212,8 @@ class Rows(Columns, Partition, ABC):
 
     def project(self, W: Array, shifted: Callable[[Block], Block]) -> Array:  # (d, b) -> (n, b)
         """Wᵀ(x − shift) of every row."""
-        return self.map(lambda block: times(shifted(block), W))
+        here = self.here(W)
+        return self.map(lambda block: times(shifted(block), here))
 
     def map(self, f: Callable[[Block], Block], exact: bool = True) -> Block:
         """f of every block, stacked in order; `exact` as in `each`.
@@ -357,8 +362,10 @@ def paired(blocks: Iterable[Block], beside: Block | range, start: int) -> Iterat
 def stack(blocks: Iterator[Block], n: int) -> Block:
     """Blocks of n rows in all, one below the other."""
     first = next(blocks)
-    if len(first) == n:
+    if first.shape[0] == n:
         return first
+    if is_device_array(first):
+        return stacked([first, *blocks])
     out = np.empty((n, *first.shape[1:]), first.dtype)
     out[: len(first)], at = first, len(first)
     for block in blocks:
@@ -369,7 +376,7 @@ def stack(blocks: Iterator[Block], n: int) -> Block:
 
 def dense(block: Block) -> Block:
     """The block as an array, whatever it is stored as."""
-    return block if isinstance(block, np.ndarray) else block.toarray()
+    return block.toarray() if hasattr(block, "toarray") else block
 
 
 def _add(a: tuple[Array, ...], b: tuple[Array, ...]) -> tuple[Array, ...]:
