@@ -128,8 +128,9 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
 def remarked(plan: Plan, rows: Rows) -> Plan:
     """A plan that says where rows on a device are computed, if not there."""
     n, d = rows.shape
-    copied = f"the {n} rows are copied to the CPU, whose LAPACK decomposes them" if plan.solver == "svd" and n <= d else ""
-    remark = rows.remark or (copied if rows.on_device else "")
+    remark = rows.remark
+    if rows.on_device and plan.solver == "svd" and n <= d:
+        remark = f"the {n} rows are copied to the CPU, whose LAPACK decomposes them"
     return replace(plan, why=f"{plan.why}; {remark}") if remark else plan
 
 

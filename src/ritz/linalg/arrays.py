@@ -1,8 +1,8 @@
 """Arrays of other libraries, by the array API standard: PyTorch's, CuPy's, JAX's, on whatever device they are.
 
-A block of rows is one of three: a NumPy array, a sparse matrix of SciPy, or an array that lies on a device. Functions of
-blocks look for NumPy arrays first, so that these never pay for the others. What the standard lacks, QR without Q among
-others, is here too: one small table for each.
+A block of rows is one of three: a NumPy array, a sparse matrix of SciPy, or an array that lies on a device. Functions
+of blocks look for NumPy arrays first, so that these never pay for the others. What the standard lacks is here too: how
+to leave a device, its free memory, its precision, QR without Q.
 """
 
 from __future__ import annotations
@@ -104,12 +104,17 @@ def beside(A: Any, block: Any) -> Any:
     return namespace(block).asarray(np.ascontiguousarray(A), device=device_of(block))
 
 
-def in_float64(block: Any) -> Any:
-    """The numbers of a block in float64; itself where it has them."""
+def in_type(block: Any, dtype: np.dtype[Any], copy: bool = False) -> Any:
+    """The numbers of a dense block in another type; itself where it has them, unless a copy is asked for."""
     if isinstance(block, np.ndarray):
-        return block.astype(np.float64, copy=False)
+        return block.astype(dtype, copy=copy)
     xp = namespace(block)
-    return xp.astype(block, xp.float64, copy=False)
+    return xp.astype(block, getattr(xp, dtype.name), copy=copy)
+
+
+def in_float64(block: Any) -> Any:
+    """The numbers of a dense block in float64; itself where it has them."""
+    return in_type(block, np.dtype(np.float64))
 
 
 def difference(block: Any, shift: NDArray[Any] | None) -> Any:
@@ -197,11 +202,17 @@ class Home:
 
     library: str
     device: Any
+    wide: bool = True  # whether it has float64
 
     @classmethod
     def of(cls, X: Any) -> Home:
         """That of an array."""
-        return cls(namespace(X).__name__, device_of(X))
+        return cls(namespace(X).__name__, device_of(X), has_float64(X))
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether arrays there lie in the memory of the CPU."""
+        return "cpu" in str(self.device).lower()
 
     def __call__(self, values: Any) -> Any:
         """Values there; what is no array of real numbers stays as it is."""
@@ -210,8 +221,9 @@ class Home:
         from importlib import import_module
 
         xp = import_module(self.library)
+        values = values.astype(np.float32) if values.dtype == np.float64 and not self.wide else values
         owned = values if values.flags.writeable and values.flags.c_contiguous else np.array(values, order="C")
         return xp.asarray(owned, device=self.device)
 
     def __str__(self) -> str:
-        return f"{self.library.rpartition('.')[2]} on {self.device}"
+        return f"an array of {self.library.rpartition('.')[2]} on {self.device}"

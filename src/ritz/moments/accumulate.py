@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from ritz.linalg.dense import Array, add_squares, add_upper, column_norms, column_sums, cross, float32_pays, mirrored, times
+from ritz.linalg.dense import (
+    Array,
+    add_squares,
+    add_upper,
+    column_norms,
+    column_sums,
+    cross,
+    float32_pays,
+    mirrored,
+    times,
+)
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block

@@ -51,7 +51,7 @@ class Preprocessing:
 
     @staticmethod
     def _on_device(block: Any, shift: Array | None, delta: Array | None, weight: Array | None) -> Any:
-        """((x − shift) − delta) · weight in float64, where the block is; the input itself where nothing is to be done."""
+        """((x − shift) − delta) · weight in float64, where the block is; itself where there is nothing to do."""
         Z = difference(block, shift)
         if delta is not None:
             Z = Z - beside(delta, Z)

@@ -278,7 +278,8 @@ def _offset(moments: Moments) -> float:
 def _inner(a: Block, b: Block, prepare: Preprocessing) -> Array:
     """Inner products of preprocessed rows, chunk by chunk of columns so that no wide copy is made."""
     away = is_device_array(a)
-    if not (away or isinstance(a, np.ndarray)):  # (x − m)·(y − m) = x·y − x·m − m·y + m·m, every x, y and m times the weights
+    if not (away or isinstance(a, np.ndarray)):
+        # (x − m)·(y − m) = x·y − x·m − m·y + m·m, every x, y and m times the weights
         A, B, center = prepare.uncentred(a), prepare.uncentred(b), prepare.center
         inner: Array = (A @ B.T).toarray()
         return inner if center is None else inner - (A @ center)[:, None] - (B @ center) + center @ center

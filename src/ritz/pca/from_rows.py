@@ -55,7 +55,7 @@ def _as_many_as_stand_above_noise(rows: Rows, request: Request) -> Decomposition
 
 def _decomposed(rows: Rows, request: Request) -> Decomposition:
     """The first plan's result, or that of the last further attempt that could improve on it."""
-    attempts = Attempts.of(rows, request)
+    attempts, given = Attempts.of(rows, request), rows
     rows = _held(rows, attempts.first, request.limit).limited(attempts.first.block_bytes, attempts.first.threads)
     found = _moments(rows, request, attempts.first)
     result = _attempt(rows, request, attempts.first, found, passes=1)
@@ -67,7 +67,7 @@ def _decomposed(rows: Rows, request: Request) -> Decomposition:
         if not _serves(found, plan, rows):
             found, passes = _moments(rows, request, plan), passes + 1
         result = _attempt(rows, request, plan, found, passes)
-    return replace(result, plan=planning.remarked(result.plan, rows))
+    return replace(result, plan=planning.remarked(result.plan, given))
 
 
 def _held(rows: Rows, plan: Plan, limit: int) -> Rows:

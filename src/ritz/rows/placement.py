@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -30,5 +31,9 @@ class Placement:
         return A
 
     def on_cpu(self) -> Self:
-        """The same rows in blocks of NumPy."""
-        return self
+        """The same rows in blocks of NumPy, and so are results."""
+        if self.home is None:
+            return self
+        there = copy(self)
+        there.home = None
+        return there

@@ -10,7 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.arrays import all_finite, beside, is_device_array, namespace, on_host, taken
+from ritz.linalg.arrays import (
+    all_finite,
+    beside,
+    dtype_of,
+    in_float64,
+    in_type,
+    is_device_array,
+    namespace,
+    on_host,
+    taken,
+)
 from ritz.linalg.dense import Array, orthogonality_defect, row_squares
 from ritz.linalg.exponents import Exponents, delivered, differences, outside_of, rows_outside, sums, times_power
 from ritz.moments.preprocessing import FAINT, Preprocessing, less
@@ -242,16 +252,16 @@ class Subspace:
 
     def _decoded_on_device(self, Y: Any, whiten: bool) -> Any:
         """The same where the scores are, in float64; rows that leave its range, on the CPU."""
-        words, xp = self.preprocessing(FLOAT64), namespace(Y)
+        words = self.preprocessing(FLOAT64)
         undo = times_power(self.deviations, self.power)
-        S = xp.astype(Y, xp.float64, copy=False)
+        S = in_float64(Y)
         S = S * beside(undo, S) if whiten else S
         X = S @ beside(self.axes.T, S)
         X = X if self.scale is None else X * beside(self.scale, X)
         for word in (words.delta, words.shift):
             X = X if word is None else X + beside(word, X)
         X = _patched(lambda some: self.decode(some, whiten), Y, X, S)
-        return xp.astype(X, Y.dtype, copy=False)
+        return _narrowed(X, dtype_of(Y))
 
     def error(self, X: object) -> Array:  # (n, d) -> (n,)
         """‖z‖² − ‖Uᵀz‖² of every row, squared and in preprocessed units; where that cancels, by decoding.
@@ -394,6 +404,5 @@ def _patched(f: Callable[[Array], Array], block: Any, found: Any, sized: Any = N
 
 def _narrowed(exact: Any, dtype: np.dtype[Any]) -> Any:
     """Results on a device in their type; where that has no room for them, as it is done on the CPU."""
-    xp = namespace(exact)
-    out = xp.astype(exact, getattr(xp, dtype.name), copy=False)
+    out = in_type(exact, dtype)
     return out if out is exact or all_finite(out) else beside(delivered(on_host(exact), dtype), exact)

@@ -178,7 +178,7 @@ class DeviceRows(OnDevice):
         return arrays.taken(self._X, np.asarray(indices))
 
     def on_cpu(self) -> Any:
-        return Downloaded(self._X)
+        return Downloaded(self._X).on_cpu()
 
 
 class Downloaded(Rows):
@@ -212,6 +212,7 @@ class Viewed(ArrayRows):
     """An array of another library in the memory of the CPU, which NumPy looks at without a copy."""
 
     def __init__(self, X: Any) -> None:
+        check_dense(X)
         super().__init__(on_host(X))
         self.home = Home.of(X)
 
@@ -225,8 +226,17 @@ def viewable(X: Any) -> bool:
     return arrays.in_cpu_memory(X) and not str(X.dtype).endswith("bfloat16")
 
 
+def check_dense(X: Any) -> None:
+    """PyTorch has sparse tensors too, which are not."""
+    if str(getattr(X, "layout", "torch.strided")) != "torch.strided":
+        raise DataError(
+            f"a tensor of layout {X.layout} is sparse", "pass a sparse matrix of SciPy, or the tensor's to_dense()"
+        )
+
+
 def opened(X: Any) -> tuple[Any, np.dtype[Any]]:
     """An array that is not part of a computation of gradients, and NumPy's type for its numbers."""
+    check_dense(X)
     check_shape(tuple(X.shape))
     dtype = arrays.dtype_of(X)
     real_numbers(np.empty((0, 0), dtype))
