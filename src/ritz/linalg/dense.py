@@ -40,12 +40,14 @@ def column_squares(V: Array) -> Array:  # (d, b) -> (b,)
 
 def column_sums(Z: Any) -> Any:  # (m, d) -> (d,)
     """Sum of each column; Z may be sparse, or on a device."""
-    return namespace(Z).sum(Z, axis=0) if is_device_array(Z) else np.ones(Z.shape[0]) @ Z
+    if not isinstance(Z, np.ndarray) and is_device_array(Z):
+        return namespace(Z).sum(Z, axis=0)
+    return np.ones(Z.shape[0]) @ Z
 
 
 def row_squares(Z: Any) -> Any:  # (m, d) -> (m,)
     """Sum of the squares of each row; Z may be on a device."""
-    return namespace(Z).sum(Z * Z, axis=1) if is_device_array(Z) else np.einsum("ij,ij->i", Z, Z)
+    return np.einsum("ij,ij->i", Z, Z) if isinstance(Z, np.ndarray) else namespace(Z).sum(Z * Z, axis=1)
 
 
 def column_norms(V: Array) -> Array:  # (d, b) -> (b,)
@@ -143,7 +145,7 @@ def svd(F: Array) -> tuple[Array, Array, Array]:
 
 def r_factor(*blocks: Array) -> Array:
     """R of the QR factorisation of the stacked blocks: the step of TSQR."""
-    if is_device_array(blocks[-1]):
+    if not isinstance(blocks[-1], np.ndarray):
         return r_of(stacked([beside(block, blocks[-1]) for block in blocks]))
     return np.asarray(np.linalg.qr(np.concatenate(blocks) if len(blocks) > 1 else blocks[0], mode="r"))
 
@@ -233,10 +235,10 @@ def add_squares(Z: Array, total: Array, keep: bool = True) -> Array:  # (m, d) -
 
     A narrow matrix goes strip by strip: there the symmetric product of BLAS runs at half its rate. Z may be sparse.
     """
-    if is_device_array(Z):
-        total += Z.T @ Z
-        return total
     if not isinstance(Z, np.ndarray):
+        if is_device_array(Z):
+            total += Z.T @ Z
+            return total
         squares = (Z.T @ Z).tocoo()  # sorted and without duplicates, so that every entry is added once
         total[squares.coords] += squares.data
         return total

@@ -40,7 +40,7 @@ class Preprocessing:
     def __call__(self, block: Block, out: Array | None = None) -> Array:
         """The preprocessed block, dense, in float64 or in the precision of `out`; never the input itself."""
         block = dense(block)
-        if is_device_array(block):
+        if not isinstance(block, np.ndarray):
             return self._on_device(block, self.shift, self.delta, self.weight)
         Z = _subtracted(block, self.shift, np.empty(block.shape) if out is None else out[: len(block)])
         if self.delta is not None:
@@ -59,7 +59,7 @@ class Preprocessing:
 
     def nearly(self, block: Block, dtype: np.dtype[Any]) -> Array:
         """(x − shift) · weight of a dense block: all but `lacking`, which is the same for every row."""
-        if is_device_array(block):
+        if not isinstance(block, np.ndarray):
             return self._on_device(block, self.shift, None, self.weight)
         Z = _subtracted(block, self.shift, np.empty(block.shape, dtype))
         if self.weight is not None:
@@ -82,7 +82,7 @@ class Preprocessing:
     def times(self, block: Block, V: Array) -> Array:  # (m, d), (d, b) -> (m, b)
         """Z V in float64; shifted before it is multiplied, but for sparse rows, where that cannot be."""
         if isinstance(block, np.ndarray) or is_device_array(block):
-            product: Array = self.nearly(block, V.dtype) @ beside(V, block)
+            product: Array = self.nearly(block, V.dtype) @ (V if isinstance(block, np.ndarray) else beside(V, block))
             return less(product, self.lacking(V))
         W = self.weighted(V)
         product = block @ W
@@ -163,7 +163,7 @@ def mean_in_words(X: Block) -> tuple[Array, Array]:
 
 def less(Z: Array, vector: Array | float) -> Array:
     """Z with that subtracted from every row, in place unless it is on a device."""
-    if is_device_array(Z):
+    if not isinstance(Z, np.ndarray):
         return Z - beside(vector, Z)
     return _subtracted(Z, vector, Z) if isinstance(vector, np.ndarray) else Z
 

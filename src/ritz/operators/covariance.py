@@ -277,7 +277,7 @@ def _offset(moments: Moments) -> float:
 
 def _inner(a: Block, b: Block, prepare: Preprocessing) -> Array:
     """Inner products of preprocessed rows, chunk by chunk of columns so that no wide copy is made."""
-    away = is_device_array(a)
+    away = not isinstance(a, np.ndarray) and is_device_array(a)
     if not (away or isinstance(a, np.ndarray)):
         # (x − m)·(y − m) = x·y − x·m − m·y + m·m, every x, y and m times the weights
         A, B, center = prepare.uncentred(a), prepare.uncentred(b), prepare.center

@@ -13,21 +13,19 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.arrays import beside as placed
-from ritz.linalg.arrays import is_device_array, stacked
+from ritz.linalg.arrays import stacked
 from ritz.linalg.dense import Array, column_sums, cross, r_factor, times
 from ritz.rows.columns import Columns
 from ritz.rows.file_changes import Origin
 from ritz.rows.large_integers import check_block
 from ritz.rows.passes import Cut, Partition, Run, checked_results
-from ritz.rows.placement import Placement
 from ritz.runtime.watch import UNWATCHED, Watch
 
 Partial = TypeVar("Partial")
 Block = NDArray[Any]
 
 
-class Rows(Columns, Partition, Placement, ABC):
+class Rows(Columns, Partition, ABC):
     """n rows of d numbers. A source gives `shape`, `dtype`, `names` and `read`; the four verbs follow.
 
     Every pass over the data is one of `reduce`, `map`, `pairs`, `take`, given pure functions of blocks. Results
@@ -186,11 +184,11 @@ class Rows(Columns, Partition, Placement, ABC):
         def project(blocks: Iterable[Block]) -> tuple[Array, ...]:
             AW, total = self.zeros(*W.shape), self.zeros(W.shape[1])
             T: Array = np.empty((0, W.shape[1]))
-            here = self.here(W)
+            here, lacking = self.here(W), self.here(remainder)
             for block in blocks:
                 Z = shifted(block)
                 Y = times(Z, here)
-                Y -= placed(remainder, Y)
+                Y -= lacking
                 AW += cross(Z, Y)
                 total += column_sums(Y)
                 if factor:
@@ -364,7 +362,7 @@ def stack(blocks: Iterator[Block], n: int) -> Block:
     first = next(blocks)
     if first.shape[0] == n:
         return first
-    if is_device_array(first):
+    if not isinstance(first, np.ndarray):
         return stacked([first, *blocks])
     out = np.empty((n, *first.shape[1:]), first.dtype)
     out[: len(first)], at = first, len(first)

@@ -161,7 +161,7 @@ class Subspace:
         here = weight if self.faint else times_power(weight, -unit)
 
         def code(block: Block) -> Array:
-            if is_device_array(block):
+            if not isinstance(block, np.ndarray) and is_device_array(block):
                 return _patched(code, block, product(block) * beside(here, block) if whiten else product(block))
             Y = product(block)
             far = rows_outside(Y, LEAST[Y.dtype])
@@ -228,7 +228,7 @@ class Subspace:
         array([[2., 2.],
                [3., 3.]])
         """
-        if is_device_array(Y):
+        if not isinstance(Y, np.ndarray):
             return self._decoded_on_device(Y, whiten)
         dtype, unit = self._working(Y.dtype), self.power
         words = self.preprocessing(dtype)
@@ -314,7 +314,7 @@ class Subspace:
         """Scores, squared errors and sizes."""
         Y, (size, whole) = prepare.times(Z, self.axes), prepare.sizes(Z)
         error = size - row_squares(Y)
-        if is_device_array(error):
+        if not isinstance(error, np.ndarray):
             return Y, self._uncancelled(Z, error, whole), size
         close = np.flatnonzero(error < CANCELS * whole)
         if len(close):
@@ -378,7 +378,7 @@ class Subspace:
         def quietly(block: Block) -> Array:
             with np.errstate(over="ignore", invalid="ignore", under="ignore"):
                 exact = f(dense(block) if densely else block)
-                if is_device_array(exact):
+                if not isinstance(exact, np.ndarray):
                     return _narrowed(exact, dtype)
                 out = exact.astype(dtype, copy=False)  # here, so that what waits takes no more memory than it has to
             return out if out is exact or np.isfinite(out).all() else exact
@@ -387,7 +387,7 @@ class Subspace:
             # Any NaN or infinity in a row reaches its result; only then is the data searched for the place.
             if not all_finite(out):
                 check_finite(rows)
-            yield out if is_device_array(out) else delivered(out, dtype)
+            yield delivered(out, dtype) if isinstance(out, np.ndarray) else out
 
 
 def _patched(f: Callable[[Array], Array], block: Any, found: Any, sized: Any = None) -> Any:
