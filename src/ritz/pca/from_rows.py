@@ -72,6 +72,8 @@ def _decomposed(rows: Rows, request: Request) -> Decomposition:
 
 def _held(rows: Rows, plan: Plan, limit: int) -> Rows:
     """Rows that are read more than once, kept in memory where they are few: to parse them again costs more."""
+    if rows.on_device:
+        return rows if plan.passes == 1 else rows.resident()
     size = rows.dtype.itemsize * rows.shape[0] * rows.shape[1]
     if (rows.in_memory and not rows.copied) or plan.passes == 1 or size > costs.HELD or size + plan.memory > limit:
         return rows

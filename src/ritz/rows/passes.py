@@ -104,6 +104,10 @@ class Partition:
         there.home = None
         return there
 
+    def resident(self) -> Self:
+        """The same rows for several passes: on a device with ample room, all of them there."""
+        return self
+
     def cut(self, cut: Cut, least: int = 1) -> tuple[int, list[Run]]:
         """Rows of a block, and the runs; those of fewer rows than `least` are not worth a partial result."""
         n, d = self.shape

@@ -50,6 +50,7 @@ def read(
     header: bool | None = None,
     size: tuple[int, int] | None = None,
     grey: bool | None = None,
+    device: str | None = None,
 ) -> Rows:
     """A file, a folder of pictures, or data in memory as rows, to be passed to any estimator.
 
@@ -79,6 +80,9 @@ def read(
     header : whether the first line of a text names the columns; None finds out, and says so where it may be a row too
     size : (height, width) to which all pictures of a folder are resized; without it they must be of one size
     grey : whether pictures of a folder are read as grey ones; None if all of them are, and else all are in colour
+    device : where blocks are computed, such as "cuda", by PyTorch: they are read by the CPU, copied there one after
+        another, and gone after use, so that data larger than the device's memory is decomposed there; results are
+        tensors on it
 
     Examples
     --------
@@ -107,7 +111,11 @@ def read(
     chosen.files = rows.files
     if rows.origin:
         chosen.origin = Origin(rows.origin.files, columns, label, transpose, missing, header, size, grey)
-    return chosen
+    if device is None:
+        return chosen
+    from ritz.rows.memory.upload import Uploaded
+
+    return Uploaded(chosen, device)
 
 
 def read_for_model(

@@ -153,8 +153,7 @@ class DeviceRows(OnDevice):
         self._X, self.dtype = opened(X)
         self.shape = (int(X.shape[0]), int(X.shape[1]))
         self.home = Home.of(X)
-        free = arrays.free_memory(self._X)
-        self.most_bytes = MOST_BYTES if free is None else max(1, min(MOST_BYTES, free // SHARE))
+        self.most_bytes = block_bytes(self._X)
 
     @classmethod
     def opens(cls, source: object) -> bool:
@@ -219,6 +218,12 @@ class Viewed(ArrayRows):
     @classmethod
     def opens(cls, source: object) -> bool:
         return arrays.is_other_array(source) and viewable(source)
+
+
+def block_bytes(like: Any) -> int:
+    """The most bytes of a block in float64, on the device of an array."""
+    free = arrays.free_memory(like)
+    return MOST_BYTES if free is None else max(1, min(MOST_BYTES, free // SHARE))
 
 
 def viewable(X: Any) -> bool:
