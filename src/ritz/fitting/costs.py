@@ -126,7 +126,8 @@ def direct(rows: Rows, k: int, side: str) -> Cost:
 def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
     """Block Krylov on a dense operator or, one pass per step, on the rows."""
     (n, d), order = rows.shape, order_of(rows, side)
-    b, steps = block_width(k), expected_steps(k)
+    free = 1 if dense else rows.free_columns
+    b, steps = block_width(k, free), expected_steps(k, free)
     size = min(order, b * steps)
     basis = 16 * order * (capacity(order, k, b) + k)
     own = 3.0 * order * size**2 + 10.0 * size**3

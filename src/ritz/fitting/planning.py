@@ -233,9 +233,17 @@ def krylov_plans(rows: Rows, k: int, limit: int) -> list[Plan]:
     """
     smaller = smaller_side(rows)
     ways = ((smaller if rows.sparse else "covariance", False), (smaller, True))
-    known = {"solver": "krylov", "columns": block_width(k)}
+    free = rows.free_columns
     return [
-        _plan(rows, side, dense, limit, partial(costs.krylov, k=k, side=side, dense=dense), **known)
+        _plan(
+            rows,
+            side,
+            dense,
+            limit,
+            partial(costs.krylov, k=k, side=side, dense=dense),
+            solver="krylov",
+            columns=block_width(k, 1 if dense else free),
+        )
         for side, dense in ways
     ]
 

@@ -150,6 +150,7 @@ class Covariance(Operator):
         n, self.dim = Z.shape
         self.rank_bound, self.trace = Z.rank_bound, Z.trace
         self.work = float(n) * self.dim**2
+        self.free_columns = Z.rows.free_columns
         self._factored: Factored | None = None
         self._roughness = np.inf  # of a dense matrix from float32 products, until it was measured
 

@@ -56,6 +56,7 @@ class Partition:
     most_threads: int = 1 << 30
     on_device: bool = False  # whether blocks are arrays of another library, which stay on their device
     home: Home | None = None  # what results should be, where the data is an array of another library
+    free_columns: int = 1  # that blocks are multiplied by in hardly more time than by one
     remark: str = ""  # what a plan says of where blocks are computed
 
     @property

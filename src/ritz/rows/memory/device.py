@@ -24,6 +24,7 @@ from ritz.rows.passes import Cut, Run
 MOST_BYTES = 1 << 29  # of a block in float64: larger ones do not run faster
 SHARE = 8  # of the free memory that a block may take; several copies of it are alive at a time
 MOST_ROWS = 1 << 16  # of a block: the bound on rounding grows with the rows that are summed at once
+FREE_COLUMNS = 32  # to bring a block to the processors takes as long as to multiply it by so many
 TILE = 2048  # rows of a tile of inner products
 
 
@@ -32,6 +33,7 @@ class OnDevice(Rows):
 
     on_device = True
     most_threads = 1  # a device shares out its work itself
+    free_columns = FREE_COLUMNS
 
     @property
     @abstractmethod
