@@ -101,7 +101,12 @@ def beside(A: Any, block: Any) -> Any:
     """A where `block` is: on its device, of its library. Next to NumPy arrays and sparse matrices, A itself."""
     if not isinstance(A, np.ndarray) or not is_device_array(block):
         return A
-    return namespace(block).asarray(np.ascontiguousarray(A), device=device_of(block))
+    return namespace(block).asarray(_owned(A), device=device_of(block))
+
+
+def _owned(A: NDArray[Any]) -> NDArray[Any]:
+    """A as other libraries take it: in order, and not to be protected from being written to."""
+    return A if A.flags.writeable and A.flags.c_contiguous else np.array(A, order="C")
 
 
 def in_type(block: Any, dtype: np.dtype[Any], copy: bool = False) -> Any:
@@ -222,8 +227,7 @@ class Home:
 
         xp = import_module(self.library)
         values = values.astype(np.float32) if values.dtype == np.float64 and not self.wide else values
-        owned = values if values.flags.writeable and values.flags.c_contiguous else np.array(values, order="C")
-        return xp.asarray(owned, device=self.device)
+        return xp.asarray(_owned(values), device=self.device)
 
     def __str__(self) -> str:
         return f"an array of {self.library.rpartition('.')[2]} on {self.device}"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg.arrays import namespace, on_host
+from ritz.linalg.arrays import all_finite, namespace, on_host
 from ritz.rows.base import Block, Rows, dense
 from ritz.rows.formats.read import read
 from ritz.rows.large_integers import is_wide
@@ -80,6 +80,8 @@ def check_finite(rows: Rows) -> None:
     if is_wide(rows.dtype):
         check_exact(rows)
     if rows.dtype.kind != "f":
+        return
+    if rows.on_device and rows.reduce(lambda blocks: all(map(all_finite, blocks)), min):
         return
     table = rows.map(count)
     nan, bad = int(table[:, 0].sum()), int(table[:, 1].sum())

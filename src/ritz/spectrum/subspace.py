@@ -303,7 +303,7 @@ class Subspace:
 
     def _apart(self, block: Any, far: NDArray[np.intp]) -> Iterator[tuple[Exponents, Array, Exponents]]:
         """Rows of a block that leave the range: which, preprocessed in a unit each, and its power."""
-        if not isinstance(block, np.ndarray) and self.mean is None:  # rows without entries are 0, whatever the axes
+        if hasattr(block, "indptr") and self.mean is None:  # rows without entries are 0, whatever the axes
             far = far[np.diff(block.indptr)[far] > 0]
         step = max(1, APART // block.shape[1])
         for which in (far[start : start + step] for start in range(0, len(far), step)):
