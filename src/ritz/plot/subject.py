@@ -119,9 +119,10 @@ def subject(given: Any, X: Any = None, at_most: int | None = None, **parameters:
         if not is_model(given) or not hasattr(given, "n_components"):
             name = f"{type(given).__module__.partition('.')[0]}.{type(given).__name__}"
             raise TypeError(f"figures are of data, a ritz.PCA or a ritz.KernelPCA, not of a {name}; fit one of those")
+        given = in_numpy(given)
         findings(given)  # an error where there is no fit, or nothing to be seen
         rows = None if X is None else given._known(X).on_cpu()
-        return Subject(in_numpy(given), rows, fresh=False)
+        return Subject(given, rows, fresh=False)
     if isinstance(given, Spectrum):
         raise TypeError(
             "this figure is of data or a fitted model, not of what ritz.eigen returns; "
