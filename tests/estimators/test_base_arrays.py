@@ -76,13 +76,10 @@ def test_reports_and_figures(device, tmp_path):
     given = strict(X, device)
     pca = PCA(3).fit(given)
     assert "80 rows of 5 columns" in ritz.report(pca, tmp_path / "page.html", given).read_text("utf-8")
-    for figure in (
-        ritz.plot.scree(pca),
-        ritz.plot.scores(pca, given),
-        ritz.plot.scores(given),
-        ritz.plot.components(pca),
-    ):
-        assert figure is not None
+    scores, again = ritz.plot.scores(pca, given), ritz.plot.scores(given)
+    assert np.allclose(scores.collections[0].get_offsets(), PCA(3).fit_transform(X)[:, :2], atol=1e-12)
+    assert np.allclose(scores.collections[0].get_offsets(), again.collections[0].get_offsets(), atol=1e-12)
+    assert ritz.plot.scree(pca).patches
 
 
 def test_kernels_of_arrays_in_memory():
