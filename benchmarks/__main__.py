@@ -12,6 +12,7 @@
     python -m benchmarks sensing --only omp                       compressed sensing: omp, fista, transition, or all
     python -m benchmarks commands --gigabytes 1                   the command line: its start, and a CSV of 1 GB
     python -m benchmarks overhead                                 what the certificate and the import cost
+    python -m benchmarks gpu --device cuda                        tensors on a GPU, beside scikit-learn on the same ones
     python -m benchmarks hunt --fits 100000                       certificates of random fits, held against the truth
 
 Every contender runs in a process of its own. Times are the best of several fits; read the ratios, not the seconds.
@@ -24,7 +25,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import commands, kernel, overhead, peers, planner, report, scaling, sensing, sources, usps
+from benchmarks import commands, gpu, kernel, overhead, peers, planner, report, scaling, sensing, sources, usps
 from benchmarks.cases import CASES, Case
 from benchmarks.contenders import RITZ
 from benchmarks.harness import Settings
@@ -36,7 +37,19 @@ def arguments() -> argparse.Namespace:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    tasks = ["peers", "scaling", "planner", "sources", "kernel", "usps", "sensing", "commands", "overhead", "hunt"]
+    tasks = [
+        "peers",
+        "scaling",
+        "planner",
+        "sources",
+        "kernel",
+        "usps",
+        "sensing",
+        "commands",
+        "overhead",
+        "gpu",
+        "hunt",
+    ]
     add("what", nargs="?", choices=tasks, default="peers")
     add("--shape", metavar="RxC", help="a single case of synthetic data: rows x columns, such as 200000x100")
     add("--data", type=Path, metavar="PATH", help="a single case of real data")
@@ -53,6 +66,8 @@ def arguments() -> argparse.Namespace:
     add("--peer", choices=list(usps.PEERS), default=RITZ, help="whose KernelPCA usps runs with (ritz)")
     add("--fits", type=int, default=10_000, metavar="N", help="random fits of hunt (10,000)")
     add("--first", type=int, default=0, metavar="NUMBER", help="of these fits (0)")
+    add("--device", default="cuda", help="of gpu, by PyTorch (cuda)")
+    add("--scale", type=float, default=1.0, metavar="SHARE", help="of the sizes of gpu, such as 0.001 (1)")
     add("--quick", action="store_true", help="small sizes, to see that scaling, planner, kernel, usps and sensing work")
     return parser.parse_args()
 
@@ -85,6 +100,8 @@ def main() -> None:
         commands.run(asked.gigabytes, settings.repeat)
     elif asked.what == "overhead":
         overhead.run(single(asked) or CASES[:3], asked.repeat)
+    elif asked.what == "gpu":
+        gpu.run(asked.device, asked.scale, asked.only, settings)
     elif asked.what == "hunt":
         raise SystemExit(bool(hunt.run(asked.first, asked.fits)))
     else:
