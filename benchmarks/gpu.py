@@ -5,12 +5,14 @@
 
 Every case is made on the device, once. Times are the best of several fits, with the device waited for before and after.
 The truth is a float64 covariance of the same rows, shifted by their mean, summed block by block on the device and
-decomposed by LAPACK; where that is too large, block Krylov to 1e-12. Errors are the largest relative error of a variance
-and the sine of the largest angle between the subspaces. scikit-learn needs SCIPY_ARRAY_API=1 in the environment.
+decomposed by LAPACK; where that is too large, block Krylov to 1e-12. Errors are the largest relative error of a
+variance and the sine of the largest angle between the subspaces. scikit-learn needs SCIPY_ARRAY_API=1 in the
+environment.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -59,6 +61,8 @@ RESERVED = 8 << 30  # bytes of the device that the file is twice as large as
 
 def run(device: str, scale: float, only: list[str], settings: Settings) -> None:
     """Print all cases, or those with one of these words in their names."""
+    if not os.environ.get("SCIPY_ARRAY_API"):
+        raise SystemExit("scikit-learn takes tensors where SCIPY_ARRAY_API=1 is set in the environment; set it")
     parts = {"product": 0, "krylov": 1, "narrow": 2}
     for name, i in parts.items():
         if not only or any(word in name for word in only):

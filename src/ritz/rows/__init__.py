@@ -30,9 +30,7 @@ SOURCES: list[str | type[Rows]] = [
     "ritz.rows.memory.anndata:AnnDataRows",
     "ritz.rows.memory.frame:SparseFrame",
     "ritz.rows.memory.frame:FrameRows",
-    "ritz.rows.memory.device:Viewed",
-    "ritz.rows.memory.device:DeviceRows",
-    "ritz.rows.memory.device:Downloaded",
+    "ritz.rows.memory.device:OtherArray",
     "ritz.rows.memory.array:Convertible",
 ]
 ANNDATA = ("X", "var_names", "obs_names", "obsm", "varm", "uns", "is_view", "isbacked")  # what is used of it

@@ -157,10 +157,6 @@ class DeviceRows(OnDevice):
         self.home = Home.of(X)
         self.most_bytes = block_bytes(self._X)
 
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return arrays.is_other_array(source) and not viewable(source) and arrays.has_float64(source)
-
     @property
     def _like(self) -> Any:
         return self._X
@@ -194,10 +190,6 @@ class Downloaded(Rows):
         if not arrays.has_float64(X):
             self.remark = f"{arrays.device_of(X)} has no float64, so blocks are computed on the CPU"
 
-    @classmethod
-    def opens(cls, source: object) -> bool:
-        return arrays.is_other_array(source) and not viewable(source)
-
     def read(self, start: int, stop: int) -> Block:
         return on_host(self._X[start:stop, :])
 
@@ -217,9 +209,17 @@ class Viewed(ArrayRows):
         super().__init__(on_host(X))
         self.home = Home.of(X)
 
+
+class OtherArray(Rows):
+    """An array of another library: NumPy looks at it, or it stays on its device, or blocks of it are copied."""
+
+    def __new__(cls, X: Any) -> Any:
+        kind = Viewed if viewable(X) else DeviceRows if arrays.has_float64(X) else Downloaded
+        return kind(X)
+
     @classmethod
     def opens(cls, source: object) -> bool:
-        return arrays.is_other_array(source) and viewable(source)
+        return arrays.is_other_array(source)
 
 
 def block_bytes(like: Any) -> int:
