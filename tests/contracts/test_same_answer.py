@@ -6,7 +6,7 @@ Blocks that lie on a device are summed in another order, so that the last digits
 import numpy as np
 import pytest
 
-from helpers.arrays import KINDS
+from helpers.arrays import KINDS, strict
 from helpers.matrices import broken_claims, preprocess, with_spectrum
 from ritz import PCA
 from ritz.fitting import planning
@@ -125,6 +125,15 @@ def test_results_are_where_the_data_is(kind):
     assert isinstance(model.components_, np.ndarray)
     assert str(pca.components_.dtype).endswith("float32")
     assert str(pca.mean_.dtype).endswith("float64")
+
+
+def test_a_model_of_one_device_serves_another():
+    data = DATA["tall"]
+    here, there = (strict(data, name) for name in ("device1", "device2"))
+    pca = PCA(K).fit(here)
+    assert pca.transform(there).device == there.device
+    close(pca.inverse_transform(pca.transform(there)), pca.inverse_transform(PCA(K).fit(data).transform(data)), 1e-12)
+    assert pca.partial_fit(there).components_.device == here.device
 
 
 @every_kind

@@ -56,6 +56,8 @@ class PCA(Batches):
 
     The k orthonormal axes u that keep the most variance, C u = λ u with C = ZᵀZ/(n − ddof) and z = (x − mean)/scale.
     Every kept component's residual ‖C u − λ u‖ plus rounding is at most tol·λ₁, or the fit warns.
+    Arrays of other libraries, such as tensors of PyTorch on a GPU, are computed where they are: attributes are of the
+    type and on the device of what was fitted, results of what they are computed from.
 
     Parameters
     ----------

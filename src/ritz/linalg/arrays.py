@@ -8,6 +8,7 @@ to leave a device, its free memory, its precision, QR without Q.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -61,10 +62,15 @@ def dtype_of(X: Any) -> np.dtype[Any]:
 
 
 def has_float64(X: Any) -> bool:
-    """Whether the device of X computes in float64: Apple's does not."""
-    info = namespace(X).__array_namespace_info__()
-    device = device_of(X)
-    return str(getattr(device, "type", "")) != "mps" and "float64" in info.dtypes(device=device, kind="real floating")
+    """Whether the device of X computes in float64: Apple's does not, and JAX only where it is told to."""
+    xp = namespace(X)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tried = xp.zeros((1,), dtype=xp.float64, device=device_of(X))
+    except (TypeError, ValueError, RuntimeError, AttributeError):
+        return False
+    return str(tried.dtype).endswith("float64")
 
 
 def on_host(X: Any) -> Any:
@@ -212,7 +218,10 @@ class Home:
     @classmethod
     def of(cls, X: Any) -> Home:
         """That of an array."""
-        return cls(namespace(X).__name__, device_of(X), has_float64(X))
+        device = device_of(X)
+        # CuPy's devices cannot be pickled, their numbers can.
+        number = device.id if type(device).__module__.partition(".")[0] == "cupy" else device
+        return cls(namespace(X).__name__, number, has_float64(X))
 
     @property
     def is_cpu(self) -> bool:
@@ -230,4 +239,5 @@ class Home:
         return xp.asarray(_owned(values), device=self.device)
 
     def __str__(self) -> str:
-        return f"an array of {self.library.rpartition('.')[2]} on {self.device}"
+        where = f"GPU {self.device}" if isinstance(self.device, int) else self.device
+        return f"an array of {self.library.rpartition('.')[2]} on {where}"
