@@ -144,3 +144,17 @@ def test_arrays_of_the_cpu_give_the_bits_of_numpy(kind):
     found, expected = PCA(K, whiten=True).fit(X), PCA(K, whiten=True).fit(data)
     assert np.array_equal(on_host(found.components_), expected.components_)
     assert np.array_equal(on_host(found.transform(X)), expected.transform(data))
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e200])
+@pytest.mark.parametrize("kind", ["torch, as on a GPU", "array-api-strict on a device"])
+def test_numbers_whose_squares_leave_float64(kind, size):
+    data = DATA["tall"] * size
+    X, expected = KINDS[kind](data), PCA(K, svd_solver="svd").fit(data)
+    for svd_solver in ("covariance", "svd"):
+        pca = PCA(K, svd_solver=svd_solver).fit(X)
+        close(pca.components_, expected.components_, 1e-12)
+        close(pca.singular_values_, expected.singular_values_, 1e-12)
+        close(pca.transform(X), expected.transform(data), 1e-11)
+        close(pca.inverse_transform(pca.transform(X)), expected.inverse_transform(expected.transform(data)), 1e-11)
+        close(pca.score_samples(X), expected.score_samples(data), 1e-9)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from helpers.arrays import strict, tensor, torch
-from ritz import PCA, CompressedSensing, KernelPCA, plan, read
-from ritz.errors import DataError
+from ritz import PCA, CompressedSensing, KernelPCA, eigen, plan, read
+from ritz.errors import DataError, ParameterError
 from ritz.linalg import arrays
 from ritz.rows import as_rows
 from ritz.rows.memory import device
@@ -180,3 +180,20 @@ def test_tensors_of_gradients_sparse_ones_and_bfloat16():
 def test_blocks_are_a_share_of_the_free_memory(monkeypatch):
     monkeypatch.setattr(arrays, "free_memory", lambda like: 8 * 8 * 10 * device.SHARE)
     assert as_rows(on_gpu()).block_rows == 10
+
+
+def test_eigenpairs_of_a_matrix_on_a_device():
+    C = np.cov(X.T)
+    assert np.array_equal(eigen(strict(C, GPU), 2).values, eigen(C, 2).values)
+
+
+@pytest.mark.parametrize("how", [{"columns": [0, 1]}, {"label": 3}, {"missing": "drop"}, {"missing": "mean"}], ids=str)
+def test_what_is_chosen_on_the_cpu_alone(how):
+    with pytest.raises(ParameterError, match="is for data on the CPU"):
+        read(on_gpu(), **how)
+
+
+def test_a_checkpoint_and_progress(tmp_path, capsys):
+    pca = PCA(2, verbose=True).fit(on_gpu(), checkpoint=tmp_path / "checkpoint")
+    assert "<DeviceRows: 60 rows, 8 columns, float64>" in capsys.readouterr().err
+    assert np.array_equal(arrays.on_host(pca.components_), arrays.on_host(PCA(2).fit(on_gpu()).components_))

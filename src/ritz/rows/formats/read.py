@@ -107,6 +107,8 @@ def read(
         from ritz.rows.memory.given import given
 
         rows = given(source, columns, label, transpose, {"header": header, "size": size, "grey": grey})
+    if rows.on_device and missing != "error":
+        raise ParameterError("missing", missing, "is for data on the CPU; pass a copy there, or deal with gaps before")
     chosen = select(rows, columns, rows.labelled_by if label is None else label, missing)
     chosen.files = rows.files
     if rows.origin:
