@@ -8,7 +8,7 @@ import pytest
 from helpers.arrays import strict, tensor, torch
 from ritz import PCA
 from ritz.linalg import arrays
-from ritz.linalg.arrays import Home, beside, full_precision, is_other_array, on_host
+from ritz.linalg.arrays import Home, beside, brought, full_precision, is_other_array, on_host
 
 X = np.arange(12.0).reshape(4, 3)
 
@@ -29,6 +29,9 @@ def test_what_is_not_an_array_of_another_library():
     assert not any(map(is_other_array, (X, X.tolist(), "text", None, 3)))
     assert on_host((X, 3))[0] is X
     assert beside(X, X) is X
+    assert brought(X) is X
+    (fixed := X.copy()).setflags(write=False)
+    assert all(part.flags.writeable for part in brought((fixed, (fixed, X)))[1])
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,14 @@ def on_host(X: Any) -> Any:
     return np.asarray(X)
 
 
+def brought(X: Any) -> Any:
+    """The same, to be written to: what JAX hands over is not."""
+    found = on_host(X)
+    if isinstance(found, tuple):
+        return tuple(map(brought, found))
+    return found.copy() if isinstance(found, np.ndarray) and not found.flags.writeable else found
+
+
 def _from_torch(X: Any) -> NDArray[Any] | None:
     return X.numpy(force=True) if "torch" in sys.modules and hasattr(X, "resolve_conj") else None
 

@@ -13,6 +13,7 @@ from ritz.errors import DataError
 from ritz.linalg.arrays import (
     all_finite,
     beside,
+    brought,
     dtype_of,
     in_float64,
     in_type,
@@ -293,7 +294,7 @@ class Subspace:
             yield joined[:, :-2], joined[:, -2], joined[:, -1].astype(np.int64)
 
     def _parts(self, block: Block) -> tuple[Array, Array, Exponents]:
-        Y, error, size = on_host(self._split(*self._ready(block)))
+        Y, error, size = brought(self._split(*self._ready(block)))
         powers = np.full(len(Y), self.power if self.faint else 0)
         far = outside_of(np.sqrt(size), LEAST[FLOAT64] ** 0.5)
         for which, small, some in self._apart(block, far):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg import arrays
-from ritz.linalg.arrays import Home, beside, full_precision, is_out_of_memory, namespace, on_host
+from ritz.linalg.arrays import Home, beside, brought, full_precision, is_out_of_memory, namespace, on_host
 from ritz.rows.base import Block, Rows, paired, stack
 from ritz.rows.large_integers import check_block, is_wide
 from ritz.rows.memory.array import ArrayRows, check_shape, real_numbers
@@ -67,7 +67,7 @@ class OnDevice(Rows):
 
         def whole(step: int) -> Any:
             blocks = self.watch.seen(map(self.exact, self._blocks(0, self.shape[0], step)))
-            return on_host(f(blocks if beside is None else paired(blocks, beside, 0)))
+            return brought(f(blocks if beside is None else paired(blocks, beside, 0)))
 
         def over(runs: list[Run]) -> Generator[Any, None, None]:
             yield from (self._fitting(whole) for _ in runs)
