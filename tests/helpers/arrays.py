@@ -8,7 +8,8 @@ does.
 from __future__ import annotations
 
 import os
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 
 import array_api_strict
 import numpy as np
@@ -17,13 +18,12 @@ import pytest
 from ritz.rows.memory.device import DeviceRows
 
 
+@cache
 def torch():
-    """PyTorch, or a test that is skipped."""
-    if os.environ.get("RITZ_NEEDS_TORCH"):
-        import torch
-
-        return torch
-    return pytest.importorskip("torch")
+    """PyTorch, or a test that is skipped; with one thread: several would spin for cores that other tests use."""
+    found = import_module("torch") if os.environ.get("RITZ_NEEDS_TORCH") else pytest.importorskip("torch")
+    found.set_num_threads(1)
+    return found
 
 
 def strict(X, device="CPU_DEVICE"):
