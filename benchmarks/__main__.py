@@ -13,6 +13,7 @@
     python -m benchmarks commands --gigabytes 1                   the command line: its start, and a CSV of 1 GB
     python -m benchmarks overhead                                 what the certificate and the import cost
     python -m benchmarks cluster --repeat 3                       a Dask cluster on this machine, beside dask-ml
+    python -m benchmarks gpu --device cuda                        tensors on a GPU, beside scikit-learn on the same ones
     python -m benchmarks hunt --fits 100000                       certificates of random fits, held against the truth
 
 Every contender runs in a process of its own. Times are the best of several fits; read the ratios, not the seconds.
@@ -25,7 +26,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import cluster, commands, kernel, overhead, peers, planner, report, scaling, sensing, sources, usps
+from benchmarks import cluster, commands, gpu, kernel, overhead, peers, planner, report, scaling, sensing, sources, usps
 from benchmarks.cases import CASES, Case
 from benchmarks.contenders import RITZ
 from benchmarks.harness import Settings
@@ -48,6 +49,7 @@ def arguments() -> argparse.Namespace:
         "commands",
         "overhead",
         "cluster",
+        "gpu",
         "hunt",
     ]
     add("what", nargs="?", choices=tasks, default="peers")
@@ -66,6 +68,8 @@ def arguments() -> argparse.Namespace:
     add("--peer", choices=list(usps.PEERS), default=RITZ, help="whose KernelPCA usps runs with (ritz)")
     add("--fits", type=int, default=10_000, metavar="N", help="random fits of hunt (10,000)")
     add("--first", type=int, default=0, metavar="NUMBER", help="of these fits (0)")
+    add("--device", default="cuda", help="of gpu, by PyTorch (cuda)")
+    add("--scale", type=float, default=1.0, metavar="SHARE", help="of the sizes of gpu, such as 0.001 (1)")
     add("--quick", action="store_true", help="small sizes, to see that scaling, planner, kernel, usps and sensing work")
     return parser.parse_args()
 
@@ -100,6 +104,8 @@ def main() -> None:
         overhead.run(single(asked) or CASES[:3], asked.repeat)
     elif asked.what == "cluster":
         cluster.run(asked.quick, asked.only, asked.repeat)
+    elif asked.what == "gpu":
+        gpu.run(asked.device, asked.scale, asked.only, settings)
     elif asked.what == "hunt":
         raise SystemExit(bool(hunt.run(asked.first, asked.fits)))
     else:

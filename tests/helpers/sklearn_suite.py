@@ -1,6 +1,6 @@
 """Run scikit-learn's own test file for an estimator, as shipped in its wheel, with that of Ritz in its place.
 
-    python tests/helpers/sklearn_suite.py [pca | kernel_pca]
+    python tests/helpers/sklearn_suite.py [pca | kernel_pca] [array_api]
 
 This file is both the script and, imported by pytest as a plugin, the replacement.
 """
@@ -14,12 +14,12 @@ import sys
 from pathlib import Path
 
 REPLACED = {"pca": "PCA", "kernel_pca": "KernelPCA"}  # by the name of the test file
-LATER = "array_api"  # what does not exist yet
+APART = "array_api"  # tests of which there are more where more libraries are installed
 TWINS = ("csr_matrix", "csc_matrix")  # tests of these are repeated for csr_array and csc_array
 
 
-def outcomes(subject: str = "pca", without: tuple[str, ...] = ()) -> dict[str, str]:
-    """Outcome by test id, of those that have none of these words in it."""
+def outcomes(subject: str = "pca", only: str = "", without: tuple[str, ...] = ()) -> dict[str, str]:
+    """Outcome by test id, of those that have this word and none of the others in it."""
     tests = Path(__file__).resolve().parent.parent
     command = [
         sys.executable,
@@ -30,7 +30,8 @@ def outcomes(subject: str = "pca", without: tuple[str, ...] = ()) -> dict[str, s
         "--pyargs",
         f"sklearn.decomposition.tests.test_{subject}",
     ]
-    command += ["-k", " and ".join(f"not {word}" for word in (LATER, *without))]
+    left_out = [f"not {word}" for word in ((APART, *without) if only != APART else without)]
+    command += ["-k", " and ".join([*filter(None, [only]), *left_out])]
     command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-rA", "-q", "--tb=no", "-W", "ignore"]
     paths = [str(tests), *filter(None, [os.environ.get("PYTHONPATH")])]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "RITZ_REPLACES": REPLACED[subject]}

@@ -20,6 +20,7 @@ from ritz.cli.reading import Reading
 from ritz.cli.screen import Screen, typed
 from ritz.errors import DataError
 from ritz.estimators.anndata import plain as certificate_parts
+from ritz.estimators.base import in_numpy
 from ritz.estimators.pca import PCA
 from ritz.pca.recognition import Recognition, recognition
 from ritz.rows import Rows
@@ -42,9 +43,16 @@ SHOWN = 10  # components on the screen, and the last
 
 
 def analyse(
-    found: Input, reading: Reading, pca: PCA, folder: Path, screen: Screen, force: bool, checkpoint: str | None = None
+    found: Input,
+    reading: Reading,
+    pca: PCA,
+    folder: Path,
+    screen: Screen,
+    force: bool,
+    checkpoint: str | None = None,
+    device: str | None = None,
 ) -> int:
-    """Fit the model to the input, write the three files, say what was done; the exit code."""
+    """Fit the model to the input, on a device if one is named, write three files, say what was done; the exit code."""
     begun = time.perf_counter()
     limit: Any = pca.memory_limit  # in bytes
     with screen.hearing(), Progress(screen.quiet) as progress:
@@ -56,7 +64,8 @@ def analyse(
         told = "" if pca.scale or found.rows.image_shape else _scale_advice(Profile.of(found.rows))
         by_default = pca.n_components is None
         pca.n_components = default_count(pca.n_components, found.rows)
-        pca.fit(found.rows, checkpoint=checkpoint)
+        pca.fit(found.rows if device is None else _uploaded(found.rows, device), checkpoint=checkpoint)
+        pca = in_numpy(pca)
         seconds = time.perf_counter() - begun
         files, seen = written(pca, found, folder, told, _notes(pca, found, reading), force)
     describe(pca, found, screen, seconds, by_default)
@@ -65,6 +74,12 @@ def analyse(
     if told:
         screen.warn(told)
     return conclude(pca, found, files, screen, seen)
+
+
+def _uploaded(rows: Rows, device: str) -> Rows:
+    from ritz.rows.memory.upload import Uploaded
+
+    return Uploaded(rows, device)
 
 
 def _recognised(pca: PCA, rows: Rows, labels: NDArray[Any] | None) -> Recognition | None:

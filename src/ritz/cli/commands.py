@@ -98,6 +98,7 @@ def info(screen: Screen, **given: Any) -> int:
     "--seed", "random_state", type=options.SEED, help="Seed of random starts and sign flips.  [default: a fixed one]"
 )
 @click.option("--checkpoint", metavar="FILE", help="Save progress there; the same command resumes after an interrupt.")
+@click.option("--device", metavar="NAME", help="Compute there, by PyTorch, such as cuda; FILE may exceed its memory.")
 @options.force
 @options.speaking
 def fit(screen: Screen, **given: Any) -> int:

@@ -27,6 +27,7 @@ OPTIONS = {
     "size": "--size",
     "grey": "--grey",
     "ddof": "--ddof",
+    "device": "--device",
 }
 # The next step after an error or a warning, by its code, as options of a command, with facts of the error in
 # braces; "" where there is none.

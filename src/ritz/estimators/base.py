@@ -10,8 +10,9 @@ import copy
 import inspect
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import replace
 from os import PathLike
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -23,11 +24,13 @@ from ritz.estimators.checkpointing import watching
 from ritz.estimators.saving import Kind, write_model
 from ritz.fitting.request import Request
 from ritz.fitting.result import Table, attributes
+from ritz.linalg.arrays import Home, on_host
 from ritz.linalg.dense import Array
 from ritz.rows import Rows, as_rows, check_finite, is_anndata
 from ritz.rows.base import stack
 from ritz.rows.columns import counts_up, keys_of, model_columns
 from ritz.rows.formats.read import read_for_model
+from ritz.rows.memory.array import ArrayRows
 from ritz.rows.memory.computed import choose
 from ritz.rows.pictures import check_like, compare_white
 from ritz.rows.scores import in_order
@@ -46,6 +49,7 @@ class Columns:
 
     n_features_in_: int
     feature_names_in_: Any
+    _opened: Callable[[Any], Rows]
     _column_keys: tuple[str, ...] | None = None
 
     def _like_fitted(self, X: Any) -> Rows:
@@ -53,7 +57,7 @@ class Columns:
         names = self.__dict__.get("feature_names_in_")
         if isinstance(X, str | PathLike):
             return read_for_model(X, names, self.n_features_in_, self.__dict__.get("image_shape_"))
-        rows = as_rows(X)
+        rows = self._opened(X)
         # Of columns that nobody asked for by name, those of the model are taken.
         anything = isinstance(X, Rows) and X.origin is not None and X.origin.columns is None
         there = list(rows.names or ())
@@ -165,6 +169,8 @@ class Certified(Columns, ABC, Generic[State]):
     _table: ClassVar[Table]  # how attributes follow from the state
     _state: State = None  # type: ignore[assignment]  # None only before a fit, which `_check_fitted` refuses
     _n_features_out: int  # numbers that a row becomes, one of the attributes that follow
+    _home: Home | None = None  # what the attributes are, where the rows of the fit were an array of another library
+    _on_devices: ClassVar[bool] = False  # whether rows may stay on the device they are on
 
     # What a subclass says.
 
@@ -216,7 +222,7 @@ class Certified(Columns, ABC, Generic[State]):
         >>> model.eigenvalues_.shape, model.certificate_.satisfied
         ((2,), True)
         """
-        self._fit(X, as_rows(X))
+        self._fit(X, self._opened(X))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -231,7 +237,7 @@ class Certified(Columns, ABC, Generic[State]):
         >>> [model.fit_transform(X).shape for model in models]
         [(40, 2), (40, 1), (40, 2)]
         """
-        rows = as_rows(X)
+        rows = self._opened(X)
         self._fit(X, rows)
         return self._scores(X, rows)
 
@@ -240,6 +246,7 @@ class Certified(Columns, ABC, Generic[State]):
         learned = self._learn(rows, checkpoint)
         self._warn(learned.warnings)
         self._columns(X, rows, reset=True)
+        self._settle_in(rows.home)
         self._adopt(learned.state)
         self.__dict__.pop("notes_", None)  # they were about another fit
         if self.verbose and learned.shown:
@@ -256,8 +263,30 @@ class Certified(Columns, ABC, Generic[State]):
     def _adopt(self, state: State) -> None:
         """Take over a finished fit in one step, so that the model is the old one or the new one."""
         found = attributes(self._table, state)
+        if self._home is not None:
+            found = {name: self._home(value) for name, value in found.items()}
         kept = {name: value for name, value in self.__dict__.items() if name not in self._table}
         self.__dict__ = kept | {"_state": state} | found
+
+    def _settle_in(self, home: Home | None) -> None:
+        """Attributes are to be arrays of this library, on this device; NumPy's for None."""
+        self.__dict__.pop("_home", None)
+        if home is not None:
+            self._home = home
+
+    def _opened(self, X: Any) -> Rows:
+        """X as Rows, unless it lies on a device where this estimator cannot compute."""
+        rows = as_rows(X)
+        if rows.home is None or self._on_devices or isinstance(rows, ArrayRows):
+            return rows
+        if not rows.home.is_cpu:
+            raise DataError(
+                f"X is {rows.home}, and {type(self).__name__} computes on the CPU",
+                "pass a copy there, such as X.cpu() of PyTorch or cupy.asnumpy(X)",
+            )
+        there = rows.on_cpu()
+        there.home = rows.home
+        return there
 
     def _warn(self, found: Sequence[AccuracyWarning]) -> None:
         for warning in found:
@@ -295,10 +324,20 @@ class Certified(Columns, ABC, Generic[State]):
         if out is None:
             return self._scores(X, rows)
         names = tuple(map(str, self.get_feature_names_out()))
-        return given(Results(self._codes(rows), rows.shape[0], names, rows.result_dtype), out, files_of(X, rows))
+        found = Results(self._codes(rows), rows.shape[0], names, rows.result_dtype)
+        return given(found, out, files_of(X, rows), rows.home)
 
     def _scores(self, X: Any, rows: Rows) -> Any:
-        return stack(self._codes(rows), rows.shape[0])
+        scores = stack(self._codes(rows), rows.shape[0])
+        return scores if rows.home is None else self._at_home(scores, rows.home)
+
+    def _at_home(self, scores: Any, home: Home) -> Any:
+        """Scores as an array of the library of the rows; NumPy's, where a table is made of them."""
+        return on_host(scores) if self._makes_tables() else home(scores)
+
+    def _makes_tables(self) -> bool:
+        """Whether `set_output` asks for tables."""
+        return False
 
     def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
         """Rows from scores, or signals from the measurements of CompressedSensing, of which `certificate_` then speaks.
@@ -321,9 +360,9 @@ class Certified(Columns, ABC, Generic[State]):
         True
         """
         self._check_fitted()
-        scores = in_order(as_rows(X), self)
+        scores = in_order(self._opened(X), self)
         rows = Results(self._rebuilt(scores), scores.shape[0], self._column_names(), scores.result_dtype)
-        return given(rows, out, files_of(X, scores))
+        return given(rows, out, files_of(X, scores), scores.home)
 
     def reconstruction_error(self, X: Any, *, out: Out | None = None) -> Any:
         """Squared distance of every row to what comes back of its scores, for PCA in preprocessed units; `out` as in
@@ -346,7 +385,7 @@ class Certified(Columns, ABC, Generic[State]):
         """
         rows = self._known(X)
         found = Results(self._errors(rows), rows.shape[0], ("error",), np.dtype(np.float64))
-        return given(found, out, files_of(X, rows))
+        return given(found, out, files_of(X, rows), rows.home)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the scores: that of the class in lower case, and a number from 0. `input_features` is only compared
@@ -440,12 +479,33 @@ class Certified(Columns, ABC, Generic[State]):
         return self._state is not None
 
 
-def given(results: Results, out: Out | None, sources: Sequence[str] = ()) -> Array | None:
-    """Results stacked, or one after another to where they should go; none of the files they come from is replaced."""
+def given(results: Results, out: Out | None, sources: Sequence[str] = (), home: Home | None = None) -> Array | None:
+    """Results stacked, or one after another to where they should go; none of the files they come from is replaced.
+
+    They are arrays of NumPy, or of the library and on the device of their `home`; in files they are numbers.
+    """
     if out is None:
-        return stack(results.blocks, results.n)
+        found = stack(results.blocks, results.n)
+        return found if home is None else home(found)
+    if home is not None:
+        results = replace(results, blocks=_each_of(home if callable(out) else on_host, results.blocks))
     deliver(results, out, sources)
     return None
+
+
+def _each_of(f: Callable[[Any], Any], blocks: Generator[Any, None, None]) -> Generator[Any, None, None]:
+    with closing(blocks):
+        yield from map(f, blocks)
+
+
+def in_numpy(model: Any) -> Any:
+    """The same model with attributes of NumPy, for whoever draws or describes it."""
+    if getattr(model, "_home", None) is None:
+        return model
+    twin = copy.copy(model)
+    twin._settle_in(None)
+    twin._adopt(twin._state)
+    return twin
 
 
 def files_of(X: Any, rows: Rows) -> list[str]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ritz import __version__
 from ritz.fitting.request import Request
+from ritz.linalg.arrays import on_host
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.runtime.checkpoint import Checkpoint
@@ -68,6 +69,7 @@ def owner(rows: Rows, request: Request) -> str:
 
 def _checksum(rows: Rows) -> Any:
     def checksum(block: Block) -> Block:
+        block = on_host(block)
         parts = [block] if isinstance(block, np.ndarray) else [block.data, block.indices, block.indptr]
         value = 0
         for part in parts:

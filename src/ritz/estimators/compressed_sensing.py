@@ -20,7 +20,7 @@ from ritz.estimators.base import Certified, Learned, seed
 from ritz.estimators.saving import Kind
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered, mapped
-from ritz.rows import Rows, as_rows, check_finite
+from ritz.rows import Rows, check_finite
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.scores import in_order
 from ritz.runtime.rules import COUNT_OR_NONE, FLAG, TOL, Rule, check_all, integer, is_integer, is_number, is_share
@@ -200,7 +200,8 @@ class CompressedSensing(Certified[SensingFit]):
 
     def _scores(self, X: Any, rows: Rows) -> Any:
         check_finite(rows)
-        return _mapped(rows, self._measure, rows.result_dtype)
+        measured = _mapped(rows, self._measure, rows.result_dtype)
+        return measured if rows.home is None else self._at_home(measured, rows.home)
 
     def _measure(self, X: Array) -> Array:
         return mapped(self._state.dictionary.measurement.apply, X)
@@ -234,12 +235,14 @@ class CompressedSensing(Certified[SensingFit]):
         (True, array([1, 1, 1]))
         """
         self._check_fitted()
-        Y, dtype = self._measured(in_order(as_rows(X), self))
+        rows = in_order(self._opened(X), self)
+        Y, dtype = self._measured(rows)
         said: list[RecoveryCertificate] = []
         codes = stack(self._found(Y, lambda codes: codes, said.append), len(Y))
         with by_all_cores():
             signals = self._signals(codes)
-        return Recovery(delivered(codes, dtype), delivered(signals, dtype), said[0])
+        put = rows.home or (lambda values: values)
+        return Recovery(put(delivered(codes, dtype)), put(delivered(signals, dtype)), said[0])
 
     def _errors(self, rows: Rows) -> Generator[Array, None, None]:
         """Squared distances of signals to what comes back of their measurements."""

@@ -235,7 +235,8 @@ class KernelPCA(Certified[KernelState]):
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and the scores of the same rows."""
         self.fit(X)
-        return delivered(self._state.scores, self._state.eigenvectors.dtype)
+        scores = delivered(self._state.scores, self._state.eigenvectors.dtype)
+        return scores if self._home is None else self._at_home(scores, self._home)
 
     def _codes(self, rows: Rows) -> Generator[Array, None, None]:
         """Scores: coordinates of rows along the components, block by block."""
@@ -310,7 +311,8 @@ class KernelPCA(Certified[KernelState]):
         check_finite(rows)
         values = self._diagonal(diagonal, rows.shape[0])
         errors = FeatureError.of(self._state.embedding, self._state.rows).each(rows, values)
-        return given(Results(errors, rows.shape[0], ("error",), np.dtype(np.float64)), out, files_of(X, rows))
+        found = Results(errors, rows.shape[0], ("error",), np.dtype(np.float64))
+        return given(found, out, files_of(X, rows), rows.home)
 
     def _diagonal(self, values: Any, n: int) -> Array | None:
         """k(x, x) of n rows as it is given: with a precomputed kernel, and with no other."""

@@ -19,7 +19,6 @@ from ritz.moments.moments import Moments
 from ritz.moments.sketch import Stream
 from ritz.pca.from_moments import from_moments, taken_in, together
 from ritz.pca.state import PCAState, state_of
-from ritz.rows import as_rows
 from ritz.rows.columns import model_columns, order_of
 
 if TYPE_CHECKING:
@@ -80,10 +79,11 @@ class Batches(Certified[PCAState | None]):
             if not fresh:
                 self._columns_alone(X)
             return self
-        rows = as_rows(X) if fresh else self._known(X)
+        rows = self._opened(X) if fresh else self._known(X)
         found = taken_in(self._moments, rows, request)
         if fresh:
             self._columns(X, rows, reset=True)
+            self._settle_in(rows.home)
         dtype = rows.result_dtype if fresh else np.result_type(self._dtype, rows.result_dtype)
         self._resume(found, dtype, *((rows.image_shape, rows.white) if fresh else self._pictures))
         return self
@@ -150,6 +150,7 @@ def merge(models: Iterable[PCA]) -> PCA:
     checked_components(asked, parts[0].n_features_in_, parts[0].n_features_in_)
     whole = parts[0]._twin()
     whole.__dict__.update({name: parts[0].__dict__[name] for name in COLUMNS if name in parts[0].__dict__})
+    whole._settle_in(parts[0]._home)
     same = len({model._pictures for model in parts}) == 1
     pictures = parts[0]._pictures if same else (None, None)
     whole._resume(found, np.result_type(*(model._dtype for model in parts)), *pictures)

@@ -16,6 +16,7 @@ from ritz.estimators.partial_fit import Batches
 from ritz.estimators.saving import Kind
 from ritz.fitting.request import Request, checked_components
 from ritz.fitting.result import Units, as_result
+from ritz.linalg.arrays import in_type, on_host
 from ritz.linalg.dense import Array
 from ritz.pca.from_moments import from_covariance
 from ritz.pca.from_rows import from_rows
@@ -55,6 +56,8 @@ class PCA(Batches):
 
     The k orthonormal axes u that keep the most variance, C u = λ u with C = ZᵀZ/(n − ddof) and z = (x − mean)/scale.
     Every kept component's residual ‖C u − λ u‖ plus rounding is at most tol·λ₁, or the fit warns.
+    Arrays of other libraries, such as tensors of PyTorch on a GPU, are computed where they are: attributes are of the
+    type and on the device of what was fitted, results of what they are computed from.
 
     Parameters
     ----------
@@ -143,6 +146,7 @@ class PCA(Batches):
 
     _kind = Kind(PCAState, FORMS, Parameter)
     _table = ATTRIBUTES
+    _on_devices = True
 
     def fit(self, X: Any, y: Any = None, *, checkpoint: str | PathLike[str] | None = None) -> Self:
         """Learn the subspace of X: an array, a table, a sparse matrix, or the path of a file. y is ignored.
@@ -162,7 +166,7 @@ class PCA(Batches):
         """
         if is_anndata(X):
             anndata.check(X)
-        self._fit(X, as_rows(X), checkpoint)
+        self._fit(X, self._opened(X), checkpoint)
         if is_anndata(X):
             anndata.note(self, X)
         return self
@@ -199,7 +203,7 @@ class PCA(Batches):
         self._check_scores(scores)
 
         def decode(Y: Block) -> Array:
-            return self.subspace_.decode(dense(Y).astype(scores.result_dtype, copy=False), bool(self.whiten))
+            return self.subspace_.decode(in_type(dense(Y), scores.result_dtype), bool(self.whiten))
 
         return scores.each(decode)
 
@@ -241,7 +245,7 @@ class PCA(Batches):
         names = tuple(f"u{i + 1}" for i in range(self._n_features_out))
         blocks = left_vectors(self.subspace_, self.certificate_, rows)
         self._warn(diagnostics.of_left_vectors(self.subspace_.deviations))
-        return given(Results(blocks, rows.shape[0], names, rows.result_dtype), out, files_of(X, rows))
+        return given(Results(blocks, rows.shape[0], names, rows.result_dtype), out, files_of(X, rows), rows.home)
 
     @classmethod
     def from_covariance(cls, C: Any, mean: Any = None, n_rows: int | None = None, **parameters: Any) -> Self:
@@ -259,12 +263,13 @@ class PCA(Batches):
         _check_labels(C, rows)
         if n_rows is not None and not (is_integer(n_rows) and n_rows > max(1, request.ddof)):
             raise ValueError(f"n_rows={n_rows!r} must be an integer above {max(1, request.ddof)}, or None if unknown")
-        matrix = rows.map(lambda block: dense(block).astype(np.float64))
+        matrix = rows.map(lambda block: in_type(dense(block), np.dtype(np.float64), copy=True))
         operator, unit = symmetric(matrix)
         scale = standard_deviations(matrix, rows) if request.scale else None
         if scale is not None:
             operator, unit = symmetric(matrix / scale / scale[:, None])
         if mean is not None:
+            mean = on_host(mean)
             check_exact([mean])
             mean = np.array(mean, dtype=np.float64)
         units = Units(unit, mean=mean, scale=scale, n_rows=n_rows, ddof=request.ddof)
@@ -272,6 +277,7 @@ class PCA(Batches):
         pca._columns_by_name(rows.names, operator.dim, reset=True)
         pca._column_keys = keys_of(rows.names)
         pca._warn(diagnostics.of_pca(fitted, pca.n_components))
+        pca._settle_in(rows.home)
         pca._adopt(state_of(fitted, np.dtype(np.float64)))
         return pca
 
@@ -288,7 +294,8 @@ class PCA(Batches):
         True
         """
         rows = self._known(X)
-        return Gaussian(self.subspace_).log_likelihood(rows)
+        found = Gaussian(self.subspace_).log_likelihood(rows)
+        return found if rows.home is None else rows.home(found)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows.
@@ -302,7 +309,7 @@ class PCA(Batches):
         >>> bool(np.isclose(pca.score(X[100:]), pca.score_samples(X[100:]).mean()))
         True
         """
-        return float(np.mean(self.score_samples(X)))
+        return float(np.mean(on_host(self.score_samples(X))))
 
     def get_covariance(self) -> Array:
         """Covariance of the probabilistic model, U diag(λ − noise) Uᵀ + noise·I, in the units of the data.
@@ -316,7 +323,7 @@ class PCA(Batches):
         True
         """
         self._check_fitted()
-        return Gaussian(self.subspace_).covariance()
+        return self._at_fit(Gaussian(self.subspace_).covariance())
 
     def get_precision(self) -> Array:
         """Inverse of `get_covariance`; its pseudo-inverse where that is singular.
@@ -330,12 +337,16 @@ class PCA(Batches):
         True
         """
         self._check_fitted()
-        return Gaussian(self.subspace_).precision()
+        return self._at_fit(Gaussian(self.subspace_).precision())
 
     @property
     def loadings_(self) -> Array:  # (d, k)
         """Axes times standard deviations."""
-        return as_result(in_data(self.subspace_, self.subspace_.axes), self.components_.dtype)
+        return self._at_fit(as_result(in_data(self.subspace_, self.subspace_.axes), self._dtype))
+
+    def _at_fit(self, values: Array) -> Any:
+        """Like the attributes: where the rows of the fit were."""
+        return values if self._home is None else self._home(values)
 
     def __getattr__(self, name: str) -> Any:
         if name in LEARNED and self._settle():

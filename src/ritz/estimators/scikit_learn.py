@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any
 
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import validate_data
 
 from ritz.estimators import compressed_sensing, kernel_pca, loading, pca
@@ -24,6 +25,9 @@ class Estimator(TransformerMixin, BaseEstimator, Certified):
 
     def transform(self, X: Any, *, out: Out | None = None) -> Any:
         return super().transform(X, out=out)
+
+    def _makes_tables(self) -> bool:
+        return bool(_get_output_config("transform", self)["dense"] != "default")
 
     def _columns_of_object(self, X: Any, names: tuple[Any, ...] | None, reset: bool) -> None:
         validate_data(self, X, reset=reset, skip_check_array=True)

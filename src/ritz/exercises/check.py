@@ -113,7 +113,7 @@ def _problem(X: Any, A: Any, rows: tuple[bool, bool, int], kernel: dict[str, Any
     if (X is None) == (A is None):
         both = "both were given" if X is not None else f"neither was given. {CALLS}"
         raise ParameterError("X", X, f"or A must be given, and not both; {both}")
-    source = as_rows(X if A is None else A)
+    source = as_rows(X if A is None else A).on_cpu()
     check_finite(source)
     data = np.array(source.map(lambda block: dense(block).astype(np.float64)))
     narrow = source.dtype.kind == "f" and source.dtype.itemsize < 8

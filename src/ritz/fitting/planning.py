@@ -136,10 +136,19 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
     rows.check_unchanged()
     asked = checked_components(n_components, *rows.shape)
     if asked != "auto":
-        return choose(rows, asked, limit)
+        return remarked(choose(rows, asked, limit), rows)
     k = min(signflip_plans.GUESS, *rows.shape)
     how = f"how many components, here taken to be {k}, will be decided by {signflip_plans.COPIES}"
-    return counted(choose(rows, k, limit), signflip_plans.route(rows, limit), how)
+    return counted(remarked(choose(rows, k, limit), rows), signflip_plans.route(rows, limit), how)
+
+
+def remarked(plan: Plan, rows: Rows) -> Plan:
+    """A plan that says where rows on a device are computed, if not there."""
+    n, d = rows.shape
+    remark = rows.remark
+    if rows.on_device and plan.solver == "svd" and n <= d:
+        remark = f"the {n} rows are copied to the CPU, whose LAPACK decomposes them"
+    return replace(plan, why=f"{plan.why}; {remark}") if remark else plan
 
 
 def counted(plan: Plan, route: Route, how: str) -> Plan:
@@ -160,7 +169,7 @@ def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float =
     direct = replace(direct_plan(rows, k, limit), why=_why_direct(n, d))
     k = min(k, GUESS) if isinstance(asked, float) else k  # an iteration grows until the share is reached
     plans = [] if asked == "mle" else krylov_plans(rows, k, limit)
-    much = d <= n and float32_pays(n * d, d) and not rows.sparse
+    much = d <= n and float32_pays(n * d, d) and not (rows.sparse or rows.on_device)
     if tol >= NARROW_TOL and much and isinstance(asked, int):
         known = {"solver": "krylov", "columns": block_width(k), "precision": "float32", "refined": True}
         plans.append(_plan(rows, "covariance", True, limit, partial(costs.refined, k=k), **known))
@@ -241,9 +250,17 @@ def krylov_plans(rows: Rows, k: int, limit: int) -> list[Plan]:
     """
     smaller = smaller_side(rows)
     ways = ((smaller if rows.sparse else "covariance", False), (smaller, True))
-    known = {"solver": "krylov", "columns": block_width(k)}
+    free = rows.free_columns
     return [
-        _plan(rows, side, dense, limit, partial(costs.krylov, k=k, side=side, dense=dense), **known)
+        _plan(
+            rows,
+            side,
+            dense,
+            limit,
+            partial(costs.krylov, k=k, side=side, dense=dense),
+            solver="krylov",
+            columns=block_width(k, 1 if dense else free),
+        )
         for side, dense in ways
     ]
 

@@ -110,7 +110,7 @@ def magnified(rows: Rows, found: Moments, prepare: Preprocessing, unit: float) -
                 f"column {rows.name(column)} is {here.shift[column]:.0e} everywhere, and no other varies by more than "
                 f"{unit:.0e}; drop it, or multiply the others"
             )
-    return Scaled(rows, shift, 1 / unit), Preprocessing(None, delta), here
+    return Scaled(rows.on_cpu(), shift, 1 / unit), Preprocessing(None, delta), here
 
 
 class Lack(Enum):

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from ritz.linalg.arrays import beside, is_device_array, namespace, r_of, stacked
 from ritz.runtime.threads import pinned
 
 Array = NDArray[np.floating]
@@ -35,6 +36,18 @@ _ROUTINES = {np.dtype(np.float32): ("ssyrk", ctypes.c_float), np.dtype(np.float6
 def column_squares(V: Array) -> Array:  # (d, b) -> (b,)
     """Sum of the squares of each column."""
     return np.asarray(np.einsum("ij,ij->j", V, V))
+
+
+def column_sums(Z: Any) -> Any:  # (m, d) -> (d,)
+    """Sum of each column; Z may be sparse, or on a device."""
+    if not isinstance(Z, np.ndarray) and is_device_array(Z):
+        return namespace(Z).sum(Z, axis=0)
+    return np.ones(Z.shape[0]) @ Z
+
+
+def row_squares(Z: Any) -> Any:  # (m, d) -> (m,)
+    """Sum of the squares of each row; Z may be on a device."""
+    return np.einsum("ij,ij->i", Z, Z) if isinstance(Z, np.ndarray) else namespace(Z).sum(Z * Z, axis=1)
 
 
 def column_norms(V: Array) -> Array:  # (d, b) -> (b,)
@@ -132,6 +145,8 @@ def svd(F: Array) -> tuple[Array, Array, Array]:
 
 def r_factor(*blocks: Array) -> Array:
     """R of the QR factorisation of the stacked blocks: the step of TSQR."""
+    if not isinstance(blocks[-1], np.ndarray):
+        return r_of(stacked([beside(block, blocks[-1]) for block in blocks]))
     return np.asarray(np.linalg.qr(np.concatenate(blocks) if len(blocks) > 1 else blocks[0], mode="r"))
 
 
@@ -176,7 +191,7 @@ def times(Z: Array, Q: Array) -> Array:  # (m, d), (d, b) -> (m, b)
     """Z Q for a matrix with few columns, in pieces of rows; Z may be sparse."""
     (m, d), b = Z.shape, Q.shape[1]
     if not isinstance(Z, np.ndarray) or not 0 < b <= SKINNY:
-        return Z @ Q
+        return Z @ beside(Q, Z)
     out = np.empty((m, b), np.result_type(Z, Q))
     width = min(d, PIECE // (12 * b))  # the kernels like a dozen rows
     for left in range(0, d, width):
@@ -192,7 +207,7 @@ def times(Z: Array, Q: Array) -> Array:  # (m, d), (d, b) -> (m, b)
 def cross(Z: Array, Y: Array) -> Array:  # (m, d), (m, b) -> (d, b)
     """Zᵀ Y for a matrix with few columns, in pieces of columns of Z; Z may be sparse."""
     if not isinstance(Z, np.ndarray):
-        return Z.T @ Y
+        return Z.T @ beside(Y, Z)
     (m, d), b = Z.shape, Y.shape[1]
     step = PIECE // max(1, m * b) // 16 * 16
     if b > SKINNY or not step:
@@ -213,23 +228,29 @@ def _split(A: Array, step: int) -> Array:  # (m, d) -> (m / step, step, d)
     return A.reshape(len(A) // step, step, A.shape[1])
 
 
-def add_squares(Z: Array, total: Array, keep: bool = True) -> None:  # (m, d) -> (d, d)
+def add_squares(Z: Array, total: Array, keep: bool = True) -> Array:  # (m, d) -> (d, d)
     """total += ZᵀZ on and above the diagonal, or total = ZᵀZ there, to be `mirrored`: what lies below is nobody's.
+
+    Arrays on a device, some of which cannot be written to, are added as a whole: what is returned is the total.
 
     A narrow matrix goes strip by strip: there the symmetric product of BLAS runs at half its rate. Z may be sparse.
     """
     if not isinstance(Z, np.ndarray):
+        if is_device_array(Z):
+            total += Z.T @ Z
+            return total
         squares = (Z.T @ Z).tocoo()  # sorted and without duplicates, so that every entry is added once
         total[squares.coords] += squares.data
-        return
+        return total
     d = Z.shape[1]
     if d > SKINNY:
         add_upper_squares(np.ascontiguousarray(Z), total, keep)
-        return
+        return total
     for left in range(0, d, STRIP):
         part = _inner(Z[:, left : left + STRIP], Z[:, left:])
         upper = total[left : left + STRIP, left:]
         np.add(upper if keep else 0.0, part, out=upper)
+    return total
 
 
 def _inner(A: Array, B: Array) -> Array:  # (m, a), (m, b) -> (a, b)

@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from ritz.linalg.dense import Array, add_squares, add_upper, column_norms, cross, float32_pays, mirrored, times
+from ritz.linalg.dense import (
+    Array,
+    add_squares,
+    add_upper,
+    column_norms,
+    column_sums,
+    cross,
+    float32_pays,
+    mirrored,
+    times,
+)
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
@@ -52,7 +62,7 @@ class Sums:
         """Count a block and add up its rows."""
         self.count += Z.shape[0]
         self.terms += 1
-        self.total += np.ones(Z.shape[0]) @ Z
+        self.total += column_sums(Z)
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -76,9 +86,10 @@ class Sums:
 
 
 def scatter_dtype(rows: Rows) -> np.dtype[Any]:
-    """float32 where the data holds no more digits and there is enough of it to matter, else float64."""
+    """float32 where the data holds no more digits and there is enough of it to matter, else float64; a device that has
+    float64 computes in it."""
     n, d = rows.shape
-    pays = rows.narrow and not rows.sparse and float32_pays(n * d, d)
+    pays = rows.narrow and not rows.sparse and not rows.on_device and float32_pays(n * d, d)
     return np.dtype(np.float32 if pays else np.float64)
 
 
@@ -101,25 +112,25 @@ def sums_of(rows: Rows, shift: Array, unit: Array, scatter: Scatter, probes: Arr
 def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> Sums:
     """Sums of z and of z² over consecutive blocks."""
     step, d = rows.thin_rows, rows.shape[1]
-    sums = Sums(0, np.zeros(d), np.zeros(d), step, np.zeros(probes.shape))
-    buffer = scratch("block", 1 if rows.sparse else step, d)
+    sums = Sums(0, rows.zeros(d), rows.zeros(d), step, np.zeros(probes.shape))
+    buffer = rows.buffer("block", 1 if rows.sparse else step, d)
     for block in blocks:
         Z: Any = prepare.uncentred(block) if rows.sparse else prepare(block, buffer)
         sums.add(Z)
-        squares = Z.power(2) if rows.sparse else np.square(Z, out=Z)
-        sums.scatter += np.ones(Z.shape[0]) @ squares
+        squares = Z.power(2) if rows.sparse else Z * Z if rows.on_device else np.square(Z, out=Z)
+        sums.scatter += column_sums(squares)
     return sums
 
 
 def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> Sums:
     """Sums of z and z zᵀ over consecutive blocks, in float64."""
     step, d = rows.block_rows, rows.shape[1]
-    sums = Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros(probes.shape))
-    buffer = scratch("block", step, d)
+    sums = Sums(0, rows.zeros(d), rows.zeros(d, d), step, np.zeros(probes.shape))
+    buffer = rows.buffer("block", step, d)
     for block in blocks:
         Z = prepare.uncentred(block) if rows.density < FILLED else prepare(block, buffer)
         sums.add(Z)
-        add_squares(Z, sums.scatter)
+        sums.scatter = add_squares(Z, sums.scatter)
     return sums
 
 

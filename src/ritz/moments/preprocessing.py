@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.dense import Array
+from ritz.linalg.arrays import beside, difference, in_float64, is_device_array, namespace, on_host
+from ritz.linalg.dense import Array, row_squares
 from ritz.rows import Rows
 from ritz.rows.base import Block, dense
 
@@ -39,6 +40,8 @@ class Preprocessing:
     def __call__(self, block: Block, out: Array | None = None) -> Array:
         """The preprocessed block, dense, in float64 or in the precision of `out`; never the input itself."""
         block = dense(block)
+        if not isinstance(block, np.ndarray):
+            return self._on_device(block, self.shift, self.delta, self.weight)
         Z = _subtracted(block, self.shift, np.empty(block.shape) if out is None else out[: len(block)])
         if self.delta is not None:
             Z -= self.delta.astype(Z.dtype)
@@ -46,8 +49,18 @@ class Preprocessing:
             Z *= self.weight.astype(Z.dtype)
         return Z
 
+    @staticmethod
+    def _on_device(block: Any, shift: Array | None, delta: Array | None, weight: Array | None) -> Any:
+        """((x − shift) − delta) · weight in float64, where the block is; itself where there is nothing to do."""
+        Z = difference(block, shift)
+        if delta is not None:
+            Z = Z - beside(delta, Z)
+        return Z if weight is None else Z * beside(weight, Z)
+
     def nearly(self, block: Block, dtype: np.dtype[Any]) -> Array:
         """(x − shift) · weight of a dense block: all but `lacking`, which is the same for every row."""
+        if not isinstance(block, np.ndarray):
+            return self._on_device(block, self.shift, None, self.weight)
         Z = _subtracted(block, self.shift, np.empty(block.shape, dtype))
         if self.weight is not None:
             Z *= self.weight.astype(dtype)
@@ -57,8 +70,10 @@ class Preprocessing:
         """Vᵀ(delta · weight): what products of V with `nearly` have too much."""
         return self.remainder(self.weighted(V))
 
-    def shifted(self, block: Block, buffer: Array) -> Array:
+    def shifted(self, block: Block, buffer: Array | None) -> Array:
         """x − shift alone, not to be written to: products with few columns take the rest on themselves."""
+        if buffer is None:
+            return difference(block, self.shift)
         readable = not isinstance(block, np.ndarray) or (block.dtype == np.float64 and block.flags.c_contiguous)
         if self.shift is None and readable:
             return block
@@ -66,8 +81,8 @@ class Preprocessing:
 
     def times(self, block: Block, V: Array) -> Array:  # (m, d), (d, b) -> (m, b)
         """Z V in float64; shifted before it is multiplied, but for sparse rows, where that cannot be."""
-        if isinstance(block, np.ndarray):
-            product: Array = self.nearly(block, V.dtype) @ V
+        if isinstance(block, np.ndarray) or is_device_array(block):
+            product: Array = self.nearly(block, V.dtype) @ (V if isinstance(block, np.ndarray) else beside(V, block))
             return less(product, self.lacking(V))
         W = self.weighted(V)
         product = block @ W
@@ -80,8 +95,8 @@ class Preprocessing:
 
         Dense rows are preprocessed already.
         """
-        if isinstance(block, np.ndarray):
-            size = np.einsum("ij,ij->i", block, block)
+        if isinstance(block, np.ndarray) or is_device_array(block):
+            size = row_squares(block)
             return size, size
         plain, center = self.uncentred(block), self.center
         sizes: Array = plain.power(2).sum(axis=1)
@@ -147,7 +162,9 @@ def mean_in_words(X: Block) -> tuple[Array, Array]:
 
 
 def less(Z: Array, vector: Array | float) -> Array:
-    """Z with that subtracted from every row, in place."""
+    """Z with that subtracted from every row, in place unless it is on a device."""
+    if not isinstance(Z, np.ndarray):
+        return Z - beside(vector, Z)
     return _subtracted(Z, vector, Z) if isinstance(vector, np.ndarray) else Z
 
 
@@ -192,6 +209,9 @@ def peaks(rows: Rows, shift: Array, columns: NDArray[np.bool_]) -> Array:
             return tuple(
                 end.toarray().ravel().astype(np.float64)[columns] for end in (block.max(axis=0), block.min(axis=0))
             )
+        if rows.on_device:
+            xp, wide = namespace(block), in_float64(block)
+            return tuple(on_host(end(wide, axis=0))[columns] for end in (xp.max, xp.min))
         part = block[:, columns].astype(np.float64)
         return part.max(axis=0), part.min(axis=0)
 

@@ -164,7 +164,7 @@ class Stream:
 
     def add(self, rows: Rows) -> Stream:
         """These rows too. The stream before is untouched, and shares what has not changed."""
-        limited = rows.limited(BLOCK_BYTES)
+        limited = rows.on_cpu().limited(BLOCK_BYTES)
         # There is one run, of all blocks in order, so that nothing is left to be merged.
         return limited.reduce(lambda blocks: self._after(blocks, limited), Stream.merge, cut=Cut.WHOLE)
 

@@ -16,17 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import reduce as fold
+from typing import Any
 
 import numpy as np
 
+from ritz.linalg.arrays import device_of, namespace
 from ritz.linalg.dense import Array, column_squares, gamma, qr_terms, r_factor
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing, peaks, provisional_mean, units
 from ritz.rows import Rows, check_finite
 from ritz.rows.base import Block
-from ritz.runtime.threads import scratch
 
 LEAF_BYTES = 1 << 19  # of rows that are factored at once, so that they stay in cache
+DEVICE_LEAF = 8192  # rows that are factored at once on a device, where every call takes longer
 LEAF = 4  # but at least so many rows per column, or merging would cost more than the leaves
 # Sizes of columns between which reflections lose nothing, and those whose squares and their errors are in range.
 EXACT, SQUARED = (1e-140, 1e140), (1e-30, 1e30)
@@ -81,6 +83,8 @@ def triangular_moments(rows: Rows, *, center: bool = True, scale: bool = False) 
 def leaf_rows(rows: Rows) -> int:
     """How many rows are factored at once."""
     n, d = rows.shape
+    if rows.on_device:
+        return min(n, max(LEAF * (d + 1), DEVICE_LEAF))
     return min(n, max(LEAF * (d + 1), min(LEAF_BYTES, rows.most_bytes) // (8 * (d + 1))))
 
 
@@ -96,7 +100,10 @@ def _reduced(rows: Rows, shift: Array, unit: Array, center: bool) -> Part:
 
     def run(blocks: Iterable[Block]) -> Part:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            leaves = _leaves(blocks, prepare, scratch("leaf", size, width), int(center))
+            if rows.on_device:
+                leaves = _device_leaves(blocks, prepare, size, center)
+            else:
+                leaves = _leaves(blocks, prepare, rows.buffer("leaf", size, width), int(center))
             return fold(_merged, ((r_factor(leaf), qr_terms(*leaf.shape)) for leaf in leaves))
 
     return rows.reduce(run, _merged, least=LEAF * width)
@@ -106,7 +113,7 @@ def _merged(ours: Part, theirs: Part) -> Part:
     (A, some), (B, others) = ours, theirs
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         T = r_factor(A, B)
-    return T, max(some, others) + qr_terms(len(A) + len(B), T.shape[1])
+    return T, max(some, others) + qr_terms(A.shape[0] + B.shape[0], T.shape[1])
 
 
 def _leaves(blocks: Iterable[Block], prepare: Preprocessing, leaf: Array, ones: int) -> Iterator[Array]:
@@ -124,3 +131,13 @@ def _leaves(blocks: Iterable[Block], prepare: Preprocessing, leaf: Array, ones: 
                 filled = 0
     if filled:
         yield leaf[:filled]
+
+
+def _device_leaves(blocks: Iterable[Block], prepare: Preprocessing, size: int, center: bool) -> Iterator[Any]:
+    """The same of blocks on a device, each of which is cut into leaves of its own."""
+    for block in blocks:
+        for start in range(0, block.shape[0], size):
+            Z: Any = prepare(block[start : min(start + size, block.shape[0]), :])
+            xp = namespace(Z)
+            ones = [xp.ones((Z.shape[0], 1), dtype=Z.dtype, device=device_of(Z))] if center else []
+            yield xp.concat([*ones, Z], axis=1)

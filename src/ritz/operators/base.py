@@ -51,6 +51,7 @@ class Operator(ABC):
     rows_of_factor : how many rows it has, 0 until it is known
     audited : whether `rounding` rests on random probes instead of a worst case
     passes : over the data so far
+    free_columns : columns up to which a product takes hardly longer than with one
     """
 
     dim: int
@@ -68,6 +69,7 @@ class Operator(ABC):
     rows_of_factor: int = 0
     audited: bool = False
     passes: int = 0
+    free_columns: int = 1
 
     @abstractmethod
     def apply(self, V: Array) -> Array:  # (dim, b) -> (dim, b)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ritz.linalg.arrays import is_device_array
 from ritz.linalg.dense import SKINNY, UNIT, Array, column_norms, gamma
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.moments.moments import Moments
@@ -21,6 +23,7 @@ from ritz.rows.passes import Cut
 from ritz.runtime.threads import cached_property, ordered, pinned, scratch
 
 CHUNK = 1 << 18  # entries of a tile's column chunk: two of them stay in cache
+DEVICE_CHUNK = 1 << 26  # the same on a device
 
 
 class DataMatrix:
@@ -82,7 +85,7 @@ class DataMatrix:
     def combine(self, V: Array) -> Array:  # (n, b) -> (d, b)
         """Zᵀ V: combinations of the rows."""
         self.passes += 1
-        if V.shape[1] > SKINNY and not self.rows.sparse:
+        if V.shape[1] > SKINNY and not (self.rows.sparse or self.rows.on_device):
             # The result is large anyway; blocks of its size save it from being added to again and again.
             rows = self.rows.limited(max(self.rows.most_bytes, 8 * V.shape[1] * self.shape[1]))
             return rows.reduce(lambda blocks: self._combine_wide(blocks, V.shape[1]), np.add, V, Cut.WHOLE)
@@ -109,7 +112,8 @@ class DataMatrix:
 
     @cached_property
     def _shifted(self) -> Shifted:
-        return Shifted(None if self.rows.sparse else self.prepare.shift, self.rows.sparse, self.rows.thin_rows)
+        rows = self.rows
+        return Shifted(None if rows.sparse else self.prepare.shift, rows.sparse, rows.on_device, rows.thin_rows)
 
     def dense(self) -> Array:  # (n, d)
         """Z itself."""
@@ -140,12 +144,13 @@ class Shifted:
 
     shift: Array | None
     sparse: bool
+    on_device: bool
     rows: int  # of most blocks
 
     def __call__(self, block: Block) -> Block:
         if self.sparse:
             return block
-        buffer = scratch("block", max(len(block), self.rows), block.shape[1])
+        buffer = None if self.on_device else scratch("block", max(len(block), self.rows), block.shape[1])
         return Preprocessing(self.shift).shifted(block, buffer)
 
 
@@ -160,6 +165,7 @@ class Covariance(Operator):
         n, self.dim = Z.shape
         self.rank_bound, self.trace = Z.rank_bound, Z.trace
         self.work = float(n) * self.dim**2
+        self.free_columns = Z.rows.free_columns
         self._factored: Factored | None = None
         self._roughness = np.inf  # of a dense matrix from float32 products, until it was measured
 
@@ -287,14 +293,16 @@ def _offset(moments: Moments) -> float:
 
 def _inner(a: Block, b: Block, prepare: Preprocessing) -> Array:
     """Inner products of preprocessed rows, chunk by chunk of columns so that no wide copy is made."""
-    if not isinstance(a, np.ndarray):  # (x − m)·(y − m) = x·y − x·m − m·y + m·m, every x, y and m times the weights
+    away = not isinstance(a, np.ndarray) and is_device_array(a)
+    if not (away or isinstance(a, np.ndarray)):
+        # (x − m)·(y − m) = x·y − x·m − m·y + m·m, every x, y and m times the weights
         A, B, center = prepare.uncentred(a), prepare.uncentred(b), prepare.center
         inner: Array = (A @ B.T).toarray()
         return inner if center is None else inner - (A @ center)[:, None] - (B @ center) + center @ center
-    step = max(1, CHUNK // max(len(a), len(b)))
-    total = np.zeros((len(a), len(b)))
+    step = max(1, (DEVICE_CHUNK if away else CHUNK) // max(a.shape[0], b.shape[0]))
+    total: Any = 0.0
     for start in range(0, a.shape[1], step):
-        columns = slice(start, start + step)
+        columns = slice(start, min(start + step, a.shape[1]))
         part = prepare.columns(columns)
         Z = part(a[:, columns])
         total += Z @ (Z if a is b else part(b[:, columns])).T

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import DataError
+from ritz.linalg.arrays import on_host
 from ritz.linalg.dense import Array, orthonormalise, svd
 from ritz.rows.columns import model_columns, order_of
 from ritz.runtime.threads import pinned
@@ -56,7 +57,7 @@ def _columns(model: Any) -> Array:
         if hasattr(model, "n_features_in_"):
             raise DataError(f"{type(model).__name__} has no subspace of its columns to compare; compare PCA models")
         raise DataError(f"{type(model).__name__} is not fitted yet; fit it before comparing")
-    V = np.asarray(model.components_.T if hasattr(model, "components_") else model, dtype=np.float64)
+    V = np.asarray(on_host(model.components_.T if hasattr(model, "components_") else model), dtype=np.float64)
     if V.ndim != 2 or V.shape[1] > V.shape[0] or not np.isfinite(V).all():
         raise DataError(f"expected a (d, k) array of finite columns with k <= d, got shape {V.shape}")
     return orthonormalise(V)

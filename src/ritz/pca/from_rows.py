@@ -41,20 +41,23 @@ def from_rows(rows: Rows, request: Request) -> Decomposition:
 
 def _as_many_as_stand_above_noise(rows: Rows, request: Request) -> Decomposition:
     """n_components="auto": random sign flips decide how many components there are, and then a fit with so many."""
+    where = "; signs are flipped on the CPU, to which the rows are copied" if rows.on_device else ""
+    flipped = rows.on_cpu()
     if not rows.in_memory and costs.holdable(rows, request.limit):
         request = replace(request, limit=request.limit - rows.dtype.itemsize * rows.shape[0] * rows.shape[1])
         rows = held(rows)
-    route = signflip_plans.route(rows, request.limit)
-    choice = auto_rank.chosen(rows, request, route)
+        flipped = rows
+    route = signflip_plans.route(flipped, request.limit)
+    choice = auto_rank.chosen(flipped, request, route)
     fit = _decomposed(rows, replace(request, n_components=choice.k))
     above = f"{choice.above or 'no'} component{'s' * (choice.above > 1)}"
-    plan = planning.counted(fit.plan, route, f"{above} stood above the noise of {signflip_plans.COPIES}")
+    plan = planning.counted(fit.plan, route, f"{above} stood above the noise of {signflip_plans.COPIES}{where}")
     return replace(fit, choice=choice, plan=plan)
 
 
 def _decomposed(rows: Rows, request: Request) -> Decomposition:
     """The first plan's result, or that of the last further attempt that could improve on it."""
-    attempts = Attempts.of(rows, request)
+    attempts, given = Attempts.of(rows, request), rows
     rows = _held(rows.at_hand(attempts.first.passes), attempts.first, request.limit)
     rows = rows.limited(attempts.first.block_bytes, attempts.first.threads)
     found = _moments(rows, request, attempts.first)
@@ -67,13 +70,13 @@ def _decomposed(rows: Rows, request: Request) -> Decomposition:
         if not _serves(found, plan, rows):
             found, passes = _moments(rows, request, plan), passes + 1
         result = _attempt(rows, request, plan, found, passes)
-    return result
+    return replace(result, plan=planning.remarked(result.plan, given))
 
 
 def _held(rows: Rows, plan: Plan, limit: int) -> Rows:
     """Rows that are read more than once, kept in memory where they are few: to parse them again costs more."""
     size = rows.dtype.itemsize * rows.shape[0] * rows.shape[1]
-    there = (rows.in_memory and not rows.copied) or rows.sparse
+    there = (rows.in_memory and not rows.copied) or rows.sparse or rows.on_device
     if there or plan.passes == 1 or size > costs.HELD or size + plan.memory > limit:
         return rows
     return held(rows)

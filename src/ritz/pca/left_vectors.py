@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
+from ritz.linalg.arrays import on_host
 from ritz.linalg.dense import Array, r_factor
 from ritz.linalg.exponents import delivered
 from ritz.rows import Rows
@@ -38,14 +39,14 @@ def left_vectors(model: Subspace, certificate: Certificate, rows: Rows) -> Gener
     R: Array = np.empty((0, int(seen.sum())))
     with closing(model.codes(rows, np.float64, whiten=True)) as blocks:
         for block in blocks:
-            R = r_factor(R, block[:, seen] / root)
+            R = r_factor(R, on_host(block)[:, seen] / root)
     _check_rows(R, model, certificate, seen)
     turn = np.linalg.inv(R * np.where(np.diagonal(R) < 0, -1.0, 1.0)[:, None])
     return _turned(model, rows, seen, turn / root)
 
 
 def _turned(model: Subspace, rows: Rows, seen: NDArray[np.bool_], turn: Array) -> Generator[Array, None, None]:
-    for block in model.codes(rows, np.float64, whiten=True):
+    for block in map(on_host, model.codes(rows, np.float64, whiten=True)):
         U = np.zeros(block.shape)
         U[:, seen] = block[:, seen] @ turn
         yield delivered(U, rows.result_dtype)

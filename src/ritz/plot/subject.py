@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ritz.errors import AccuracyWarning, DataError, ParameterError
-from ritz.estimators.base import Certified
+from ritz.estimators.base import Certified, in_numpy
 from ritz.estimators.pca import PCA
 from ritz.fitting.rank import for_share
 from ritz.rows import Rows, as_rows
@@ -119,8 +119,10 @@ def subject(given: Any, X: Any = None, at_most: int | None = None, **parameters:
         if not is_model(given) or not hasattr(given, "n_components"):
             name = f"{type(given).__module__.partition('.')[0]}.{type(given).__name__}"
             raise TypeError(f"figures are of data, a ritz.PCA or a ritz.KernelPCA, not of a {name}; fit one of those")
+        given = in_numpy(given)
         findings(given)  # an error where there is no fit, or nothing to be seen
-        return Subject(given, None if X is None else given._known(X), fresh=False)
+        rows = None if X is None else given._known(X).on_cpu()
+        return Subject(given, rows, fresh=False)
     if isinstance(given, Spectrum):
         raise TypeError(
             "this figure is of data or a fitted model, not of what ritz.eigen returns; "
@@ -131,7 +133,7 @@ def subject(given: Any, X: Any = None, at_most: int | None = None, **parameters:
             f"the first argument is data already ({type(given).__name__}), and X= is for the rows of a fitted model; "
             "pass labels=… to colour the rows, or a model first"
         )
-    rows = as_rows(given)
+    rows = as_rows(given).on_cpu()
     most = MANY if at_most is None and min(rows.shape) > AFFORDABLE else at_most
     k = None if most is None else min(most, *rows.shape) if is_integer(most) and most >= 1 else 1
     return Subject(Drawn(k, **parameters).fit(rows), rows, fresh=True)

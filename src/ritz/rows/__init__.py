@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import DataError
+from ritz.linalg.arrays import all_finite, on_host
 from ritz.rows.base import Block, Rows, dense
 from ritz.rows.formats.read import read
 from ritz.rows.large_integers import is_wide
@@ -31,6 +32,7 @@ SOURCES: list[str | type[Rows]] = [
     "ritz.rows.dask.source:DaskRows",
     "ritz.rows.memory.frame:SparseFrame",
     "ritz.rows.memory.frame:FrameRows",
+    "ritz.rows.memory.device:OtherArray",
     "ritz.rows.memory.array:Convertible",
 ]
 ANNDATA = ("X", "var_names", "obs_names", "obsm", "varm", "uns", "is_view", "isbacked")  # what is used of it
@@ -72,6 +74,10 @@ def check_finite(rows: Rows) -> None:
         """NaN, all that is not finite, and the row and column of the first."""
         found = np.array([0, 0, rows.shape[0], 0])
         for block, places in pairs:
+            if rows.on_device:
+                if all_finite(block):
+                    continue
+                block = on_host(block)
             block = dense(block)
             finite = np.isfinite(block)
             if finite.all():

@@ -13,7 +13,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import Array, cross, r_factor, times
+from ritz.linalg.arrays import stacked
+from ritz.linalg.dense import Array, column_sums, cross, r_factor, times
 from ritz.rows.columns import Columns
 from ritz.rows.file_changes import Origin
 from ritz.rows.large_integers import check_block
@@ -184,14 +185,15 @@ class Rows(Columns, Partition, ABC):
         """
 
         def project(blocks: Iterable[Block]) -> tuple[Array, ...]:
-            AW, total = np.zeros(W.shape), np.zeros(W.shape[1])
+            AW, total = self.zeros(*W.shape), self.zeros(W.shape[1])
             T: Array = np.empty((0, W.shape[1]))
+            here, lacking = self.here(W), self.here(remainder)
             for block in blocks:
                 Z = shifted(block)
-                Y = times(Z, W)
-                Y -= remainder
+                Y = times(Z, here)
+                Y -= lacking
                 AW += cross(Z, Y)
-                total += np.ones(len(Y)) @ Y
+                total += column_sums(Y)
                 if factor:
                     T = r_factor(T, Y)
             return (AW, total, T) if factor else (AW, total)
@@ -211,7 +213,8 @@ class Rows(Columns, Partition, ABC):
 
     def project(self, W: Array, shifted: Callable[[Block], Block]) -> Array:  # (d, b) -> (n, b)
         """Wᵀ(x − shift) of every row."""
-        return self.map(lambda block: times(shifted(block), W))
+        here = self.here(W)
+        return self.map(lambda block: times(shifted(block), here))
 
     def map(self, f: Callable[[Block], Block], exact: bool = True) -> Block:
         """f of every block, stacked in order; `exact` as in `each`.
@@ -372,8 +375,10 @@ def paired(blocks: Iterable[Block], beside: Block | range, start: int) -> Iterat
 def stack(blocks: Iterator[Block], n: int) -> Block:
     """Blocks of n rows in all, one below the other."""
     first = next(blocks)
-    if len(first) == n:
+    if first.shape[0] == n:
         return first
+    if not isinstance(first, np.ndarray):
+        return stacked([first, *blocks])
     out = np.empty((n, *first.shape[1:]), first.dtype)
     out[: len(first)], at = first, len(first)
     for block in blocks:
@@ -384,7 +389,7 @@ def stack(blocks: Iterator[Block], n: int) -> Block:
 
 def dense(block: Block) -> Block:
     """The block as an array, whatever it is stored as."""
-    return block if isinstance(block, np.ndarray) else block.toarray()
+    return block.toarray() if hasattr(block, "toarray") else block
 
 
 def _add(a: tuple[Array, ...], b: tuple[Array, ...]) -> tuple[Array, ...]:

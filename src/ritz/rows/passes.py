@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from ritz.linalg.arrays import Home
 from ritz.linalg.dense import SKINNY
 from ritz.rows.file_changes import Files
 from ritz.runtime import threads
@@ -45,11 +46,18 @@ class Cut(Enum):
 
 
 class Partition:
-    """Blocks and runs depend on the shape and on `most_bytes` alone, never on the number of threads."""
+    """Blocks and runs depend on the shape and on `most_bytes` alone, never on the number of threads.
+
+    Blocks are in the memory of the CPU, unless a source says that they stay on a device.
+    """
 
     shape: tuple[int, int]
     most_bytes: int = MOST_BYTES
     most_threads: int = 1 << 30
+    on_device: bool = False  # whether blocks are arrays of another library, which stay on their device
+    home: Home | None = None  # what results should be, where the data is an array of another library
+    free_columns: int = 1  # that blocks are multiplied by in hardly more time than by one
+    remark: str = ""  # what a plan says of where blocks are computed
 
     @property
     def block_rows(self) -> int:
@@ -76,6 +84,26 @@ class Partition:
         limited.most_bytes = most_bytes
         limited.most_threads = most_threads or self.most_threads
         return limited
+
+    def buffer(self, use: str, rows: int, columns: int) -> Any:
+        """Memory that a block may be written into, the same for the same use; None for blocks on a device."""
+        return threads.scratch(use, rows, columns)
+
+    def zeros(self, *shape: int) -> Any:
+        """What results of blocks are added to."""
+        return np.zeros(shape)
+
+    def here(self, A: Any) -> Any:
+        """A small matrix where the blocks are."""
+        return A
+
+    def on_cpu(self) -> Self:
+        """The same rows in blocks of NumPy, and so are results."""
+        if self.home is None:
+            return self
+        there = copy(self)
+        there.home = None
+        return there
 
     def cut(self, cut: Cut, least: int = 1) -> tuple[int, list[Run]]:
         """Rows of a block, and the runs; those of fewer rows than `least` are not worth a partial result."""

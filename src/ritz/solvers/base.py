@@ -162,14 +162,16 @@ def with_options(kind: type[Solver], **options: object) -> Solver:
     return kind(**{key: value for key, value in options.items() if key in fields and value is not None})
 
 
-def block_width(k: int) -> int:
-    """Columns of a block when k components are asked for."""
-    return BLOCK if k <= MANY else WIDE
+def block_width(k: int, free: int = 1) -> int:
+    """Columns of a block when k components are asked for; at least those that are `free` of cost."""
+    return max(free, BLOCK if k <= MANY else WIDE)
 
 
-def expected_steps(k: int) -> int:
-    """Products that it takes where variances decay slowly, like 1/i, to the default tolerance."""
-    return round(8 + 0.4 * k if k <= MANY else 9 + k / 7)
+def expected_steps(k: int, free: int = 1) -> int:
+    """Products that it takes where variances decay slowly, like 1/i, to the default tolerance; wider blocks take fewer,
+    about the square root of the ratio of their widths."""
+    usual = 8 + 0.4 * k if k <= MANY else 9 + k / 7
+    return round(usual * (block_width(k) / block_width(k, free)) ** 0.5)
 
 
 def capacity(dim: int, k: int, width: int) -> int:

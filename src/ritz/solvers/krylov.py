@@ -64,7 +64,8 @@ class Krylov(Iterative):
 
     @team()  # BLAS threads that spin after a small product would keep the next pass from its cores
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
-        width, wanted = min(max(1, block_width(k) + self.oversample - USUAL), A.dim), min(k + 1, A.dim)
+        usual = block_width(k, 1 if A.is_dense else A.free_columns)
+        width, wanted = min(max(1, usual + self.oversample - USUAL), A.dim), min(k + 1, A.dim)
         space = KrylovSpace(A, starting_block(self.start, A.dim, width, rng), capacity(A.dim, k, width), rng)
         completeness = _Completeness(space, k, rng)
         most = max(self.max_iter, -(-wanted // width))  # fewer would not fill a basis

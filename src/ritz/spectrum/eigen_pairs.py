@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import AccuracyWarning, DataError
+from ritz.linalg.arrays import on_host
 from ritz.linalg.dense import LARGE, Array, gamma, positive_definite, squared
 from ritz.operators import Dense, Function, Operator, SparseMatrix
 from ritz.operators.base import Indefinite, indefinite
@@ -79,7 +80,7 @@ def eigen(
         TOL.check("tol", tol)
     SEED.check("random_state", random_state)
     named = _named(solver)
-    operator, unit = _operator(A, dim, named)
+    operator, unit = _operator(on_host(A), dim, named)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= operator.dim:
         raise ValueError(f"k={k!r} must be an integer between 1 and {operator.dim}, the order of the matrix")
     chosen = _solver(named, operator, int(k), {"max_iter": max_iter, "start": start})

@@ -10,7 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.dense import Array, orthogonality_defect
+from ritz.linalg.arrays import (
+    all_finite,
+    beside,
+    brought,
+    dtype_of,
+    in_float64,
+    in_type,
+    is_device_array,
+    namespace,
+    on_host,
+    taken,
+)
+from ritz.linalg.dense import Array, orthogonality_defect, row_squares
 from ritz.linalg.exponents import Exponents, delivered, differences, outside_of, rows_outside, sums, times_power
 from ritz.moments.preprocessing import FAINT, Preprocessing, less
 from ritz.rows import Rows, as_rows, check_finite
@@ -150,6 +162,8 @@ class Subspace:
         here = weight if self.faint else times_power(weight, -unit)
 
         def code(block: Block) -> Array:
+            if not isinstance(block, np.ndarray) and is_device_array(block):
+                return _patched(code, block, product(block) * beside(here, block) if whiten else product(block))
             Y = product(block)
             far = rows_outside(Y, LEAST[Y.dtype])
             if whiten:
@@ -168,7 +182,7 @@ class Subspace:
     def _product(self, rows: Rows, wanted: np.dtype[Any]) -> Callable[[Block], Array]:
         """Uᵀz of a block, in the unit of faint rows; in float32 where that is wanted, and z is not too far away."""
         prepare = self.preprocessing(FLOAT64)
-        tried = wanted == np.float32 and not rows.sparse and self._near
+        tried = wanted == np.float32 and not rows.sparse and not rows.on_device and self._near
         if tried:
             narrow, axes = self.preprocessing(wanted), self.axes.astype(wanted)
             lacking = narrow.lacking(self.axes)
@@ -215,6 +229,8 @@ class Subspace:
         array([[2., 2.],
                [3., 3.]])
         """
+        if not isinstance(Y, np.ndarray):
+            return self._decoded_on_device(Y, whiten)
         dtype, unit = self._working(Y.dtype), self.power
         words = self.preprocessing(dtype)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -234,6 +250,19 @@ class Subspace:
                 back = (self.deviations, unit) if whiten else (1.0, 0)
                 X[far] = sums(Y[far], back[0], self.axes, self.mean, self.scale, back[1])
         return delivered(X, Y.dtype)
+
+    def _decoded_on_device(self, Y: Any, whiten: bool) -> Any:
+        """The same where the scores are, in float64; rows that leave its range, on the CPU."""
+        words = self.preprocessing(FLOAT64)
+        undo = times_power(self.deviations, self.power)
+        S = in_float64(Y)
+        S = S * beside(undo, S) if whiten else S
+        X = S @ beside(self.axes.T, S)
+        X = X if self.scale is None else X * beside(self.scale, X)
+        for word in (words.delta, words.shift):
+            X = X if word is None else X + beside(word, X)
+        X = _patched(lambda some: self.decode(some, whiten), Y, X, S)
+        return _narrowed(X, dtype_of(Y))
 
     def error(self, X: object) -> Array:  # (n, d) -> (n,)
         """‖z‖² − ‖Uᵀz‖² of every row, squared and in preprocessed units; where that cancels, by decoding.
@@ -265,7 +294,7 @@ class Subspace:
             yield joined[:, :-2], joined[:, -2], joined[:, -1].astype(np.int64)
 
     def _parts(self, block: Block) -> tuple[Array, Array, Exponents]:
-        Y, error, size = self._split(*self._ready(block))
+        Y, error, size = brought(self._split(*self._ready(block)))
         powers = np.full(len(Y), self.power if self.faint else 0)
         far = outside_of(np.sqrt(size), LEAST[FLOAT64] ** 0.5)
         for which, small, some in self._apart(block, far):
@@ -275,22 +304,34 @@ class Subspace:
 
     def _apart(self, block: Any, far: NDArray[np.intp]) -> Iterator[tuple[Exponents, Array, Exponents]]:
         """Rows of a block that leave the range: which, preprocessed in a unit each, and its power."""
-        if not isinstance(block, np.ndarray) and self.mean is None:  # rows without entries are 0, whatever the axes
+        if hasattr(block, "indptr") and self.mean is None:  # rows without entries are 0, whatever the axes
             far = far[np.diff(block.indptr)[far] > 0]
         step = max(1, APART // block.shape[1])
         for which in (far[start : start + step] for start in range(0, len(far), step)):
-            yield which, *differences(dense(block[which]), self.mean, self._low, self.scale)
+            some = taken(block, which) if is_device_array(block) else dense(block[which])
+            yield which, *differences(some, self.mean, self._low, self.scale)
 
     def _split(self, Z: Any, prepare: Preprocessing) -> tuple[Array, Array, Array]:
         """Scores, squared errors and sizes."""
         Y, (size, whole) = prepare.times(Z, self.axes), prepare.sizes(Z)
-        error = size - np.einsum("ij,ij->i", Y, Y)
+        error = size - row_squares(Y)
+        if not isinstance(error, np.ndarray):
+            return Y, self._uncancelled(Z, error, whole), size
         close = np.flatnonzero(error < CANCELS * whole)
         if len(close):
             rest = prepare(Z[close])
             residual = rest - (rest @ self.axes) @ self.axes.T
             error[close] = np.einsum("ij,ij->i", residual, residual)
         return Y, error, size
+
+    def _uncancelled(self, Z: Any, error: Any, whole: Any) -> Any:
+        """Squared errors on a device; where differences cancel, by decoding."""
+        xp = namespace(Z)
+        close = error < CANCELS * whole
+        if not bool(xp.any(close)):
+            return error
+        axes = beside(self.axes, Z)
+        return xp.where(close, row_squares(Z - (Z @ axes) @ axes.T), error)
 
     def _working(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         """What to compute in: float32 for results of that type, where it has room for all that is multiplied."""
@@ -302,7 +343,8 @@ class Subspace:
         """Rows that are preprocessed already, or sparse ones with how that is done, in the unit of faint ones."""
         if not self.faint:
             prepare = self.preprocessing(FLOAT64)
-            return (prepare(block), Preprocessing()) if isinstance(block, np.ndarray) else (block, prepare)
+            plain = isinstance(block, np.ndarray) or is_device_array(block)
+            return (prepare(block), Preprocessing()) if plain else (block, prepare)
         factor = np.full(len(self.axes), 1 / self.unit)
         if isinstance(block, np.ndarray):
             Z = Preprocessing(self.mean, None, factor)(block)
@@ -332,15 +374,36 @@ class Subspace:
         if rows.shape[1] != len(self.axes):
             raise DataError(f"X has {rows.shape[1]} columns, but the model was learned from {len(self.axes)}")
         densely = rows.sparse and self._densely()
+        rows = rows.on_cpu() if self.faint else rows
 
         def quietly(block: Block) -> Array:
             with np.errstate(over="ignore", invalid="ignore", under="ignore"):
                 exact = f(dense(block) if densely else block)
+                if not isinstance(exact, np.ndarray):
+                    return _narrowed(exact, dtype)
                 out = exact.astype(dtype, copy=False)  # here, so that what waits takes no more memory than it has to
             return out if out is exact or np.isfinite(out).all() else exact
 
         for out in rows.each(quietly):
             # Any NaN or infinity in a row reaches its result; only then is the data searched for the place.
-            if not np.isfinite(out).all():
+            if not all_finite(out):
                 check_finite(rows)
-            yield delivered(out, dtype)
+            yield delivered(out, dtype) if isinstance(out, np.ndarray) else out
+
+
+def _patched(f: Callable[[Array], Array], block: Any, found: Any, sized: Any = None) -> Any:
+    """What was found of a block on a device, with f of those rows on the CPU whose numbers leave the range."""
+    xp = namespace(found)
+    sizes = xp.max(xp.abs(found if sized is None else sized), axis=1)
+    outside = ~((sizes > LEAST[FLOAT64]) & (sizes < (np.inf if sized is None else 1 / LEAST[FLOAT64])))
+    if not bool(xp.any(outside)):
+        return found
+    far, out = np.flatnonzero(on_host(outside)), np.array(on_host(found))
+    out[far] = f(taken(block, far))
+    return beside(out, found)
+
+
+def _narrowed(exact: Any, dtype: np.dtype[Any]) -> Any:
+    """Results on a device in their type; where that has no room for them, as it is done on the CPU."""
+    out = in_type(exact, dtype)
+    return out if out is exact or all_finite(out) else beside(delivered(on_host(exact), dtype), exact)

@@ -16,7 +16,8 @@ from markupsafe import Markup
 
 import ritz
 from ritz.errors import DataError
-from ritz.estimators.base import files_of
+from ritz.estimators.base import files_of, in_numpy
+from ritz.linalg.arrays import is_other_array
 from ritz.linalg.dense import Array
 from ritz.pca.recognition import Recognition
 from ritz.rows import Rows, as_rows
@@ -70,7 +71,9 @@ def report(
     >>> "150 rows of 4 columns were decomposed into 2 components" in page
     True
     """
-    path, about = Path(path), ""
+    path, about, model = Path(path), "", in_numpy(model)
+    if is_other_array(X):
+        X = as_rows(X).on_cpu()
     if isinstance(X, str | os.PathLike):
         X, about = as_rows(X), f" of {Path(X).name}"
     check_target(path, () if X is None else files_of(X, as_rows(X)))

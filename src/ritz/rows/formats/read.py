@@ -50,6 +50,7 @@ def read(
     header: bool | None = None,
     size: tuple[int, int] | None = None,
     grey: bool | None = None,
+    device: str | None = None,
 ) -> Rows:
     """A file, a folder of pictures, or data in memory as rows, to be passed to any estimator.
 
@@ -79,6 +80,9 @@ def read(
     header : whether the first line of a text names the columns; None finds out, and says so where it may be a row too
     size : (height, width) to which all pictures of a folder are resized; without it they must be of one size
     grey : whether pictures of a folder are read as grey ones; None if all of them are, and else all are in colour
+    device : where blocks are computed, such as "cuda", by PyTorch: they are read by the CPU, copied there one after
+        another, and gone after use, so that data larger than the device's memory is decomposed there; results are
+        tensors on it
 
     Examples
     --------
@@ -103,11 +107,17 @@ def read(
         from ritz.rows.memory.given import given
 
         rows = given(source, columns, label, transpose, {"header": header, "size": size, "grey": grey})
+    if rows.on_device and missing != "error":
+        raise ParameterError("missing", missing, "is for data on the CPU; pass a copy there, or deal with gaps before")
     chosen = select(rows, columns, rows.labelled_by if label is None else label, missing)
     chosen.files = rows.files
     if rows.origin:
         chosen.origin = Origin(rows.origin.files, columns, label, transpose, missing, header, size, grey)
-    return chosen
+    if device is None:
+        return chosen
+    from ritz.rows.memory.upload import Uploaded
+
+    return Uploaded(chosen, device)
 
 
 def read_for_model(

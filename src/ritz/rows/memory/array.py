@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
+from ritz.linalg.arrays import device_of, in_cpu_memory, is_other_array
 from ritz.linalg.dense import SKINNY, add_squares, cross, mirrored, times
 from ritz.rows.base import Block, Rows
 from ritz.rows.large_integers import check_numbers
@@ -126,6 +127,8 @@ class Convertible(ArrayRows):
     """An object that NumPy turns into an array, once, when it is opened."""
 
     def __init__(self, source: Any) -> None:
+        if isinstance(source, list | tuple) and source and is_other_array(source[0]):
+            check_one_device(source)
         try:
             X = np.asarray(source)
         except ValueError as error:
@@ -141,6 +144,18 @@ class Convertible(ArrayRows):
     @classmethod
     def opens(cls, source: object) -> bool:
         return True
+
+
+def check_one_device(parts: list[Any] | tuple[Any, ...]) -> None:
+    """Arrays of another library in a list, which NumPy can make one of only if all are in the memory of the CPU."""
+    devices = list(dict.fromkeys(str(device_of(part)) for part in parts if is_other_array(part)))
+    if len(devices) > 1:
+        where = " and ".join(devices)
+        raise DataError(
+            f"the arrays of this list lie on different devices: {where}", "copy all of them to one of these"
+        )
+    if not in_cpu_memory(parts[0]):
+        raise DataError(f"X holds {len(parts)} arrays on {devices[0]}", "make one of them, such as torch.stack(X)")
 
 
 def _check_given(source: Any, X: NDArray[np.floating]) -> None:

@@ -27,6 +27,7 @@ class Computed(Rows):
         self.shape, self.names, self.dtype = base.shape, base.names, np.dtype(np.float64)
         self.most_bytes, self.most_threads = base.most_bytes, base.most_threads
         self.in_memory, self.watch, self.files = base.in_memory, base.watch, base.files
+        self.home, self.remark = base.home, base.remark
 
     @property
     def reading(self) -> int:

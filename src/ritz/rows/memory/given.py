@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError, ParameterError
+from ritz.linalg.arrays import Home, is_other_array, on_host
 from ritz.rows import Rows, as_rows, is_anndata
+from ritz.rows.memory.device import viewable
 from ritz.rows.memory.frame import FrameRows
 from ritz.rows.memory.sparse import Sparse
 from ritz.rows.pictures import stacked
@@ -32,11 +34,18 @@ def given(source: Any, columns: list[Any] | None, label: Any, transpose: bool, o
         return as_rows(source)
     if not isinstance(source, Rows) and not Sparse.opens(source) and FrameRows.opens(source):
         return _table(source, columns, label, transpose)
+    if is_other_array(source) and not viewable(source):
+        if columns is not None or label is not None:
+            name, value = ("columns", columns) if columns is not None else ("label", label)
+            raise ParameterError(name, value, "is for data on the CPU; choose columns before, such as X[:, [0, 2]]")
+        return as_rows(source.T if transpose else source)
     X = source if isinstance(source, Rows) or Sparse.opens(source) else _array(source)
     if isinstance(X, np.ndarray) and X.ndim > 2:
-        return stacked(X, transpose)
+        return stacked(X, transpose).knowing(home=Home.of(source) if is_other_array(source) else None)
     if not transpose:
         return as_rows(source)
+    if is_other_array(source):
+        return as_rows(source.T)
     return transposed(as_rows(source)) if not Sparse.opens(source) else as_rows(source.T)
 
 
@@ -44,6 +53,8 @@ def _array(source: Any) -> NDArray[Any] | None:
     """What NumPy makes of an object; None where that fails, for whoever makes rows of it to say why."""
     if isinstance(source, np.ndarray):
         return source
+    if is_other_array(source):
+        return on_host(source)
     try:
         return np.asarray(source)
     except (ValueError, TypeError):

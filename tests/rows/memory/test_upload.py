@@ -1,0 +1,101 @@
+"""Rows of a file on a device: copied there block by block, the same answer; and devices that are not there."""
+
+import builtins
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from helpers.arrays import torch
+from helpers.commands import run
+from ritz import PCA, load, read
+from ritz.errors import DataError, MissingPackageError, ParameterError
+from ritz.rows.memory import upload
+from ritz.rows.memory.upload import Uploaded
+
+X = np.random.default_rng(0).standard_normal((500, 7)) * np.arange(7, 0, -1) + 3
+torch()
+
+
+@pytest.fixture
+def files(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    np.savetxt(tmp_path / "x.csv", X, delimiter=",", header="a,b,c,d,e,f,g", comments="", fmt="%.17g")
+    return tmp_path
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["kept there", "read again"])
+@pytest.mark.parametrize("svd_solver", ["covariance", "svd", "krylov", "gram"])
+@pytest.mark.parametrize("name", ["x.npy", "x.csv"])
+def test_a_file_on_a_device(files, name, svd_solver, kept, monkeypatch):
+    monkeypatch.setattr(upload, "KEPT_ON_CPU", X.nbytes if kept else 0)
+    monkeypatch.setattr("ritz.rows.memory.device.MOST_ROWS", 128)
+    rows = read(files / name, device="cpu")
+    found, expected = PCA(3, svd_solver=svd_solver).fit(rows), PCA(3, svd_solver=svd_solver).fit(X)
+    np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_, rtol=1e-12)
+    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-6 if svd_solver == "krylov" else 1e-12)
+    assert isinstance(found.components_, torch().Tensor)
+    np.testing.assert_allclose(found.transform(rows), expected.transform(X), atol=1e-5)
+
+
+def test_blocks_stack_to_the_file_whatever_their_size(files):
+    rows = read(files / "x.npy", device="cpu")
+    for step in (1, 30, 499, 500, 10_000):
+        blocks = list(rows._blocks(0, 500, step))
+        assert max(map(len, blocks)) <= step
+        assert np.array_equal(np.concatenate([block.numpy() for block in blocks]), X)
+    assert np.array_equal(rows.take(np.array([7, 3])), X[[7, 3]])
+
+
+def test_names_and_labels_come_along(files):
+    assert list(PCA(2).fit(read(files / "x.csv", device="cpu")).feature_names_in_) == list("abcdefg")
+    assert np.array_equal(read(files / "x.csv", label="g", device="cpu").labels, X[:, 6])
+
+
+def test_data_in_memory_is_uploaded_too():
+    assert np.allclose(PCA(2).fit(read(X, device="cpu")).components_, PCA(2).fit(X).components_)
+    with pytest.raises(DataError, match="sparse rows are computed on the CPU"):
+        read(sp.csr_array(X), device="cpu")
+
+
+@pytest.mark.parametrize("device", ["cuda", "toaster"])
+def test_a_device_that_is_not_there(files, device, monkeypatch):
+    monkeypatch.setattr(torch().cuda, "is_available", lambda: False)
+    if device == "cuda" and torch().cuda.device_count():
+        device = "cuda:99"
+    with pytest.raises(ParameterError, match="PyTorch finds no GPU; leave it out to compute on the CPU"):
+        read(files / "x.npy", device=device)
+    said = run("fit", files / "x.npy", "--device", device, code=2).stderr
+    assert said.startswith(f"ritz: --device {device} must be a device that PyTorch can use")
+
+
+def test_without_pytorch(files, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *given, **more):
+        if name == "torch":
+            raise ImportError(name)
+        return real(name, *given, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingPackageError, match="needs PyTorch, which"):
+        read(files / "x.npy", device="cuda")
+    assert "needs PyTorch" in run("fit", files / "x.npy", "--device", "cuda", code=2).stderr
+
+
+def test_the_command_line_writes_the_same_model(files):
+    for name, how in (("gpu", ["--device", "cpu"]), ("cpu", [])):
+        run("fit", files / "x.csv", "-k", "3", "-o", files / name, *how)
+    gpu, cpu = (load(files / name / "model.safetensors") for name in ("gpu", "cpu"))
+    assert isinstance(gpu.components_, np.ndarray)
+    np.testing.assert_allclose(gpu.components_, cpu.components_, atol=1e-13)
+    scores = [np.loadtxt(files / name / "scores.csv", delimiter=",", skiprows=1) for name in ("gpu", "cpu")]
+    np.testing.assert_allclose(*scores, atol=1e-12)
+
+
+def test_the_device_computes(files, monkeypatch):
+    seen = []
+    up = Uploaded._up
+    monkeypatch.setattr(Uploaded, "_up", lambda self, block: seen.append(len(block)) or up(self, block))
+    run("fit", files / "x.csv", "-k", "3", "-o", files / "out", "--device", "cpu")
+    assert sum(seen) >= 500
