@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import AccuracyWarning, DataError, warn
+from ritz.estimators import lazy
 from ritz.estimators.checkpointing import watching
 from ritz.estimators.saving import Kind, write_model
 from ritz.fitting.request import Request
 from ritz.fitting.result import Table, attributes
 from ritz.linalg.dense import Array
-from ritz.rows import Rows, as_rows, check_finite, is_anndata
+from ritz.rows import Rows, as_rows, check_finite, is_anndata, is_dask
 from ritz.rows.base import stack
 from ritz.rows.columns import counts_up, keys_of, model_columns
 from ritz.rows.formats.read import read_for_model
@@ -36,6 +37,7 @@ from ritz.rows.write.tables import Out, Results, deliver
 from ritz.runtime.watch import Watch
 
 State = TypeVar("State")
+COLUMNS = ("n_features_in_", "feature_names_in_", "_column_keys")  # what a model knows of its columns
 
 
 class Columns:
@@ -69,6 +71,7 @@ class Columns:
             check_like(rows, shape)
             compare_white(rows, shape, self.__dict__.get("white_"))
             self._check_orientation(rows)
+        X = X._meta if is_dask(X) else X  # of a dataframe its columns; scikit-learn would compute it
         repeated = rows.names is not None and len(set(rows.names)) < len(rows.names)
         if not reset and (own := model_columns(self)) is not None:
             check_names_once(rows, [*own, *map(str, rows.names or ())] if repeated else own)
@@ -233,7 +236,7 @@ class Certified(Columns, ABC, Generic[State]):
         """
         rows = as_rows(X)
         self._fit(X, rows)
-        return self._scores(X, rows)
+        return lazy.scores(self, X) if is_dask(X) else self._scores(X, rows)
 
     def _fit(self, X: Any, rows: Rows, checkpoint: str | PathLike[str] | None = None) -> None:
         """Fit; on any error, also a warning turned into one, the model keeps its old state."""
@@ -291,6 +294,8 @@ class Certified(Columns, ABC, Generic[State]):
         >>> bool(np.allclose(sensing.transform(X), sensing.measurement_.apply(X)))
         True
         """
+        if out is None and is_dask(X):
+            return lazy.scores(self, X)
         rows = self._known(X)
         if out is None:
             return self._scores(X, rows)
@@ -320,6 +325,8 @@ class Certified(Columns, ABC, Generic[State]):
         >>> bool(np.allclose(sensing.inverse_transform(sensing.transform(clicks)), clicks))
         True
         """
+        if out is None and is_dask(X):
+            return lazy.rebuilt(self, X)
         self._check_fitted()
         scores = in_order(as_rows(X), self)
         rows = Results(self._rebuilt(scores), scores.shape[0], self._column_names(), scores.result_dtype)
@@ -344,6 +351,8 @@ class Certified(Columns, ABC, Generic[State]):
         >>> bool(sensing.reconstruction_error(clicks).max() < 1e-12)
         True
         """
+        if out is None and is_dask(X):
+            return lazy.errors(self, X)
         rows = self._known(X)
         found = Results(self._errors(rows), rows.shape[0], ("error",), np.dtype(np.float64))
         return given(found, out, files_of(X, rows))
@@ -382,9 +391,29 @@ class Certified(Columns, ABC, Generic[State]):
 
     def _check_scores(self, scores: Rows) -> None:
         """Scores must be finite, and as many as the model makes."""
+        self._check_width(scores)
+        check_finite(scores)
+
+    def _check_width(self, scores: Rows) -> None:
         if scores.shape[1] != self._n_features_out:
             raise DataError(f"scores have {scores.shape[1]} columns, the model has {self._n_features_out} components")
-        check_finite(scores)
+
+    def _check_way_back(self) -> None:
+        """Whether there is a way from scores back to rows: unless a subclass knows better."""
+
+    def _lean(self) -> Self:
+        """A model that encodes and decodes as this one does, without what only a fit needs: it is sent to others."""
+        lean = self._twin()
+        lean.__dict__.update({name: self.__dict__[name] for name in COLUMNS if name in self.__dict__})
+        lean._adopt(self._lean_state())
+        return lean
+
+    def _lean_state(self) -> State:
+        return self._state
+
+    def _container(self) -> str:
+        """What `set_output` wants scores in."""
+        return "default"
 
     def _check_fitted(self) -> None:
         if self._state is None:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from ritz.errors import DataError
-from ritz.estimators import diagnostics
+from ritz.estimators import diagnostics, lazy
 from ritz.estimators.base import Certified, Learned, files_of, given, seed
 from ritz.estimators.saving import Kind
 from ritz.fitting.request import Request, check_at_hand
@@ -24,7 +24,7 @@ from ritz.kernels.state import ATTRIBUTES, FORMS, KernelState, state_of
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered
 from ritz.pca.model_file import Parameter
-from ritz.rows import Rows, as_rows, check_finite
+from ritz.rows import Rows, as_rows, check_finite, is_dask
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.scores import without_columns
 from ritz.rows.write.tables import Out, Results
@@ -235,6 +235,8 @@ class KernelPCA(Certified[KernelState]):
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and the scores of the same rows."""
         self.fit(X)
+        if is_dask(X):
+            return lazy.scores(self, X)
         return delivered(self._state.scores, self._state.eigenvectors.dtype)
 
     def _codes(self, rows: Rows) -> Generator[Array, None, None]:
@@ -306,6 +308,11 @@ class KernelPCA(Certified[KernelState]):
         >>> bool(np.isclose(error.sum(), everything[2:].sum()))
         True
         """
+        if out is None and is_dask(X):
+            lazy.known(self, X)
+            self._diagonal(diagonal, 0)
+            errors_of = FeatureError.of(self._state.embedding, self._state.rows).each
+            return lazy.lazily(X, "feature-error", errors_of, None)
         rows = self._known(X)
         check_finite(rows)
         values = self._diagonal(diagonal, rows.shape[0])
@@ -323,6 +330,13 @@ class KernelPCA(Certified[KernelState]):
         if found.shape != (n,) or found.dtype.kind not in "biuf" or not np.isfinite(found).all():
             raise DataError(f"diagonal must hold {n} finite numbers, k(x, x) of every row; got shape {found.shape}")
         return found.astype(np.float64)
+
+    def _check_way_back(self) -> None:
+        self._way_back()
+
+    def _lean_state(self) -> KernelState:
+        state = self._state
+        return replace(state, rows=state.rows[:0], eigenvectors=state.eigenvectors[:0])
 
     def _way_back(self) -> PreImage:
         preimage = self._state.preimage

@@ -13,7 +13,7 @@ import numpy as np
 
 from ritz.errors import DataError, NotYetError
 from ritz.estimators import diagnostics
-from ritz.estimators.base import Certified
+from ritz.estimators.base import COLUMNS, Certified
 from ritz.fitting.request import Request, check_at_hand, checked_components
 from ritz.moments.moments import Moments
 from ritz.moments.sketch import Stream
@@ -24,8 +24,6 @@ from ritz.rows.columns import model_columns, order_of
 
 if TYPE_CHECKING:
     from ritz.estimators.pca import PCA
-
-COLUMNS = ("n_features_in_", "feature_names_in_", "_column_keys")  # what a model knows of its columns
 
 
 class Batches(Certified[PCAState | None]):
@@ -81,7 +79,7 @@ class Batches(Certified[PCAState | None]):
                 self._columns_alone(X)
             return self
         rows = as_rows(X) if fresh else self._known(X)
-        found = taken_in(self._moments, rows, request)
+        found = rows.near(taken_in, self._moments, request)
         if fresh:
             self._columns(X, rows, reset=True)
         dtype = rows.result_dtype if fresh else np.result_type(self._dtype, rows.result_dtype)

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.estimators import anndata, diagnostics
+from ritz.estimators import anndata, diagnostics, lazy
 from ritz.estimators.base import Learned, files_of, given, seed
 from ritz.estimators.partial_fit import Batches
 from ritz.estimators.saving import Kind
@@ -23,7 +23,7 @@ from ritz.pca.gaussian import Gaussian
 from ritz.pca.left_vectors import left_vectors
 from ritz.pca.model_file import FORMS, Parameter
 from ritz.pca.state import ATTRIBUTES, LEARNED, PCAState, in_data, state_of
-from ritz.rows import Rows, as_rows, check_exact, is_anndata
+from ritz.rows import Rows, as_rows, check_exact, is_anndata, is_dask
 from ritz.rows.base import Block, dense
 from ritz.rows.columns import keys_of
 from ritz.rows.write.tables import Out, Results
@@ -207,6 +207,14 @@ class PCA(Batches):
         """Squared distances of rows to the subspace, in preprocessed units, block by block."""
         return self.subspace_.errors(rows)
 
+    def _likelihoods(self, rows: Rows) -> Generator[Array, None, None]:
+        """Log-likelihoods of rows."""
+        yield Gaussian(self.subspace_).log_likelihood(rows)
+
+    def _lean_state(self) -> PCAState:
+        _ = self.subspace_  # computed now, where only moments are there yet
+        return replace(self._state, moments=None, dual=None, choice=None)
+
     def left_singular_vectors(self, X: Any, *, out: Out | None = None) -> Any:
         """U of Z = U Σ Vᵀ, (n, k), for the rows X of the fit: U = Z V Σ⁻¹, with UᵀU = I to rounding.
 
@@ -287,8 +295,10 @@ class PCA(Batches):
         >>> bool(likely > unlikely)
         True
         """
-        rows = self._known(X)
-        return Gaussian(self.subspace_).log_likelihood(rows)
+        if is_dask(X):
+            lazy.known(self, X)
+            return lazy.lazily(X, "score-samples", self._lean()._likelihoods, None)
+        return next(self._likelihoods(self._known(X)))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows.
@@ -302,7 +312,8 @@ class PCA(Batches):
         >>> bool(np.isclose(pca.score(X[100:]), pca.score_samples(X[100:]).mean()))
         True
         """
-        return float(np.mean(self.score_samples(X)))
+        found = self.score_samples(X).mean()
+        return float(found.compute() if is_dask(found) else found)
 
     def get_covariance(self) -> Array:
         """Covariance of the probabilistic model, U diag(λ − noise) Uᵀ + noise·I, in the units of the data.

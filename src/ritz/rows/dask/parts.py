@@ -6,10 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-import dask
-from dask.optimization import cull
-
-from ritz.errors import DataError
+from ritz.errors import ChunkError, DataError
 from ritz.rows import Rows, as_rows, read
 from ritz.rows.base import Block
 from ritz.runtime.wording import plural
@@ -54,14 +51,21 @@ class Chunk:
     needs: tuple[Key, ...] = ()
 
     def opened(self, needed: Mapping[Key, Any]) -> Rows:
-        return as_rows(self._value(needed))
+        return rows_of(self._value(needed), self.place)
 
     def count(self, needed: Mapping[Key, Any]) -> int:
         return int(self._value(needed).shape[0])
 
     def _value(self, needed: Mapping[Key, Any]) -> Any:
         known = {key: needed[key] for key in self.needs}
-        return known[self.key] if self.key in known else dask.get({**self.graph, **known}, self.key)
+        if self.key in known:
+            return known[self.key]
+        from dask import get
+
+        try:
+            return get({**self.graph, **known}, self.key)
+        except Exception as error:
+            raise failed(self.place, error) from error
 
     def counted(self, rows: int) -> Chunk:
         return replace(self, rows=rows)
@@ -103,9 +107,35 @@ class Slice(Rows):
         return self._base._blocks(self._start + start, self._start + stop, step)
 
 
+def rows_of(chunk: Any, place: str) -> Rows:
+    """The rows of a chunk that was computed: an array, a sparse matrix of SciPy or a table."""
+    kind = type(chunk)
+    if kind.__module__.partition(".")[0] == "sparse":
+        raise DataError(
+            f"{place} is a {kind.__name__} of the package sparse, and only sparse matrices of SciPy are read",
+            "pass x.map_blocks(lambda chunk: chunk.tocsr())",
+            "sparse_package",
+        )
+    try:
+        return as_rows(chunk)
+    except DataError as error:
+        raise error.at(place) from error
+
+
+def failed(place: str, error: BaseException) -> ChunkError:
+    """What to say of a chunk whose own task raises an error."""
+    which = place.removeprefix("chunk ")
+    advice = f"x.blocks[{which}].compute(), or x.partitions[{which}].compute() for a dataframe, shows it alone"
+    told = ChunkError(f"{place} cannot be computed: {type(error).__name__}: {error}", advice, "failing_chunk")
+    told.cause = error
+    return told
+
+
 def chunks_of(collection: Any, rows: list[int]) -> list[Chunk]:
     """The chunks of a collection, each with no more of the graph than it needs."""
+    import dask
     from dask.core import flatten
+    from dask.optimization import cull
 
     futures = {key: node for key, node in dict(collection.__dask_graph__()).items() if is_future(node)}
     collection = dask.optimize(collection)[0]  # which leaves out what is on a cluster already
@@ -158,6 +188,17 @@ def check_like(rows: Rows, part: Part, whole: Rows) -> Rows:
         raise DataError(
             f"{part.place} has {plural(rows.shape[0], 'row')}, but {part.rows} were announced",
             "x.compute_chunk_sizes() corrects the sizes of a dask array; a file must not change meanwhile",
+        )
+    if rows.sparse != whole.sparse:
+        kinds = ("sparse", "dense") if rows.sparse else ("dense", "sparse")
+        raise DataError(
+            f"{part.place} is {kinds[0]}, others are {kinds[1]}",
+            "make all alike: x.map_blocks(scipy.sparse.csr_array), or x.map_blocks(lambda chunk: chunk.toarray())",
+        )
+    if whole.narrow and not rows.narrow:  # digits would be lost without a word
+        raise DataError(
+            f"{part.place} holds {rows.dtype}, others hold {whole.dtype}, which has fewer digits",
+            'pass x.map_blocks(lambda chunk: chunk.astype("float64"), dtype="float64")',
         )
     if names is not None and rows.names is not None and tuple(rows.names) != tuple(names):
         j = next(j for j, (ours, theirs) in enumerate(zip(names, rows.names, strict=True)) if ours != theirs)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
+from ritz.rows import is_dask
 from ritz.rows.base import Block, Rows
 from ritz.rows.dask.groups import Group, Pass, besides, cut, folded
 from ritz.rows.dask.known import Known, known, over
-from ritz.rows.dask.parts import UNKNOWN, Part, chunks_of, must_persist
+from ritz.rows.dask.parts import UNKNOWN, Part, check_like, chunks_of, must_persist
 from ritz.rows.passes import Cut, Run
 
 Partial = TypeVar("Partial")
@@ -44,7 +45,7 @@ class DaskRows(Rows):
 
     @classmethod
     def opens(cls, source: object) -> bool:
-        return "dask" in sys.modules and hasattr(source, "__dask_graph__") and hasattr(source, "__dask_keys__")
+        return is_dask(source)
 
     def _adopt(self, found: Known, cluster: Any) -> None:
         self.known, self.cluster, self.names = found, cluster, found.names
@@ -98,7 +99,7 @@ class DaskRows(Rows):
         out = np.empty((n, n))
 
         def tile(corner: tuple[Part, Part], needed: Any) -> Block:
-            A, B = (self.exact(rows.block(0, rows.shape[0])) for rows in (part.opened(needed) for part in corner))
+            A, B = (self.exact(rows.block(0, rows.shape[0])) for rows in _opened(corner, needed, self))
             return f(A, A if corner[0] is corner[1] else B)
 
         tiles = over([(parts[i], parts[j]) for i, j in corners], tile, self.cluster)
@@ -115,7 +116,7 @@ class DaskRows(Rows):
 
         def some(asked: tuple[Part, Any], needed: Any) -> Block:
             part, which = asked
-            return part.opened(needed).take(which)
+            return next(_opened([part], needed, self)).take(which)
 
         asked = [(self.known.parts[i], order[owners == i] - starts[i]) for i in parts]
         found = list(over(asked, some, self.cluster))
@@ -164,6 +165,10 @@ def _abroad(about: dict[str, Any]) -> Abroad:
     return rows
 
 
+def _opened(parts: Iterable[Part], needed: Any, whole: Rows) -> Iterator[Rows]:
+    return (check_like(part.opened(needed), part, whole) for part in parts)
+
+
 def _stacked(blocks: Sequence[Block]) -> Block:
     if all(isinstance(block, np.ndarray) for block in blocks):
         return np.concatenate(blocks)
@@ -188,6 +193,23 @@ def _announced(collection: Any) -> tuple[list[int], tuple[Any, ...] | None]:
             "column_chunks",
         )
     return [UNKNOWN if np.isnan(count) else int(count) for count in rows], None
+
+
+def described(collection: Any) -> Rows:
+    """What a collection says of its rows: nothing is computed, counted or looked at; 0 rows where it does not know."""
+    counts, names = _announced(collection)
+    d = collection.shape[1] if names is None else len(names)
+    if np.isnan(d):
+        raise DataError("the number of columns of the dask array is not known", "call x.compute_chunk_sizes() first")
+    kinds = [collection.dtype] if names is None else list(collection.dtypes)
+    narrow = all(str(kind).lower() in ("float16", "float32") for kind in kinds)
+    return _abroad(
+        {
+            "shape": (0 if UNKNOWN in counts else sum(counts), int(d)),
+            "dtype": np.dtype(np.float32 if narrow else np.float64),
+            "names": names,
+        }
+    )
 
 
 def cluster_of(collection: Any) -> Any:
