@@ -27,6 +27,8 @@ class DaskRows(Rows):
     there is one (`ritz.rows.dask.cluster`). Parts stay where they are.
     """
 
+    scattered = True
+
     def __init__(self, collection: Any) -> None:
         cluster = cluster_of(collection)
         rows, names = _announced(collection)
