@@ -203,6 +203,8 @@ class KernelPCA(Certified[KernelState]):
 
     def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
         request = self._request(rows.shape[0])
+        if rows.scattered and self.n_landmarks is None:
+            raise DataError("KernelPCA of a dask collection needs n_landmarks", "or pass X.compute()", "scattered")
         check_finite(rows)
         matrix = gathered(rows, copy=bool(self.copy_X))
         gamma = distances.resolved(self.gamma, matrix, self.kernel)

@@ -109,7 +109,7 @@ def lazily(X: Any, verb: str, made: Made, width: int | None, dtype: Any = np.flo
     name, keys = f"ritz-{verb}-{token}", list(flatten(X.__dask_keys__()))
     counts = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(keys)
     ends, wide = (() if width is None else (0,)), (() if width is None else ((width,),))
-    layer = {
+    layer: dict[Any, Any] = {
         (name, i, *ends): (_task, shared.key, key, place)
         for i, (key, place) in enumerate(zip(keys, _places(counts), strict=True))
     }

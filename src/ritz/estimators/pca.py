@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from os import PathLike
 from typing import Any, Self
 
@@ -20,7 +21,7 @@ from ritz.linalg.dense import Array
 from ritz.pca.from_moments import from_covariance
 from ritz.pca.from_rows import from_rows
 from ritz.pca.gaussian import Gaussian
-from ritz.pca.left_vectors import left_vectors
+from ritz.pca.left_vectors import left_vectors, turned, turning
 from ritz.pca.model_file import FORMS, Parameter
 from ritz.pca.state import ATTRIBUTES, LEARNED, PCAState, in_data, state_of
 from ritz.rows import Rows, as_rows, check_exact, is_anndata, is_dask
@@ -213,6 +214,7 @@ class PCA(Batches):
 
     def _lean_state(self) -> PCAState:
         _ = self.subspace_  # computed now, where only moments are there yet
+        assert self._state is not None
         return replace(self._state, moments=None, dual=None, choice=None)
 
     def left_singular_vectors(self, X: Any, *, out: Out | None = None) -> Any:
@@ -227,7 +229,8 @@ class PCA(Batches):
         A column β of U is an eigenvector of K = Z Zᵀ, K β = κ β with κ = σ². The `dual_components_` of the Gram route
         are α = β/√κ, which make v = Zᵀα a unit vector.
 
-        `out` as in `transform`, with columns u1, u2, …; X is read twice. Rows other than those of the fit are an error.
+        `out` as in `transform`, with columns u1, u2, …; X is read twice, a dask collection once at once and then when
+        the result is computed. Rows other than those of the fit are an error.
 
         Examples
         --------
@@ -245,6 +248,13 @@ class PCA(Batches):
         >>> bool(np.allclose(np.abs(beta), np.abs(U[:, :1])))
         True
         """
+        if out is None and is_dask(X):
+            lazy.known(self, X)
+            rows = as_rows(X)
+            seen, turn = rows.near(turning, self.subspace_, self.certificate_)
+            self._warn(diagnostics.of_left_vectors(self.subspace_.deviations))
+            made = partial(turned, model=self.subspace_, seen=seen, turn=turn)
+            return lazy.lazily(X, "left-singular-vectors", made, self._n_features_out, rows.result_dtype)
         rows = self._known(X)
         names = tuple(f"u{i + 1}" for i in range(self._n_features_out))
         blocks = left_vectors(self.subspace_, self.certificate_, rows)

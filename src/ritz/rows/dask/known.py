@@ -11,7 +11,7 @@ import numpy as np
 from ritz.errors import DataError
 from ritz.rows.base import Block
 from ritz.rows.dask.groups import starts_of
-from ritz.rows.dask.parts import UNKNOWN, Part
+from ritz.rows.dask.parts import UNKNOWN, Part, check_columns
 from ritz.runtime.threads import alone, ordered, pinned
 
 LOOKED_AT = 8  # parts that tell what all are like, and that the provisional mean is taken from
@@ -49,6 +49,8 @@ def known(parts: Sequence[Part], names: tuple[Any, ...] | None, cluster: Any) ->
         raise DataError("there are no rows: every chunk is empty")
     which = np.unique(np.linspace(0, len(parts) - 1, LOOKED_AT).astype(int))
     looks = list(over([parts[i] for i in which], _look, cluster))
+    for i, look in zip(which, looks, strict=True):
+        check_columns(look.columns, parts[i], looks[0].columns)
     return Known(parts, starts_of(parts), looks[0].names if names is None else names, looks)
 
 

@@ -179,14 +179,19 @@ def _size(node: Any) -> int:
     return int(sizeof(getattr(node, "value", node)))
 
 
+def check_columns(count: int, part: Part, d: int) -> None:
+    """A part has as many columns as the others."""
+    if count != d:
+        raise DataError(f"{part.place} has {count} {plural(count, 'column')}, others have {d}; give all the same")
+
+
 def check_like(rows: Rows, part: Part, whole: Rows) -> Rows:
     """The rows of a part, which must be as many as were announced and have the columns of the whole."""
     d, names = whole.shape[1], whole.names
-    if rows.shape[1] != d:
-        raise DataError(f"{part.place} has {plural(rows.shape[1], 'column')}, others have {d}; give all the same")
-    if part.rows != rows.shape[0]:
+    check_columns(rows.shape[1], part, d)
+    if part.rows != (n := rows.shape[0]):
         raise DataError(
-            f"{part.place} has {plural(rows.shape[0], 'row')}, but {part.rows} were announced",
+            f"{part.place} has {n} {plural(n, 'row')}, but {part.rows} were announced",
             "x.compute_chunk_sizes() corrects the sizes of a dask array; a file must not change meanwhile",
         )
     if rows.sparse != whole.sparse:
