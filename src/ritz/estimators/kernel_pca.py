@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -19,8 +21,9 @@ from ritz.kernels import Kernel, Precomputed, distances, kernel_named
 from ritz.kernels.decompose import Alike, decompose_kernel
 from ritz.kernels.embedding import Embedding
 from ritz.kernels.feature_error import FeatureError
+from ritz.kernels.nystrom import decompose_scattered
 from ritz.kernels.preimage import PreImage, learn
-from ritz.kernels.state import ATTRIBUTES, FORMS, KernelState, state_of
+from ritz.kernels.state import ATTRIBUTES, FORMS, KernelState, state_of, without_rows
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered
 from ritz.pca.model_file import Parameter
@@ -60,6 +63,11 @@ WITHOUT_DIAGONAL = (
     "feature_error needs k(x, x) of every row, and X has only the values with the rows of the fit; pass diagonal, such "
     "as np.diag(K) for the rows of the fit"
 )
+# Why an attribute is not there after a fit.
+WITHOUT = {
+    "X_fit_": "the rows of a dask collection stay where they are: the model keeps its landmarks, embedding_.points",
+    "eigenvectors_": "of a dask collection they are transform(X) divided by the roots of eigenvalues_, lazy like X",
+}
 WITH_DIAGONAL = "k(x, x) follows from the rows of X, but diagonal was given; leave it out"
 
 
@@ -203,8 +211,8 @@ class KernelPCA(Certified[KernelState]):
 
     def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
         request = self._request(rows.shape[0])
-        if rows.scattered and self.n_landmarks is None:
-            raise DataError("KernelPCA of a dask collection needs n_landmarks", "or pass X.compute()", "scattered")
+        if rows.scattered:
+            return self._learn_scattered(rows, request)
         check_finite(rows)
         matrix = gathered(rows, copy=bool(self.copy_X))
         gamma = distances.resolved(self.gamma, matrix, self.kernel)
@@ -217,6 +225,23 @@ class KernelPCA(Certified[KernelState]):
         if self.fit_inverse_transform:
             state = replace(state, preimage=self._preimage(state, request, landmarks))
         found = diagnostics.of_kernel_pca(fitted, self.n_components, kernel, self.gamma, landmarks)
+        return Learned(state, found, [state.plan, state.certificate])
+
+    def _learn_scattered(self, rows: Rows, request: Request) -> Learned:
+        """From landmarks, where the rows lie: neither they nor the kernel matrix come together."""
+        if not is_integer(self.n_landmarks):
+            given = "" if self.n_landmarks is None else f", a number of them, and got {self.n_landmarks!r}"
+            raise DataError(f"KernelPCA of a dask collection needs n_landmarks{given}", "or pass X.compute()")
+        if self.fit_inverse_transform:
+            raise DataError("fit_inverse_transform=True needs all rows at hand", "pass X.compute(), or leave it out")
+        kernel_of = partial(kernel_named, params=self.kernel_params, degree=float(self.degree), coef0=float(self.coef0))
+        asked = self.kernel, self.gamma, request, int(self.n_landmarks)
+        with self._watching(rows, request) as watch:
+            fitted, gamma = rows.watched(watch).near(decompose_scattered, kernel_of, *asked)
+        none = np.empty((0, rows.shape[1]), rows.result_dtype)
+        state = without_rows(state_of(fitted, none, gamma, rows.result_dtype, bool(self.remove_zero_eig)))
+        kernel = fitted.embedding.kernel
+        found = diagnostics.of_kernel_pca(fitted, self.n_components, kernel, self.gamma, self.n_landmarks)
         return Learned(state, found, [state.plan, state.certificate])
 
     def _preimage(self, state: KernelState, request: Request, landmarks: int | float | None) -> PreImage:
@@ -337,8 +362,7 @@ class KernelPCA(Certified[KernelState]):
         self._way_back()
 
     def _lean_state(self) -> KernelState:
-        state = self._state
-        return replace(state, rows=state.rows[:0], eigenvectors=state.eigenvectors[:0])
+        return without_rows(self._state)
 
     def _way_back(self) -> PreImage:
         preimage = self._state.preimage
@@ -347,6 +371,10 @@ class KernelPCA(Certified[KernelState]):
 
             raise NotFittedError("the model has no pre-images; fit with fit_inverse_transform=True")
         return preimage
+
+    def __getattr__(self, name: str) -> Any:
+        known = WITHOUT if "embedding_" in self.__dict__ else {}
+        raise AttributeError(known.get(name, f"{type(self).__name__!r} object has no attribute {name!r}"))
 
     def _request(self, n: int) -> Request:
         """What is asked of a fit to n rows, checked here once."""
@@ -385,7 +413,7 @@ class KernelPCA(Certified[KernelState]):
         return kernel_named(self.kernel, self.kernel_params, gamma=gamma, degree=degree, coef0=coef0)
 
     def _check_parameters(self, state: KernelState) -> None:
-        self._twin()._request(len(state.eigenvectors))
+        self._twin()._request(len(state.eigenvectors) or sys.maxsize)  # of scattered rows nobody kept how many
         self._kernel(state.gamma)
 
 

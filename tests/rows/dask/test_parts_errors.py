@@ -59,7 +59,10 @@ BAD = {
     ),
     "sparse": (lambda: changed(sp.csr_array), "chunk 1 is sparse, others are dense; make all alike"),
     "another package": (lambda: changed(of_other_package, 0), r"chunk 0 is a COO of the package sparse, .*tocsr\(\)"),
-    "fewer rows": (lambda: changed(lambda chunk: chunk[:5]), r"chunk 1 has 5 rows, but 20 were announced; x\.compute_ch"),
+    "fewer rows": (
+        lambda: changed(lambda chunk: chunk[:5]),
+        r"chunk 1 has 5 rows, but 20 were announced; x\.compute_ch",
+    ),
     "fewer columns": (lambda: changed(lambda chunk: chunk[:, :2]), "chunk 1 has 2 columns, others have 3; give all"),
     "huge integers": (lambda: da.from_array(HUGE, chunks=(20, 3)), "float64 cannot hold"),
     "column chunks": (lambda: da.from_array(X, chunks=(20, 2)), r'2 chunks, .*pass x\.rechunk\(\{0: "auto", 1: -1\}\)'),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from itertools import groupby
 from operator import itemgetter
@@ -14,14 +14,15 @@ from uuid import uuid4
 from distributed import Client, Future
 from distributed import wait as wait_for
 
-from ritz.errors import ClusterError
+from ritz.errors import ClusterError, DataError
 from ritz.rows.dask.groups import Group, Pass, besides, pairs_of
-from ritz.rows.dask.parts import Part
+from ritz.rows.dask.parts import Part, failed
 from ritz.rows.dask.source import DaskRows
-from ritz.runtime.threads import alone, cached_property
+from ritz.runtime.threads import GivenUp, alone, cached_property
 
 TRIES = 4  # of a pass whose shared data went away with the workers that had it
 TICK = 0.5  # seconds between two looks at whether anyone still waits for a fit
+SETTLED = 10  # seconds in which a cluster says which chunk has failed
 WORKERS = 30  # seconds that a cluster without workers is given to get some
 
 
@@ -107,7 +108,8 @@ class Cluster:
         # First those of the same worker, so that a result travels once.
         homes = [(home, [part for _, part in some]) for home, some in groupby(partials, itemgetter(0))]
         tops = [self._merged(some, shared, f"ritz-merge-{token}-{i}", home) for i, (home, some) in enumerate(homes)]
-        return self.result(self._merged(tops, shared, f"ritz-merge-{token}", ""))
+        with self._naming(part for group in rows.groups for part in group.parts):
+            return self.result(self._merged(tops, shared, f"ritz-merge-{token}", ""))
 
     def _merged(self, level: list[Future], shared: Future, name: str, home: str) -> Future:
         """One of many, by a binary tree; the tasks are bound to a worker that has them all."""
@@ -133,7 +135,25 @@ class Cluster:
         futures: list[Any] = [submit(i, home) for i, home in enumerate(homes)]
         for i, future in enumerate(futures):
             futures[i] = None
-            yield self.result(future)
+            with self._naming(_about(items[i])):
+                found = self.result(future)
+            yield found
+
+    @contextmanager
+    def _naming(self, parts: Iterable[Any]) -> Iterator[None]:
+        """An error of a chunk that was to lie on the cluster is raised with the name of that chunk."""
+        try:
+            yield
+        except (Lost, CancelledError, GivenUp, DataError):
+            raise
+        except Exception as error:
+            needed = [(part, self._future(key)) for part in parts for key in part.needs]
+            if needed:
+                wait_for([future for _, future in needed], timeout=SETTLED)
+            for part, future in needed:
+                if future.status == "error":
+                    raise failed(part.place, error) from error
+            raise
 
     def _submit(self, f: Callable[..., Any], *args: Any, name: str, home: str = "") -> Future:
         return self.client.submit(f, *args, key=name, workers=[home] if home else None, pure=False)
@@ -203,5 +223,6 @@ def _of_parts(f: Callable[[Any, Any], Any], item: Any, keys: Sequence[Any], *chu
 
 
 def _about(item: Any) -> list[Any]:
-    """The parts, or groups of them, that an item is, or is about."""
-    return [part for part in (item if isinstance(item, tuple) else (item,)) if hasattr(part, "needs")]
+    """The parts that an item is, or is about, or that are in it."""
+    found = [part for part in (item if isinstance(item, tuple) else (item,)) if hasattr(part, "needs")]
+    return [part for some in found for part in getattr(some, "parts", (some,))]
