@@ -98,7 +98,8 @@ def decompose_scattered(
         A = _operator(S, lacking, _rounding(found, L, frame, trace), request.n_components, n)
         spectrum, _ = solve(A, Gram(), replace(request, solver=Gram()), p, None)
         embedding = _embedding(kernel, frame, landmarks, L, mean, spectrum.vectors)
-        total = max(A.trace - lacking - A.rounding, 0.0), A.trace + A.rounding
+        whole = float(np.trace(S))
+        total = max(whole - A.rounding, 0.0), whole + lacking + A.rounding
         share = lacking / trace if trace else 0.0
         plan = replace(plan, why=f"{plan.why}; {p} landmarks lack {at_most(share)} of the trace")
         return KernelFit(spectrum, embedding, plan, total, share, n_rows=n), gamma_
@@ -157,9 +158,7 @@ def _chosen(kernel: Kernel, frame: Frame, sample: Block, most: int, rng: np.rand
     diagonal = kernel.diagonal(points, frame)
     factor = randomly_pivoted(diagonal, entries, most, rng, error=max(frame.rounding, FLOOR))
     if not len(factor.pivots):
-        raise Alike(
-            "the rows are all alike to the kernel, so none can serve as a landmark; pass others, or X.compute()"
-        )
+        raise Alike("the rows are all alike to the kernel, so none can serve as a landmark; pass X.compute()")
     return points, factor
 
 

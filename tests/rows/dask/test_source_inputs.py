@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from distributed import Client, LocalCluster
 
 from helpers.matrices import with_spectrum
-from ritz import PCA, merge
+from ritz import PCA, KernelPCA, merge
+from ritz.errors import ChunkError
 from ritz.fitting import signflip_plans
 from ritz.fitting.solve import Scaled
 from ritz.rows import as_rows
@@ -42,15 +43,16 @@ def cluster():
         yield client
 
 
+@pytest.fixture
+def on_cluster(cluster):
+    with cluster.as_current(), dask.config.set(scheduler=cluster.get):
+        yield
+
+
 @pytest.fixture(params=["threads", "cluster"])
 def engine(request):
     """Dask without a cluster, and with one."""
-    if request.param == "threads":
-        yield None
-        return
-    client = request.getfixturevalue("cluster")
-    with client.as_current(), dask.config.set(scheduler=client.get):
-        yield client
+    return request.getfixturevalue("on_cluster") if request.param == "cluster" else None
 
 
 def chunked(X, *sizes):
@@ -111,8 +113,24 @@ INPUTS = {
 }
 
 
+# What a cluster treats in another way than threads: chunks of all kinds, passes that follow each other, n×n matrices.
+ON_A_CLUSTER = (
+    "uneven chunks", "chunks of unknown sizes", "empty chunks", "dataframe", "sparse, krylov", "float32", "auto",
+    "scale", "gram", "faint, krylov", "faint, gram", "wide",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("which", INPUTS)
-def test_a_fit_is_that_of_numpy(which, engine):
+def test_a_fit_is_that_of_numpy(which):
+    check_fit(which)
+
+
+@pytest.mark.parametrize("which", ON_A_CLUSTER)
+def test_a_fit_on_a_cluster_is_that_of_numpy(which, on_cluster):
+    check_fit(which)
+
+
+def check_fit(which):
     X, given, parameters = INPUTS[which]
     parameters = {"n_components": 2} | parameters
     with warnings.catch_warnings(action="ignore"):  # of variances that are infinite
@@ -136,12 +154,11 @@ def test_rows_computed_from_scattered_ones_stay_where_they_are(which, engine, mo
     PCA(**{"n_components": 2} | parameters).fit(given(X))
 
 
-@pytest.mark.parametrize("X", [TALL, WIDE[:10, :12]], ids=["tall", "wide"])
-def test_rows_with_flipped_signs_stay_where_they_are(X, cluster, monkeypatch):
+@pytest.mark.parametrize("X", [TALL, WIDE[:6, :8]], ids=["tall", "wide"])
+@pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")
+def test_rows_with_flipped_signs_stay_where_they_are(X, on_cluster, monkeypatch):
     monkeypatch.setattr(DaskRows, "read", no_reading)
-    truth = PCA("auto").fit(X).n_components_
-    with cluster.as_current(), dask.config.set(scheduler=cluster.get):
-        assert PCA("auto").fit(chunked(X)).n_components_ == truth
+    assert PCA("auto").fit(chunked(X)).n_components_ == PCA("auto").fit(X).n_components_
 
 
 def test_scaled_rows_pass_on_what_stands_beside_them():
@@ -184,3 +201,23 @@ def test_a_sketch_of_scattered_rows_keeps_its_bounds(engine, center):
     X[77, 5] = np.nan
     with pytest.raises(ValueError, match=r"1 NaN, first at row 37 \(row 3 of chunk 1\), column 5"):
         pca.partial_fit(chunked(X[40:140]))
+
+
+@pytest.mark.parametrize("how", ["lazily", "persisted"])
+def test_a_failing_chunk_of_a_cluster_is_named(how, on_cluster):
+    def fails(chunk, block_id=None):
+        return 1 / 0 if block_id[0] == 1 else chunk
+
+    x = chunked(TALL).map_blocks(fails, dtype=float, meta=np.empty((0, 0)))
+    with pytest.raises(ChunkError, match="chunk 1 cannot be computed: ZeroDivisionError") as caught:
+        PCA(1).fit(x.persist() if how == "persisted" else x)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_landmarks_on_a_cluster_are_those_of_threads(on_cluster):
+    given = {"kernel": "rbf", "gamma": 0.001, "n_landmarks": 30, "tol": 0.1}
+    here = KernelPCA(2, **given).fit(chunked(TALL))
+    with dask.config.set(scheduler="threads"):
+        there = KernelPCA(2, **given).fit(chunked(TALL))
+    np.testing.assert_allclose(here.eigenvalues_, there.eigenvalues_, rtol=1e-12)
+    np.testing.assert_allclose(here.transform(chunked(TALL)).compute(), there.transform(TALL), atol=1e-8)
