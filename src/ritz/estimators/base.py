@@ -100,6 +100,9 @@ class Columns:
 
     def _columns_alone(self, X: Any) -> None:
         """Compare the columns of data without rows."""
+        if is_dask(X):
+            lazy.known(self, X)
+            return
         table = X.var.iloc[:, :0].T if is_anndata(X) else X
         names = tuple(table.columns) if hasattr(type(table), "columns") else None
         self._columns_of_object(table, names, reset=False)

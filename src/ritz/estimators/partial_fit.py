@@ -19,7 +19,7 @@ from ritz.moments.moments import Moments
 from ritz.moments.sketch import Stream
 from ritz.pca.from_moments import from_moments, taken_in, together
 from ritz.pca.state import PCAState, state_of
-from ritz.rows import as_rows
+from ritz.rows import Rows, as_rows, is_dask
 from ritz.rows.columns import model_columns, order_of
 
 if TYPE_CHECKING:
@@ -74,17 +74,27 @@ class Batches(Certified[PCAState | None]):
                 "this model kept no moments to add to, because of the solver or the number of columns; start a new one "
                 "with partial_fit"
             )
-        if len(shape := tuple(getattr(X, "shape", ()))) == 2 and shape[0] == 0:
-            if not fresh:
-                self._columns_alone(X)
+        rows = self._batch(X, fresh)
+        if rows is None:
             return self
-        rows = as_rows(X) if fresh else self._known(X)
         found = rows.near(taken_in, self._moments, request)
         if fresh:
             self._columns(X, rows, reset=True)
         dtype = rows.result_dtype if fresh else np.result_type(self._dtype, rows.result_dtype)
         self._resume(found, dtype, *((rows.image_shape, rows.white) if fresh else self._pictures))
         return self
+
+    def _batch(self, X: Any, fresh: bool) -> Rows | None:
+        """The rows of a batch, None where it has none."""
+        if is_dask(X) or len(shape := tuple(getattr(X, "shape", ()))) != 2 or shape[0]:
+            try:
+                return as_rows(X) if fresh else self._known(X)
+            except DataError as error:  # of a collection that did not know how many rows it has
+                if error.code != "no_rows":
+                    raise
+        if not fresh:
+            self._columns_alone(X)
+        return None
 
     @property
     def _pictures(self) -> tuple[tuple[int, ...] | None, float | None]:

@@ -67,7 +67,8 @@ BAD = {
     "huge integers": (lambda: da.from_array(HUGE, chunks=(20, 3)), "float64 cannot hold"),
     "column chunks": (lambda: da.from_array(X, chunks=(20, 2)), r'2 chunks, .*pass x\.rechunk\(\{0: "auto", 1: -1\}\)'),
     "no rows": (lambda: da.from_array(X[:0], chunks=(20, 3)), "every chunk is empty"),
-    "one axis": (lambda: da.from_array(X[0], chunks=3), "of two dimensions, got 1; reshape"),
+    "one axis": (lambda: da.from_array(X[0], chunks=3), "a dask Array of dimension 1; reshape"),
+    "one column": (lambda: dd.from_pandas(TABLE, npartitions=2)["a"], "a dask Series of dimension 1; reshape"),
     "text": (lambda: dd.from_pandas(TABLE, npartitions=2), "column 'b' holds .* not numbers; convert or drop"),
 }
 
@@ -85,6 +86,11 @@ def test_the_cause_of_a_failing_chunk_is_kept_between_processes():
     for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
         assert isinstance(error.__cause__, ZeroDivisionError)
         assert error.code == "failing_chunk"
+
+
+def test_other_collections():
+    with pytest.raises(TypeError, match=r"cannot read rows from a dask Delayed.*; pass a dask array or dataframe"):
+        PCA(1).fit(dask.delayed(X))
 
 
 def test_names_that_repeat_are_told_apart_by_position():

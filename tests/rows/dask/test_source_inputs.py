@@ -182,6 +182,17 @@ def test_batches_and_models_of_parts_are_one_fit(engine):
         np.testing.assert_allclose(found.components_, truth.components_, atol=1e-10)
 
 
+def test_batches_may_be_tables_or_have_no_rows():
+    table = frame(TALL)
+    none = table[table.c0 > np.inf]
+    pca = PCA(2).partial_fit(none).partial_fit(table).partial_fit(none).partial_fit(chunked(TALL)[:0])
+    assert list(pca.feature_names_in_) == [f"c{j}" for j in range(6)]
+    assert pca.n_samples_seen_ == 240
+    np.testing.assert_allclose(pca.components_, PCA(2).fit(TALL).components_, atol=1e-10)
+    with pytest.raises(ValueError, match="feature names should match"):
+        pca.partial_fit(none[["c1", "c0", "c2", "c3", "c4", "c5"]])
+
+
 @pytest.mark.parametrize("center", [True, False])
 def test_a_sketch_of_scattered_rows_keeps_its_bounds(engine, center):
     rng = np.random.default_rng(1)

@@ -181,12 +181,15 @@ def _stacked(blocks: Sequence[Block]) -> Block:
 
 def _announced(collection: Any) -> tuple[list[int], tuple[Any, ...] | None]:
     """Rows of every chunk, as far as the collection knows, and the names of the columns."""
-    if hasattr(collection, "columns"):
-        return [UNKNOWN] * collection.npartitions, tuple(collection.columns)
-    if not hasattr(collection, "chunks"):
-        raise TypeError(f"cannot read rows from a dask {type(collection).__name__}; pass a dask array or dataframe")
+    kind = type(collection)  # asked of the class: a delayed object says yes to everything
+    if not hasattr(kind, "chunks") and not hasattr(kind, "columns"):
+        raise TypeError(f"cannot read rows from a dask {kind.__name__}; pass a dask array or dataframe")
     if collection.ndim != 2:
-        raise DataError(f"expected a dask array of two dimensions, got {collection.ndim}; reshape it first")
+        raise DataError(
+            f"expected rows and columns, got a dask {kind.__name__} of dimension {collection.ndim}; reshape it"
+        )
+    if hasattr(kind, "columns"):
+        return [UNKNOWN] * collection.npartitions, tuple(collection.columns)
     rows, columns = collection.chunks
     if len(columns) > 1:
         raise DataError(
