@@ -209,7 +209,8 @@ class Certified(Columns, ABC, Generic[State]):
     # Fitting.
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from the rows of X: an array, a table, a sparse matrix, or the path of a file. y is ignored.
+        """Learn from the rows of X: an array, a table, a sparse matrix, a dask array or dataframe, or the path of a file.
+        y is ignored.
 
         Rows are points and columns are variables; pass ``ritz.read(X, transpose=True)`` if your points are columns.
 
@@ -280,6 +281,10 @@ class Certified(Columns, ABC, Generic[State]):
         With `out`, the path of a .npy, .parquet, .arrow, .csv or .tsv file, or a function that is given one block
         after another, nothing is returned and memory stays bounded however many rows there are. PCA leaves the scores
         of an AnnData object in its ``obsm["X_pca"]`` too.
+
+        Of a dask array or dataframe nothing is computed yet: the result is a dask array with a chunk for every chunk of
+        X, or a dask dataframe after ``set_output(transform="pandas")``; so is that of `inverse_transform` and
+        `reconstruction_error`.
 
         Examples
         --------

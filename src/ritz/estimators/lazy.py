@@ -50,10 +50,14 @@ class Work:
 
 
 def scores(model: Any, X: Any) -> Any:
-    """What `transform` gives, in what `set_output` asks for."""
-    rows = known(model, X)
-    Y = lazily(X, "transform", model._lean()._codes, model._n_features_out, rows.result_dtype)
-    return contained(Y, X, model.get_feature_names_out(), model._container())
+    """What `transform` gives, in what `set_output` asks for: "default" is an array, "pandas" a dask dataframe."""
+    rows, container = known(model, X), model._container()
+    work = Work(model._lean()._codes, model._n_features_out, rows.result_dtype)
+    if container == "default":
+        return arrayed(X, "transform", work)
+    if container != "pandas":
+        raise ValueError(f"set_output(transform={container!r}) is not for Dask; 'pandas' gives a dask dataframe")
+    return tabulated(X, "transform", work, list(model.get_feature_names_out()))
 
 
 def rebuilt(model: Any, X: Any) -> Any:
@@ -95,20 +99,23 @@ class Decoder:
 
 
 def lazily(X: Any, verb: str, made: Made, width: int | None, dtype: Any = np.float64) -> Any:
-    """A dask array of what is made of every chunk of X: chunks[0] is kept, what a row becomes is in one chunk."""
+    """A dask array of what is made of every chunk of X."""
+    return arrayed(X, verb, Work(made, width, np.dtype(dtype)))
+
+
+def arrayed(X: Any, verb: str, work: Work) -> Any:
+    """A dask array with a chunk for every chunk of X: chunks[0] is kept, what a row becomes is in one chunk."""
     import dask.array as da
-    from dask.base import tokenize
     from dask.core import flatten
-    from dask.delayed import delayed
     from dask.highlevelgraph import HighLevelGraph
 
-    X = X.optimize() if hasattr(X, "columns") else X  # the expression that a dataframe is, as a graph
-    work = Work(made, width, np.dtype(dtype))
-    token = tokenize(X, work)
-    shared = delayed(work, name=f"ritz-model-{token}", traverse=False)
+    from ritz.rows.dask.parts import optimized
+
+    X = optimized(X) if hasattr(X, "columns") else X  # the expression that a dataframe is, as a graph
+    shared, token = _shared(X, work)
     name, keys = f"ritz-{verb}-{token}", list(flatten(X.__dask_keys__()))
     counts = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(keys)
-    ends, wide = (() if width is None else (0,)), (() if width is None else ((width,),))
+    ends, wide = ((), ()) if work.width is None else ((0,), ((work.width,),))
     layer: dict[Any, Any] = {
         (name, i, *ends): (_task, shared.key, key, place)
         for i, (key, place) in enumerate(zip(keys, _places(counts), strict=True))
@@ -117,23 +124,38 @@ def lazily(X: Any, verb: str, made: Made, width: int | None, dtype: Any = np.flo
     return da.Array(graph, name, (tuple(counts), *wide), meta=np.empty((0,) * (1 + len(ends)), work.dtype))
 
 
+def tabulated(X: Any, verb: str, work: Work, names: list[str]) -> Any:
+    """A dask dataframe with these columns, and the index of X where X is one."""
+    import dask.dataframe as dd
+    import pandas as pd
+
+    if not hasattr(X, "columns"):
+        return dd.from_dask_array(arrayed(X, verb, work), columns=names)
+    meta = pd.DataFrame(np.empty((0, len(names)), work.dtype), X._meta.index, names)
+    return X.map_partitions(_table, _shared(X, work)[0], names, meta=meta, token=f"ritz-{verb}")
+
+
+def _shared(X: Any, work: Work) -> tuple[Any, str]:
+    """The work as one key of a graph, and what sets it apart from other work and other data."""
+    from dask.base import tokenize
+    from dask.delayed import delayed
+
+    token = tokenize(X, work)
+    return delayed(work, name=f"ritz-model-{token}", traverse=False), token
+
+
 def _task(work: Work, chunk: Any, place: str) -> Array:
     return work(chunk, place)
+
+
+def _table(chunk: Any, work: Work, names: list[str], partition_info: Any = None) -> Any:
+    import pandas as pd
+
+    place = f"chunk {partition_info['number']}" if partition_info else "a chunk"
+    return pd.DataFrame(work(chunk, place), chunk.index, names)
 
 
 def _places(counts: Sequence[float]) -> Iterator[str]:
     """What to call every chunk in a message, and the row that it begins with where that is known."""
     for i, start in enumerate(accumulate(counts[:-1], initial=0)):
         yield f"chunk {i}" if np.isnan(start) else f"chunk {i}, from row {int(start)} on"
-
-
-def contained(Y: Any, X: Any, names: Sequence[str], container: str) -> Any:
-    """Scores in what `set_output` asks for: "default" is a dask array, "pandas" a dask dataframe with X's index."""
-    if container == "default":
-        return Y
-    if container != "pandas":
-        raise ValueError(f"set_output(transform={container!r}) is not for Dask; 'pandas' gives a dask dataframe")
-    import dask.dataframe as dd
-
-    index = X.index if hasattr(X, "columns") else None
-    return dd.from_dask_array(Y, columns=list(names), index=index)

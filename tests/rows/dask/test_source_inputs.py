@@ -34,25 +34,27 @@ def a_group_per_chunk(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    """Of two workers in this process, as the scheduler of a collection only where a test asks for it."""
+def on_cluster():
+    """A cluster of two workers in this process."""
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as started,
-        Client(started, set_as_default=False) as client,
+        Client(started),
     ):
-        yield client
+        yield
 
 
 @pytest.fixture
-def on_cluster(cluster):
-    with cluster.as_current(), dask.config.set(scheduler=cluster.get):
+def by_threads():
+    """Whether or not there is a cluster."""
+    with dask.config.set(scheduler="threads"):
         yield
 
 
 @pytest.fixture(params=["threads", "cluster"])
 def engine(request):
     """Dask without a cluster, and with one."""
-    return request.getfixturevalue("on_cluster") if request.param == "cluster" else None
+    request.getfixturevalue("on_cluster" if request.param == "cluster" else "by_threads")
+    return request.param
 
 
 def chunked(X, *sizes):
@@ -121,7 +123,7 @@ ON_A_CLUSTER = (
 
 
 @pytest.mark.parametrize("which", INPUTS)
-def test_a_fit_is_that_of_numpy(which):
+def test_a_fit_is_that_of_numpy(which, by_threads):
     check_fit(which)
 
 
@@ -143,6 +145,46 @@ def check_fit(which):
     np.testing.assert_allclose(found.components_, truth.components_, atol=atol)  # with the same signs
 
 
+# What Dask makes of these expressions has other keys, or fewer partitions, than they have themselves.
+TABLES = {
+    "some rows": lambda table: table[table.c0 > 3],
+    "some columns": lambda table: table[["c3", "c1"]],
+    "both, and one more": lambda table: table[table.c1 > 3][["c2", "c0"]].assign(twice=lambda rows: 2 * rows.c0),
+    "two, one below the other": lambda table: dd.concat([table, table + 1]),
+    "repartitioned": lambda table: table.repartition(npartitions=2),
+    "persisted": lambda table: table[table.c0 > 3].persist() + 1,
+}
+
+
+@pytest.fixture(scope="module")
+def parquet(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parquet")
+    frame(TALL).to_parquet(folder)
+    return folder
+
+
+@pytest.mark.parametrize("expression", TABLES)
+@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "in files"])
+def test_rows_of_a_table_are_those_that_dask_computes(expression, stored, by_threads, parquet):
+    check_table(expression, stored, parquet)
+
+
+@pytest.mark.parametrize(("expression", "stored"), [("some rows", True), ("persisted", False)])
+def test_rows_of_a_table_on_a_cluster(expression, stored, on_cluster, parquet):
+    check_table(expression, stored, parquet)
+
+
+def check_table(expression, stored, parquet):
+    table = TABLES[expression](dd.read_parquet(parquet) if stored else frame(TALL))
+    truth = table.compute()
+    assert as_rows(table).names == tuple(truth.columns)
+    np.testing.assert_array_equal(as_rows(table).map(np.array), truth.to_numpy())
+    model = PCA(2).fit(truth)
+    np.testing.assert_allclose(model.transform(table).compute(), model.transform(truth), rtol=1e-10, atol=1e-10)
+    named = model.set_output(transform="pandas").transform(table).compute()
+    pd.testing.assert_index_equal(named.index, truth.index)
+
+
 def no_reading(self, start, stop):
     raise AssertionError("rows must not come to whoever leads the fit")
 
@@ -161,7 +203,7 @@ def test_rows_with_flipped_signs_stay_where_they_are(X, on_cluster, monkeypatch)
     assert PCA("auto").fit(chunked(X)).n_components_ == PCA("auto").fit(X).n_components_
 
 
-def test_scaled_rows_pass_on_what_stands_beside_them():
+def test_scaled_rows_pass_on_what_stands_beside_them(by_threads):
     rows = Scaled(as_rows(chunked(TALL)), None, 2.0)
     found = rows.reduce(lambda pairs: sum(block.T @ v for block, v in pairs), np.add, beside=TALL[:, :2])
     np.testing.assert_allclose(found, 2 * TALL.T @ TALL[:, :2])
@@ -169,7 +211,7 @@ def test_scaled_rows_pass_on_what_stands_beside_them():
     np.testing.assert_allclose(rows.pairs(lambda A, B: A @ B.T), 4 * TALL @ TALL.T)
 
 
-def test_flips_of_scattered_rows_go_by_no_matrix_of_all_rows():
+def test_flips_of_scattered_rows_go_by_no_matrix_of_all_rows(by_threads):
     assert signflip_plans.route(as_rows(chunked(WIDE)), 1 << 40).kind == "krylov"
 
 
@@ -182,7 +224,7 @@ def test_batches_and_models_of_parts_are_one_fit(engine):
         np.testing.assert_allclose(found.components_, truth.components_, atol=1e-10)
 
 
-def test_batches_may_be_tables_or_have_no_rows():
+def test_batches_may_be_tables_or_have_no_rows(by_threads):
     table = frame(TALL)
     none = table[table.c0 > np.inf]
     pca = PCA(2).partial_fit(none).partial_fit(table).partial_fit(none).partial_fit(chunked(TALL)[:0])

@@ -132,19 +132,33 @@ def failed(place: str, error: BaseException) -> ChunkError:
 
 
 def chunks_of(collection: Any, rows: list[int]) -> list[Chunk]:
-    """The chunks of a collection, each with no more of the graph than it needs."""
-    import dask
+    """The chunks of a collection, each with no more of the graph than it needs.
+
+    A dataframe does not know how many rows they have, and may read several of its partitions as one.
+    """
     from dask.core import flatten
     from dask.optimization import cull
 
     futures = {key: node for key, node in dict(collection.__dask_graph__()).items() if is_future(node)}
-    collection = dask.optimize(collection)[0]  # which leaves out what is on a cluster already
+    collection = optimized(collection)  # which leaves out what is on a cluster already
     graph, found = {**dict(collection.__dask_graph__()), **futures}, []
-    for i, (key, count) in enumerate(zip(flatten(collection.__dask_keys__()), rows, strict=True)):
+    keys = list(flatten(collection.__dask_keys__()))
+    counts = rows if len(rows) == len(keys) else [UNKNOWN] * len(keys)
+    for i, (key, count) in enumerate(zip(keys, counts, strict=True)):
         own, _ = cull(graph, [key])
         needs = tuple(k for k, node in own.items() if is_future(node))
         found.append(Chunk(f"chunk {i}", count, key, {k: v for k, v in own.items() if k not in needs}, needs))
     return found
+
+
+def optimized(collection: Any) -> Any:
+    """The same collection, with a graph of the fewest tasks, whose keys are those that the collection has now.
+
+    A dataframe is an expression that optimises itself: what dask.optimize makes of it has other keys than its graph.
+    """
+    import dask
+
+    return collection.optimize() if hasattr(type(collection), "columns") else dask.optimize(collection)[0]
 
 
 def is_future(node: Any) -> bool:
