@@ -209,7 +209,7 @@ class Certified(Columns, ABC, Generic[State]):
     # Fitting.
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from the rows of X: an array, a table, a sparse matrix, a dask array or dataframe, or the path of a file.
+        """Learn from the rows of X: an array, a table, a sparse matrix, a collection of Dask, or the path of a file.
         y is ignored.
 
         Rows are points and columns are variables; pass ``ritz.read(X, transpose=True)`` if your points are columns.

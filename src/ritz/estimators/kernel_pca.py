@@ -149,9 +149,10 @@ class KernelPCA(Certified[KernelState]):
         Accepted for compatibility: all cores are used, as many as BLAS may use.
     n_landmarks : int, float in (0, 1) or None
         So many columns of the kernel matrix stand for all, or as many as it takes to lack at most that share of its
-        trace; None leaves that to eigen_solver. Dask collections need a number: landmarks are chosen by randomly pivoted
-        Cholesky among rows drawn at random, and what they lack of all rows is in `certificate_.missing`. The model then
-        has no `X_fit_` and `eigenvectors_`, and signs are those of its coefficients; `transform` gives the scores.
+        trace; None leaves that to eigen_solver. A dask array or dataframe needs a number: landmarks are then chosen by
+        randomly pivoted Cholesky among rows drawn at random, and what they lack of all rows is in
+        `certificate_.missing`. Such a model has no `X_fit_` and no `eigenvectors_`, and its signs are decided by the
+        coefficients of the components; `transform` gives the scores.
     memory_limit : int or str, optional
         Working memory that a fit may take, in bytes or such as "2GB"; half of the memory of this machine by default.
     verbose : bool

@@ -50,8 +50,8 @@ class Batches(Certified[PCAState | None]):
         Only moments are updated; axes are computed when they are asked for. The result is that of one fit on all rows,
         whatever the batches. With svd_solver="svd" the moments hold the R factor of the rows instead of their scatter:
         slower, and with all the digits of small variances.
-        Nothing is written to a batch that is an AnnData object; ``transform`` does that. Batches that are dask arrays or
-        dataframes are summed where they lie.
+        Nothing is written to a batch that is an AnnData object; ``transform`` does that. Batches that are dask arrays
+        or dataframes are summed where they lie.
 
         Where moments, d×d, would exceed `memory_limit`, a sketch of the rows takes their place from the first batch on
         (Frequent Directions). It lacks at most `certificate_.missing` of the variance in any direction; all bounds of

@@ -146,15 +146,15 @@ class PCA(Batches):
     _table = ATTRIBUTES
 
     def fit(self, X: Any, y: Any = None, *, checkpoint: str | PathLike[str] | None = None) -> Self:
-        """Learn the subspace of X: an array, a table, a sparse matrix, a dask array or dataframe, or the path of a file.
+        """Learn the subspace of X: an array, a table, a sparse matrix, a collection of Dask, or the path of a file.
         y is ignored.
 
         Rows are points and columns are variables; pass ``ritz.read(X, transpose=True)`` if your points are columns.
         With `checkpoint`, the path of a file, a fit that is interrupted goes on where it stopped when it is called
         again with the same data, and its result is bitwise the same. The file is removed when the fit is done.
         An AnnData object keeps the axes in ``varm["PCs"]`` and variances and certificate in ``uns["pca"]``.
-        Dask collections are read where they lie: by the workers of the active ``distributed.Client``, one of which leads
-        the fit, or by threads where there is none. A chunk holds whole rows; how many may be unknown.
+        Dask arrays and dataframes are read where they lie: by the workers of the active ``distributed.Client``, one of
+        which leads the fit, or by threads where there is none. A chunk holds whole rows; how many may be unknown.
 
         Examples
         --------
