@@ -107,7 +107,7 @@ WRONG = {
     "fit_inverse_transform=True needs all rows": {"n_landmarks": 9, "fit_inverse_transform": True},
     "kernel that is always positive": {"n_landmarks": 9, "kernel": "sigmoid"},
     "needs the whole spectrum": {"n_landmarks": 9, "n_components": None},
-    "span 3 dimensions": {"n_landmarks": 9, "n_components": 5},
+    "span 3 dimensions; ask for 3 or fewer": {"n_landmarks": 9, "n_components": 5},
     "memory": {"n_landmarks": 90, "memory_limit": 1000},
 }
 
