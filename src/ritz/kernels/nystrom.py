@@ -91,7 +91,7 @@ def decompose_scattered(
         landmarks, L, p = points[factor.pivots], factor.triangle, len(factor.pivots)
         if p < request.n_components:
             raise DataError(
-                f"n_components={request.n_components}, but the features of {sample.shape[0]} rows drawn span {p} dimensions",
+                f"n_components={request.n_components}, but the features of the rows drawn span {p} dimensions",
                 f"ask for {p} or fewer, or for more n_landmarks",
             )
         found = moments(Features(rows, kernel, frame, landmarks, L), scatter=Scatter.FLOAT64)
