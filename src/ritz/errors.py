@@ -62,6 +62,22 @@ class DataError(Advised, ValueError):
         problem, plain = (before + text for text in self._template)
         return type(self)(problem, self.advice, self.code, plain, name, **self.facts)
 
+    def at(self, place: str) -> Self:
+        """The same error, with where it was found before its problem."""
+        problem, plain = (f"{place}: {text}" for text in self._template)
+        return type(self)(problem, self.advice, self.code, plain, self.file, **self.facts)
+
+
+class ChunkError(DataError):
+    """A chunk of a Dask collection cannot be computed; `cause`, and `__cause__`, is the error of its own task."""
+
+    cause: BaseException | None = None
+
+    def __setstate__(self, state: Any) -> None:
+        """What comes from another process has lost its cause, but for this."""
+        self.__dict__.update(state)
+        self.__cause__ = self.cause
+
 
 class ParameterError(ValueError):
     """A parameter breaks its rule.

@@ -20,13 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import AccuracyWarning, DataError, warn
+from ritz.estimators import lazy
 from ritz.estimators.checkpointing import watching
 from ritz.estimators.saving import Kind, write_model
 from ritz.fitting.request import Request
 from ritz.fitting.result import Table, attributes
 from ritz.linalg.arrays import Home, on_host
 from ritz.linalg.dense import Array
-from ritz.rows import Rows, as_rows, check_finite, is_anndata
+from ritz.rows import Rows, as_rows, check_finite, is_anndata, is_dask
 from ritz.rows.base import stack
 from ritz.rows.columns import counts_up, keys_of, model_columns
 from ritz.rows.formats.read import read_for_model
@@ -39,6 +40,7 @@ from ritz.rows.write.tables import Out, Results, deliver
 from ritz.runtime.watch import Watch
 
 State = TypeVar("State")
+COLUMNS = ("n_features_in_", "feature_names_in_", "_column_keys")  # what a model knows of its columns
 
 
 class Columns:
@@ -73,6 +75,7 @@ class Columns:
             check_like(rows, shape)
             compare_white(rows, shape, self.__dict__.get("white_"))
             self._check_orientation(rows)
+        X = X._meta if is_dask(X) else X  # of a dataframe its columns; scikit-learn would compute it
         repeated = rows.names is not None and len(set(rows.names)) < len(rows.names)
         if not reset and (own := model_columns(self)) is not None:
             check_names_once(rows, [*own, *map(str, rows.names or ())] if repeated else own)
@@ -101,6 +104,9 @@ class Columns:
 
     def _columns_alone(self, X: Any) -> None:
         """Compare the columns of data without rows."""
+        if is_dask(X):
+            lazy.known(self, X)
+            return
         table = X.var.iloc[:, :0].T if is_anndata(X) else X
         names = tuple(table.columns) if hasattr(type(table), "columns") else None
         self._columns_of_object(table, names, reset=False)
@@ -209,7 +215,8 @@ class Certified(Columns, ABC, Generic[State]):
     # Fitting.
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from the rows of X: an array, a table, a sparse matrix, or the path of a file. y is ignored.
+        """Learn from the rows of X: an array, a table, a sparse matrix, a collection of Dask, or the path of a file.
+        y is ignored.
 
         Rows are points and columns are variables; pass ``ritz.read(X, transpose=True)`` if your points are columns.
 
@@ -239,7 +246,7 @@ class Certified(Columns, ABC, Generic[State]):
         """
         rows = self._opened(X)
         self._fit(X, rows)
-        return self._scores(X, rows)
+        return lazy.scores(self, X) if is_dask(X) else self._scores(X, rows)
 
     def _fit(self, X: Any, rows: Rows, checkpoint: str | PathLike[str] | None = None) -> None:
         """Fit; on any error, also a warning turned into one, the model keeps its old state."""
@@ -304,6 +311,10 @@ class Certified(Columns, ABC, Generic[State]):
         after another, nothing is returned and memory stays bounded however many rows there are. PCA leaves the scores
         of an AnnData object in its ``obsm["X_pca"]`` too.
 
+        Of a dask array or dataframe nothing is computed yet: the result is a dask array with a chunk for every chunk of
+        X, or a dask dataframe after ``set_output(transform="pandas")``; so is that of `inverse_transform` and
+        `reconstruction_error`.
+
         Examples
         --------
         >>> import numpy as np
@@ -320,6 +331,8 @@ class Certified(Columns, ABC, Generic[State]):
         >>> bool(np.allclose(sensing.transform(X), sensing.measurement_.apply(X)))
         True
         """
+        if out is None and is_dask(X):
+            return lazy.scores(self, X)
         rows = self._known(X)
         if out is None:
             return self._scores(X, rows)
@@ -359,6 +372,8 @@ class Certified(Columns, ABC, Generic[State]):
         >>> bool(np.allclose(sensing.inverse_transform(sensing.transform(clicks)), clicks))
         True
         """
+        if out is None and is_dask(X):
+            return lazy.rebuilt(self, X)
         self._check_fitted()
         scores = in_order(self._opened(X), self)
         rows = Results(self._rebuilt(scores), scores.shape[0], self._column_names(), scores.result_dtype)
@@ -383,6 +398,8 @@ class Certified(Columns, ABC, Generic[State]):
         >>> bool(sensing.reconstruction_error(clicks).max() < 1e-12)
         True
         """
+        if out is None and is_dask(X):
+            return lazy.errors(self, X)
         rows = self._known(X)
         found = Results(self._errors(rows), rows.shape[0], ("error",), np.dtype(np.float64))
         return given(found, out, files_of(X, rows), rows.home)
@@ -421,9 +438,29 @@ class Certified(Columns, ABC, Generic[State]):
 
     def _check_scores(self, scores: Rows) -> None:
         """Scores must be finite, and as many as the model makes."""
+        self._check_width(scores)
+        check_finite(scores)
+
+    def _check_width(self, scores: Rows) -> None:
         if scores.shape[1] != self._n_features_out:
             raise DataError(f"scores have {scores.shape[1]} columns, the model has {self._n_features_out} components")
-        check_finite(scores)
+
+    def _check_way_back(self) -> None:
+        """Whether there is a way from scores back to rows: unless a subclass knows better."""
+
+    def _lean(self) -> Self:
+        """A model that encodes and decodes as this one does, without what only a fit needs: it is sent to others."""
+        lean = self._twin()
+        lean.__dict__.update({name: self.__dict__[name] for name in COLUMNS if name in self.__dict__})
+        lean._adopt(self._lean_state())
+        return lean
+
+    def _lean_state(self) -> State:
+        return self._state
+
+    def _container(self) -> str:
+        """What `set_output` wants scores in."""
+        return "default"
 
     def _check_fitted(self) -> None:
         if self._state is None:

@@ -20,9 +20,10 @@ from ritz.estimators.base import Certified, Learned, seed
 from ritz.estimators.saving import Kind
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered, mapped
-from ritz.rows import Rows, check_finite
+from ritz.rows import Rows, check_finite, is_dask
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.scores import in_order
+from ritz.rows.write.tables import Out
 from ritz.runtime.rules import COUNT_OR_NONE, FLAG, TOL, Rule, check_all, integer, is_integer, is_number, is_share
 from ritz.runtime.watch import Progress
 from ritz.sensing import SOLVERS
@@ -220,6 +221,16 @@ class CompressedSensing(Certified[SensingFit]):
             self._adopt(replace(self._state, certificate=certificate))
 
         return self._found(Y, lambda codes: delivered(self._signals(codes), dtype), note)
+
+    def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
+        if out is None and is_dask(X):
+            raise DataError(
+                "signals of a dask collection are not recovered later, when their certificate could not be told",
+                "pass X.compute(), or a file as out",
+            )
+        return super().inverse_transform(X, out=out)
+
+    inverse_transform.__doc__ = Certified.inverse_transform.__doc__
 
     def recover(self, X: Any) -> Recovery:
         """Coefficients, signals and certificate behind measurements; the model stays as it is.

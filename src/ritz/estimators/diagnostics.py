@@ -151,7 +151,8 @@ def _about_kernel(fitted: KernelFit, kernel: Kernel, gamma: Any, landmarks: Any)
             "it is not an inner product, and the components kept are those of its positive part"
         )
         yield _warning(Diagnostic("indefinite", {"lowest": fitted.indefinite}), words)
-    values, total, n = fitted.spectrum.values, sum(fitted.total) / 2, len(fitted.spectrum.vectors)
+    values, total = fitted.spectrum.values, sum(fitted.total) / 2
+    n = len(fitted.spectrum.vectors) if fitted.n_rows is None else fitted.n_rows
     if fitted.embedding.kernel.local and n > 10 and 0 < float(values[0]) < FLAT * total / (n - 1):
         k, share = len(values), float(values.sum() / total)
         start = "" if isinstance(gamma, str) else ", gamma='median' is a good start"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -11,7 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from ritz.errors import DataError
-from ritz.estimators import diagnostics
+from ritz.estimators import diagnostics, lazy
 from ritz.estimators.base import Certified, Learned, files_of, given, seed
 from ritz.estimators.saving import Kind
 from ritz.fitting.request import Request, check_at_hand
@@ -19,12 +21,13 @@ from ritz.kernels import Kernel, Precomputed, distances, kernel_named
 from ritz.kernels.decompose import Alike, decompose_kernel
 from ritz.kernels.embedding import Embedding
 from ritz.kernels.feature_error import FeatureError
+from ritz.kernels.nystrom import decompose_scattered
 from ritz.kernels.preimage import PreImage, learn
-from ritz.kernels.state import ATTRIBUTES, FORMS, KernelState, state_of
+from ritz.kernels.state import ATTRIBUTES, FORMS, KernelState, state_of, without_rows
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered
 from ritz.pca.model_file import Parameter
-from ritz.rows import Rows, as_rows, check_finite
+from ritz.rows import Rows, as_rows, check_finite, is_dask
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.scores import without_columns
 from ritz.rows.write.tables import Out, Results
@@ -60,6 +63,11 @@ WITHOUT_DIAGONAL = (
     "feature_error needs k(x, x) of every row, and X has only the values with the rows of the fit; pass diagonal, such "
     "as np.diag(K) for the rows of the fit"
 )
+# Why an attribute is not there after a fit.
+WITHOUT = {
+    "X_fit_": "the rows of a dask collection stay where they are: the model keeps its landmarks, embedding_.points",
+    "eigenvectors_": "of a dask collection they are transform(X) divided by the roots of eigenvalues_, lazy like X",
+}
 WITH_DIAGONAL = "k(x, x) follows from the rows of X, but diagonal was given; leave it out"
 
 
@@ -141,7 +149,10 @@ class KernelPCA(Certified[KernelState]):
         Accepted for compatibility: all cores are used, as many as BLAS may use.
     n_landmarks : int, float in (0, 1) or None
         So many columns of the kernel matrix stand for all, or as many as it takes to lack at most that share of its
-        trace; None leaves that to eigen_solver.
+        trace; None leaves that to eigen_solver. A dask array or dataframe needs a number: landmarks are then chosen by
+        randomly pivoted Cholesky among rows drawn at random, and what they lack of all rows is in
+        `certificate_.missing`. Such a model has no `X_fit_` and no `eigenvectors_`, and its signs are decided by the
+        coefficients of the components; `transform` gives the scores.
     memory_limit : int or str, optional
         Working memory that a fit may take, in bytes or such as "2GB"; half of the memory of this machine by default.
     verbose : bool
@@ -203,6 +214,8 @@ class KernelPCA(Certified[KernelState]):
 
     def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
         request = self._request(rows.shape[0])
+        if rows.scattered:
+            return self._learn_scattered(rows, request)
         check_finite(rows)
         matrix = gathered(rows, copy=bool(self.copy_X))
         gamma = distances.resolved(self.gamma, matrix, self.kernel)
@@ -215,6 +228,23 @@ class KernelPCA(Certified[KernelState]):
         if self.fit_inverse_transform:
             state = replace(state, preimage=self._preimage(state, request, landmarks))
         found = diagnostics.of_kernel_pca(fitted, self.n_components, kernel, self.gamma, landmarks)
+        return Learned(state, found, [state.plan, state.certificate])
+
+    def _learn_scattered(self, rows: Rows, request: Request) -> Learned:
+        """From landmarks, where the rows lie: neither they nor the kernel matrix come together."""
+        if not is_integer(self.n_landmarks):
+            given = "" if self.n_landmarks is None else f", a number of them, and got {self.n_landmarks!r}"
+            raise DataError(f"KernelPCA of a dask collection needs n_landmarks{given}", "or pass X.compute()")
+        if self.fit_inverse_transform:
+            raise DataError("fit_inverse_transform=True needs all rows at hand", "pass X.compute(), or leave it out")
+        kernel_of = partial(kernel_named, params=self.kernel_params, degree=float(self.degree), coef0=float(self.coef0))
+        asked = self.kernel, self.gamma, request, int(self.n_landmarks)
+        with self._watching(rows, request) as watch:
+            fitted, gamma = rows.watched(watch).near(decompose_scattered, kernel_of, *asked)
+        none = np.empty((0, rows.shape[1]), rows.result_dtype)
+        state = without_rows(state_of(fitted, none, gamma, rows.result_dtype, bool(self.remove_zero_eig)))
+        kernel = fitted.embedding.kernel
+        found = diagnostics.of_kernel_pca(fitted, self.n_components, kernel, self.gamma, self.n_landmarks)
         return Learned(state, found, [state.plan, state.certificate])
 
     def _preimage(self, state: KernelState, request: Request, landmarks: int | float | None) -> PreImage:
@@ -235,6 +265,8 @@ class KernelPCA(Certified[KernelState]):
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and the scores of the same rows."""
         self.fit(X)
+        if is_dask(X):
+            return lazy.scores(self, X)
         scores = delivered(self._state.scores, self._state.eigenvectors.dtype)
         return scores if self._home is None else self._at_home(scores, self._home)
 
@@ -307,6 +339,11 @@ class KernelPCA(Certified[KernelState]):
         >>> bool(np.isclose(error.sum(), everything[2:].sum()))
         True
         """
+        if out is None and is_dask(X):
+            lazy.known(self, X)
+            self._diagonal(diagonal, 0)
+            errors_of = FeatureError.of(self._state.embedding, self._state.rows).each
+            return lazy.lazily(X, "feature-error", errors_of, None)
         rows = self._known(X)
         check_finite(rows)
         values = self._diagonal(diagonal, rows.shape[0])
@@ -326,6 +363,12 @@ class KernelPCA(Certified[KernelState]):
             raise DataError(f"diagonal must hold {n} finite numbers, k(x, x) of every row; got shape {found.shape}")
         return found.astype(np.float64)
 
+    def _check_way_back(self) -> None:
+        self._way_back()
+
+    def _lean_state(self) -> KernelState:
+        return without_rows(self._state)
+
     def _way_back(self) -> PreImage:
         preimage = self._state.preimage
         if preimage is None:
@@ -333,6 +376,10 @@ class KernelPCA(Certified[KernelState]):
 
             raise NotFittedError("the model has no pre-images; fit with fit_inverse_transform=True")
         return preimage
+
+    def __getattr__(self, name: str) -> Any:
+        known = WITHOUT if "embedding_" in self.__dict__ else {}
+        raise AttributeError(known.get(name, f"{type(self).__name__!r} object has no attribute {name!r}"))
 
     def _request(self, n: int) -> Request:
         """What is asked of a fit to n rows, checked here once."""
@@ -371,7 +418,7 @@ class KernelPCA(Certified[KernelState]):
         return kernel_named(self.kernel, self.kernel_params, gamma=gamma, degree=degree, coef0=coef0)
 
     def _check_parameters(self, state: KernelState) -> None:
-        self._twin()._request(len(state.eigenvectors))
+        self._twin()._request(len(state.eigenvectors) or sys.maxsize)  # of scattered rows nobody kept how many
         self._kernel(state.gamma)
 
 

@@ -13,18 +13,17 @@ import numpy as np
 
 from ritz.errors import DataError, NotYetError
 from ritz.estimators import diagnostics
-from ritz.estimators.base import Certified
+from ritz.estimators.base import COLUMNS, Certified
 from ritz.fitting.request import Request, check_at_hand, checked_components
 from ritz.moments.moments import Moments
 from ritz.moments.sketch import Stream
 from ritz.pca.from_moments import from_moments, taken_in, together
 from ritz.pca.state import PCAState, state_of
+from ritz.rows import Rows, is_dask
 from ritz.rows.columns import model_columns, order_of
 
 if TYPE_CHECKING:
     from ritz.estimators.pca import PCA
-
-COLUMNS = ("n_features_in_", "feature_names_in_", "_column_keys")  # what a model knows of its columns
 
 
 class Batches(Certified[PCAState | None]):
@@ -51,7 +50,8 @@ class Batches(Certified[PCAState | None]):
         Only moments are updated; axes are computed when they are asked for. The result is that of one fit on all rows,
         whatever the batches. With svd_solver="svd" the moments hold the R factor of the rows instead of their scatter:
         slower, and with all the digits of small variances.
-        Nothing is written to a batch that is an AnnData object; ``transform`` does that.
+        Nothing is written to a batch that is an AnnData object; ``transform`` does that. Batches that are dask arrays
+        or dataframes are summed where they lie.
 
         Where moments, d×d, would exceed `memory_limit`, a sketch of the rows takes their place from the first batch on
         (Frequent Directions). It lacks at most `certificate_.missing` of the variance in any direction; all bounds of
@@ -75,18 +75,28 @@ class Batches(Certified[PCAState | None]):
                 "this model kept no moments to add to, because of the solver or the number of columns; start a new one "
                 "with partial_fit"
             )
-        if len(shape := tuple(getattr(X, "shape", ()))) == 2 and shape[0] == 0:
-            if not fresh:
-                self._columns_alone(X)
+        rows = self._batch(X, fresh)
+        if rows is None:
             return self
-        rows = self._opened(X) if fresh else self._known(X)
-        found = taken_in(self._moments, rows, request)
+        found = rows.near(taken_in, self._moments, request)
         if fresh:
             self._columns(X, rows, reset=True)
             self._settle_in(rows.home)
         dtype = rows.result_dtype if fresh else np.result_type(self._dtype, rows.result_dtype)
         self._resume(found, dtype, *((rows.image_shape, rows.white) if fresh else self._pictures))
         return self
+
+    def _batch(self, X: Any, fresh: bool) -> Rows | None:
+        """The rows of a batch, None where it has none."""
+        if is_dask(X) or len(shape := tuple(getattr(X, "shape", ()))) != 2 or shape[0]:
+            try:
+                return self._opened(X) if fresh else self._known(X)
+            except DataError as error:  # of a collection that did not know how many rows it has
+                if error.code != "no_rows":
+                    raise
+        if not fresh:
+            self._columns_alone(X)
+        return None
 
     @property
     def _pictures(self) -> tuple[tuple[int, ...] | None, float | None]:

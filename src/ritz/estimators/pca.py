@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.estimators import anndata, diagnostics
+from ritz.estimators import anndata, diagnostics, lazy
 from ritz.estimators.base import Learned, files_of, given, seed
 from ritz.estimators.partial_fit import Batches
 from ritz.estimators.saving import Kind
@@ -21,10 +22,10 @@ from ritz.linalg.dense import Array
 from ritz.pca.from_moments import from_covariance
 from ritz.pca.from_rows import from_rows
 from ritz.pca.gaussian import Gaussian
-from ritz.pca.left_vectors import left_vectors
+from ritz.pca.left_vectors import left_vectors, turned, turning
 from ritz.pca.model_file import FORMS, Parameter
 from ritz.pca.state import ATTRIBUTES, LEARNED, PCAState, in_data, state_of
-from ritz.rows import Rows, as_rows, check_exact, is_anndata
+from ritz.rows import Rows, as_rows, check_exact, is_anndata, is_dask
 from ritz.rows.base import Block, dense
 from ritz.rows.columns import keys_of
 from ritz.rows.write.tables import Out, Results
@@ -149,12 +150,15 @@ class PCA(Batches):
     _on_devices = True
 
     def fit(self, X: Any, y: Any = None, *, checkpoint: str | PathLike[str] | None = None) -> Self:
-        """Learn the subspace of X: an array, a table, a sparse matrix, or the path of a file. y is ignored.
+        """Learn the subspace of X: an array, a table, a sparse matrix, a collection of Dask, or the path of a file.
+        y is ignored.
 
         Rows are points and columns are variables; pass ``ritz.read(X, transpose=True)`` if your points are columns.
         With `checkpoint`, the path of a file, a fit that is interrupted goes on where it stopped when it is called
         again with the same data, and its result is bitwise the same. The file is removed when the fit is done.
         An AnnData object keeps the axes in ``varm["PCs"]`` and variances and certificate in ``uns["pca"]``.
+        Dask arrays and dataframes are read where they lie: by the workers of the active ``distributed.Client``, one of
+        which leads the fit, or by threads where there is none. A chunk holds whole rows; how many may be unknown.
 
         Examples
         --------
@@ -211,6 +215,15 @@ class PCA(Batches):
         """Squared distances of rows to the subspace, in preprocessed units, block by block."""
         return self.subspace_.errors(rows)
 
+    def _likelihoods(self, rows: Rows) -> Generator[Array, None, None]:
+        """Log-likelihoods of rows."""
+        yield Gaussian(self.subspace_).log_likelihood(rows)
+
+    def _lean_state(self) -> PCAState:
+        _ = self.subspace_  # computed now, where only moments are there yet
+        assert self._state is not None
+        return replace(self._state, moments=None, dual=None, choice=None)
+
     def left_singular_vectors(self, X: Any, *, out: Out | None = None) -> Any:
         """U of Z = U Σ Vᵀ, (n, k), for the rows X of the fit: U = Z V Σ⁻¹, with UᵀU = I to rounding.
 
@@ -223,7 +236,8 @@ class PCA(Batches):
         A column β of U is an eigenvector of K = Z Zᵀ, K β = κ β with κ = σ². The `dual_components_` of the Gram route
         are α = β/√κ, which make v = Zᵀα a unit vector.
 
-        `out` as in `transform`, with columns u1, u2, …; X is read twice. Rows other than those of the fit are an error.
+        `out` as in `transform`, with columns u1, u2, …; X is read twice, a dask collection once at once and then when
+        the result is computed. Rows other than those of the fit are an error.
 
         Examples
         --------
@@ -241,6 +255,13 @@ class PCA(Batches):
         >>> bool(np.allclose(np.abs(beta), np.abs(U[:, :1])))
         True
         """
+        if out is None and is_dask(X):
+            lazy.known(self, X)
+            rows = as_rows(X)
+            seen, turn = rows.near(turning, self.subspace_, self.certificate_)
+            self._warn(diagnostics.of_left_vectors(self.subspace_.deviations))
+            made = partial(turned, model=self.subspace_, seen=seen, turn=turn)
+            return lazy.lazily(X, "left-singular-vectors", made, self._n_features_out, rows.result_dtype)
         rows = self._known(X)
         names = tuple(f"u{i + 1}" for i in range(self._n_features_out))
         blocks = left_vectors(self.subspace_, self.certificate_, rows)
@@ -293,8 +314,11 @@ class PCA(Batches):
         >>> bool(likely > unlikely)
         True
         """
+        if is_dask(X):
+            lazy.known(self, X)
+            return lazy.lazily(X, "score-samples", self._lean()._likelihoods, None)
         rows = self._known(X)
-        found = Gaussian(self.subspace_).log_likelihood(rows)
+        found = next(self._likelihoods(rows))
         return found if rows.home is None else rows.home(found)
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -309,7 +333,8 @@ class PCA(Batches):
         >>> bool(np.isclose(pca.score(X[100:]), pca.score_samples(X[100:]).mean()))
         True
         """
-        return float(np.mean(on_host(self.score_samples(X))))
+        found: Any = self.score_samples(X)
+        return float(np.mean(on_host(found.compute() if is_dask(found) else found)))
 
     def get_covariance(self) -> Array:
         """Covariance of the probabilistic model, U diag(λ − noise) Uᵀ + noise·I, in the units of the data.

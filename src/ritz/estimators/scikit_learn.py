@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from ritz.estimators import compressed_sensing, kernel_pca, loading, pca
 from ritz.estimators.base import Certified
 from ritz.estimators.loading import Classes
+from ritz.rows import is_dask
 from ritz.rows.write.tables import Out
 
 
@@ -32,6 +33,9 @@ class Estimator(TransformerMixin, BaseEstimator, Certified):
     def _columns_of_object(self, X: Any, names: tuple[Any, ...] | None, reset: bool) -> None:
         validate_data(self, X, reset=reset, skip_check_array=True)
 
+    def _container(self) -> str:
+        return str(_get_output_config("transform", self)["dense"])
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -40,16 +44,28 @@ class Estimator(TransformerMixin, BaseEstimator, Certified):
 
 
 def _unless_streamed(wrapped: Callable[..., Any]) -> Callable[..., Any]:
-    """scikit-learn makes a table of whatever transform returns; with `out` there is nothing to make one of."""
+    """scikit-learn makes a table of whatever transform returns; with `out` there is nothing to make one of, and what
+    Dask has not computed yet must not be computed for that."""
 
     @wraps(wrapped)
     def transform(self: Estimator, X: Any, *, out: Out | None = None) -> Any:
-        return wrapped(self, X) if out is None else Certified.transform(self, X, out=out)
+        return wrapped(self, X) if out is None and not is_dask(X) else Certified.transform(self, X, out=out)
 
     return transform
 
 
+def _unless_lazy(wrapped: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for fit_transform."""
+
+    @wraps(wrapped)
+    def fit_transform(self: Estimator, X: Any, y: Any = None) -> Any:
+        return super(TransformerMixin, self).fit_transform(X) if is_dask(X) else wrapped(self, X, y)
+
+    return fit_transform
+
+
 Estimator.transform = _unless_streamed(Estimator.transform)  # type: ignore[method-assign]
+Estimator.fit_transform = _unless_lazy(Estimator.fit_transform)  # type: ignore[method-assign]
 Estimator.transform.__doc__ = Certified.transform.__doc__
 Estimator.fit_transform.__doc__ = Certified.fit_transform.__doc__
 

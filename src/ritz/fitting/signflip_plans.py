@@ -48,7 +48,7 @@ def route(rows: Rows, limit: int) -> Route:
     found = [_krylov(rows, limit)]
     if d <= n:
         found.append(_by_matrices("scatter", rows, limit))
-    elif rows.in_memory or costs.holdable(rows, limit):
+    elif not rows.scattered and (rows.in_memory or costs.holdable(rows, limit)):
         found.append(_by_matrices("gram", rows, limit))
     fitting = [one for one in found if one.cost.memory <= limit]
     if not fitting:

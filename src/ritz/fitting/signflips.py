@@ -112,6 +112,8 @@ class Flipped(Computed):
     A block of a pass stands in memory that the next one will use again.
     """
 
+    numbered = True
+
     def __init__(self, base: Rows, prepare: Preprocessing, seed: int, flip: int | None) -> None:
         super().__init__(base)
         self._prepare, self._seed, self._flip = prepare, seed, flip
@@ -126,6 +128,10 @@ class Flipped(Computed):
     def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
         for block, at in paired(self._base._blocks(start, stop, step), range(self.shape[0]), start):
             yield self._flipped(block, at)
+
+    def _made(self, block: Block, at: range | None) -> Block:
+        assert at is not None  # it is numbered
+        return self._flipped(block, at)
 
     def _flipped(self, block: Block, at: range) -> Block:
         Z, out = (scratch(use, len(at), self.shape[1]) for use in ("plain", "flipped"))

@@ -63,6 +63,11 @@ class Kernel(ABC):
     def frame(self, X: Block) -> Frame:
         """How the rows of a fit become points."""
 
+    def frame_of_range(self, low: Array, high: Array, shifted: bool) -> Frame:
+        """The same for all rows whose entries lie between these; `shifted` where an origin may be subtracted."""
+        far = np.maximum(np.abs(low), np.abs(high))
+        return self.frame(np.stack([far, -far]))
+
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:  # (m, ·), (p, ·) -> (m, p)
         """Inner products of the features, divided by unit². The caller may write to it."""
         return inner(a.Z, b.Z)
@@ -84,6 +89,14 @@ class Kernel(ABC):
     def diagonal(self, points: Points, frame: Frame) -> Array:
         """k(x, x)/unit² of every row."""
         return self.lengths(points, frame)
+
+
+class Movable(Kernel):
+    """A kernel, or kernel PCA with it, that does not change when all rows are moved."""
+
+    def frame_of_range(self, low: Array, high: Array, shifted: bool) -> Frame:
+        """No row is further from the middle of the range than its ends."""
+        return self.frame(np.stack([low, high])) if shifted else super().frame_of_range(low, high, shifted)
 
 
 def shifted(X: Block, origin: Array | None, weight: float) -> Block:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +48,7 @@ class KernelFit:
     plan: Plan
     total: tuple[float, float]  # what the trace of the centred kernel matrix lies between, in the same units
     trace_error: float = 0.0  # share of the trace of the kernel matrix that landmarks lack, 0 where all of it was used
+    n_rows: int | None = None  # of the fit, where the spectrum does not tell
     indefinite: float = 0.0  # size of the lowest eigenvalue relative to the largest, where it is tolerated below 0
 
     @property
@@ -205,16 +207,21 @@ def _pivoted(problem: Problem, A: KernelMatrix, rng: np.random.Generator) -> Fac
     return factor
 
 
-def _landmarks(problem: Problem) -> tuple[int, float]:
-    """How many columns at most, and the share of the trace at which fewer are enough."""
-    task, asked, k = problem.task, problem.landmarks, problem.request.n_components
-    if not problem.kernel.positive:
+def check_landmarks(kernel: Kernel, k: Any) -> None:
+    """Whether landmarks may stand for the rows, with this kernel and so many components."""
+    if not kernel.positive:
         raise ValueError(
-            f"landmarks need a kernel that is always positive semidefinite, and {problem.kernel!r} may not be; "
+            f"landmarks need a kernel that is always positive semidefinite, and {kernel!r} may not be; "
             "try eigen_solver='krylov'"
         )
     if not isinstance(k, int):
         raise ValueError(f"n_components={k!r} needs the whole spectrum; landmarks need a number of components")
+
+
+def _landmarks(problem: Problem) -> tuple[int, float]:
+    """How many columns at most, and the share of the trace at which fewer are enough."""
+    task, asked, k = problem.task, problem.landmarks, problem.request.n_components
+    check_landmarks(problem.kernel, k)
     if isinstance(asked, float):
         return plans.landmarks(task, task.n), asked
     most = plans.landmarks(task, asked)

@@ -10,7 +10,19 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
 from ritz.errors import DataError
-from ritz.kernels.base import Frame, Kernel, Points, center, inner, magnitude, power_of_two, row_nnz, shifted, squares
+from ritz.kernels.base import (
+    Frame,
+    Kernel,
+    Movable,
+    Points,
+    center,
+    inner,
+    magnitude,
+    power_of_two,
+    row_nnz,
+    shifted,
+    squares,
+)
 from ritz.linalg.dense import UNIT, Array
 from ritz.rows.base import Block, dense
 
@@ -20,7 +32,7 @@ QUICK = 1e9  # differences that cost so little that the smaller one counts
 
 
 @dataclass(frozen=True)
-class Rbf(Kernel):
+class Rbf(Movable):
     """exp(−γ‖x − y‖²)."""
 
     gamma: float

@@ -39,7 +39,7 @@ class FeatureError:
             known = float(np.mean(as_rows(rows).map(lambda block: _with_mean(embedding, block))))
         return cls(embedding, known, None)
 
-    def each(self, rows: Rows, diagonal: Array | None) -> Generator[Array, None, None]:
+    def each(self, rows: Rows, diagonal: Array | None = None) -> Generator[Array, None, None]:
         """Of every row, block by block; `diagonal` has k(x, x) where the kernel cannot tell it."""
         small, at = rows.limited(max(1, 8 * rows.shape[1] * ROWS)), 0
         for found in small.each(self._errors):

@@ -8,13 +8,25 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.kernels.base import LARGEST, Frame, Kernel, Points, center, inner, magnitude, row_nnz, shifted, squares
+from ritz.kernels.base import (
+    LARGEST,
+    Frame,
+    Kernel,
+    Movable,
+    Points,
+    center,
+    inner,
+    magnitude,
+    row_nnz,
+    shifted,
+    squares,
+)
 from ritz.linalg.dense import UNIT, Array
 from ritz.rows.base import Block
 
 
 @dataclass(frozen=True)
-class Linear(Kernel):
+class Linear(Movable):
     """x·y: kernel PCA is then PCA."""
 
     def frame(self, X: Block) -> Frame:

@@ -6,7 +6,7 @@ too. `FORMS` says what may appear in a file, and how its parts must fit together
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
@@ -37,7 +37,7 @@ class KernelState:
     dtype: str  # of the results
     n_features: int  # d
     gamma: float
-    rows: Block  # (n, d) of the fit, dense or sparse
+    rows: Block  # (n, d) of the fit, dense or sparse; none of scattered ones, whose number no array tells
     eigenvalues: Array  # (k,) of the centred kernel matrix
     eigenvectors: Array  # (n, k)
     deviations: Array  # (k,) roots of the eigenvalues, finite even where those overflow
@@ -84,6 +84,11 @@ def state_of(fitted: KernelFit, rows: Block, gamma: float, dtype: np.dtype[Any],
     )
 
 
+def without_rows(state: KernelState) -> KernelState:
+    """The same without what has a row for every row of the fit: all that transform needs."""
+    return replace(state, rows=state.rows[:0], eigenvectors=state.eigenvectors[:0])
+
+
 def _ratio_bounds(fitted: KernelFit) -> Array:  # (k, 2)
     """The lower bound of a value over the most that the total can be, and the other way round; 1 at most."""
     low, high = fitted.spectrum.certificate.value_bounds.T
@@ -97,10 +102,10 @@ def _ratio_bounds(fitted: KernelFit) -> Array:  # (k, 2)
 # How every attribute that a fit learns follows from its state.
 ATTRIBUTES: Table = {
     "_n_features_out": lambda state: len(state.eigenvalues),
-    "X_fit_": attrgetter("rows"),
+    "X_fit_": lambda state: state.rows if state.rows.shape[0] else ABSENT,
     "gamma_": attrgetter("gamma"),
     "eigenvalues_": attrgetter("eigenvalues"),
-    "eigenvectors_": attrgetter("eigenvectors"),
+    "eigenvectors_": lambda state: state.eigenvectors if state.rows.shape[0] else ABSENT,
     "explained_variance_ratio_": attrgetter("ratios"),
     "explained_variance_ratio_bounds_": attrgetter("ratio_bounds"),
     "trace_error_": attrgetter("trace_error"),
@@ -125,7 +130,7 @@ def _check_kernel_pca(state: KernelState) -> None:
     require(narrow == {state.dtype} and values.dtype.name in (state.dtype, "float64"), "dtype")
     require((values >= 0).all() and (values[1:] <= values[:-1]).all(), "eigenvalues >= 0 and descending")
     defect = orthogonality_defect(state.eigenvectors.astype(np.float64))
-    require(defect <= ORTHOGONAL * max(1, k), "orthonormal eigenvectors")
+    require(n == 0 or defect <= ORTHOGONAL * max(1, k), "orthonormal eigenvectors")
     require((state.deviations >= 0).all(), "deviations >= 0")
     require(model_file.squares_of(state.deviations, values), "eigenvalues are squares of deviations")
     model_file.check_shares(state.ratios, 2)  # of a total that may be known to lie between bounds alone: of its middle

@@ -165,11 +165,17 @@ class Stream:
     def add(self, rows: Rows) -> Stream:
         """These rows too. The stream before is untouched, and shares what has not changed."""
         limited = rows.on_cpu().limited(BLOCK_BYTES)
-        # There is one run, of all blocks in order, so that nothing is left to be merged.
-        return limited.reduce(lambda blocks: self._after(blocks, limited), Stream.merge, cut=Cut.WHOLE)
+        # There is one run, of all blocks in order, so that nothing is left to be merged; unless rows are scattered.
+        first = Stream(self.room, self.center) if rows.scattered else self
+        try:
+            found = limited.reduce(lambda blocks: first._after(blocks, limited), Stream.merge, cut=Cut.WHOLE)
+        except TooLarge:
+            check_finite(rows)
+            raise
+        return self.merge(found) if rows.scattered and self.count else found
 
     def _after(self, parts: Iterable[Block], rows: Rows) -> Stream:
-        """The stream after all parts of these rows, which come in order."""
+        """The stream after these parts of the rows, which come in order; they need not be all."""
         stream, (left, d) = self, rows.shape
         block, first = stream._begun(left, d)
         at = first  # behind the rows that waited
@@ -179,10 +185,13 @@ class Stream:
                 block[at : at + len(fitting)] = fitting
                 at, left, part = at + len(fitting), left - len(fitting), part[len(fitting) :]
                 if at == len(block):
-                    _check_entries(block[first:], rows)
+                    _check_entries(block[first:])
                     stream = stream._with(block)
                     block, first = stream._begun(left, d)
                     at = first
+        if at > first:
+            _check_entries(block[first:at])
+            stream = replace(stream, waiting=(*stream.waiting, block[first:at].copy()))
         return stream
 
     def _begun(self, left: int, d: int) -> tuple[Array, int]:
@@ -228,9 +237,12 @@ class Stream:
         return waiting if self.sketch is None else self.sketch.joined(waiting)
 
 
-def _check_entries(block: Array, rows: Rows) -> None:
+class TooLarge(DataError):
+    """Rows are not finite, or their differences would not be."""
+
+
+def _check_entries(block: Array) -> None:
     """Rows that were copied into a block must be finite, and so must their differences."""
     largest = max(block.max(), -block.min())
     if not largest <= LARGEST:
-        check_finite(rows)
-        raise DataError(f"differences of entries overflow float64, the largest is {largest:.0e}; divide the data by it")
+        raise TooLarge(f"differences of entries overflow float64, the largest is {largest:.0e}; divide the data by it")

@@ -36,7 +36,7 @@ ROOM = (THREADED - 1) // 2
 SPARE = 8  # rows of a sketch beside two for every component
 
 
-def taken_in(so_far: Moments | Stream | None, rows: Rows, request: Request) -> Moments | Stream:
+def taken_in(rows: Rows, so_far: Moments | Stream | None, request: Request) -> Moments | Stream:
     """What is known of the rows so far, and of these. It is decided at the first batch whether that is a sketch."""
     d = rows.shape[1]
     checked_components(request.n_components, d, d)  # what no number of rows could give, before any is taken in

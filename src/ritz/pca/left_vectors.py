@@ -27,6 +27,11 @@ def left_vectors(model: Subspace, certificate: Certificate, rows: Rows) -> Gener
     Z V Σ⁻¹ that are orthonormal to eps·σ₁/σ alone. Columns without variance are 0. The first of two passes is made at
     once.
     """
+    return turned(rows, model, *rows.near(turning, model, certificate))
+
+
+def turning(rows: Rows, model: Subspace, certificate: Certificate) -> tuple[NDArray[np.bool_], Array]:
+    """Which columns have variance, and what turns the whitened scores of those into U, from one pass."""
     n = model.n_rows
     if n is None:
         raise DataError("left singular vectors need the number of rows of the fit", "pass n_rows to from_covariance")
@@ -42,10 +47,11 @@ def left_vectors(model: Subspace, certificate: Certificate, rows: Rows) -> Gener
             R = r_factor(R, on_host(block)[:, seen] / root)
     _check_rows(R, model, certificate, seen)
     turn = np.linalg.inv(R * np.where(np.diagonal(R) < 0, -1.0, 1.0)[:, None])
-    return _turned(model, rows, seen, turn / root)
+    return seen, turn / root
 
 
-def _turned(model: Subspace, rows: Rows, seen: NDArray[np.bool_], turn: Array) -> Generator[Array, None, None]:
+def turned(rows: Rows, model: Subspace, seen: NDArray[np.bool_], turn: Array) -> Generator[Array, None, None]:
+    """U, block by block."""
     for block in map(on_host, model.codes(rows, np.float64, whiten=True)):
         U = np.zeros(block.shape)
         U[:, seen] = block[:, seen] @ turn

@@ -114,4 +114,11 @@ def is_anndata(source: object) -> bool:
     return named and all(hasattr(kind, part) for part in ANNDATA)
 
 
-__all__ = ["SOURCES", "Rows", "as_rows", "check_exact", "check_finite", "is_anndata", "read"]
+def is_dask(source: object) -> bool:
+    """Whether an object is a collection of Dask, such as an array or a dataframe."""
+    if "dask" not in sys.modules:  # no object of it can exist
+        return False
+    return hasattr(type(source), "__dask_graph__") and hasattr(type(source), "__dask_keys__")
+
+
+__all__ = ["SOURCES", "Rows", "as_rows", "check_exact", "check_finite", "is_anndata", "is_dask", "read"]

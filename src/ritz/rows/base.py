@@ -50,6 +50,7 @@ class Rows(Columns, Partition, ABC):
     sparse: bool = False  # whether blocks are sparse, so that nothing can be subtracted from them
     in_memory: bool = True  # whether a pass costs no reading, or none but a copy
     copied: bool = False  # whether every pass is a copy, so that one copy of all is better than many passes
+    scattered: bool = False  # whether rows lie in parts that passes go to, by tasks of their own
     transposed: bool = False  # whether products with few columns keep a transpose in memory
     density: float = 1.0  # share of the entries that are stored
     fill: NDArray[np.floating] | None = None  # what stands in place of missing values, by column

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ritz.rows import as_rows
 from ritz.rows.dask import groups
 from ritz.rows.dask.groups import cut, folded, pairs_of, starts_of
 from ritz.rows.dask.parts import Chunk
@@ -54,8 +55,7 @@ def test_a_pass_pairs_blocks_with_what_stands_beside_them():
     X = np.arange(60.0).reshape(20, 3)
     parts = tuple(Chunk(f"chunk {i}", 5, "x", {"x": X[5 * i : 5 * i + 5]}) for i in (3, 0))
     group = groups.Group(parts, (15, 0))
-    whole = type("Whole", (), {"shape": (20, 3), "names": None, "most_bytes": 1 << 20, "exact": lambda self, b: b})()
-    whole.watch = type("Watch", (), {"seen": lambda self, blocks: blocks})()
+    whole = as_rows(X)
     job = groups.Pass(list, None, 2, whole)
     pairs = job(group, {}, groups.besides(group, X[:, 0]))
     assert np.concatenate([block for block, _ in pairs]).shape == (10, 3)

@@ -37,7 +37,7 @@ def test_what_chunks_share_is_computed_once(x, shared):
     ("change", "words"),
     [
         (lambda block: block[:-1], "has 29 rows, but 30 were announced"),
-        (lambda block: block[:, :2], "has 2 columns, and others have 3"),
+        (lambda block: block[:, :2], "has 2 columns, others have 3"),
     ],
 )
 def test_a_chunk_that_is_not_what_was_announced_is_named(change, words):

@@ -91,7 +91,7 @@ def test_a_frame_has_names_and_sizes_that_are_found():
     ("x", "words"),
     [
         (da.from_array(X, chunks=(50, 3)), r"columns are cut into 2 chunks.*x\.rechunk\(\{0: \"auto\", 1: -1\}\)"),
-        (da.from_array(X[:, 0], chunks=50), "two dimensions, got 1"),
+        (da.from_array(X[:, 0], chunks=50), "rows and columns, got a dask Array of dimension 1"),
         (da.from_array(X, chunks=(50, 6))[:0], "no rows"),
     ],
     ids=["columns", "a vector", "empty"],

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,14 +14,15 @@ from distributed import Client, Future
 from distributed import wait as wait_for
 from distributed.comm import CommClosedError
 
-from ritz.errors import ClusterError
+from ritz.errors import ClusterError, DataError
 from ritz.rows.dask.groups import Group, Pass, besides, pairs_of
-from ritz.rows.dask.parts import Part
+from ritz.rows.dask.parts import Part, failed
 from ritz.rows.dask.source import DaskRows
-from ritz.runtime.threads import alone, cached_property
+from ritz.runtime.threads import GivenUp, alone, cached_property
 
 TRIES = 4  # of a pass whose shared data went away with the workers that had it
 TICK = 0.5  # seconds between two looks at whether anyone still waits for a fit
+SETTLED = 10  # seconds in which a cluster says which chunk has failed
 WORKERS = 30  # seconds that a cluster without workers is given to get some
 
 
@@ -108,7 +109,8 @@ class Cluster:
             homes.setdefault(group.home, []).append(Placed(part, bound))
         # First those of the same worker, so that one result of each travels.
         tops = [self._merged(some, shared, f"ritz-merge-{token}-{i}") for i, some in enumerate(homes.values())]
-        return self.result(self._merged(tops, shared, f"ritz-merge-{token}").future)
+        with self._naming(part for group in rows.groups for part in group.parts):
+            return self.result(self._merged(tops, shared, f"ritz-merge-{token}").future)
 
     def _merged(self, level: list[Placed], shared: Future, name: str) -> Placed:
         """One of many, by a binary tree, each on the worker that has the first of the two."""
@@ -151,13 +153,30 @@ class Cluster:
             if i not in futures:
                 submit_all(i)
             try:
-                return self.result(futures.pop(i))
+                with self._naming(_about(items[i])):
+                    return self.result(futures.pop(i))
             except LOST:
                 futures.clear()
                 raise
 
         for i in range(len(items)):
             yield self._again(partial(one, i))
+
+    @contextmanager
+    def _naming(self, parts: Iterable[Any]) -> Iterator[None]:
+        """An error of a chunk that was to lie on the cluster is raised with the name of that chunk."""
+        try:
+            yield
+        except (*LOST, GivenUp, DataError):
+            raise
+        except Exception as error:
+            needed = [(part, self._future(key)) for part in parts for key in part.needs]
+            if needed:
+                wait_for([future for _, future in needed], timeout=SETTLED)
+            for part, future in needed:
+                if future.status == "error":
+                    raise failed(part.place, error) from error
+            raise
 
     def _submit(self, f: Callable[..., Any], *args: Any, name: str, home: str = "") -> Future:
         """A task under a name that people can read, bound to a worker where one is its home."""
@@ -250,5 +269,6 @@ def _of_parts(f: Callable[[Any, Any], Any], item: Any, keys: Sequence[Any], *chu
 
 
 def _about(item: Any) -> list[Any]:
-    """The parts, or groups of them, that an item is, or is about."""
-    return [part for part in (item if isinstance(item, tuple) else (item,)) if hasattr(part, "needs")]
+    """The parts that an item is, or is about, or that are in it."""
+    found = [part for part in (item if isinstance(item, tuple) else (item,)) if hasattr(part, "needs")]
+    return [part for some in found for part in getattr(some, "parts", (some,))]

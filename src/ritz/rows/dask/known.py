@@ -57,7 +57,7 @@ def known(parts: Sequence[Part], names: tuple[Any, ...] | None, cluster: Any) ->
         parts = [part.counted(count) for part, count in zip(parts, counts, strict=True)]
     parts = [part for part in parts if part.rows]
     if not parts:
-        raise DataError("there are no rows: every chunk is empty")
+        raise DataError("there are no rows: every chunk is empty", code="no_rows")
     homes = [""] * len(parts) if cluster is None else cluster.homes(parts)
     which = np.unique(np.linspace(0, len(parts) - 1, LOOKED_AT).astype(int))
     looks = list(over([parts[i] for i in which], _look, cluster))

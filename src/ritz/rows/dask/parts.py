@@ -6,10 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-import dask
-from dask.optimization import cull
-
-from ritz.errors import DataError
+from ritz.errors import ChunkError, DataError
 from ritz.rows import Rows, as_rows, read
 from ritz.rows.base import Block
 from ritz.runtime.wording import plural
@@ -54,14 +51,21 @@ class Chunk:
     needs: tuple[Key, ...] = ()
 
     def opened(self, needed: Mapping[Key, Any]) -> Rows:
-        return as_rows(self._value(needed))
+        return rows_of(self._value(needed), self.place)
 
     def count(self, needed: Mapping[Key, Any]) -> int:
         return int(self._value(needed).shape[0])
 
     def _value(self, needed: Mapping[Key, Any]) -> Any:
         known = {key: needed[key] for key in self.needs}
-        return known[self.key] if self.key in known else dask.get({**self.graph, **known}, self.key)
+        if self.key in known:
+            return known[self.key]
+        from dask import get
+
+        try:
+            return get({**self.graph, **known}, self.key)
+        except Exception as error:
+            raise failed(self.place, error) from error
 
     def counted(self, rows: int) -> Chunk:
         return replace(self, rows=rows)
@@ -103,14 +107,44 @@ class Slice(Rows):
         return self._base._blocks(self._start + start, self._start + stop, step)
 
 
+def rows_of(chunk: Any, place: str) -> Rows:
+    """The rows of a chunk that was computed: an array, a sparse matrix of SciPy or a table."""
+    kind = type(chunk)
+    if kind.__module__.partition(".")[0] == "sparse":
+        raise DataError(
+            f"{place} is a {kind.__name__} of the package sparse, and only sparse matrices of SciPy are read",
+            "pass x.map_blocks(lambda chunk: chunk.tocsr())",
+            "sparse_package",
+        )
+    try:
+        return as_rows(chunk)
+    except DataError as error:
+        raise error.at(place) from error
+
+
+def failed(place: str, error: BaseException) -> ChunkError:
+    """What to say of a chunk whose own task raises an error."""
+    which = place.removeprefix("chunk ")
+    advice = f"x.blocks[{which}].compute(), or x.partitions[{which}].compute() for a dataframe, shows it alone"
+    told = ChunkError(f"{place} cannot be computed: {type(error).__name__}: {error}", advice, "failing_chunk")
+    told.cause = error
+    return told
+
+
 def chunks_of(collection: Any, rows: list[int]) -> list[Chunk]:
-    """The chunks of a collection, each with no more of the graph than it needs."""
+    """The chunks of a collection, each with no more of the graph than it needs.
+
+    A dataframe does not know how many rows they have, and may read several of its partitions as one.
+    """
     from dask.core import flatten
+    from dask.optimization import cull
 
     futures = {key: node for key, node in dict(collection.__dask_graph__()).items() if is_future(node)}
-    collection = dask.optimize(collection)[0]  # which leaves out what is on a cluster already
+    collection = optimized(collection)  # which leaves out what is on a cluster already
     graph, found = {**dict(collection.__dask_graph__()), **futures}, []
-    for i, (key, count) in enumerate(zip(flatten(collection.__dask_keys__()), rows, strict=True)):
+    keys = list(flatten(collection.__dask_keys__()))
+    counts = rows if len(rows) == len(keys) else [UNKNOWN] * len(keys)
+    for i, (key, count) in enumerate(zip(keys, counts, strict=True)):
         own, _ = cull(graph, [key])
         needs = tuple(k for k, node in own.items() if is_future(node))
         found.append(Chunk(f"chunk {i}", count, key, {k: v for k, v in own.items() if k not in needs}, needs))
@@ -120,6 +154,16 @@ def chunks_of(collection: Any, rows: list[int]) -> list[Chunk]:
 def loaded(part: Part, key: Key) -> Chunk:
     """A part whose rows lie in the memory of the cluster under this key."""
     return Chunk(part.place, part.rows, key, needs=(key,))
+
+
+def optimized(collection: Any) -> Any:
+    """The same collection, with a graph of the fewest tasks, whose keys are those that the collection has now.
+
+    A dataframe is an expression that optimises itself: what dask.optimize makes of it has other keys than its graph.
+    """
+    import dask
+
+    return collection.optimize() if hasattr(type(collection), "columns") else dask.optimize(collection)[0]
 
 
 def is_future(node: Any) -> bool:
@@ -154,24 +198,31 @@ def _size(node: Any) -> int:
     return int(sizeof(getattr(node, "value", node)))
 
 
-def check_columns(found: int, part: Part, d: int) -> None:
-    """A part has as many columns as all others."""
-    if found != d:
-        columns = f"{found} {plural(found, 'column')}"
-        raise DataError(f"{part.place} has {columns}, and others have {d}; all must have the same")
+def check_columns(count: int, part: Part, d: int) -> None:
+    """A part has as many columns as the others."""
+    if count != d:
+        raise DataError(f"{part.place} has {count} {plural(count, 'column')}, others have {d}; give all the same")
 
 
 def check_like(rows: Rows, part: Part, whole: Rows) -> Rows:
     """The rows of a part, which must be as many as were announced and have the columns of the whole."""
     d, names = whole.shape[1], whole.names
-    if rows.shape[1] != d:
+    check_columns(rows.shape[1], part, d)
+    if part.rows != (n := rows.shape[0]):
         raise DataError(
-            f"{part.place} has {rows.shape[1]} {plural(rows.shape[1], 'column')}, others have {d}; give all the same"
-        )
-    if part.rows != rows.shape[0]:
-        raise DataError(
-            f"{part.place} has {rows.shape[0]} {plural(rows.shape[0], 'row')}, but {part.rows} were announced",
+            f"{part.place} has {n} {plural(n, 'row')}, but {part.rows} were announced",
             "x.compute_chunk_sizes() corrects the sizes of a dask array; a file must not change meanwhile",
+        )
+    if rows.sparse != whole.sparse:
+        kinds = ("sparse", "dense") if rows.sparse else ("dense", "sparse")
+        raise DataError(
+            f"{part.place} is {kinds[0]}, others are {kinds[1]}",
+            "make all alike: x.map_blocks(scipy.sparse.csr_array), or x.map_blocks(lambda chunk: chunk.toarray())",
+        )
+    if whole.narrow and not rows.narrow:  # digits would be lost without a word
+        raise DataError(
+            f"{part.place} holds {rows.dtype}, others hold {whole.dtype}, which has fewer digits",
+            'pass x.map_blocks(lambda chunk: chunk.astype("float64"), dtype="float64")',
         )
     if names is not None and rows.names is not None and tuple(rows.names) != tuple(names):
         j = next(j for j, (ours, theirs) in enumerate(zip(names, rows.names, strict=True)) if ours != theirs)

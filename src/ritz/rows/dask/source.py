@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self, TypeVar
@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
+from ritz.rows import is_dask
 from ritz.rows.base import Block, Rows
 from ritz.rows.dask.groups import Group, Pass, besides, folded
 from ritz.rows.dask.known import Known, known, over
-from ritz.rows.dask.parts import UNKNOWN, Part, chunks_of, loaded, must_persist
+from ritz.rows.dask.parts import UNKNOWN, Part, check_like, chunks_of, loaded, must_persist
 from ritz.rows.passes import ENTRY_BYTES, Cut, Run
 
 Partial = TypeVar("Partial")
@@ -31,6 +32,8 @@ class DaskRows(Rows):
     A pass is one task per group of parts and a fixed tree of merges, by threads, or by the workers of a cluster where
     there is one (`ritz.rows.dask.cluster`). Parts stay where they are.
     """
+
+    scattered = True
 
     def __init__(self, collection: Any) -> None:
         cluster = cluster_of(collection)
@@ -50,7 +53,7 @@ class DaskRows(Rows):
 
     @classmethod
     def opens(cls, source: object) -> bool:
-        return "dask" in sys.modules and hasattr(source, "__dask_graph__") and hasattr(source, "__dask_keys__")
+        return is_dask(source)
 
     def _adopt(self, found: Known, cluster: Any) -> None:
         self.known, self.cluster, self.names = found, cluster, found.names
@@ -102,7 +105,7 @@ class DaskRows(Rows):
         out = np.empty((n, n))
 
         def tile(corner: tuple[Part, Part], needed: Any) -> Block:
-            A, B = (self.exact(rows.block(0, rows.shape[0])) for rows in (part.opened(needed) for part in corner))
+            A, B = (self.exact(rows.block(0, rows.shape[0])) for rows in _opened(corner, needed, self))
             return f(A, A if corner[0] is corner[1] else B)
 
         tiles = over([(parts[i], parts[j]) for i, j in corners], tile, self.cluster)
@@ -119,7 +122,7 @@ class DaskRows(Rows):
 
         def some(asked: tuple[Part, Any], needed: Any) -> Block:
             part, which = asked
-            return part.opened(needed).take(which)
+            return next(_opened([part], needed, self)).take(which)
 
         asked = [(self.known.parts[i], order[owners == i] - starts[i]) for i in parts]
         found = list(over(asked, some, self.cluster))
@@ -210,6 +213,10 @@ def _abroad(about: dict[str, Any]) -> Abroad:
     return rows
 
 
+def _opened(parts: Iterable[Part], needed: Any, whole: Rows) -> Iterator[Rows]:
+    return (check_like(part.opened(needed), part, whole) for part in parts)
+
+
 def _stacked(blocks: Sequence[Block]) -> Block:
     if all(isinstance(block, np.ndarray) for block in blocks):
         return np.concatenate(blocks)
@@ -220,12 +227,15 @@ def _stacked(blocks: Sequence[Block]) -> Block:
 
 def _announced(collection: Any) -> tuple[list[int], tuple[Any, ...] | None]:
     """Rows of every chunk, as far as the collection knows, and the names of the columns."""
-    if hasattr(collection, "columns"):
-        return [UNKNOWN] * collection.npartitions, tuple(collection.columns)
-    if not hasattr(collection, "chunks"):
-        raise TypeError(f"cannot read rows from a dask {type(collection).__name__}; pass a dask array or dataframe")
+    kind = type(collection)  # asked of the class: a delayed object says yes to everything
+    if not hasattr(kind, "chunks") and not hasattr(kind, "columns"):
+        raise TypeError(f"cannot read rows from a dask {kind.__name__}; pass a dask array or dataframe")
     if collection.ndim != 2:
-        raise DataError(f"expected a dask array of two dimensions, got {collection.ndim}; reshape it first")
+        raise DataError(
+            f"expected rows and columns, got a dask {kind.__name__} of dimension {collection.ndim}; reshape it"
+        )
+    if hasattr(kind, "columns"):
+        return [UNKNOWN] * collection.npartitions, tuple(collection.columns)
     rows, columns = collection.chunks
     if len(columns) > 1:
         raise DataError(
@@ -234,6 +244,23 @@ def _announced(collection: Any) -> tuple[list[int], tuple[Any, ...] | None]:
             "column_chunks",
         )
     return [UNKNOWN if np.isnan(count) else int(count) for count in rows], None
+
+
+def described(collection: Any) -> Rows:
+    """What a collection says of its rows: nothing is computed, counted or looked at; 0 rows where it does not know."""
+    counts, names = _announced(collection)
+    d = collection.shape[1] if names is None else len(names)
+    if np.isnan(d):
+        raise DataError("the number of columns of the dask array is not known", "call x.compute_chunk_sizes() first")
+    kinds = [collection.dtype] if names is None else list(collection.dtypes)
+    narrow = all(str(kind).lower() in ("float16", "float32") for kind in kinds)
+    return _abroad(
+        {
+            "shape": (0 if UNKNOWN in counts else sum(counts), int(d)),
+            "dtype": np.dtype(np.float32 if narrow else np.float64),
+            "names": names,
+        }
+    )
 
 
 def cluster_of(collection: Any) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from copy import copy
 from itertools import pairwise
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +14,23 @@ from ritz.errors import DataError, ParameterError
 from ritz.rows.base import Block, Rows
 from ritz.rows.columns import no_mean, nothing_left
 from ritz.rows.memory.sparse import Sparse
-from ritz.rows.passes import Run
+from ritz.rows.passes import Cut, Run
+from ritz.runtime.watch import UNWATCHED
+
+Partial = TypeVar("Partial")
 
 
 class Computed(Rows):
     """Rows in float64 of the shape of others, read as those are: limits, threads, files and pieces.
 
-    Whoever computes rows of another shape or type says so after `__init__`.
+    Whoever computes rows of another shape or type says so after `__init__`. Where the others are scattered, these are
+    computed where those lie, by `_made`.
     """
 
+    numbered = False  # whether what a row becomes depends on its number
+
     def __init__(self, base: Rows) -> None:
-        self._base = base
+        self._base, self.scattered = base, base.scattered
         self.shape, self.names, self.dtype = base.shape, base.names, np.dtype(np.float64)
         self.most_bytes, self.most_threads = base.most_bytes, base.most_threads
         self.in_memory, self.watch, self.files = base.in_memory, base.watch, base.files
@@ -48,6 +55,75 @@ class Computed(Rows):
     def _pieces(self) -> list[Run]:
         return self._base._pieces()
 
+    # Over rows that are scattered.
+
+    def _made(self, block: Block, at: range | None) -> Block:
+        """What a block of the others becomes, and where it stands among all rows if that matters."""
+        raise NotImplementedError
+
+    def reduce(
+        self,
+        f: Callable[[Iterable[Any]], Partial],
+        combine: Callable[[Partial, Partial], Partial],
+        beside: Block | range | None = None,
+        cut: Cut = Cut.SQUARE,
+        least: int = 1,
+    ) -> Partial:
+        if not self.scattered:
+            return super().reduce(f, combine, beside, cut, least)
+        places, there = range(self.shape[0]), self._base.watched(self.watch)
+        if beside is None:
+            return there.reduce(lambda some: f(self._made(*pair) for pair in some), combine, places, cut, least)
+
+        def paired(some: Iterable[tuple[Block, Any]]) -> Partial:
+            return f((self._made(block, numbered.places), numbered.values) for block, numbered in some)
+
+        return there.reduce(paired, combine, Numbered(beside, places), cut, least)  # type: ignore[arg-type]
+
+    def each(self, f: Callable[[Block], Block], exact: bool = True) -> Generator[Block, None, None]:
+        if not self.scattered or self.numbered:
+            return super().each(f, exact)
+        return self._base.watched(self.watch).each(lambda block: f(self._made(block, None)), exact)
+
+    def _pairs(self, f: Callable[[Block, Block], Block]) -> Block:
+        if not self.scattered or self.numbered:
+            return super()._pairs(f)
+
+        def tile(A: Block, B: Block) -> Block:
+            made = self._made(A, None)
+            return f(made, made if A is B else self._made(B, None))
+
+        return self._base._pairs(tile)
+
+    def near(self, f: Callable[..., Partial], *args: Any) -> Partial:
+        return self._base.watched(self.watch).near(_rebased, self, f, args) if self.scattered else f(self, *args)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes along with functions of blocks: nobody watches there."""
+        return self.__dict__ | {"watch": UNWATCHED, "files": None}
+
+    def __copy__(self) -> Self:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+
+class Numbered(NamedTuple):
+    """What stands beside rows, and which rows those are: sliced together."""
+
+    values: Any
+    places: range
+
+    def __getitem__(self, which: Any) -> Any:
+        return Numbered(self.values[which], self.places[which]) if isinstance(which, slice) else tuple(self)[which]
+
+
+def _rebased(base: Rows, rows: Computed, f: Callable[..., Partial], args: tuple[Any, ...]) -> Partial:
+    """f of rows whose base lies here."""
+    here = copy(rows)
+    here._base, here.watch = base, base.watch
+    return f(here, *args)
+
 
 class Scaled(Computed):
     """(x − shift)·factor, in float64; sparse rows are not shifted, and stay sparse.
@@ -66,6 +142,12 @@ class Scaled(Computed):
 
     def take(self, indices: NDArray[np.integer]) -> Block:
         return self._scaled(self._base.take(indices))
+
+    def sample(self, size: int) -> Block:
+        return self._scaled(self._base.sample(size))
+
+    def _made(self, block: Block, at: range | None) -> Block:
+        return self._scaled(block)
 
     @property
     def thin_rows(self) -> int:
@@ -97,6 +179,7 @@ class Subset(Computed):
     ) -> None:
         super().__init__(base)
         self._columns, self._kept, self.fill = columns, kept, fill
+        self.scattered = base.scattered and kept is None
         self._replaced: list[int] = []
         self.shape = (base.shape[0] if kept is None else len(kept), len(columns))
         self.dtype, self.copied = base.dtype, base.copied
@@ -111,6 +194,9 @@ class Subset(Computed):
 
     def take(self, indices: NDArray[np.integer]) -> Block:
         return self._finish(self._base.take(indices if self._kept is None else self._kept[indices]))
+
+    def _made(self, block: Block, at: range | None) -> Block:
+        return self._finish(block)
 
     def column(self, key: Any) -> NDArray[Any]:
         """A column of the source, also one that was not chosen; all of its rows, as `kept` counts them."""

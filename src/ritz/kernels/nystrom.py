@@ -1,0 +1,200 @@
+"""Landmarks among rows that are scattered: few rows stand for all, and the others never leave where they lie.
+
+With L Lᵀ the kernel matrix of the landmarks, f(x) = L⁻¹ k(landmarks, x) are the coordinates of the projection of φ(x)
+onto the span of their features, and F with the rows f(x) is a factor of the Nyström approximation, K ⪰ F Fᵀ. One pass
+sums the scatter S = (H F)ᵀ H F, whose eigenvalues are those of H F (H F)ᵀ, and what the landmarks lack,
+tr(K − F Fᵀ) = Σ k(x, x) − ‖f(x)‖². A pass before it finds the range of the columns, so that the bounds on rounding hold
+for every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from ritz.errors import DataError
+from ritz.fitting.request import Request
+from ritz.fitting.solve import solve
+from ritz.kernels import Frame, Kernel, Points, distances, plans
+from ritz.kernels.decompose import Alike, KernelFit, check_landmarks
+from ritz.kernels.embedding import ROWS, Embedding
+from ritz.kernels.plans import Task
+from ritz.linalg.dense import Array, eigh_descending, gamma
+from ritz.moments.accumulate import Scatter
+from ritz.moments.moments import Moments, moments
+from ritz.operators import Dense
+from ritz.operators.pivoted_cholesky import Factor, randomly_pivoted
+from ritz.rows import Rows, check_finite
+from ritz.rows.base import Block
+from ritz.rows.memory.computed import Computed
+from ritz.runtime.memory import format_bytes, too_small
+from ritz.runtime.threads import pinned, team
+from ritz.runtime.wording import at_most
+from ritz.solvers import Gram
+
+SAMPLED, LEAST = 4, 512  # rows among which every landmark is chosen, and how many they are at least in all
+FLOOR = 1e-11  # share of k(x, x) below which a row adds nothing to the landmarks: L⁻¹ would magnify rounding
+SMALL = 1e-12  # share of the largest eigenvalue below which a vector of S says little about one of H F (H F)ᵀ
+
+
+class Features(Computed):
+    """f(x) = L⁻¹ k(landmarks, x), and as a last column √(k(x, x) − ‖f(x)‖²), which the landmarks lack of the row."""
+
+    def __init__(self, base: Rows, kernel: Kernel, frame: Frame, landmarks: Points, L: Array) -> None:
+        super().__init__(base.limited(max(1, 8 * base.shape[1] * ROWS)))
+        self._kernel, self._frame, self._landmarks, self._L = kernel, frame, landmarks, L
+        self.shape, self.names = (base.shape[0], len(landmarks) + 1), None
+
+    @property
+    def block_rows(self) -> int:
+        return self._base.block_rows
+
+    @property
+    def thin_rows(self) -> int:
+        return self._base.thin_rows
+
+    def read(self, start: int, stop: int) -> Block:
+        return self._made(self._base.read(start, stop), None)
+
+    def take(self, indices: NDArray[np.integer]) -> Block:
+        return self._made(self._base.take(indices), None)
+
+    def sample(self, size: int) -> Block:
+        return self._made(self._base.sample(size), None)
+
+    def _made(self, block: Block, at: range | None) -> Block:
+        new = self._kernel.points(block, self._frame)
+        K = self._kernel.tile(new, self._landmarks, self._frame)
+        F = solve_triangular(self._L, K.T, lower=True, check_finite=False).T
+        rest = self._kernel.diagonal(new, self._frame) - np.einsum("ij,ij->i", F, F)
+        return np.column_stack([F, np.sqrt(np.maximum(rest, 0.0))])
+
+
+def decompose_scattered(
+    rows: Rows, kernel_of: Callable[..., Kernel], named: Any, width: Any, request: Request, most: int
+) -> tuple[KernelFit, float]:
+    """Components from at most so many landmarks, for a kernel by that name and gamma as it was asked for; and gamma."""
+    with team():
+        n, rng, low_high = rows.shape[0], np.random.default_rng(request.seed), _range(rows)
+        sample = rows.take(np.sort(rng.choice(n, min(n, max(SAMPLED * most, LEAST)), replace=False)))
+        gamma_ = _gamma(rows, width, sample, named)
+        kernel = kernel_of(named, gamma=gamma_)
+        check_landmarks(kernel, request.n_components)
+        plan = _plan(rows, request, most, sample.shape[0])
+        frame = kernel.frame_of_range(*low_high, shifted=not rows.sparse)
+        points, factor = _chosen(kernel, frame, sample, most, rng)
+        landmarks, L, p = points[factor.pivots], factor.triangle, len(factor.pivots)
+        if p < request.n_components:
+            raise DataError(
+                f"n_components={request.n_components}, but the features of the rows drawn span {p} dimensions",
+                f"ask for {p} or fewer, or for more n_landmarks",
+            )
+        found = moments(Features(rows, kernel, frame, landmarks, L), scatter=Scatter.FLOAT64)
+        S, mean, lacking, trace = _sums(found, p)
+        A = _operator(S, lacking, _rounding(found, L, frame, trace), request.n_components, n)
+        spectrum, _ = solve(A, Gram(), replace(request, solver=Gram()), p, None)
+        embedding = _embedding(kernel, frame, landmarks, L, mean, spectrum.vectors)
+        whole = float(np.trace(S))
+        total = max(whole - A.rounding, 0.0), whole + lacking + A.rounding
+        share = lacking / trace if trace else 0.0
+        plan = replace(plan, why=f"{plan.why}; {p} landmarks lack {at_most(share)} of the trace")
+        return KernelFit(spectrum, embedding, plan, total, share, n_rows=n), gamma_
+
+
+def _range(rows: Rows) -> tuple[Array, Array]:
+    """The least and the largest value of every column, which are finite."""
+
+    def ends(blocks: Iterable[Any]) -> tuple[Array, Array]:
+        found = [tuple(_dense(end) for end in (block.min(axis=0), block.max(axis=0))) for block in blocks]
+        low, high = (np.array(part) for part in zip(*found, strict=True))
+        return low.min(axis=0), high.max(axis=0)
+
+    def wider(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
+        return np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
+
+    low, high = rows.reduce(ends, wider)
+    if not np.isfinite(low + high).all():
+        check_finite(rows)
+    return low, high
+
+
+def _dense(end: Any) -> Array:
+    return np.asarray(end if isinstance(end, np.ndarray) else end.toarray()).ravel().astype(np.float64)
+
+
+def _gamma(rows: Rows, width: Any, sample: Block, named: Any) -> float:
+    """gamma as a number: "median" by the sample, "scale" by the variance of all entries."""
+    if not (isinstance(width, str) and width == "scale"):
+        return distances.resolved(width, sample, named)
+    (n, d), found = rows.shape, moments(rows, scatter=Scatter.DIAGONAL)
+    variance = float(np.sum(found.diagonal * found.unit**2)) / (n * d) + float(np.var(found.mean))
+    return 1 / (d * variance) if variance > 0 else 1 / d
+
+
+def _plan(rows: Rows, request: Request, most: int, sampled: int) -> plans.Plan:
+    why = (
+        f"n_landmarks of rows that are scattered: up to {most} are chosen by randomly pivoted Cholesky among "
+        f"{sampled} rows drawn at random, and one pass sums the features of all rows where they lie"
+    )
+    n, d = rows.shape
+    plan = plans.low_rank(Task(n, d, int(request.n_components), request.limit), most, why)
+    memory = 8 * (2 * sampled * (most + d) + 6 * most * most)
+    if memory > request.limit:
+        raise too_small(request.limit, f"{most} landmarks need {format_bytes(memory)} of working memory")
+    return replace(plan, passes=2, memory=memory)
+
+
+def _chosen(kernel: Kernel, frame: Frame, sample: Block, most: int, rng: np.random.Generator) -> tuple[Points, Factor]:
+    """The sample as points, and which of them are landmarks."""
+    points = kernel.points(sample, frame)
+
+    def entries(rows: Any, columns: Any) -> Array:
+        return kernel.tile(points[rows], points[columns], frame)
+
+    diagonal = kernel.diagonal(points, frame)
+    factor = randomly_pivoted(diagonal, entries, most, rng, error=max(frame.rounding, FLOOR))
+    if not len(factor.pivots):
+        raise Alike("the rows are all alike to the kernel, so none can serve as a landmark; pass X.compute()")
+    return points, factor
+
+
+def _sums(found: Moments, p: int) -> tuple[Array, Array, float, float]:
+    """S, the mean of the features, what the landmarks lack of the trace, and the trace itself."""
+    scatter = found.scatter * np.outer(found.unit, found.unit)
+    mean, n = found.mean, found.count
+    lacking = float(scatter[p, p]) + n * float(mean[p]) ** 2
+    trace = float(np.trace(scatter[:p, :p])) + n * float(mean[:p] @ mean[:p]) + lacking
+    return scatter[:p, :p], mean[:p], lacking, trace
+
+
+def _rounding(found: Moments, L: Array, frame: Frame, trace: float) -> float:
+    """Bound on the error of S: of sums, and of the features, in which L⁻¹ magnifies rounding by at most ‖L‖‖L⁻¹‖."""
+    growth = float(np.linalg.norm(L) * np.linalg.norm(np.linalg.inv(L)))
+    sums = found.rounding * float(np.sum(found.sizes * found.unit**2))
+    return sums + 4 * (gamma(len(L) + 8) + frame.rounding) * growth * trace
+
+
+def _operator(S: Array, lacking: float, error: float, k: int, n: int) -> Dense:
+    """S, whose eigenvalues are those of H F (H F)ᵀ, which lacks a positive part of at most that norm.
+
+    A residual r of S becomes one of at most ‖r‖√(λ₁/λ) of H F (H F)ᵀ, so that rounding counts that much more.
+    """
+    values = np.maximum(eigh_descending(S)[0], 0.0)
+    magnified = np.sqrt(values[0] / max(values[k - 1], SMALL * values[0])) if values[0] else 1.0
+    A = Dense(S, error=float(error * magnified))
+    A.missing, A.trace, A.passes = lacking, float(np.trace(S)) + lacking, 2
+    A.rank_bound = min(len(S), n - 1)
+    return A
+
+
+@pinned()
+def _embedding(kernel: Kernel, frame: Frame, landmarks: Points, L: Array, mean: Array, V: Array) -> Embedding:
+    """Scores are Vᵀ(f(x) − mean): as combinations of kernel values, by L⁻ᵀ."""
+    B = solve_triangular(L.T, np.column_stack([V, mean]), lower=False)
+    square = float(mean @ mean)
+    return Embedding(kernel, frame, landmarks, B[:, :-1], mean @ V, B[:, -1], centred=False, mean_square=square)
