@@ -71,6 +71,11 @@ class Streamed(Rows):
         return sorted({0, (len(self.edges) - 1) // 2, len(self.edges) - 2})
 
     @property
+    def some_files(self) -> list[Rows]:
+        """Of many files that are read as one, the first, the middle one and the last."""
+        return []
+
+    @property
     def threads(self) -> int:
         return min(super().threads, len(self.edges) - 1)
 
