@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from copy import deepcopy
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
 from uuid import uuid4
@@ -22,6 +23,7 @@ from ritz.runtime.threads import alone, cached_property
 
 TRIES = 4  # of a pass whose shared data went away with the workers that had it
 TICK = 0.5  # seconds between two looks at whether anyone still waits for a fit
+AHEAD = 4  # tasks for every thread of a worker that are given before results are taken
 WORKERS = 30  # seconds that a cluster without workers is given to get some
 
 
@@ -130,10 +132,28 @@ class Cluster:
             needed = [self._future(key) for key in keys]
             return self._submit(_of_parts, shared, items[i], keys, *needed, name=f"ritz-part-{token}-{i}", home=home)
 
-        futures: list[Any] = [submit(i, home) for i, home in enumerate(homes)]
-        for i, future in enumerate(futures):
-            futures[i] = None
-            yield self.result(future)
+        # Few wait here, or on the workers: results may be as many as the rows, and whoever takes them slow.
+        tasks = (submit(i, home) for i, home in enumerate(homes))
+        waiting = deque(islice(tasks, AHEAD * sum(self.workers.values())))
+        while waiting:
+            yield self.result(waiting.popleft())
+            waiting.extend(islice(tasks, 1))
+
+    def keep(self, f: Callable[[Part], Any], parts: Sequence[Part]) -> list[Future]:
+        """f of parts in the memory of the workers, neighbours on the same one, as long as the futures are kept."""
+        slots, token = [*self.workers], uuid4().hex[:8]
+        homes = [slots[i * len(slots) // len(parts)] for i in range(len(parts))]
+        kept = [
+            self.client.submit(
+                f, part, key=f"ritz-keep-{token}-{i}", workers=[home], allow_other_workers=True, pure=False
+            )
+            for i, (part, home) in enumerate(zip(parts, homes, strict=True))
+        ]
+        wait_for(kept)
+        for future in kept:
+            if future.status != "finished":
+                future.result()  # raises what went wrong
+        return kept
 
     def _submit(self, f: Callable[..., Any], *args: Any, name: str, home: str = "") -> Future:
         return self.client.submit(f, *args, key=name, workers=[home] if home else None, pure=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -10,8 +10,7 @@ import dask
 from dask.optimization import cull
 
 from ritz.errors import DataError
-from ritz.rows import Rows, as_rows, read
-from ritz.rows.base import Block
+from ritz.rows import Rows, as_rows
 from ritz.runtime.wording import plural
 
 Key = Any  # of a task in a graph of Dask
@@ -24,7 +23,11 @@ class Part(Protocol):
 
     @property
     def place(self) -> str:
-        """What to call it in a message."""
+        """What to call it, or what it is a part of, in a message."""
+
+    @property
+    def start(self) -> int:
+        """The number of its first row in what `place` names."""
 
     @property
     def rows(self) -> int: ...
@@ -52,6 +55,7 @@ class Chunk:
     key: Key
     graph: Mapping[Key, Any] = field(default_factory=dict)
     needs: tuple[Key, ...] = ()
+    start: int = 0
 
     def opened(self, needed: Mapping[Key, Any]) -> Rows:
         return as_rows(self._value(needed))
@@ -65,42 +69,6 @@ class Chunk:
 
     def counted(self, rows: int) -> Chunk:
         return replace(self, rows=rows)
-
-
-@dataclass(frozen=True, eq=False)
-class FileSlice:
-    """Some rows of a file, which every worker must be able to open under the same name."""
-
-    place: str
-    rows: int
-    path: str
-    start: int
-    options: Mapping[str, Any] = field(default_factory=dict)
-    needs: tuple[Key, ...] = ()
-
-    def opened(self, needed: Mapping[Key, Any]) -> Rows:
-        return Slice(read(self.path, **self.options), self.start, self.rows)
-
-    def count(self, needed: Mapping[Key, Any]) -> int:
-        return self.rows
-
-    def counted(self, rows: int) -> FileSlice:
-        return replace(self, rows=rows)
-
-
-class Slice(Rows):
-    """Consecutive rows of others."""
-
-    def __init__(self, base: Rows, start: int, rows: int) -> None:
-        self._base, self._start = base, start
-        self.shape, self.dtype, self.names = (rows, base.shape[1]), base.dtype, base.names
-        self.sparse, self.density, self.files = base.sparse, base.density, base.files
-
-    def read(self, start: int, stop: int) -> Block:
-        return self._base.read(self._start + start, self._start + stop)
-
-    def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
-        return self._base._blocks(self._start + start, self._start + stop, step)
 
 
 def chunks_of(collection: Any, rows: list[int]) -> list[Chunk]:
@@ -153,10 +121,12 @@ def check_like(rows: Rows, part: Part, whole: Rows) -> Rows:
     """The rows of a part, which must be as many as were announced and have the columns of the whole."""
     d, names = whole.shape[1], whole.names
     if rows.shape[1] != d:
-        raise DataError(f"{part.place} has {plural(rows.shape[1], 'column')}, others have {d}; give all the same")
+        raise DataError(
+            f"{part.place} has {rows.shape[1]} {plural(rows.shape[1], 'column')}, others have {d}; give all the same"
+        )
     if part.rows != rows.shape[0]:
         raise DataError(
-            f"{part.place} has {plural(rows.shape[0], 'row')}, but {part.rows} were announced",
+            f"{part.place} has {rows.shape[0]} {plural(rows.shape[0], 'row')}, but {part.rows} were announced",
             "x.compute_chunk_sizes() corrects the sizes of a dask array; a file must not change meanwhile",
         )
     if names is not None and rows.names is not None and tuple(rows.names) != tuple(names):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from ritz.rows.base import Block, Rows
 from ritz.rows.dask.groups import Group, Pass, besides, cut, folded
 from ritz.rows.dask.known import Known, known, over
 from ritz.rows.dask.parts import UNKNOWN, Part, chunks_of, must_persist
+from ritz.rows.formats.stacked import piled
 from ritz.rows.passes import Cut, Run
 
 Partial = TypeVar("Partial")
@@ -120,11 +121,11 @@ class DaskRows(Rows):
         asked = [(self.known.parts[i], order[owners == i] - starts[i]) for i in parts]
         found = list(over(asked, some, self.cluster))
         back = np.argsort(np.concatenate([np.flatnonzero(owners == i) for i in parts]), kind="stable")
-        return _stacked(found)[back]
+        return piled(found)[back]
 
     def sample(self, size: int) -> Block:
         """From the parts that were looked at."""
-        some = _stacked([look.some for look in self.known.looks])
+        some = piled([look.some for look in self.known.looks])
         return some[np.unique(np.linspace(0, some.shape[0] - 1, size).astype(np.intp))]
 
     def read(self, start: int, stop: int) -> Block:
@@ -144,7 +145,8 @@ class DaskRows(Rows):
 
     def place(self, row: int) -> str:
         i = int(np.searchsorted(self.known.starts, row, side="right")) - 1
-        return f"row {row} (row {row - self.known.starts[i]} of {self.known.parts[i].place})"
+        part = self.known.parts[i]
+        return f"row {row} (row {part.start + row - self.known.starts[i]} of {part.place})"
 
     @property
     def threads(self) -> int:
@@ -162,14 +164,6 @@ def _abroad(about: dict[str, Any]) -> Abroad:
     rows = Abroad()
     rows.__dict__.update(about)
     return rows
-
-
-def _stacked(blocks: Sequence[Block]) -> Block:
-    if all(isinstance(block, np.ndarray) for block in blocks):
-        return np.concatenate(blocks)
-    import scipy.sparse
-
-    return scipy.sparse.vstack([scipy.sparse.csr_array(block) for block in blocks], format="csr")
 
 
 def _announced(collection: Any) -> tuple[list[int], tuple[Any, ...] | None]:

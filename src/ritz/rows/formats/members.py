@@ -42,7 +42,7 @@ class Described(NamedTuple):
         return cls(tuple(cuts), rows.dtype, rows.density, whole or hasattr(rows, "dialect"))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Like:
     """What all files must have in common with the first of them.
 

@@ -22,6 +22,7 @@ from ritz.rows.formats.read import opened
 from ritz.rows.formats.streamed import Streamed
 from ritz.rows.pictures import check_like
 from ritz.runtime import threads
+from ritz.runtime.wording import plural
 
 OPEN = 64  # files that are open at the same time
 
@@ -34,7 +35,7 @@ class Stacked(Streamed):
     def __init__(self, first: Rows, members: Sequence[Member], files: Files) -> None:
         self.inherit(first)
         self.members, self.files = [member for member in members if member.rows], files
-        self._places: NDArray[np.intp] | None = None  # of the columns that were chosen
+        self.places: NDArray[np.intp] | None = None  # of the columns that were chosen
         self._with_gaps = False
         self.starts = np.concatenate([[0], np.cumsum([member.rows for member in self.members])]).astype(np.int64)
         self._parts = [(i, *ends) for i, member in enumerate(self.members) for ends in pairwise(member.about.cuts)]
@@ -46,7 +47,7 @@ class Stacked(Streamed):
         if isinstance(first, Streamed):
             self.tabular, self.vectors, self.index = first.tabular, first.vectors, first.index
         self.remarks, self._gaps_dtype, self._reading = first.remarks, first.with_gaps().dtype, first.reading
-        self.about = f"{len(members)} files" + (f", {first.about}" if first.about else "")
+        self.about = f"{len(members)} {plural(len(members), 'file')}" + (f", {first.about}" if first.about else "")
         self.others = {key: partial(self._beside, key) for key in first.others}
         self._kept = lru_cache(OPEN)(Member.opened)
 
@@ -54,7 +55,7 @@ class Stacked(Streamed):
 
     def slice_of(self, member: Member, start: int, stop: int) -> Slice:
         """Some rows of a file, as these rows are."""
-        return Slice(fitted(self._kept(member), self._places, self._with_gaps), start, stop, self.dtype)
+        return Slice(fitted(self._kept(member), self.places, self._with_gaps), start, stop, self.dtype)
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         i, start, stop = self._parts[part]
@@ -88,7 +89,7 @@ class Stacked(Streamed):
 
     @property
     def some_files(self) -> list[Rows]:
-        return [fitted(self._kept(member), self._places, self._with_gaps) for member in self._some_members]
+        return [fitted(self._kept(member), self.places, self._with_gaps) for member in self._some_members]
 
     @property
     def _some_members(self) -> list[Member]:
@@ -102,7 +103,7 @@ class Stacked(Streamed):
 
     def some(self, columns: NDArray[np.intp]) -> Stacked:
         some = copy(self)
-        some._places = columns if self._places is None else self._places[columns]
+        some.places = columns if self.places is None else self.places[columns]
         some.names = None if self.names is None else tuple(self.names[j] for j in columns)
         some.shape = (self.shape[0], len(columns))
         if len(columns) != self.shape[1]:
@@ -143,9 +144,9 @@ class Stacked(Streamed):
     def _known(self, key: Any) -> Any:
         """A column that was chosen, by its place among those of a file."""
         key = self.resolved(key)
-        if self._places is None or self.names is None or self.is_aside(key) or key in self.names:
+        if self.places is None or self.names is None or self.is_aside(key) or key in self.names:
             return key
-        return int(self._places[self.position(key)])
+        return int(self.places[self.position(key)])
 
     def _beside(self, key: Any, count: int | None) -> NDArray[Any]:
         """The first so many values of a column beside the matrices, or all of them."""

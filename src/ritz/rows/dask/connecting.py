@@ -1,0 +1,118 @@
+"""A Dask cluster by what a user calls it: the active client, an address, or the cores of this machine."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from ritz.errors import ClusterError, MissingPackageError, ParameterError
+
+LOCAL = "local"  # one worker for every core of this machine
+ANSWERS = 10  # seconds that a scheduler is given to answer
+RULE = 'must be True for the active dask.distributed.Client, a Client, the address of a scheduler, or "local"'
+
+
+@contextmanager
+def connected(asked: Any) -> Iterator[Any]:
+    """A cluster for as long as it is needed; what was started for it is shut down, whatever happens."""
+    client = _client(asked, started=_quiet_workers)
+    try:
+        yield _cluster(client)
+    finally:
+        if client is not asked and asked is not True:
+            _close(client, with_workers=asked == LOCAL)
+
+
+def joined(asked: Any) -> Any:
+    """A cluster that stays; workers that were started for it end with this process."""
+    return _cluster(_client(asked, started=_workers_of_this_machine))
+
+
+def _client(asked: Any, started: Any) -> Any:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingPackageError('a Dask cluster needs dask and distributed: pip install "ritz[dask]"') from error
+    if isinstance(asked, Client):
+        return asked
+    if asked is True:
+        try:
+            return Client.current()
+        except ValueError:
+            raise ParameterError("dask", True, "needs an active client; make one first: Client(address)") from None
+    if not isinstance(asked, str) or not asked:
+        raise ParameterError("dask", asked, RULE)
+    return started() if asked == LOCAL else _at(asked)
+
+
+def _at(address: str) -> Any:
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=ANSWERS, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise ClusterError(
+            f"no Dask scheduler answers at {address} within {ANSWERS} seconds",
+            "start one with dask scheduler, or check the address that it prints",
+        ) from error
+    except (ValueError, TypeError) as error:
+        raise ParameterError(
+            "dask", address, f"is not the address of a scheduler, such as tcp://host:8786: {error}"
+        ) from (error)
+
+
+def _quiet_workers() -> Any:
+    """One worker per core, of one thread each, that say nothing: what goes wrong is raised here."""
+    from distributed import Client, LocalCluster
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    workers = LocalCluster(
+        n_workers=_cores(),
+        threads_per_worker=1,
+        dashboard_address=None,
+        silence_logs=logging.CRITICAL,
+    )
+    return Client(workers, set_as_default=False)
+
+
+@cache
+def _workers_of_this_machine() -> Any:
+    """Once in a process, however often they are asked for."""
+    return _quiet_workers()
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _close(client: Any, with_workers: bool) -> None:
+    workers = client.cluster if with_workers else None
+    client.close()
+    if workers is not None:
+        workers.close()
+
+
+def _cluster(client: Any) -> Any:
+    """The cluster, if its workers have what their tasks need."""
+    from ritz.rows.dask.cluster import Cluster
+
+    cluster = Cluster(client)
+    try:
+        client.run(_version)
+    except ModuleNotFoundError as error:
+        advice = 'install the same version there: pip install "ritz[dask]"'
+        raise ClusterError(
+            f"workers of the Dask cluster at {cluster.address} lack a package: {error}", advice
+        ) from error
+    return cluster
+
+
+def _version() -> str:
+    """Asked of every worker, whose answer says that Ritz is there."""
+    from ritz import __version__
+
+    return __version__
