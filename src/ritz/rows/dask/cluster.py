@@ -67,7 +67,7 @@ class Cluster:
     def persist(self, collection: Any) -> Any:
         """The collection with its chunks in the memory of the cluster."""
         kept = self.client.persist(collection)
-        wait_for(kept)
+        self._wait(kept)
         return kept
 
     def homes(self, parts: Sequence[Part]) -> list[str]:
@@ -149,7 +149,7 @@ class Cluster:
             )
             for i, (part, home) in enumerate(zip(parts, homes, strict=True))
         ]
-        wait_for(kept)
+        self._wait(kept)
         for future in kept:
             if future.status != "finished":
                 future.result()  # raises what went wrong
@@ -186,12 +186,17 @@ class Cluster:
     def _future(self, key: Any) -> Future:
         return Future(key, self.client)
 
+    def _wait(self, what: Any, seconds: float | None = None) -> None:
+        """Until all is computed; Dask would ask the client that is active, which may be another one."""
+        with self.client.as_current():
+            wait_for(what, timeout=seconds)
+
     def result(self, future: Future) -> Any:
         """What a task came to, while someone still waits for it and all workers are there."""
         while not future.done():
             self._wanted()
             with suppress(TimeoutError):
-                wait_for([future], timeout=TICK)
+                self._wait([future], TICK)
                 break
             lost = self.workers.keys() - self.client.nthreads().keys()
             if lost:

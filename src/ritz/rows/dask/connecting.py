@@ -52,6 +52,7 @@ def _client(asked: Any, started: Any) -> Any:
 def _at(address: str) -> Any:
     from distributed import Client
 
+    _check_address(address)
     try:
         return Client(address, timeout=ANSWERS, set_as_default=False)
     except (OSError, TimeoutError) as error:
@@ -59,10 +60,19 @@ def _at(address: str) -> Any:
             f"no Dask scheduler answers at {address} within {ANSWERS} seconds",
             "start one with dask scheduler, or check the address that it prints",
         ) from error
-    except (ValueError, TypeError) as error:
-        raise ParameterError(
-            "dask", address, f"is not the address of a scheduler, such as tcp://host:8786: {error}"
-        ) from (error)
+
+
+def _check_address(address: str) -> None:
+    """A client that was given something else would wait for it."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+
+    scheme, place = parse_address(address)
+    try:
+        if scheme in ("tcp", "tls"):
+            parse_host_port(place)
+    except ValueError as error:
+        rule = f"is not the address of a scheduler, such as tcp://host:8786 ({error})"
+        raise ParameterError("dask", address, rule) from error
 
 
 def _quiet_workers() -> Any:
@@ -73,7 +83,7 @@ def _quiet_workers() -> Any:
     workers = LocalCluster(
         n_workers=_cores(),
         threads_per_worker=1,
-        dashboard_address=None,
+        dashboard_address=":0",  # any port that is free
         silence_logs=logging.CRITICAL,
     )
     return Client(workers, set_as_default=False)

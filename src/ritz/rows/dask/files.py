@@ -28,6 +28,8 @@ from ritz.rows.formats.several import several
 from ritz.rows.formats.stacked import Stacked, together
 from ritz.rows.select import select
 
+Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
+
 HELD = 0.25  # of the memory of all workers, that numbers from texts may take to be parsed only once
 OPEN = 8  # files that a worker keeps open
 
@@ -54,9 +56,7 @@ def read_by_workers(
     return DaskFiles(chosen, cluster)
 
 
-def opened_by(
-    cluster: Any, source: str | PathLike[str] | Sequence[str], header: bool | None = None, for_one: Any = None
-) -> Stacked:
+def opened_by(cluster: Any, source: Paths, header: bool | None = None, for_one: Any = None) -> Stacked:
     """One file or many as they are, looked at by the workers; the first one is also opened here."""
     paths = several(source) or _single(Path(cast(str, source)))
 
