@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -76,23 +78,57 @@ def _check_address(address: str) -> None:
 
 
 def _quiet_workers() -> Any:
-    """One worker per core, of one thread each, that say nothing: what goes wrong is raised here."""
-    from distributed import Client, LocalCluster
-
+    """The same for a program with a terminal, on which workers say nothing: what goes wrong is raised here."""
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    workers = LocalCluster(
-        n_workers=_cores(),
-        threads_per_worker=1,
-        dashboard_address=":0",  # any port that is free
-        silence_logs=logging.CRITICAL,
-    )
-    return Client(workers, set_as_default=False)
+    with _interrupted_later(), _unheard():
+        return _started(logging.CRITICAL)
 
 
 @cache
 def _workers_of_this_machine() -> Any:
     """Once in a process, however often they are asked for."""
-    return _quiet_workers()
+    return _started(logging.WARNING)
+
+
+def _started(silenced: int) -> Any:
+    """One worker for every core, of one thread each."""
+    from distributed import Client, LocalCluster
+
+    any_port = ":0"
+    workers = LocalCluster(
+        n_workers=_cores(), threads_per_worker=1, silence_logs=silenced, dashboard_address=any_port
+    )  # fmt: skip
+    return Client(workers, set_as_default=False)
+
+
+@contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Ctrl-C waits until workers are started: Dask cannot shut down what is half there."""
+    if threading.current_thread() is not threading.main_thread():  # others have no say in this
+        yield
+        return
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Processes that are started meanwhile have no stderr: of Ctrl-C, which a terminal sends to all of them, each would
+    say where it was."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _cores() -> int:
