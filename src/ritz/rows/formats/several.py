@@ -37,7 +37,7 @@ def several(source: Any) -> list[Path] | None:
         return None
     found = sorted((Path(name) for name in glob(fspath(source), recursive=True)), key=natural)
     if not found:
-        raise FileNotFoundError(f"no file fits the pattern {str(source)!r}")
+        raise FileNotFoundError(f"there is no file {str(source)!r}, and none that fits it as a pattern")
     return found
 
 

@@ -100,9 +100,9 @@ class Streamed(Rows):
             if at >= stop:
                 return
             for block in self.stream(part, step):
-                low, high = max(start - at, 0), min(stop - at, len(block))
+                low, high = max(start - at, 0), min(stop - at, block.shape[0])
                 if low < high:
                     yield block[low:high]
-                at += len(block)
+                at += block.shape[0]
                 if at >= stop:
                     return
