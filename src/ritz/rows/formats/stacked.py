@@ -77,7 +77,10 @@ class Stacked(Streamed):
         return piled(found)[np.argsort(np.concatenate(which), kind="stable")]
 
     def sample(self, size: int) -> Block:
-        parts = self.some_parts
+        """From the beginnings of some parts, of more where they are short."""
+        count = len(self.edges) - 1
+        wanted = min(count, OPEN, max(3, -(-2 * size * count // self.shape[0])))
+        parts = np.unique(np.linspace(0, count - 1, wanted).astype(int)).tolist()
         return piled([self.head(part, -(-size // len(parts))) for part in parts])
 
     def spread(self, size: int) -> Block:
