@@ -26,8 +26,10 @@ def write_h5(data, path):
 WRITERS = {
     ".npy": lambda data, path: np.save(path, data),
     ".csv": lambda data, path: pa.csv.write_csv(table(data), path),
-    ".txt": lambda data, path: np.savetxt(path, data, fmt="%r"),
-    ".csv.gz": lambda data, path: np.savetxt(path, data, fmt="%r", delimiter=",", header=",".join(NAMES), comments=""),
+    ".txt": lambda data, path: np.savetxt(path, data, fmt="%.17g"),
+    ".csv.gz": lambda data, path: np.savetxt(
+        path, data, fmt="%.17g", delimiter=",", header=",".join(NAMES), comments=""
+    ),
     ".parquet": lambda data, path: pa.parquet.write_table(table(data), path, row_group_size=20),
     ".arrow": lambda data, path: pa.feather.write_feather(table(data), str(path)),
     ".h5": write_h5,
