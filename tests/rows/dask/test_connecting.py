@@ -2,6 +2,7 @@
 
 import sys
 
+import distributed
 import pytest
 
 from ritz.errors import ClusterError, MissingPackageError, ParameterError
@@ -34,7 +35,11 @@ def test_the_active_client_stays(dask_client):
         ("nowhere", "is not the address of a scheduler"),
     ],
 )
-def test_what_names_no_cluster(asked, words):
+def test_what_names_no_cluster(asked, words, monkeypatch):
+    def none():
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr(distributed.Client, "current", none)  # workers that are threads have one of their own
     with pytest.raises(ParameterError, match=words):
         joined(asked)
 
