@@ -2,7 +2,8 @@
 
 Comes in: an array, a table, a sparse matrix, AnnData or a path. Goes out: `Rows`, with its four verbs (see `base`).
 A new source in memory is one file in `memory` and one line in the table `SOURCES` below; a new file format is one file
-in `formats` and one line in the table `FORMATS` of `formats.read`. Results are written by `write`; `scores` only reads
+in `formats` and one line in the table `FORMATS` of `formats.read`; many files are one below the other in
+`formats.stacked`. Results are written by `write`; `scores` only reads
 scores back.
 """
 
