@@ -21,6 +21,7 @@ import numpy as np
 from ritz.errors import DataError
 from ritz.rows.base import Block, Rows, dense
 from ritz.rows.formats.read import read
+from ritz.rows.formats.several import is_list
 from ritz.rows.large_integers import is_wide
 
 # The first class whose `opens` accepts the object reads it; modules are imported only when reached.
@@ -40,7 +41,7 @@ _imported = cache(resolve_name)
 
 
 def as_rows(source: object) -> Rows:
-    """`source` as Rows: an array, a table, a sparse matrix, AnnData, the path of a file, or anything with `__array__`.
+    """`source` as Rows: an array, a table, a sparse matrix, AnnData, paths of files, or anything with `__array__`.
 
     Examples
     --------
@@ -49,7 +50,7 @@ def as_rows(source: object) -> Rows:
     """
     if isinstance(source, Rows):
         return source
-    if isinstance(source, str | PathLike):
+    if isinstance(source, str | PathLike) or is_list(source):
         return read(source)
     for entry in SOURCES:
         kind: Any = _imported(entry) if isinstance(entry, str) else entry

@@ -4,6 +4,7 @@ import sys
 
 import distributed
 import pytest
+from distributed.comm import CommClosedError
 
 from ritz.errors import ClusterError, MissingPackageError, ParameterError
 from ritz.rows.dask import connecting
@@ -63,3 +64,12 @@ def test_workers_without_ritz(dask_client, monkeypatch):
     monkeypatch.setattr(dask_client, "run", run)
     with pytest.raises(ClusterError, match="lack a package: No module named 'ritz'; install the same version"):
         joined(dask_client)
+
+
+def test_a_scheduler_that_is_lost(dask_client):
+    def lose():
+        with connected(dask_client):
+            raise CommClosedError("Stream is closed")
+
+    with pytest.raises(ClusterError, match=r"connection to the Dask scheduler at inproc://.* was lost; start again"):
+        lose()

@@ -193,6 +193,14 @@ class Cluster:
 
     def result(self, future: Future) -> Any:
         """What a task came to, while someone still waits for it and all workers are there."""
+        try:
+            return self._result(future)
+        except (CancelledError, OSError) as error:
+            if self.client.status == "running":
+                raise
+            raise lost_scheduler(self.address) from error
+
+    def _result(self, future: Future) -> Any:
         while not future.done():
             self._wanted()
             with suppress(TimeoutError):
@@ -202,6 +210,12 @@ class Cluster:
             if lost:
                 raise Lost(f"{min(lost)} is gone")
         return future.result()
+
+
+def lost_scheduler(address: str) -> ClusterError:
+    """What to say where nobody answers any more."""
+    advice = "start again when it is back"
+    return ClusterError(f"the connection to the Dask scheduler at {address} was lost", advice)
 
 
 class Lost(Exception):

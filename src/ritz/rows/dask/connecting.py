@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -22,11 +23,33 @@ RULE = 'must be True for the active dask.distributed.Client, a Client, the addre
 def connected(asked: Any) -> Iterator[Any]:
     """A cluster for as long as it is needed; what was started for it is shut down, whatever happens."""
     client = _client(asked, started=_quiet_workers)
+    from distributed.comm import CommClosedError
+
+    from ritz.rows.dask.cluster import lost_scheduler
+
+    address = client.scheduler.address
+    with _silenced():
+        try:
+            yield _cluster(client)
+        except (CommClosedError, CancelledError) as error:
+            raise lost_scheduler(address) from error
+        finally:
+            if client is not asked and asked is not True:
+                _close(client, with_workers=asked == LOCAL)
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Dask's own log says nothing meanwhile: what goes wrong is raised."""
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
+    levels = {name: logging.getLogger(name).level for name in names}
+    for name in levels:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        yield _cluster(client)
+        yield
     finally:
-        if client is not asked and asked is not True:
-            _close(client, with_workers=asked == LOCAL)
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
 
 
 def joined(asked: Any) -> Any:
@@ -79,7 +102,6 @@ def _check_address(address: str) -> None:
 
 def _quiet_workers() -> Any:
     """The same for a program with a terminal, on which workers say nothing: what goes wrong is raised here."""
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with _interrupted_later(), _unheard():
         return _started(logging.CRITICAL)
 

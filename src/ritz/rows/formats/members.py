@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,6 +131,15 @@ class Slice(Rows):
         self.shape, self.dtype, self.names = (stop - start, base.shape[1]), dtype or base.dtype, base.names
         self.sparse, self.density, self.files = base.sparse, base.density, base.files
         self.most_bytes, self.in_memory = base.most_bytes, base.in_memory
+
+    def limited(self, most_bytes: int, most_threads: int | None = None) -> Self:
+        limited = super().limited(most_bytes, most_threads)
+        limited._base = self._base.limited(most_bytes, most_threads)
+        return limited
+
+    @property
+    def reading(self) -> int:
+        return self._base.reading
 
     def read(self, start: int, stop: int) -> Block:
         return self._of_all(self._base.read(self._start + start, self._start + stop))

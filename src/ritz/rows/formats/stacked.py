@@ -46,7 +46,7 @@ class Stacked(Streamed):
         self.density = float(np.average(shares, weights=np.diff(self.starts)))
         if isinstance(first, Streamed):
             self.tabular, self.vectors, self.index = first.tabular, first.vectors, first.index
-        self.remarks, self._gaps_dtype, self._reading = first.remarks, first.with_gaps().dtype, first.reading
+        self.remarks, self._gaps_dtype = first.remarks, first.with_gaps().dtype
         self.about = f"{len(members)} {plural(len(members), 'file')}" + (f", {first.about}" if first.about else "")
         self.others = {key: partial(self._beside, key) for key in first.others}
         self._kept = lru_cache(OPEN)(Member.opened)
@@ -55,7 +55,8 @@ class Stacked(Streamed):
 
     def slice_of(self, member: Member, start: int, stop: int) -> Slice:
         """Some rows of a file, as these rows are."""
-        return Slice(fitted(self._kept(member), self.places, self._with_gaps), start, stop, self.dtype)
+        file = fitted(self._kept(member), self.places, self._with_gaps)
+        return Slice(file, start, stop, self.dtype).limited(self.most_bytes)
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         i, start, stop = self._parts[part]
@@ -88,7 +89,7 @@ class Stacked(Streamed):
 
     @property
     def reading(self) -> int:
-        return self._reading
+        return self.slice_of(self.members[0], 0, self.members[0].rows).reading
 
     @property
     def some_files(self) -> list[Rows]:
