@@ -50,7 +50,7 @@ def as_rows(source: object) -> Rows:
     """
     if isinstance(source, Rows):
         return source
-    if isinstance(source, str | PathLike) or is_list(source):
+    if isinstance(source, str | PathLike) or (isinstance(source, list | tuple) and is_list(source)):
         return read(source)
     for entry in SOURCES:
         kind: Any = _imported(entry) if isinstance(entry, str) else entry

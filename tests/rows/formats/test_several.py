@@ -52,3 +52,8 @@ def test_a_folder_of_several_formats_is_not_guessed_at(folder):
     (folder / "notes.txt").write_text("1 2\n3 4\n")
     with pytest.raises(DataError, match=r"holds 11 \.npy, 1 \.txt"):
         ritz.read(folder)
+
+
+def test_any_estimator_takes_a_list(folder):
+    paths = [str(folder / f"part-{i}.npy") for i in (1, 3, 5)]
+    assert ritz.PCA(1).fit(paths).mean_.tolist() == [3.0, 0.0]
