@@ -105,3 +105,15 @@ def one_thread():
 
     with threadpool_limits(1, user_api="blas"):
         yield
+
+
+@pytest.fixture(scope="session")
+def dask_client():
+    """A client of two Dask workers of one thread each, which are threads of this process: they start at once."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as workers,
+        Client(workers, set_as_default=False) as client,
+    ):
+        yield client

@@ -39,6 +39,7 @@ from ritz.views.format import asked_share, counted, percent
 from ritz.views.report import render
 from ritz.views.scatter import First
 
+PLANNED = ("solver", "passes", "operations", "memory", "why")  # what a plan tells a machine
 SHOWN = 10  # components on the screen, and the last
 
 
@@ -210,7 +211,7 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen, 
         label=found.label,
         facts=dict(found.facts),
         components=components(pca),
-        plan={"solver": pca.plan_.solver, "why": pca.plan_.why},
+        plan={name: getattr(pca.plan_, name) for name in PLANNED},
         choice=choice(pca),
         recognition=seen and {**vars(seen), "in_kept": seen.in_kept, "enough": seen.enough},
         certificate=certificate_parts(pca.certificate_),

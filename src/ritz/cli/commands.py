@@ -42,7 +42,7 @@ def demo(screen: Screen, **given: Any) -> int:
 
 
 @click.command(short_help="Describe a file, and plan a fit of it.")
-@click.argument("file", type=options.FILE)
+@options.files
 @options.components
 @options.scale
 @options.reading
@@ -50,11 +50,11 @@ def demo(screen: Screen, **given: Any) -> int:
 @options.json
 @click.pass_obj
 def info(screen: Screen, **given: Any) -> int:
-    """Describe FILE, and plan a fit of it, without fitting.
+    """Describe FILES, one or many with the same columns, and plan a fit, without fitting.
 
     Only what this needs is read: the layout of the file, and a few thousand rows for missing cells and the
     scales of columns. The plan gives the solver that `ritz fit` would use, its passes over the data, its
-    working memory and the expected time. FILE may also be a model that Ritz wrote.
+    working memory and the expected time. FILES may also be a model that Ritz wrote.
 
     \b
     Examples:
@@ -68,7 +68,7 @@ def info(screen: Screen, **given: Any) -> int:
 
 
 @click.command(short_help="Fit a file: components, scores, a report and a model.")
-@click.argument("file", type=options.FILE)
+@options.files
 @options.components
 @options.scale
 @click.option("--no-center", "center", flag_value=False, default=True, help="Do not subtract the mean.")
@@ -91,29 +91,32 @@ def info(screen: Screen, **given: Any) -> int:
 @options.reading
 @click.option("--drop-constant", is_flag=True, help="Leave out constant columns.")
 @options.image
-@click.option("-o", "--out", metavar="DIR", help="Folder for the results.  [default: NAME-ritz next to FILE]")
+@click.option("-o", "--out", metavar="DIR", help="Folder for the results.  [default: NAME-ritz next to the first file]")
 @click.option("--open", "opens", is_flag=True, help="Open the report in a browser.")
 @options.memory
 @click.option(
     "--seed", "random_state", type=options.SEED, help="Seed of random starts and sign flips.  [default: a fixed one]"
 )
+@options.dask
 @click.option("--checkpoint", metavar="FILE", help="Save progress there; the same command resumes after an interrupt.")
 @click.option("--device", metavar="NAME", help="Compute there, by PyTorch, such as cuda; FILE may exceed its memory.")
 @options.force
 @options.speaking
 def fit(screen: Screen, **given: Any) -> int:
-    """Find the principal components of FILE; write a model, scores and a report.
+    """Find the principal components of FILES; write a model, scores and a report.
 
     Nothing has to be configured: separator, decimal sign and header of a text file are detected, columns of
     text are left out (a column of identifiers and a column of labels are copied to the scores), and all of this
-    is reported. Rows are points and columns are variables (--transpose if it is the other way round). FILE may
-    be a folder of pictures of one size, one point each, whose subfolders are labels. ritz --help lists the
-    formats; HDF5 and h5ad need pip install "ritz[hdf5]", Zarr "ritz[zarr]", pictures "ritz[images]". The folder
-    NAME-ritz gets
+    is reported. Rows are points and columns are variables (--transpose if it is the other way round). FILES may
+    be a folder of pictures of one size, one point each, whose subfolders are labels. Many files with the same
+    columns, or a folder of tables of one format, are one table, one file below the other; with --dask they are
+    read by the workers of a Dask cluster (pip install "ritz[dask]"), where each must find them under the same
+    path. ritz --help lists the formats; HDF5 and h5ad need pip install "ritz[hdf5]", Zarr "ritz[zarr]", pictures
+    "ritz[images]". The folder NAME-ritz gets
 
     \b
       model.safetensors   the model, for ritz transform and for ritz.load in Python
-      scores.csv          the rows in the new coordinates PC1, PC2, … (.parquet if FILE is not text)
+      scores.csv          the rows in the new coordinates PC1, PC2, … (.parquet if they are not text)
       report.html         the results, in words and figures
 
     \b
@@ -123,15 +126,16 @@ def fit(screen: Screen, **given: Any) -> int:
       ritz fit faces/ -k 0.95 --size 64x64 --open
       ritz fit train-images-idx3-ubyte.gz
       zcat big.csv.gz | ritz fit - -k 20 -o result
+      ritz fit parts/*.parquet --dask tcp://scheduler:8786 -o result
     """
-    from ritz.cli.fit import fit_file
+    from ritz.cli.fit import fit_files
 
-    return fit_file(screen, **given)
+    return fit_files(screen, **given)
 
 
 @click.command(short_help="Compute the scores of new rows.")
 @click.argument("model", type=options.MODEL)
-@click.argument("file", type=options.FILE)
+@options.files
 @click.option("-o", "--out", type=options.OUT, help="File for the scores: .csv, .tsv, .parquet, .arrow or .npy.")
 @options.to
 @options.label
@@ -142,13 +146,13 @@ def fit(screen: Screen, **given: Any) -> int:
 @options.force
 @options.speaking
 def transform(screen: Screen, **given: Any) -> int:
-    """Write the scores of the rows of FILE on the components of MODEL.
+    """Write the scores of the rows of FILES on the components of MODEL.
 
     Columns are matched by name: their order does not matter, others are ignored, and missing ones are an
-    error that lists them; pictures must have the size of those of the fit. Numbers are streamed, so FILE may be
+    error that lists them; pictures must have the size of those of the fit. Numbers are streamed, so FILES may be
     larger than memory; identifiers and labels are held in memory. Without -o the scores go to standard output:
     as Arrow into a pipe, as CSV on a terminal. A
-    CompressedSensing model gives measurements y1, y2, … instead of scores. Every row of FILE has a row of
+    CompressedSensing model gives measurements y1, y2, … instead of scores. Every row of FILES has a row of
     scores; a row with a missing value has empty scores, and a warning says how many there are, unless --missing
     asks for something else, or the model was fitted with --missing mean.
 

@@ -26,7 +26,7 @@ def demonstrate(
     """What `ritz fit` does, for a bundled data set; the exit code."""
     folder = Path(out or f"{which}-ritz")
     force = force or _is_demo(folder / MODEL)
-    folder = folder_for(str(folder), which, force)
+    folder = folder_for(str(folder), (which,), force)
     found, image = DEMOS[which]()
     pca = PCA(default_count(n_components, found.rows), scale=image is None, ddof=ddof)  # only pixels have the same unit
     code = analyse(replace(found, demo=which), Reading(image=image), pca, folder, screen, force)

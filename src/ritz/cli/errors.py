@@ -6,14 +6,14 @@ from typing import IO, Any
 
 import click
 
-from ritz.errors import Advised, MissingPackageError, ParameterError
+from ritz.errors import Advised, ClusterError, MissingPackageError, ParameterError
 from ritz.runtime.wording import visible
 
 OK, FAILED, USAGE, BAD_DATA, INACCURATE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 # The first that fits; whatever else is raised is a mistake of ours and keeps its traceback.
 CODES = {
     (FileNotFoundError, IsADirectoryError): USAGE,
-    (OSError, MissingPackageError, MemoryError): FAILED,
+    (OSError, MissingPackageError, MemoryError, ClusterError): FAILED,
     (ValueError,): BAD_DATA,
 }
 # The option for a parameter of the library.
@@ -28,6 +28,8 @@ OPTIONS = {
     "grey": "--grey",
     "ddof": "--ddof",
     "device": "--device",
+    "transpose": "--transpose",
+    "dask": "--dask",
 }
 # The next step after an error or a warning, by its code, as options of a command, with facts of the error in
 # braces; "" where there is none.

@@ -3,48 +3,50 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ritz.cli.errors import USAGE, Failure, in_options
-from ritz.cli.paths import PIPE, REPORT, bytes_of, folder_for, located, same, title
+from ritz.cli.paths import PIPE, REPORT, Source, all_located, folder_for, same
 from ritz.cli.screen import Screen
 from ritz.errors import MissingPackageError, ParameterError
 from ritz.runtime.memory import format_bytes
-from ritz.runtime.wording import visible
+from ritz.runtime.wording import plural, visible
 
 
-def fit_file(
+def fit_files(
     screen: Screen,
-    file: str,
+    files: tuple[str, ...],
     out: str | None,
     opens: bool,
     force: bool,
     checkpoint: str | None,
+    dask: str | None,
     device: str | None,
     **given: Any,
 ) -> int:
-    """Read a file, fit it, write a folder; the exit code."""
-    folder = folder_for(out, file, force)
+    """Read a file or many, fit them, write a folder; the exit code."""
+    folder = folder_for(out, files, force)
+    if checkpoint is not None and any(file != PIPE and same(Path(checkpoint), Path(file)) for file in files):
+        raise Failure(f"--checkpoint {checkpoint!r} is a file that is read; name another one", USAGE)
     if device is not None:
         _check_device(device)
-    if checkpoint is not None and file != PIPE and same(Path(checkpoint), Path(file)):
-        raise Failure(f"--checkpoint {checkpoint!r} is the file that is read; name another one", USAGE)
-    if file != PIPE and Path(file).exists():
-        screen.tell(f"reading {visible(title(file, Path(file)))} ({format_bytes(bytes_of(Path(file)))}) …")
-    from ritz.cli.analysis import analyse
-    from ritz.cli.inputs import chosen
-    from ritz.cli.reading import Reading
-    from ritz.estimators.pca import PCA
-    from ritz.rows.formats.read import opened
-
     names = ("label", "drop", "keep", "transpose", "missing", "drop_constant", "header", "image", "size", "grey")
-    reading = Reading(**{name: given.pop(name) for name in names})
-    with located(file) as path:
-        with screen.hearing():
-            raw = opened(path, reading.transpose, reading.header, size=reading.size, grey=reading.grey)
-            found = chosen(raw, path, file, reading)
-        code = analyse(found, reading, PCA(**given), folder, screen, force, checkpoint, device)
+    wanted = {name: given.pop(name) for name in names}
+    _check_goes_with(dask, device, checkpoint, wanted["missing"])
+    with all_located(files) as source:
+        if files != (PIPE,):
+            screen.tell(f"reading {visible(source.title)} ({format_bytes(source.bytes)}) …")
+        from ritz.cli.analysis import analyse
+        from ritz.cli.reading import Reading
+        from ritz.estimators.pca import PCA
+
+        reading = Reading(**wanted)
+        with opened_input(screen, source, reading, dask) as found:
+            code = analyse(found, reading, PCA(**given), folder, screen, force, checkpoint, device)
     if opens:
         show(folder / REPORT)
     return code
@@ -58,6 +60,57 @@ def _check_device(device: str) -> None:
         checked(device)
     except (ParameterError, MissingPackageError) as error:
         raise Failure(in_options(error), USAGE) from None
+
+
+def _check_goes_with(dask: str | None, device: str | None, checkpoint: str | None, missing: str) -> None:
+    """Refuse what a cluster does not do."""
+    if dask is not None and device is not None:
+        raise Failure("--device does not go with --dask; leave one of them out", USAGE)
+    if dask is not None and checkpoint is not None:
+        raise Failure("--checkpoint does not go with --dask; workers that are lost are replaced without it", USAGE)
+    if dask is not None and missing != "error":
+        raise Failure(f"--missing {missing} does not go with --dask; mend the files, or fit without --dask", USAGE)
+
+
+@contextmanager
+def opened_input(screen: Screen, source: Source, reading: Any, dask: str | None) -> Iterator[Any]:
+    """What is decomposed, read here or by the workers of a cluster, which are there as long as it is needed."""
+    from ritz.cli.inputs import chosen
+    from ritz.rows.formats.read import opened
+
+    if dask is None:
+        with screen.hearing():
+            raw = opened(source.opened, reading.transpose, reading.header, size=reading.size, grey=reading.grey)
+            found = chosen(raw, source, reading)
+        yield found
+        return
+    with _workers(screen, dask) as cluster:
+        from ritz.rows.dask.files import DaskFiles, opened_by
+
+        with screen.hearing():
+            for_one = {"transpose": reading.transpose or None, "size": reading.size, "grey": reading.grey}
+            found = chosen(opened_by(cluster, source.opened, reading.header, for_one), source, reading)
+            found = replace(found, rows=DaskFiles(cast(Any, found.rows), cluster))
+        yield found
+
+
+@contextmanager
+def _workers(screen: Screen, dask: str) -> Iterator[Any]:
+    """The workers of a cluster, of which one line is said."""
+    from ritz.rows.dask.connecting import LOCAL, connected
+
+    screen.tell("starting workers on this machine …" if dask == LOCAL else f"connecting to {visible(dask)} …")
+    try:
+        with connected(dask) as cluster:
+            count, threads = len(cluster.workers), sum(cluster.workers.values())
+            screen.tell(f"{count} {plural(count, 'worker')} with {threads} {plural(threads, 'thread')} in all")
+            yield cluster
+    except MissingPackageError as error:
+        raise Failure(str(error), USAGE) from error
+    except ParameterError as error:
+        if error.name != "dask":
+            raise
+        raise Failure(in_options(error), USAGE) from error
 
 
 def show(page: Path) -> None:

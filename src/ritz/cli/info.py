@@ -12,7 +12,7 @@ import numpy as np
 
 from ritz.cli.errors import in_options
 from ritz.cli.inputs import APART, Input, chosen, default_count, name_of, say_what_it_is
-from ritz.cli.paths import PIPE, bytes_of, free_folder, located
+from ritz.cli.paths import PIPE, all_located, free_folder
 from ritz.cli.reading import Reading
 from ritz.cli.screen import Screen, typed
 from ritz.fitting.planning import Plan, plan
@@ -28,19 +28,21 @@ from ritz.runtime.wording import plural, visible
 PARSED, UNPACKED = 1.5e8, 5e8
 
 
-def look(screen: Screen, file: str, n_components: Any, scale: bool, memory_limit: int | None, **given: Any) -> int:
-    """Say what is in a file."""
+def look(
+    screen: Screen, files: tuple[str, ...], n_components: Any, scale: bool, memory_limit: int | None, **given: Any
+) -> int:
+    """Say what is in a file, or in many."""
     reading = Reading(**given)
-    with located(file) as path:
-        if path.suffix == ".safetensors":
-            return _look_at_model(path, screen)
+    with all_located(files) as source:
+        if len(files) == 1 and source.paths[0].suffix == ".safetensors":
+            return _look_at_model(source.paths[0], screen)
         with screen.hearing():
-            raw = opened(path, reading.transpose, reading.header, size=reading.size, grey=reading.grey)
-            found = chosen(raw, path, file, reading)
+            raw = opened(source.opened, reading.transpose, reading.header, size=reading.size, grey=reading.grey)
+            found = chosen(raw, source, reading)
             profile = Profile.of(found.rows.with_gaps())
             asked = default_count(n_components, found.rows)
             planned = plan(found.rows, asked, memory_limit)
-        seconds = bytes_of(path) / (PARSED if found.text else UNPACKED) + planned.seconds
+        seconds = source.bytes / (PARSED if found.text else UNPACKED) + planned.seconds
     missing = profile.remedy if reading.missing == "error" else reading.missing  # as asked, or as it should be
     _show_contents(screen, found, profile, missing)
     screen.say(f"\nplan for -k {asked}: {visible(planned.summary)}")
@@ -52,8 +54,9 @@ def look(screen: Screen, file: str, n_components: Any, scale: bool, memory_limit
         which = "all columns are constant" if len(profile.constant) == len(profile.names) else "no column varies"
         screen.warn(f"{which}: no row differs from another, and there is nothing to decompose")
     else:
-        options = _options(n_components, scale, replace(reading, missing=missing), profile, found, file)
-        screen.say(f"\nnext: ritz fit {file if file == PIPE else typed(file)}{options}", typed=True)
+        options = _options(n_components, scale, replace(reading, missing=missing), profile, found, files[0])
+        shown = " ".join(file if file == PIPE else typed(file) for file in files)
+        screen.say(f"\nnext: ritz fit {shown}{options}", typed=True)
     _emit(screen, found, profile, planned, asked, seconds)
     return 0
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.cli.paths import bytes_of, title
+from ritz.cli.paths import Source
 from ritz.cli.reading import Reading, roles_of
 from ritz.cli.screen import Screen
 from ritz.linalg.dense import Array
@@ -18,6 +17,7 @@ from ritz.pca.from_rows import held
 from ritz.rows import Rows
 from ritz.rows.base import dense
 from ritz.rows.formats.read import TEXTS, ending_of, suffix_of
+from ritz.rows.formats.several import several
 from ritz.rows.memory.computed import choose
 from ritz.rows.profile import Profile
 from ritz.rows.select import EMPTY, announce_doubts, announce_names, name_by_position
@@ -84,8 +84,8 @@ class Input:
         return found if kept is None else {key: values[kept] for key, values in found.items()}
 
 
-def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
-    """The columns of a file that are decomposed, those that are carried along, and those that are left out."""
+def chosen(raw: Rows, source: Source, reading: Reading) -> Input:
+    """The columns of files that are decomposed, those that are carried along, and those that are left out."""
     raw = name_by_position(raw)
     roles = roles_of(raw, reading)
     rows = choose(raw, None, [key for key in roles.out if not raw.is_aside(key)], "error")
@@ -93,8 +93,9 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
     if not reading.known:
         announce_doubts(roles.apart)
     beside = (roles.identifier, roles.label)
+    like = (several(source.opened) or source.paths)[0]  # a file of the same format
     return Input(
-        title(name, path),
+        source.title,
         rows,
         raw,
         roles.identifier,
@@ -102,9 +103,9 @@ def chosen(raw: Rows, path: Path, name: str, reading: Reading) -> Input:
         label=None if roles.label is None else str(roles.label),
         left_out={**raw.left_out, **roles.out},
         facts=(("read as", raw.about),) if raw.about else (),
-        text=suffix_of(path) in TEXTS,
-        size=format_bytes(bytes_of(path)),
-        ending=ending_of(path),
+        text=suffix_of(like) in TEXTS,
+        size=format_bytes(source.bytes),
+        ending=ending_of(like),
     )
 
 

@@ -13,7 +13,7 @@ from ritz.cli.errors import OK, USAGE, Failure
 from ritz.cli.fit import show
 from ritz.cli.inputs import LEFT_OUT
 from ritz.cli.notes import notes_of, together
-from ritz.cli.paths import PIPE, located, may_write
+from ritz.cli.paths import PIPE, all_located, may_write
 from ritz.cli.reading import Asked
 from ritz.cli.screen import Screen
 from ritz.cli.transform import for_model
@@ -63,8 +63,8 @@ def write_report(
 
 def _of_rows(screen: Screen, pca: Any, file: str, asked: Asked) -> tuple[str, dict[str, Any]]:
     """What a file is called, and what `render` says of its rows: scores, labels and facts."""
-    with screen.hearing(), Progress(screen.quiet) as progress, located(file) as source:
-        found = for_model(pca, source, file, asked)
+    with screen.hearing(), Progress(screen.quiet) as progress, all_located((file,)) as source:
+        found = for_model(pca, source, asked)
         if not found.rows.shape[0]:
             raise DataError(f"every row of {found.name} has a missing value; --missing mean fills the gaps")
         if asked.missing is None and (left := dict(found.facts).get(LEFT_OUT)):

@@ -84,6 +84,7 @@ SEED = click.IntRange(0, 2**63 - 1)
 FILE = OUT = click.Path(allow_dash=True)
 MODEL = click.Path()
 
+files = click.argument("files", type=FILE, nargs=-1, required=True)
 components = click.option(
     "-k",
     "--components",
@@ -150,6 +151,11 @@ ddof = click.option(
     default=1,
     show_default=True,
     help="Divide variances, and with --scale those of columns, by the rows less this: 1 is n - 1, 0 is n.",
+)
+dask = click.option(
+    "--dask",
+    metavar="ADDRESS|local",
+    help="Fit on a Dask cluster: the address of its scheduler, or local for one worker per core of this machine.",
 )
 force = click.option("--force", is_flag=True, help="Replace existing files.")
 json = _to_screen("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")

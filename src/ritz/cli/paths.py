@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from errno import ENOENT
+from glob import has_magic
 from pathlib import Path
 
 from ritz.cli.errors import FAILED, USAGE, Failure
@@ -20,6 +23,29 @@ RESULTS = "-ritz"  # how the name of a folder of results ends
 MODEL, REPORT = "model.safetensors", "report.html"
 SCORES = {True: "scores.csv", False: "scores.parquet"}  # by whether the input is text
 FILES = (MODEL, *SCORES.values(), REPORT)  # whatever a fit may leave in a folder
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a command reads: one file or folder, or many files, as they were typed and where they are."""
+
+    names: tuple[str, ...]
+    paths: tuple[Path, ...]
+
+    @property
+    def title(self) -> str:
+        """How people call it."""
+        first, others = title(self.names[0], self.paths[0]), len(self.paths) - 1
+        return f"{first} and {others} more file{'s' * (others > 1)}" if others else first
+
+    @property
+    def bytes(self) -> int:
+        return sum(map(bytes_of, self.paths))
+
+    @property
+    def opened(self) -> Path | tuple[Path, ...]:
+        """What `ritz.read` is given."""
+        return self.paths if len(self.paths) > 1 else self.paths[0]
 
 
 def title(name: str, path: Path) -> str:
@@ -55,6 +81,23 @@ def located(name: str) -> Iterator[Path]:
             raise error.in_file("standard input") from error
 
 
+@contextmanager
+def all_located(names: tuple[str, ...]) -> Iterator[Source]:
+    """All files of these names, as long as they are needed; a pattern in quotes stands for those that fit it."""
+    if len(names) > 1 and PIPE in names:
+        raise Failure("- is standard input, which is read alone; give the names of files only", USAGE)
+    with ExitStack() as stack:
+        paths: list[Path] = []
+        for name in names:
+            if has_magic(name) and not Path(name).exists():
+                from ritz.rows.formats.several import several
+
+                paths += several(name) or ()
+            else:
+                paths.append(stack.enter_context(located(name)))
+        yield Source(names, tuple(paths))
+
+
 def may_write(path: Path, sources: Iterable[str | None], force: bool) -> None:
     """Refuse what would replace a file, or write elsewhere than it seems to, unless that is asked for."""
     if str(path) == PIPE:
@@ -74,10 +117,11 @@ def may_write(path: Path, sources: Iterable[str | None], force: bool) -> None:
         raise Failure(f"{str(path)!r} exists; --force replaces it")
 
 
-def folder_for(asked: str | None, source: str, force: bool) -> Path:
-    """The folder of a fit's files, next to the input unless another one is asked for; none of them may exist yet."""
-    folder = Path(asked) if asked is not None else _beside(source)
-    _check_folder(folder, source, "; -o names the folder that results go into")
+def folder_for(asked: str | None, sources: tuple[str, ...], force: bool) -> Path:
+    """The folder of a fit's files, next to the first input unless another is asked for; none of them may exist yet."""
+    folder = Path(asked) if asked is not None else _beside(sources[0])
+    for source in sources:
+        _check_folder(folder, source, "; -o names the folder that results go into")
     if not force:
         _check_place(folder, asked is not None)
         taken = [name for name in FILES if os.path.lexists(folder / name)]
@@ -167,6 +211,8 @@ def _beside(source: str) -> Path:
     """NAME-ritz, where NAME is the input without what tells its format."""
     if source == PIPE:
         return Path("stdin-ritz")
+    if has_magic(source) and not Path(source).exists():  # a pattern
+        source = re.sub(r"[*?\[\]]+", "", source)
     path = Path(source) if Path(source).name not in ("", "..") else Path(source).resolve()
     name = path.name
     while Path(name).suffix and len(Path(name).suffix) <= 8 and not path.is_dir():  # x.csv.gz

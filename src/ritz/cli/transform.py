@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ritz.cli.errors import ADVICE, OK, USAGE, Failure
 from ritz.cli.inputs import LEFT_OUT, Input, chosen, without_gaps, worth_holding
 from ritz.cli.notes import Notes, notes_of
-from ritz.cli.paths import PIPE, located, may_write, title
+from ritz.cli.paths import PIPE, Source, all_located, may_write
 from ritz.cli.reading import Asked, Reading
 from ritz.cli.screen import Screen, in_terminal
 from ritz.estimators.loading import load
@@ -34,13 +34,15 @@ from ritz.runtime.watch import Progress, Watch
 from ritz.runtime.wording import plural, visible
 
 
-def encode(screen: Screen, model: str, file: str, out: str | None, to: str | None, force: bool, **reading: Any) -> int:
-    """Scores of the rows of a file, which is read as asked."""
+def encode(
+    screen: Screen, model: str, files: tuple[str, ...], out: str | None, to: str | None, force: bool, **reading: Any
+) -> int:
+    """Scores of the rows of a file, or of many, which are read as asked."""
     asked = Asked(**reading)
-    out = destination(screen, out, to, [file, model], force)
+    out = destination(screen, out, to, [*files, model], force)
     pca = load(model)
-    with screen.hearing(), Progress(screen.quiet or on_screen(out)) as progress, located(file) as path:
-        found = for_model(pca, path, file, asked)
+    with screen.hearing(), Progress(screen.quiet or on_screen(out)) as progress, all_located(files) as source:
+        found = for_model(pca, source, asked)
         every = asked.missing is None  # nobody asked for rows to be dropped
         n = found.source.shape[0] if every and found.source is not None else found.rows.shape[0]
         beside = {} if only_numbers(out) else found.beside(every)
@@ -91,20 +93,20 @@ def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
         screen.tell(f"cells filled: {found.rows.n_filled or found.rows.replaced}, with the mean of {means}")
 
 
-def for_model(pca: Any, path: Path, name: str, asked: Asked) -> Input:
-    """A file with the columns that a model knows, in its order, read as the one of the fit was, or as asked."""
+def for_model(pca: Any, source: Source, asked: Asked) -> Input:
+    """Files with the columns that a model knows, in its order, read as those of the fit were, or as asked."""
     notes, names, d = notes_of(pca), model_columns(pca), pca.n_features_in_
-    raw = _opened(pca, path, asked, notes)
+    raw = _opened(pca, source, asked, notes)
     there = dict.fromkeys((*(raw.keys or raw.names or ()), *raw.left_out, *raw.others))
     places = notes.columns
     if places is not None and d < raw.shape[1] and raw.names is None and max(places) < raw.shape[1]:
         rows = choose(name_by_position(raw), places, [], "error")
     else:
-        rows = select_for_model(raw, names, d, title(name, path))
+        rows = select_for_model(raw, names, d, source.title)
     label = asked.label or (notes.label if notes.label in there else None)
     keep = () if raw.names is None else tuple(names or ())
     reading = Reading(label, notes.identifier, keep=keep, known=True)
-    found = replace(chosen(raw, path, name, reading), rows=rows)
+    found = replace(chosen(raw, source, reading), rows=rows)
     if asked.missing is None and notes.missing != "mean":  # none may be left
         rows = held(rows.with_gaps()) if found.text and worth_holding(rows) else rows  # not to parse it twice
         present = drop_missing(rows, how="any")
@@ -112,7 +114,7 @@ def for_model(pca: Any, path: Path, name: str, asked: Asked) -> Input:
     return without_gaps(found, _complete(rows, asked.missing or notes.missing, pca, notes))
 
 
-def _opened(pca: Any, path: Path, asked: Asked, notes: Notes) -> Rows:
+def _opened(pca: Any, source: Source, asked: Asked, notes: Notes) -> Rows:
     """All of the file, of whose columns the model needs some; pictures must be such as it knows."""
     transpose = notes.transpose if asked.transpose is None else asked.transpose
     names, shape = model_columns(pca), getattr(pca, "image_shape_", None)
@@ -120,9 +122,9 @@ def _opened(pca: Any, path: Path, asked: Asked, notes: Notes) -> Rows:
     expected = nameless if transpose or names is None else names
     needed = () if transpose else (*(names or ()), *range(pca.n_features_in_))
     size, grey = asked.size, asked.grey
-    if opens_pictures(path):  # as they were for the fit, unless told otherwise
+    if len(source.paths) == 1 and opens_pictures(source.paths[0]):  # as they were for the fit, unless told otherwise
         size, grey = size or notes.size, grey or notes.grey
-    raw = opened(path, transpose, asked.header, expected, needed, size, grey, shape)
+    raw = opened(source.opened, transpose, asked.header, expected, needed, size, grey, shape)
     compare_white(raw, shape, getattr(pca, "white_", None))
     return raw
 

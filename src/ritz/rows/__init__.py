@@ -2,7 +2,8 @@
 
 Comes in: an array, a table, a sparse matrix, AnnData or a path. Goes out: `Rows`, with its four verbs (see `base`).
 A new source in memory is one file in `memory` and one line in the table `SOURCES` below; a new file format is one file
-in `formats` and one line in the table `FORMATS` of `formats.read`. Results are written by `write`; `scores` only reads
+in `formats` and one line in the table `FORMATS` of `formats.read`; many files are one below the other in
+`formats.stacked`. Results are written by `write`; `scores` only reads
 scores back.
 """
 
@@ -21,6 +22,7 @@ from ritz.errors import DataError
 from ritz.linalg.arrays import all_finite, on_host
 from ritz.rows.base import Block, Rows, dense
 from ritz.rows.formats.read import read
+from ritz.rows.formats.several import is_list
 from ritz.rows.large_integers import is_wide
 
 # The first class whose `opens` accepts the object reads it; modules are imported only when reached.
@@ -41,7 +43,7 @@ _imported = cache(resolve_name)
 
 
 def as_rows(source: object) -> Rows:
-    """`source` as Rows: an array, a table, a sparse matrix, AnnData, the path of a file, or anything with `__array__`.
+    """`source` as Rows: an array, a table, a sparse matrix, AnnData, paths of files, or anything with `__array__`.
 
     Examples
     --------
@@ -50,7 +52,7 @@ def as_rows(source: object) -> Rows:
     """
     if isinstance(source, Rows):
         return source
-    if isinstance(source, str | PathLike):
+    if isinstance(source, str | PathLike) or (isinstance(source, list | tuple) and is_list(source)):
         return read(source)
     for entry in SOURCES:
         kind: Any = _imported(entry) if isinstance(entry, str) else entry

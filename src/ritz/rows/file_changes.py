@@ -15,6 +15,7 @@ from ritz.errors import FILE, DataError
 
 TICK = 12_000_000  # nanoseconds: two writes that are closer may have the same time, so coarse are the clocks of disks
 SMALL = 1 << 20  # bytes that are compared rather than waited for
+WRITTEN = "it was written to, or touched"
 ADVICE = "fit or read again when nothing writes to it, or copy it first and use the copy"
 
 
@@ -97,6 +98,20 @@ class Files:
         return value
 
 
+def state_of(path: Path) -> tuple[int, int]:
+    """Size and time of change of a file: what any machine that reads it can compare."""
+    at = path.stat()
+    return at.st_size, at.st_mtime_ns
+
+
+def check_state(path: Path, before: tuple[int, int]) -> None:
+    """Raise if a file is not what it was when someone, perhaps on another machine, opened it."""
+    now = state_of(path)
+    if now != before:
+        sizes = f"it had {before[0]} bytes and has {now[0]}"
+        raise DataError(_changed(sizes if now[0] != before[0] else WRITTEN), file=path)
+
+
 def _stat(path: Path) -> stat_result | None:
     try:
         return path.stat()
@@ -117,5 +132,9 @@ def _change(before: stat_result | None, now: stat_result | None) -> str:
     elif before.st_size != now.st_size:
         what = f"it had {before.st_size} bytes and has {now.st_size}"
     else:
-        what = "it was written to, or touched"
+        what = WRITTEN
+    return _changed(what)
+
+
+def _changed(what: str) -> str:
     return f"{FILE} changed while it was in use: {what}. Its rows could be a mixture of old and new ones; {ADVICE}"

@@ -168,7 +168,16 @@ def find_id_columns(rows: Rows, spared: Container[Any] = (), fewest: int = FEWES
             found.out[key] = why
         elif doubt := _doubt(rows, key, columns):
             found.doubtful[key] = doubt
+    for key, why in _numbered_in_each(rows, spared, fewest).items():
+        found.out[key] = why
+        found.doubtful.pop(key, None)
     return IdColumns() if len(found.out) == rows.shape[1] else found
+
+
+def _numbered_in_each(rows: Streamed, spared: Container[Any], fewest: int) -> dict[Any, str]:
+    """Columns of many files that number or identify the rows of each of them, from anew in every file."""
+    first, *others = [find_id_columns(file, spared, fewest).out for file in rows.some_files] or [{}]
+    return {key: why for key, why in first.items() if all(key in other for other in others)}
 
 
 def _looked_at(rows: Streamed) -> list[tuple[NDArray[Any], int]]:

@@ -23,6 +23,7 @@ from ritz.runtime.threads import GivenUp, alone, cached_property
 TRIES = 4  # of a pass whose shared data went away with the workers that had it
 TICK = 0.5  # seconds between two looks at whether anyone still waits for a fit
 SETTLED = 10  # seconds in which a cluster says which chunk has failed
+AHEAD = 4  # tasks for every thread of a worker that are given before results are taken
 WORKERS = 30  # seconds that a cluster without workers is given to get some
 
 
@@ -66,7 +67,7 @@ class Cluster:
     def persist(self, collection: Any) -> Any:
         """The collection with its chunks in the memory of the cluster."""
         kept = self.client.persist(collection)
-        wait_for(kept)
+        self._wait(kept)
         return kept
 
     def homes(self, parts: Sequence[Part]) -> list[str]:
@@ -87,7 +88,11 @@ class Cluster:
         for _ in range(TRIES):
             try:
                 return attempt()
-            except LOST as error:
+            except (*LOST, OSError) as error:
+                if self.client.status != "running":
+                    raise lost_scheduler(self.address) from error
+                if not isinstance(error, LOST):
+                    raise
                 self._wanted()
                 self._opened.clear()
                 self._bound.clear()
@@ -125,42 +130,57 @@ class Cluster:
                 level.append(Placed(task, a.home))
         return level[0]
 
-    def load(self, rows: DaskRows) -> dict[int, Future]:
-        """The parts of rows in the memory of the workers that are to read them, by the identity of each part."""
-        token, futures = uuid4().hex[:8], {}
-        for i, (group, home) in enumerate(zip(rows.groups, self._spread(rows), strict=True)):
-            for j, part in enumerate(group.parts):
-                task = self.client.submit(
-                    _load, part, key=f"ritz-load-{token}-{i}-{j}", workers=[home], allow_other_workers=True, pure=False
-                )
-                futures[id(part)] = task
-        wait_for(list(futures.values()))
-        return futures
+    def load(self, rows: DaskRows) -> list[Future]:
+        """The parts of all groups in the memory of the workers that are to read them."""
+        homes = [home for group, home in zip(rows.groups, self._spread(rows), strict=True) for _ in group.parts]
+        return self.keep(_load, [part for group in rows.groups for part in group.parts], homes)
 
     def in_order(self, f: Callable[[Any, Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         """f of what is about parts, and of the chunks that these need, in order, as they come."""
         futures: dict[int, Future] = {}
+        common: dict[str, Any] = {}  # what tasks share, until a worker is lost
 
-        def submit_all(start: int) -> None:
-            shared, token = self._shared(f), uuid4().hex[:8]
-            homes = self.homes([_about(item)[0] for item in items[start:]])
-            for i, home in enumerate(homes, start):
-                keys = tuple(dict.fromkeys(key for part in _about(items[i]) for key in part.needs))
-                needed, name = [self._future(key) for key in keys], f"ritz-part-{token}-{i}"
-                futures[i] = self._submit(_of_parts, shared, items[i], keys, *needed, name=name, home=home)
+        def submit(i: int) -> Future:
+            if not common:
+                common["homes"] = self.homes([_about(item)[0] for item in items])
+                common["function"], common["name"] = self._shared(f), f"ritz-part-{uuid4().hex[:8]}"
+            keys = tuple(dict.fromkeys(key for part in _about(items[i]) for key in part.needs))
+            needed, home = [self._future(key) for key in keys], common["homes"][i]
+            name = f"{common['name']}-{i}"
+            return self._submit(_of_parts, common["function"], items[i], keys, *needed, name=name, home=home)
 
         def one(i: int) -> Any:
-            if i not in futures:
-                submit_all(i)
+            # Few wait here, or on the workers: results may be as many as the rows, and whoever takes them slow.
+            for j in range(i, min(i + AHEAD * sum(self.workers.values()), len(items))):
+                if j not in futures:
+                    futures[j] = submit(j)
             try:
                 with self._naming(_about(items[i])):
                     return self.result(futures.pop(i))
             except LOST:
                 futures.clear()
+                common.clear()
                 raise
 
         for i in range(len(items)):
             yield self._again(partial(one, i))
+
+    def keep(self, f: Callable[[Part], Any], parts: Sequence[Part], homes: Sequence[str] = ()) -> list[Future]:
+        """f of parts in the memory of the workers, as long as the futures are kept: neighbours on the same one, unless
+        each has a home."""
+        slots, token = [*self.workers], uuid4().hex[:8]
+        homes = homes or [slots[i * len(slots) // len(parts)] for i in range(len(parts))]
+        kept = [
+            self.client.submit(
+                f, part, key=f"ritz-keep-{token}-{i}", workers=[home], allow_other_workers=True, pure=False
+            )
+            for i, (part, home) in enumerate(zip(parts, homes, strict=True))
+        ]
+        self._wait(kept)
+        for future in kept:
+            if future.status != "finished":
+                future.result()  # raises what went wrong
+        return kept
 
     @contextmanager
     def _naming(self, parts: Iterable[Any]) -> Iterator[None]:
@@ -172,7 +192,7 @@ class Cluster:
         except Exception as error:
             needed = [(part, self._future(key)) for part in parts for key in part.needs]
             if needed:
-                wait_for([future for _, future in needed], timeout=SETTLED)
+                self._wait([future for _, future in needed], SETTLED)
             for part, future in needed:
                 if future.status == "error":
                     raise failed(part.place, error) from error
@@ -216,12 +236,25 @@ class Cluster:
     def _future(self, key: Any) -> Future:
         return Future(key, self.client)
 
+    def _wait(self, what: Any, seconds: float | None = None) -> None:
+        """Until all is computed; Dask would ask the client that is active, which may be another one."""
+        with self.client.as_current():
+            wait_for(what, timeout=seconds)
+
     def result(self, future: Future, bound: bool = True) -> Any:
         """What a task came to, while someone still waits for it and, if it is bound to workers, those are there."""
+        try:
+            return self._result(future, bound)
+        except (CancelledError, OSError) as error:
+            if self.client.status == "running":
+                raise
+            raise lost_scheduler(self.address) from error
+
+    def _result(self, future: Future, bound: bool) -> Any:
         while not future.done():
             self._wanted()
             with suppress(TimeoutError):
-                wait_for([future], timeout=TICK)
+                self._wait([future], TICK)
                 break
             if bound and (lost := self._bound - self.client.nthreads().keys()):
                 raise Lost(f"{min(lost)} is gone")
@@ -233,6 +266,12 @@ class Placed(NamedTuple):
 
     future: Future
     home: str
+
+
+def lost_scheduler(address: str) -> ClusterError:
+    """What to say where nobody answers any more."""
+    advice = "start again when it is back"
+    return ClusterError(f"the connection to the Dask scheduler at {address} was lost", advice, "scheduler_lost")
 
 
 class Lost(Exception):

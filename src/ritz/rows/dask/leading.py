@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from distributed import Client, Future, get_worker, worker_client
-from distributed.comm import CommClosedError
 
 from ritz.errors import ClusterError
 from ritz.rows.dask.cluster import Cluster
@@ -30,8 +29,9 @@ def led_by_a_worker(rows: DaskRows, f: Callable[..., Any], args: Any) -> Any:
         fit = client.submit(_lead, rows.known, f, args, shown, key=f"ritz-fit-{topic[5:]}", pure=False)
         try:
             found = cluster.result(fit, bound=False)
-        except (CancelledError, CommClosedError) as error:
-            raise _gone(cluster, error) from error
+        except CancelledError as error:
+            problem = f"the fit was cancelled on the Dask cluster at {cluster.address}, and no model changed"
+            raise ClusterError(problem, "fit again") from error
         except BaseException:  # Ctrl-C as well: nobody waits for it any more
             client.cancel([fit], force=True)
             raise
@@ -40,14 +40,6 @@ def led_by_a_worker(rows: DaskRows, f: Callable[..., Any], args: Any) -> Any:
     if isinstance(found, Failure):
         raise found.error
     return found
-
-
-def _gone(cluster: Cluster, error: BaseException) -> ClusterError:
-    """The error that says what became of a fit that was cancelled, or that nobody answers for any more."""
-    if cluster.client.status == "running":
-        return ClusterError(f"the fit was cancelled on the Dask cluster at {cluster.address}: {error}", "fit again")
-    problem = f"the Dask scheduler at {cluster.address} does not answer any more; the fit is lost, and no model changed"
-    return ClusterError(problem, "start a cluster, connect a Client to it, and fit again", "scheduler_lost")
 
 
 def _lead(found: Known, f: Callable[..., Any], args: Any, topic: str | None) -> Any:

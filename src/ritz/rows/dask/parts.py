@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from ritz.errors import ChunkError, DataError
-from ritz.rows import Rows, as_rows, read
-from ritz.rows.base import Block
+from ritz.rows import Rows, as_rows
 from ritz.runtime.wording import plural
 
 Key = Any  # of a task in a graph of Dask
@@ -21,7 +20,11 @@ class Part(Protocol):
 
     @property
     def place(self) -> str:
-        """What to call it in a message."""
+        """What to call it, or what it is a part of, in a message."""
+
+    @property
+    def start(self) -> int:
+        """The number of its first row in what `place` names."""
 
     @property
     def rows(self) -> int: ...
@@ -49,6 +52,7 @@ class Chunk:
     key: Key
     graph: Mapping[Key, Any] = field(default_factory=dict)
     needs: tuple[Key, ...] = ()
+    start: int = 0
 
     def opened(self, needed: Mapping[Key, Any]) -> Rows:
         return rows_of(self._value(needed), self.place)
@@ -69,42 +73,6 @@ class Chunk:
 
     def counted(self, rows: int) -> Chunk:
         return replace(self, rows=rows)
-
-
-@dataclass(frozen=True, eq=False)
-class FileSlice:
-    """Some rows of a file, which every worker must be able to open under the same name."""
-
-    place: str
-    rows: int
-    path: str
-    start: int
-    options: Mapping[str, Any] = field(default_factory=dict)
-    needs: tuple[Key, ...] = ()
-
-    def opened(self, needed: Mapping[Key, Any]) -> Rows:
-        return Slice(read(self.path, **self.options), self.start, self.rows)
-
-    def count(self, needed: Mapping[Key, Any]) -> int:
-        return self.rows
-
-    def counted(self, rows: int) -> FileSlice:
-        return replace(self, rows=rows)
-
-
-class Slice(Rows):
-    """Consecutive rows of others."""
-
-    def __init__(self, base: Rows, start: int, rows: int) -> None:
-        self._base, self._start = base, start
-        self.shape, self.dtype, self.names = (rows, base.shape[1]), base.dtype, base.names
-        self.sparse, self.density, self.files = base.sparse, base.density, base.files
-
-    def read(self, start: int, stop: int) -> Block:
-        return self._base.read(self._start + start, self._start + stop)
-
-    def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
-        return self._base._blocks(self._start + start, self._start + stop, step)
 
 
 def rows_of(chunk: Any, place: str) -> Rows:
@@ -153,7 +121,7 @@ def chunks_of(collection: Any, rows: list[int]) -> list[Chunk]:
 
 def loaded(part: Part, key: Key) -> Chunk:
     """A part whose rows lie in the memory of the cluster under this key."""
-    return Chunk(part.place, part.rows, key, needs=(key,))
+    return Chunk(part.place, part.rows, key, needs=(key,), start=part.start)
 
 
 def optimized(collection: Any) -> Any:

@@ -17,6 +17,7 @@ from ritz.rows.base import Block, Rows
 from ritz.rows.dask.groups import Group, Pass, besides, folded
 from ritz.rows.dask.known import Known, known, over
 from ritz.rows.dask.parts import UNKNOWN, Part, check_like, chunks_of, loaded, must_persist
+from ritz.rows.formats.stacked import piled
 from ritz.rows.passes import ENTRY_BYTES, Cut, Run
 
 Partial = TypeVar("Partial")
@@ -127,11 +128,11 @@ class DaskRows(Rows):
         asked = [(self.known.parts[i], order[owners == i] - starts[i]) for i in parts]
         found = list(over(asked, some, self.cluster))
         back = np.argsort(np.concatenate([np.flatnonzero(owners == i) for i in parts]), kind="stable")
-        return _stacked(found)[back]
+        return piled(found)[back]
 
     def sample(self, size: int) -> Block:
         """From the parts that were looked at."""
-        some = _stacked([look.some for look in self.known.looks])
+        some = piled([look.some for look in self.known.looks])
         return some[np.unique(np.linspace(0, some.shape[0] - 1, size).astype(np.intp))]
 
     def read(self, start: int, stop: int) -> Block:
@@ -151,17 +152,17 @@ class DaskRows(Rows):
 
     def place(self, row: int) -> str:
         i = int(np.searchsorted(self.known.starts, row, side="right")) - 1
-        return f"row {row} (row {row - self.known.starts[i]} of {self.known.parts[i].place})"
+        part = self.known.parts[i]
+        return f"row {row} (row {part.start + row - self.known.starts[i]} of {part.place})"
 
     def at_hand(self, passes: int | None) -> Rows:
         """In the memory of the cluster, if they are read more than once, are not there, and there is room for them."""
         if self.cluster is None or passes == 1 or self._loaded or not self._fits:
             return self
         twin, futures = copy(self), self.cluster.load(self)
-        twin._persisted = futures  # as long as these rows are
+        twin._persisted, keys = futures, iter([future.key for future in futures])  # as long as these rows are
         twin.groups = [
-            replace(group, parts=tuple(loaded(part, futures[id(part)].key) for part in group.parts))
-            for group in self.groups
+            replace(group, parts=tuple(loaded(part, next(keys)) for part in group.parts)) for group in self.groups
         ]
         return twin
 
@@ -215,14 +216,6 @@ def _abroad(about: dict[str, Any]) -> Abroad:
 
 def _opened(parts: Iterable[Part], needed: Any, whole: Rows) -> Iterator[Rows]:
     return (check_like(part.opened(needed), part, whole) for part in parts)
-
-
-def _stacked(blocks: Sequence[Block]) -> Block:
-    if all(isinstance(block, np.ndarray) for block in blocks):
-        return np.concatenate(blocks)
-    import scipy.sparse
-
-    return scipy.sparse.vstack([scipy.sparse.csr_array(block) for block in blocks], format="csr")
 
 
 def _announced(collection: Any) -> tuple[list[int], tuple[Any, ...] | None]:

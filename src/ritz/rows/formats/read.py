@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -39,6 +39,7 @@ PACKED = {".gz": (*TEXTS, ".mtx", ".idx"), ".zst": TEXTS, ".bz2": TEXTS}  # what
 PICTURES = "ritz.rows.formats.images:Images"  # opens a folder of pictures
 IDX = re.compile(r"[-.]idx[1-9](-[a-z0-9]+)?$", re.IGNORECASE)  # how names of such files end: train-images-idx3-ubyte
 FOLDERS = {".parquet", ".pq", ".zarr"}  # formats that may be a folder
+TABLES = "ritz.rows.formats.several:listed"  # lists a folder of tables, which are opened one by one
 
 
 def read(
@@ -51,8 +52,9 @@ def read(
     size: tuple[int, int] | None = None,
     grey: bool | None = None,
     device: str | None = None,
+    dask: Any = None,
 ) -> Rows:
-    """A file, a folder of pictures, or data in memory as rows, to be passed to any estimator.
+    """A file, many files, a folder of pictures, or data in memory as rows, to be passed to any estimator.
 
     Rows are points and columns are variables; ``transpose=True`` if your points are columns. Of files only what is
     needed is read, and only when; data in memory is not copied where that can be avoided.
@@ -67,7 +69,9 @@ def read(
         the file beside them; a folder of pictures (``pip install "ritz[images]"``): PNG, JPEG, PGM, PPM, TIFF or BMP,
         one a row, whose subfolders are the labels and whose file names are the ``row_names``. A file that changes while
         its rows are in use is an error. Or an array, a table or a sparse matrix. An array of shape (n, h, w) or
-        (n, h, w, 3), in memory or in a file, is a stack of pictures, which are flattened: ``image_shape`` tells theirs
+        (n, h, w, 3), in memory or in a file, is a stack of pictures, which are flattened: ``image_shape`` tells theirs.
+        Many files with the same columns are one source, one below the other: a list of paths, in this order, a pattern
+        such as ``"data/*.csv"``, or a folder of tables of one format, in natural order (part-9 before part-10)
     columns : names or positions of the columns to use; by default all that hold numbers, except row numbers,
         identifiers and columns without a value; columns that are left out are named in a warning. True and false are
         the numbers 1 and 0 in every format; a word among numbers is an error that names its line
@@ -83,6 +87,10 @@ def read(
     device : where blocks are computed, such as "cuda", by PyTorch: they are read by the CPU, copied there one after
         another, and gone after use, so that data larger than the device's memory is decomposed there; results are
         tensors on it
+    dask : where files are read: None on this machine; on a Dask cluster (``pip install "ritz[dask]"``) by its workers,
+        each of which opens them under the same absolute path, with ``True`` for the active
+        ``dask.distributed.Client``, a Client, the address of a scheduler, or ``"local"`` for one worker per core of
+        this machine. Missing values are then an error, and points are rows
 
     Examples
     --------
@@ -92,17 +100,30 @@ def read(
     ...     np.save(f"{folder}/x.npy", np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]))
     ...     PCA(1).fit(read(f"{folder}/x.npy")).explained_variance_.round(4)
     array([10.301])
+    >>> with tempfile.TemporaryDirectory() as folder:  # three files of one table
+    ...     for i in range(3):
+    ...         np.save(f"{folder}/part-{i}.npy", np.array([[1.0, 2.0], [3.0, 5.0]]) + i)
+    ...     PCA(1).fit(read(f"{folder}/part-*.npy")).mean_
+    array([3. , 4.5])
     >>> points = np.array([[1.0, 3.0, 5.0], [2.0, 4.0, 7.0]])  # one a column
     >>> PCA(1).fit(read(points, transpose=True)).explained_variance_.round(4)
     array([10.301])
     >>> read(np.zeros((5, 8, 8), np.uint8))
     <ArrayRows: 5 rows, 64 columns, uint8; 5 pictures of 8×8 pixels (height×width), each flattened into a row ...>
     """
+    from ritz.rows.formats.several import is_list
+
     FLAG.check("transpose", transpose)
     if columns is not None:
         columns = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
-    if isinstance(source, str | PathLike):
+    if isinstance(source, str | PathLike) or is_list(source):
+        if dask is not None:
+            from ritz.rows.dask.files import read_by_workers
+
+            return read_by_workers(source, dask, columns, label, transpose, missing, header, size, grey)
         rows = opened(source, transpose, header, size=size, grey=grey)
+    elif dask is not None:
+        raise ParameterError("dask", dask, "is for files; a dask array or dataframe is passed as it is")
     else:
         from ritz.rows.memory.given import given
 
@@ -133,7 +154,7 @@ def read_for_model(
 
 
 def opened(
-    path: str | PathLike[str],
+    source: str | PathLike[str] | Sequence[str | PathLike[str]],
     transpose: bool = False,
     header: bool | None = None,
     expected: Collection[str] | None = None,
@@ -141,8 +162,9 @@ def opened(
     size: tuple[int, int] | None = None,
     grey: bool | None = None,
     image_shape: tuple[int, ...] | None = None,
+    over: Any = None,
 ) -> Rows:
-    """A file as it is, before anything is chosen from it: all columns that hold numbers, and no word about the others.
+    """A file, or many, before anything is chosen from it: all columns that hold numbers, no word about the others.
 
     What the others are stands in ``left_out``, the names of all of them in ``keys``, and how the file was understood
     in ``about``. What stands beside a matrix, such as ``obs`` of an .h5ad, is in ``others``, and what the rows are
@@ -150,12 +172,19 @@ def opened(
     are the names that a model `expected`, if any: a first line that holds them is a header. Columns that a model has
     `needed`, by name or by as many places as there are, hold numbers: any other cell is an error with its line.
     `size` and `grey` are for folders of pictures, as in `read`; where a model expects pictures, they must be such as
-    its `image_shape` says.
+    its `image_shape` says. Of many files, `over` may look at all but the first somewhere else (see `stacked`).
     """
-    path = Path(path)
     if header is not None and not isinstance(header, bool | np.bool_):
         raise TypeError(f"header={header!r} must be True, False, or None to find out")
-    opener = _opener(path)
+    from ritz.rows.formats.several import several
+
+    if (paths := several(source)) is not None:
+        from ritz.rows.formats.stacked import together
+
+        for_one = {"transpose": transpose or None, "size": size, "grey": grey}
+        return together(paths, header, expected, needed, image_shape, for_one, over)
+    path = Path(cast(str, source))
+    opener = opener_of(path)
     more: tuple[Any, ...] = (header, expected, needed) if suffix_of(path) in TEXTS else ()
     if opener == PICTURES:
         coloured, expected_size = len(image_shape or ()) == 3, image_shape and image_shape[:2]
@@ -216,7 +245,7 @@ def ending_of(path: Path) -> str:
     """The end of the name that another file of the same format would have; a folder of pictures, or 10x, has none."""
     suffix, outer = suffix_of(path), path.suffix.lower()
     if path.is_dir():
-        return "" if _opener(path) not in FORMATS.values() else suffix if suffix in FOLDERS else ".parquet"
+        return "" if opener_of(path) not in FORMATS.values() else suffix if suffix in FOLDERS else ".parquet"
     if suffix == ".idx" and (match := IDX.search(path.name.removesuffix(".gz"))):
         return path.name[match.start() :]
     if suffix not in FORMATS:  # known by how it begins
@@ -226,10 +255,10 @@ def ending_of(path: Path) -> str:
 
 def opens_pictures(path: Path) -> bool:
     """Whether it is a folder of pictures."""
-    return path.is_dir() and _opener(path) == PICTURES
+    return path.is_dir() and opener_of(path) == PICTURES
 
 
-def _opener(path: Path) -> str:
+def opener_of(path: Path) -> str:
     """What opens a file or a folder."""
     from ritz.rows.formats.idx import is_idx
     from ritz.rows.formats.signatures import about_file
@@ -251,6 +280,7 @@ def _opener(path: Path) -> str:
 def _folder_opener(path: Path, suffix: str) -> str:
     from ritz.rows.formats.matrix_market import is_10x
     from ritz.rows.formats.parquet import listed
+    from ritz.rows.formats.several import tables_in
     from ritz.rows.formats.signatures import about_folder, holds_pictures
 
     if is_10x(path):
@@ -259,6 +289,8 @@ def _folder_opener(path: Path, suffix: str) -> str:
         raise DataError(f"{str(path)!r} is a folder, but {suffix} is the name of a file; pass a file inside it")
     if suffix == ".zarr" or listed(path):
         return FORMATS[suffix if suffix in FOLDERS else ".parquet"]
-    if not holds_pictures(path):
-        raise DataError(about_folder(path))
-    return PICTURES
+    if holds_pictures(path):
+        return PICTURES
+    if tables_in(path):
+        return TABLES
+    raise DataError(about_folder(path))

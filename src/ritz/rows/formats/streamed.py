@@ -71,6 +71,11 @@ class Streamed(Rows):
         return sorted({0, (len(self.edges) - 1) // 2, len(self.edges) - 2})
 
     @property
+    def some_files(self) -> list[Rows]:
+        """Of many files that are read as one, the first, the middle one and the last."""
+        return []
+
+    @property
     def threads(self) -> int:
         return min(super().threads, len(self.edges) - 1)
 
@@ -95,9 +100,9 @@ class Streamed(Rows):
             if at >= stop:
                 return
             for block in self.stream(part, step):
-                low, high = max(start - at, 0), min(stop - at, len(block))
+                low, high = max(start - at, 0), min(stop - at, block.shape[0])
                 if low < high:
                     yield block[low:high]
-                at += len(block)
+                at += block.shape[0]
                 if at >= stop:
                     return
