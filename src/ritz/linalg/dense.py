@@ -204,15 +204,16 @@ def times(Z: Array, Q: Array) -> Array:  # (m, d), (d, b) -> (m, b)
     return out
 
 
-def cross(Z: Array, Y: Array) -> Array:  # (m, d), (m, b) -> (d, b)
-    """Zᵀ Y for a matrix with few columns, in pieces of columns of Z; Z may be sparse."""
+def cross(Z: Array, Y: Array, out: Array | None = None) -> Array:  # (m, d), (m, b) -> (d, b)
+    """Zᵀ Y for a matrix with few columns, in pieces of columns of Z, in `out` where it is of use; Z may be sparse."""
     if not isinstance(Z, np.ndarray):
         return Z.T @ beside(Y, Z)
     (m, d), b = Z.shape, Y.shape[1]
     step = PIECE // max(1, m * b) // 16 * 16
     if b > SKINNY or not step:
         return (Y.T @ Z).T
-    return _multiply(Z.T, Y, step, np.empty((d, b), np.result_type(Z, Y)))
+    dtype = np.result_type(Z, Y)
+    return _multiply(Z.T, Y, step, np.empty((d, b), dtype) if out is None or out.dtype != dtype else out)
 
 
 def _multiply(A: Array, B: Array, step: int, out: Array) -> Array:  # (m, d), (d, b) -> (m, b)

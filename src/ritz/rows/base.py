@@ -189,11 +189,12 @@ class Rows(Columns, Partition, ABC):
             AW, total = self.zeros(*W.shape), self.zeros(W.shape[1])
             T: Array = np.empty((0, W.shape[1]))
             here, lacking = self.here(W), self.here(remainder)
+            product = self.buffer("cross", *W.shape)  # fresh memory for every block would cost as much as to read it
             for block in blocks:
                 Z = shifted(block)
                 Y = times(Z, here)
                 Y -= lacking
-                AW += cross(Z, Y)
+                AW += cross(Z, Y, product)
                 total += column_sums(Y)
                 if factor:
                     T = r_factor(T, Y)

@@ -94,8 +94,8 @@ class Partition:
         return np.zeros(shape)
 
     def here(self, A: Any) -> Any:
-        """A small matrix where the blocks are."""
-        return A
+        """A small matrix where the blocks are; at an address that BLAS can use, which messages do not care for."""
+        return np.require(A, requirements="A") if isinstance(A, np.ndarray) else A
 
     def on_cpu(self) -> Self:
         """The same rows in blocks of NumPy, and so are results."""

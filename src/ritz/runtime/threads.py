@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
+KEPT = 1 << 25  # bytes of working memory that a thread keeps from one task to the next
 PATIENCE = 5.0  # seconds that a fork waits for what takes microseconds: whoever stopped in the middle must not stop it
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -280,12 +281,14 @@ def alone() -> Iterator[None]:
     Threads that such a task would start itself would be as many as there are cores, for every task that runs.
     """
     outer, budget = getattr(_local, "cache", None), getattr(pinned.own, "budget", None)
-    _local.cache, pinned.own.budget = ({} if outer is None else outer), 1
+    _local.cache, pinned.own.budget = (getattr(_local, "kept", {}) if outer is None else outer), 1
     helped, pinned.own.helps = getattr(pinned.own, "helps", False), True
     try:
         with pinned():
             yield
     finally:
+        if outer is None:  # the next task will find the memory that this one leaves, if it is not too much
+            _local.kept = _local.cache if sum(part.nbytes for part in _local.cache.values()) <= KEPT else {}
         _local.cache, pinned.own.budget, pinned.own.helps = outer, budget, helped
 
 

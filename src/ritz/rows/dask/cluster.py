@@ -37,7 +37,7 @@ class Cluster:
         self.client, self._wanted = client, wanted
         self._bound: set[str] = set()  # workers that tasks are bound to
         # Groups that the workers know, by the identity of the list that they are kept in.
-        self._opened: dict[int, tuple[Any, list[tuple[str, Future]]]] = {}
+        self._opened: dict[int, tuple[Any, list[Opened]]] = {}
 
     @cached_property
     def workers(self) -> dict[str, int]:
@@ -103,14 +103,14 @@ class Cluster:
     def _reduced(self, rows: DaskRows, job: Pass, beside: Any) -> Any:
         shared, token = self._shared(job), uuid4().hex[:8]
         homes: dict[str, list[Placed]] = {}
-        for i, (group, (home, opened)) in enumerate(zip(rows.groups, self._groups(rows), strict=True)):
+        for i, (group, (home, opened, needed)) in enumerate(zip(rows.groups, self._groups(rows), strict=True)):
             values = besides(group, beside)
             values = values if values is None or isinstance(beside, range) else self.client.scatter(values, hash=False)
-            needed = [self._future(key) for key in group.needs]
             # Chunks are large, and Dask would move them to any worker that has less to do at the moment.
             bound = home if needed else ""
             part = self._submit(_partial, opened, shared, values, *needed, name=f"ritz-rows-{token}-{i}", home=bound)
-            part.add_done_callback(lambda _, count=group.rows: rows.watch.advance(count))
+            if rows.watch.progress is not None:
+                part.add_done_callback(lambda _, count=group.rows: rows.watch.advance(count))
             homes.setdefault(group.home, []).append(Placed(part, bound))
         # First those of the same worker, so that one result of each travels.
         tops = [self._merged(some, shared, f"ritz-merge-{token}-{i}") for i, some in enumerate(homes.values())]
@@ -212,7 +212,7 @@ class Cluster:
         except (ValueError, KeyError, OSError) as error:  # what Dask meets with when a worker goes meanwhile
             raise Lost(str(error)) from error
 
-    def _groups(self, rows: DaskRows) -> list[tuple[str, Future]]:
+    def _groups(self, rows: DaskRows) -> list[Opened]:
         """The groups on the workers that are to read them: neighbours on the same one, so that merges stay there."""
         known = self._opened.get(id(rows.groups))
         if known is not None:
@@ -220,7 +220,11 @@ class Cluster:
         token = uuid4().hex[:8]
         homes = self._spread(rows)
         opened = [
-            (home, self._submit(_identity, group, name=f"ritz-open-{token}-{i}", home=home))
+            Opened(
+                home,
+                self._submit(_identity, group, name=f"ritz-open-{token}-{i}", home=home),
+                [self._future(key) for key in group.needs],
+            )
             for i, (group, home) in enumerate(zip(rows.groups, homes, strict=True))
         ]
         self._opened[id(rows.groups)] = rows.groups, opened
@@ -259,6 +263,14 @@ class Cluster:
             if bound and (lost := self._bound - self.client.nthreads().keys()):
                 raise Lost(f"{min(lost)} is gone")
         return future.result()
+
+
+class Opened(NamedTuple):
+    """A group that a worker knows, and the chunks that it needs: to ask for them in every pass would cost as much."""
+
+    home: str
+    group: Future
+    needed: list[Future]
 
 
 class Placed(NamedTuple):
