@@ -43,8 +43,9 @@ class Rates:
     start: float = 2e-4  # seconds
 
 
-# A GPU that computes as fast in float64 as in float32; LAPACK and what is small stay on the CPU. Measured ratios of one
-# H200: products of 1,000,000×1024 in 45 ms, a pass of block Krylov over 200,000×8192 in 11 ms.
+CORES = 2  # of the machine whose rates these are
+# Estimates for a GPU that computes as fast in float64 as in float32, such as the H200; LAPACK and what is small stay on
+# the CPU. Only their ratios decide a plan.
 GPU = Rates(product=2.3e13, narrow=2.3e13, thin=2.3e13, walk=2e12, start=1e-3)
 
 known_rates: dict[str, Rates] = {}  # by the file they come from
@@ -60,6 +61,10 @@ def rates() -> Rates:
 
 def rates_of(rows: Rows) -> Rates:
     """Those of where the blocks of rows are computed; rows that stand in a file are read by the CPU."""
+    if rows.workers:
+        here, more = rates(), rows.workers * rows.threads / CORES
+        faster = {name: more * getattr(here, name) for name in ("product", "narrow", "thin", "walk")}
+        return replace(here, **faster)  # what is small stays with the worker that leads
     if not rows.on_device:
         return rates()
     return GPU if rows.in_memory else replace(GPU, walk=rates().walk)
@@ -148,10 +153,11 @@ def refined(rows: Rows, k: int) -> Cost:
     """Block Krylov on a covariance of float32 products, and a pass in float64 that finishes what it found."""
     n, d = rows.shape
     inside = krylov(rows, k, "covariance", True)
-    saved = 1.0 * n * d * d * (1 / rates().product - 1 / rates().narrow) if scatter_dtype(rows) != np.float32 else 0.0
+    speed = rates_of(rows)
+    saved = 1.0 * n * d * d * (1 / speed.product - 1 / speed.narrow) if scatter_dtype(rows) != np.float32 else 0.0
     columns = min(d, k + SPARE + PROBES)
     operations = 4.0 * n * d * columns
-    finish = Cost(operations, 1, one_pass(rows) + operations / rates().thin, _thin_memory(rows, columns))
+    finish = Cost(operations, 1, one_pass(rows) + operations / speed.thin, _thin_memory(rows, columns))
     return total(replace(inside, seconds=inside.seconds - saved), finish)
 
 

@@ -7,22 +7,23 @@ from hypothesis import strategies as st
 
 from ritz.rows import as_rows
 from ritz.rows.dask import groups
-from ritz.rows.dask.groups import cut, folded, pairs_of, starts_of
+from ritz.rows.dask.groups import bundles, cut, folded, starts_of
 from ritz.rows.dask.parts import Chunk
 
 
-def level_by_level(combine, items):
-    """The tree as a cluster builds it."""
+def level_by_level(combine, items, size):
+    """The tree as a cluster builds it, with tasks for bundles of that size."""
     while len(items) > 1:
-        items = [a if b is None else combine(a, b) for a, b in pairs_of(items)]
+        items = [folded(combine, bundle) for bundle in bundles(items, size)]
     return items[0]
 
 
-@pytest.mark.parametrize("count", range(1, 20))
-def test_a_tree_in_passing_is_the_tree_by_levels(count):
-    letters = [chr(ord("a") + i) for i in range(count)]
+@pytest.mark.parametrize("count", [*range(1, 20), 64, 65, 83])
+def test_a_tree_in_passing_is_the_tree_of_bundles(count):
+    letters = [f"{i}," for i in range(count)]
     join = "({}{})".format
-    assert folded(join, iter(letters)) == level_by_level(join, letters)
+    expected = folded(join, iter(letters))
+    assert {level_by_level(join, letters, size) for size in (2, 4, 8)} == {expected}
 
 
 @given(

@@ -15,7 +15,7 @@ from distributed import wait as wait_for
 from distributed.comm import CommClosedError
 
 from ritz.errors import ClusterError, DataError
-from ritz.rows.dask.groups import Group, Pass, besides, pairs_of
+from ritz.rows.dask.groups import Group, Pass, besides, bundles, folded
 from ritz.rows.dask.parts import Part, failed
 from ritz.rows.dask.source import DaskRows
 from ritz.runtime.threads import GivenUp, alone, cached_property
@@ -113,21 +113,23 @@ class Cluster:
                 part.add_done_callback(lambda _, count=group.rows: rows.watch.advance(count))
             homes.setdefault(group.home, []).append(Placed(part, bound))
         # First those of the same worker, so that one result of each travels.
-        tops = [self._merged(some, shared, f"ritz-merge-{token}-{i}") for i, some in enumerate(homes.values())]
+        name, size = f"ritz-merge-{token}", job.bundle
+        tops = [self._merged(some, shared, f"{name}-{i}", size) for i, some in enumerate(homes.values())]
         with self._naming(part for group in rows.groups for part in group.parts):
-            return self.result(self._merged(tops, shared, f"ritz-merge-{token}").future)
+            return self.result(self._merged(tops, shared, name, size).future)
 
-    def _merged(self, level: list[Placed], shared: Future, name: str) -> Placed:
-        """One of many, by a binary tree, each on the worker that has the first of the two."""
+    def _merged(self, level: list[Placed], shared: Future, name: str, size: int) -> Placed:
+        """One of many, by a binary tree, of which a task does a bundle, on the worker that has the first of it."""
         height = 0
         while len(level) > 1:
-            pairs, level, height = list(pairs_of(level)), [], height + 1
-            for i, (a, b) in enumerate(pairs):
-                if b is None:
-                    level.append(a)
-                    continue
-                task = self._submit(_merge, a.future, b.future, shared, name=f"{name}-{height}-{i}", home=a.home)
-                level.append(Placed(task, a.home))
+            some, level, height = list(bundles(level, size)), [], height + 1
+            for i, parts in enumerate(some):
+                home, futures = parts[0].home, [part.future for part in parts]
+                if len(parts) > 1:
+                    task = self._submit(_merge, shared, *futures, name=f"{name}-{height}-{i}", home=home)
+                    level.append(Placed(task, home))
+                else:
+                    level.append(parts[0])
         return level[0]
 
     def load(self, rows: DaskRows) -> list[Future]:
@@ -308,10 +310,10 @@ def _partial(group: Group, job: Pass, beside: Any, *chunks: Any) -> Any:
     return job(group, dict(zip(group.needs, chunks, strict=True)), beside)
 
 
-def _merge(a: Any, b: Any, job: Pass) -> Any:
-    """Into a copy: a task that is repeated must find what it was given."""
+def _merge(job: Pass, *partials: Any) -> Any:
+    """Into copies: a task that is repeated must find what it was given."""
     with alone():
-        return job.combine(deepcopy(a), b)
+        return folded(job.combine, (deepcopy(partial) for partial in partials))
 
 
 def _of_parts(f: Callable[[Any, Any], Any], item: Any, keys: Sequence[Any], *chunks: Any) -> Any:

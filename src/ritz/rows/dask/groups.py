@@ -12,7 +12,7 @@ from ritz.rows.dask.parts import Key, Part, check_like
 from ritz.runtime.threads import alone
 
 Partial = TypeVar("Partial")
-GROUP_BYTES = 1 << 26  # of rows that a task takes at least: starting one and merging its result cost a millisecond
+GROUP_BYTES = 1 << 27  # of rows that a task takes at least: starting one and merging its result cost some milliseconds
 MOST = 4096  # groups, however much data there is
 
 
@@ -51,12 +51,16 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """What the tasks of one pass do: f of runs of blocks of at most `step` rows, and how its results are combined."""
+    """What the tasks of one pass do: f of runs of blocks of at most `step` rows, and how its results are combined.
+
+    `bundle` is how many results a task combines, which changes no bit: a power of two.
+    """
 
     f: Callable[[Iterable[Any]], Any]
     combine: Callable[[Any, Any], Any]
     step: int
     rows: Rows
+    bundle: int = 2
 
     def __call__(self, group: Group, needed: Mapping[Key, Any], beside: Sequence[Any] | None) -> Any:
         blocks = self.rows.watch.seen(group.blocks(needed, self.step, self.rows))
@@ -102,10 +106,12 @@ def starts_of(parts: Iterable[Part]) -> list[int]:
     return [0, *accumulate(part.rows for part in parts)]
 
 
-def pairs_of(items: Sequence[Any]) -> Iterator[tuple[Any, Any | None]]:
-    """Neighbours, two by two; one that is left over has none."""
-    for i in range(0, len(items), 2):
-        yield items[i], items[i + 1] if i + 1 < len(items) else None
+def bundles(items: Sequence[Partial], size: int) -> Iterator[Sequence[Partial]]:
+    """Neighbours, so many at a time, and those that are left.
+
+    Where the size is a power of two, a tree over trees of bundles is the tree over all.
+    """
+    return (items[i : i + size] for i in range(0, len(items), size))
 
 
 def folded(combine: Any, partials: Iterable[Partial]) -> Partial:

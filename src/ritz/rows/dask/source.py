@@ -21,6 +21,7 @@ from ritz.rows.formats.stacked import piled
 from ritz.rows.passes import ENTRY_BYTES, Cut, Run
 
 Partial = TypeVar("Partial")
+BUNDLE, SMALL = 8, 1 << 22  # partial results that a task combines, and bytes of one beyond which it is two
 ROOM = 0.4  # of the memory of a cluster, for rows that are made again in every pass otherwise
 SHARE = 0.5  # of the memory of a worker, for what a fit works with
 ROUND = 0.03  # seconds that the tasks of a pass wait for each other
@@ -84,7 +85,8 @@ class DaskRows(Rows):
         cut: Cut = Cut.SQUARE,
         least: int = 1,
     ) -> Partial:
-        job = Pass(f, combine, self.cut(cut, least)[0], self)
+        small = cut is Cut.THIN or 8 * self.shape[1] ** 2 <= SMALL
+        job = Pass(f, combine, self.cut(cut, least)[0], self, BUNDLE if small else 2)
         self.watch.begin([(0, self.shape[0])])
         if self.cluster is not None:
             return self.cluster.reduce(self, job, beside)
