@@ -43,6 +43,7 @@ _HOMES = {
     "report": "ritz.views.report",
     "AccuracyWarning": "ritz.errors",
     "ColumnWarning": "ritz.errors",
+    "ClusterError": "ritz.errors",
     "DataError": "ritz.errors",
     "ParameterError": "ritz.errors",
 }
@@ -52,6 +53,7 @@ _MODULES = ("datasets", "plot", "solvers")
 __all__ = [
     "PCA",
     "AccuracyWarning",
+    "ClusterError",
     "ColumnWarning",
     "CompressedSensing",
     "DataError",

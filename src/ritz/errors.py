@@ -156,7 +156,17 @@ class MissingPackageError(ImportError):
 
 
 class ClusterError(Advised, RuntimeError):
-    """A Dask cluster is gone, lost data that nobody can make again, or lacks what a fit needs; no model was changed."""
+    """A Dask cluster is gone, lost data that nobody can make again, or lacks what a fit needs; no model was changed.
+
+    Examples
+    --------
+    >>> from ritz import ClusterError
+    >>> error = ClusterError("the Dask cluster at tcp://10.0.0.1:8786 has no workers", "start some")
+    >>> print(error)
+    the Dask cluster at tcp://10.0.0.1:8786 has no workers; start some
+    >>> issubclass(ClusterError, RuntimeError)
+    True
+    """
 
 
 class NotYetError(DataError, AttributeError):

@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -28,13 +29,19 @@ def lazy(seconds=0.0, chunks=250):
 
 
 @pytest.fixture(scope="module")
-def client():
+def workers():
     """Two workers that are processes, as in life."""
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
-        Client(cluster) as client,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+        Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+@pytest.fixture
+def client(workers):
+    with workers.as_current(), dask.config.set(scheduler=None):
+        yield workers
 
 
 @pytest.fixture
@@ -121,11 +128,15 @@ def total(blocks):
 
 
 def test_a_scheduler_that_goes_away_is_said_to_be_gone():
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=50)
-    client = Client(cluster)
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", silence_logs=50)
+    client = Client(cluster, set_as_default=False)
     pca = PCA(1)
     threading.Timer(0.5, cluster.close).start()
-    with client.as_current(), pytest.raises(ClusterError, match=r"connection to the Dask scheduler at .* was lost"):
+    with (
+        client.as_current(),
+        dask.config.set(scheduler=None),
+        pytest.raises(ClusterError, match=r"connection to the Dask scheduler at .* was lost"),
+    ):
         pca.fit(lazy(0.05))
     assert not hasattr(pca, "components_")
     client.close()

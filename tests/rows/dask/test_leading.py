@@ -4,6 +4,7 @@ import _thread
 import threading
 import time
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -14,11 +15,17 @@ from ritz.runtime import watch
 
 
 @pytest.fixture(scope="module")
-def client():
+def workers():
     """Workers in this process."""
-    cluster = LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, silence_logs=50)
-    with cluster, Client(cluster) as client:
+    cluster = LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", silence_logs=50)
+    with cluster, Client(cluster, set_as_default=False) as client:
         yield client
+
+
+@pytest.fixture
+def client(workers):
+    with workers.as_current(), dask.config.set(scheduler=None):
+        yield workers
 
 
 def slow(seconds):

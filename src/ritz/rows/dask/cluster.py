@@ -35,6 +35,7 @@ class Cluster:
 
     def __init__(self, client: Client, wanted: Callable[[], None] = lambda: None) -> None:
         self.client, self._wanted = client, wanted
+        self.address = str(getattr(client.scheduler, "address", "?"))  # known also when it is gone
         self._bound: set[str] = set()  # workers that tasks are bound to
         # Groups that the workers know, by the identity of the list that they are kept in.
         self._opened: dict[int, tuple[Any, list[Opened]]] = {}
@@ -49,10 +50,6 @@ class Cluster:
                 f"the Dask cluster at {self.address} has no workers", "start some, with dask worker ADDRESS"
             ) from None
         return dict(sorted(self.client.nthreads().items()))
-
-    @property
-    def address(self) -> str:
-        return str(getattr(self.client.scheduler, "address", "?"))
 
     @property
     def threads_of_a_worker(self) -> int:

@@ -33,7 +33,8 @@ def led_by_a_worker(rows: DaskRows, f: Callable[..., Any], args: Any) -> Any:
             problem = f"the fit was cancelled on the Dask cluster at {cluster.address}, and no model changed"
             raise ClusterError(problem, "fit again") from error
         except BaseException:  # Ctrl-C as well: nobody waits for it any more
-            client.cancel([fit], force=True)
+            if client.status == "running":
+                client.cancel([fit], force=True)
             raise
         finally:
             del needed  # which were kept until now

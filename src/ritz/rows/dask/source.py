@@ -264,8 +264,11 @@ def cluster_of(collection: Any) -> Any:
         return None
     from dask.base import get_scheduler
 
-    client = getattr(get_scheduler(collections=[collection]), "__self__", None)
-    if client is None or not hasattr(client, "scheduler_info"):
+    try:
+        client: Any = getattr(get_scheduler(collections=[collection]), "__self__", None)
+    except RuntimeError:  # the last client is gone, but Dask still asks for one
+        return None
+    if not hasattr(client, "scheduler_info") or client.status in ("closed", "closing"):
         return None
     from ritz.rows.dask.cluster import Cluster
 
