@@ -117,3 +117,12 @@ def dask_client():
         Client(workers, set_as_default=False) as client,
     ):
         yield client
+
+
+@pytest.fixture
+def by_threads():
+    """Dask without a cluster, whatever clients there are: workers in this process leave theirs behind."""
+    import dask
+
+    with dask.config.set(scheduler="threads"):
+        yield

@@ -13,6 +13,8 @@ from sklearn.exceptions import NotFittedError
 
 from ritz import PCA, CompressedSensing, DataError, KernelPCA
 
+pytestmark = pytest.mark.usefixtures("by_threads")
+
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 5)) * [5, 4, 3, 2, 1] + 7
 NAMES = list("abcde")

@@ -12,6 +12,8 @@ from ritz import DataError, KernelPCA
 from ritz.rows.dask import groups
 from ritz.rows.dask.source import DaskRows
 
+pytestmark = pytest.mark.usefixtures("by_threads")
+
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((150, 3)) * [2, 1, 0.5] + 20
 FEW = sp.random(120, 20, density=0.2, random_state=0).toarray()

@@ -128,7 +128,7 @@ def total(blocks):
 
 
 def test_a_scheduler_that_goes_away_is_said_to_be_gone():
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", silence_logs=50)
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
     client = Client(cluster, set_as_default=False)
     pca = PCA(1)
     threading.Timer(0.5, cluster.close).start()

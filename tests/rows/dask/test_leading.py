@@ -7,25 +7,17 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
 
 from ritz import PCA
 from ritz.rows.dask.cluster import Cluster
 from ritz.runtime import watch
 
 
-@pytest.fixture(scope="module")
-def workers():
-    """Workers in this process."""
-    cluster = LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", silence_logs=50)
-    with cluster, Client(cluster, set_as_default=False) as client:
-        yield client
-
-
 @pytest.fixture
-def client(workers):
-    with workers.as_current(), dask.config.set(scheduler=None):
-        yield workers
+def client(dask_client):
+    """Workers in this process."""
+    with dask_client.as_current(), dask.config.set(scheduler=None):
+        yield dask_client
 
 
 def slow(seconds):

@@ -8,14 +8,7 @@ import pytest
 from ritz import PCA, DataError
 from ritz.rows.dask.parts import chunks_of, must_persist
 
-
-@pytest.fixture(autouse=True)
-def by_threads():
-    """Whatever client other tests have left behind."""
-    with dask.config.set(scheduler="threads"):
-        yield
-
-
+pytestmark = pytest.mark.usefixtures("by_threads")
 X = np.random.default_rng(0).standard_normal((100, 3))
 
 

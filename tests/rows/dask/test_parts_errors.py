@@ -16,6 +16,8 @@ from ritz import PCA, DataError
 from ritz.errors import ChunkError
 from ritz.rows import as_rows, is_dask
 
+pytestmark = pytest.mark.usefixtures("by_threads")
+
 X = np.random.default_rng(0).standard_normal((60, 3))
 
 

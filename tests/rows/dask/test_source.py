@@ -11,14 +11,7 @@ from ritz import PCA, DataError, read
 from ritz.rows import as_rows
 from ritz.rows.passes import Cut
 
-
-@pytest.fixture(autouse=True)
-def by_threads():
-    """Whatever client other tests have left behind."""
-    with dask.config.set(scheduler="threads"):
-        yield
-
-
+pytestmark = pytest.mark.usefixtures("by_threads")
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((203, 6)) * [9, 7, 5, 3, 2, 1] + 50
 SPARSE = scipy.sparse.csr_array(RNG.poisson(0.3, (203, 6)) * [9.0, 7, 5, 3, 2, 1])

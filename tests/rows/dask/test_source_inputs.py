@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from distributed import Client, LocalCluster
 
 from helpers.matrices import with_spectrum
 from ritz import PCA, KernelPCA, merge
@@ -33,20 +32,10 @@ def a_group_per_chunk(monkeypatch):
     monkeypatch.setattr(groups, "GROUP_BYTES", 1)
 
 
-@pytest.fixture(scope="module")
-def on_cluster():
-    """A cluster of two workers in this process."""
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as started,
-        Client(started),
-    ):
-        yield
-
-
 @pytest.fixture
-def by_threads():
-    """Whether or not there is a cluster."""
-    with dask.config.set(scheduler="threads"):
+def on_cluster(dask_client):
+    """A cluster of two workers in this process."""
+    with dask_client.as_current(), dask.config.set(scheduler=None):
         yield
 
 
@@ -159,7 +148,8 @@ TABLES = {
 @pytest.fixture(scope="module")
 def parquet(tmp_path_factory):
     folder = tmp_path_factory.mktemp("parquet")
-    frame(TALL).to_parquet(folder)
+    with dask.config.set(scheduler="sync"):
+        frame(TALL).to_parquet(folder)
     return folder
 
 
