@@ -55,7 +55,7 @@ def _unless_streamed(wrapped: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _unless_lazy(wrapped: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for fit_transform."""
+    """fit_transform of a Dask collection is lazy, and scikit-learn would compute it to make a table of it."""
 
     @wraps(wrapped)
     def fit_transform(self: Estimator, X: Any, y: Any = None) -> Any:

@@ -81,7 +81,8 @@ class Cluster:
         return self._again(lambda: self._reduced(rows, job, beside))
 
     def _again(self, attempt: Callable[[], Any]) -> Any:
-        """What is computed for nothing when a worker goes away is computed again; its groups stay what they are."""
+        """The result of an attempt, which is repeated when a worker is lost: groups and tree stay what they are, and so
+        does the result."""
         for _ in range(TRIES):
             try:
                 return attempt()
@@ -132,7 +133,7 @@ class Cluster:
     def load(self, rows: DaskRows) -> list[Future]:
         """The parts of all groups in the memory of the workers that are to read them."""
         homes = [home for group, home in zip(rows.groups, self._spread(rows), strict=True) for _ in group.parts]
-        return self.keep(_load, [part for group in rows.groups for part in group.parts], homes)
+        return self.keep([part for group in rows.groups for part in group.parts], homes)
 
     def in_order(self, f: Callable[[Any, Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         """f of what is about parts, and of the chunks that these need, in order, as they come."""
@@ -164,14 +165,14 @@ class Cluster:
         for i in range(len(items)):
             yield self._again(partial(one, i))
 
-    def keep(self, f: Callable[[Part], Any], parts: Sequence[Part], homes: Sequence[str] = ()) -> list[Future]:
-        """f of parts in the memory of the workers, as long as the futures are kept: neighbours on the same one, unless
-        each has a home."""
+    def keep(self, parts: Sequence[Part], homes: Sequence[str] = ()) -> list[Future]:
+        """Rows of parts in the memory of the workers, as long as the futures are kept: neighbours on the same one,
+        unless each has a home."""
         slots, token = [*self.workers], uuid4().hex[:8]
         homes = homes or [slots[i * len(slots) // len(parts)] for i in range(len(parts))]
         kept = [
             self.client.submit(
-                f, part, key=f"ritz-keep-{token}-{i}", workers=[home], allow_other_workers=True, pure=False
+                _load, part, key=f"ritz-keep-{token}-{i}", workers=[home], allow_other_workers=True, pure=False
             )
             for i, (part, home) in enumerate(zip(parts, homes, strict=True))
         ]
@@ -188,7 +189,7 @@ class Cluster:
             yield
         except (*LOST, GivenUp, DataError):
             raise
-        except Exception as error:
+        except Exception as error:  # of the user's own task, whatever it may be
             needed = [(part, self._future(key)) for part in parts for key in part.needs]
             if needed:
                 self._wait([future for _, future in needed], SETTLED)

@@ -101,7 +101,7 @@ def _check_address(address: str) -> None:
 
 
 def _quiet_workers() -> Any:
-    """The same for a program with a terminal, on which workers say nothing: what goes wrong is raised here."""
+    """Workers of this machine for a program in a terminal, to which they write nothing: errors are raised here."""
     with _interrupted_later(), _unheard():
         return _started(logging.CRITICAL)
 

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import ClusterError, ParameterError
-from ritz.rows.base import Block, Rows
+from ritz.rows.base import Rows
 from ritz.rows.dask.connecting import joined
 from ritz.rows.dask.groups import GROUP_BYTES
 from ritz.rows.dask.known import known
-from ritz.rows.dask.parts import Chunk, Key, Part
+from ritz.rows.dask.parts import Key, Part, loaded
 from ritz.rows.dask.source import DaskRows
 from ritz.rows.file_changes import Origin, check_state
 from ritz.rows.formats.members import Like, Member, Slice, fitted
@@ -180,14 +180,5 @@ def slices(base: Stacked) -> Iterator[FileSlice]:
 
 def in_memory(parts: Sequence[Part], cluster: Any) -> tuple[list[Any], list[Any]]:
     """The futures of parts that workers read once and keep, and these parts: to parse texts again costs more."""
-    futures = cluster.keep(_numbers, parts)
-    chunks = [
-        Chunk(part.place, part.rows, future.key, needs=(future.key,), start=part.start)
-        for part, future in zip(parts, futures, strict=True)
-    ]  # fmt: skip
-    return futures, chunks
-
-
-def _numbers(part: Part) -> Block:
-    rows = part.opened({})
-    return rows.block(0, rows.shape[0])
+    futures = cluster.keep(parts)
+    return futures, [loaded(part, future.key) for part, future in zip(parts, futures, strict=True)]

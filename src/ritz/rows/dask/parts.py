@@ -68,7 +68,7 @@ class Chunk:
 
         try:
             return get({**self.graph, **known}, self.key)
-        except Exception as error:
+        except Exception as error:  # of the user's own tasks, whatever it may be
             raise failed(self.place, error) from error
 
     def counted(self, rows: int) -> Chunk:

@@ -17,7 +17,7 @@ from ritz.rows.base import Block, Rows
 from ritz.rows.dask.groups import Group, Pass, besides, folded
 from ritz.rows.dask.known import Known, known, over
 from ritz.rows.dask.parts import UNKNOWN, Part, check_like, chunks_of, loaded, must_persist
-from ritz.rows.formats.stacked import piled
+from ritz.rows.formats.stacked import Asked, by_owner, piled
 from ritz.rows.passes import ENTRY_BYTES, Cut, Run
 
 Partial = TypeVar("Partial")
@@ -119,18 +119,14 @@ class DaskRows(Rows):
         return out
 
     def take(self, indices: NDArray[np.integer]) -> Block:
-        order, starts = np.asarray(indices, np.intp), self.known.starts
-        owners = np.searchsorted(starts, order, side="right") - 1
-        parts = np.unique(owners)
-
         def some(asked: tuple[Part, Any], needed: Any) -> Block:
             part, which = asked
             return next(_opened([part], needed, self)).take(which)
 
-        asked = [(self.known.parts[i], order[owners == i] - starts[i]) for i in parts]
-        found = list(over(asked, some, self.cluster))
-        back = np.argsort(np.concatenate([np.flatnonzero(owners == i) for i in parts]), kind="stable")
-        return piled(found)[back]
+        def taken(asked: Asked) -> Iterator[Block]:
+            return over([(self.known.parts[i], which) for i, which in asked], some, self.cluster)
+
+        return by_owner(indices, self.known.starts, taken)
 
     def sample(self, size: int) -> Block:
         """From the parts that were looked at."""
@@ -170,7 +166,7 @@ class DaskRows(Rows):
 
     @property
     def _loaded(self) -> bool:
-        """Whether all parts are made from what is in the memory of the cluster."""
+        """Whether every group has parts that are made from what is in the memory of the cluster."""
         return all(group.needs for group in self.groups)
 
     @property
@@ -185,6 +181,8 @@ class DaskRows(Rows):
     @property
     def threads(self) -> int:
         return super().threads if self.cluster is None else self.cluster.threads_of_a_worker
+
+    # What other rows have as plain attributes is found out here, when it is asked for: hence the override.
 
     @property
     def workers(self) -> int:  # type: ignore[override]

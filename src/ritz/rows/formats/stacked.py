@@ -67,15 +67,11 @@ class Stacked(Streamed):
         return piled(found) if found else np.empty((0, self.shape[1]), self.dtype)
 
     def take(self, indices: NDArray[np.integer]) -> Block:
-        order = np.asarray(indices, np.intp)
-        owners = np.searchsorted(self.starts, order, side="right") - 1
-        which = [np.flatnonzero(owners == i) for i in np.unique(owners)]
-        found = []
-        for places in which:
-            i = int(owners[places[0]])
+        def from_file(i: int, places: NDArray[np.intp]) -> Block:
             member = self.members[i]
-            found.append(self.slice_of(member, 0, member.rows).take(order[places] - self.starts[i]))
-        return piled(found)[np.argsort(np.concatenate(which), kind="stable")]
+            return self.slice_of(member, 0, member.rows).take(places)
+
+        return by_owner(indices, self.starts, lambda asked: [from_file(*one) for one in asked])
 
     def sample(self, size: int) -> Block:
         """From the beginnings of some parts, of more where they are short."""
@@ -203,6 +199,23 @@ def _by_threads(f: Callable[[Any], Any], items: Sequence[Any]) -> Iterable[Any]:
             return f(item)
 
     return threads.ordered(task, items, threads.pinned.budget())
+
+
+Asked = list[tuple[int, NDArray[np.intp]]]  # a part, and which of its own rows
+
+
+def by_owner(
+    indices: NDArray[np.integer], starts: Sequence[int] | NDArray[Any], taken: Callable[[Asked], Iterable[Block]]
+) -> Block:
+    """Rows at these indices, in their order, where every part takes those that are its own.
+
+    `starts` are the numbers of the first rows of all parts, and of all rows at the end.
+    """
+    order = np.asarray(indices, np.intp)
+    owners = np.searchsorted(starts, order, side="right") - 1
+    which = [np.flatnonzero(owners == i) for i in np.unique(owners)]
+    asked = [(int(owners[places[0]]), order[places] - starts[owners[places[0]]]) for places in which]
+    return piled(list(taken(asked)))[np.argsort(np.concatenate(which), kind="stable")]
 
 
 def piled(blocks: Sequence[Block]) -> Block:

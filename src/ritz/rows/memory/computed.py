@@ -58,7 +58,10 @@ class Computed(Rows):
     # Over rows that are scattered.
 
     def _made(self, block: Block, at: range | None) -> Block:
-        """What a block of the others becomes, and where it stands among all rows if that matters."""
+        """What a block of the others becomes; `at` is where it stands among all rows, for those that need to know.
+
+        Classes that are only made of rows at hand have none.
+        """
         raise NotImplementedError
 
     def reduce(
@@ -78,6 +81,7 @@ class Computed(Rows):
         def paired(some: Iterable[tuple[Block, Any]]) -> Partial:
             return f((self._made(block, numbered.places), numbered.values) for block, numbered in some)
 
+        # Only slices of what stands beside rows are taken, and these it has.
         return there.reduce(paired, combine, Numbered(beside, places), cut, least)  # type: ignore[arg-type]
 
     def each(self, f: Callable[[Block], Block], exact: bool = True) -> Generator[Block, None, None]:

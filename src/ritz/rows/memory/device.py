@@ -106,7 +106,7 @@ class OnDevice(Rows):
             try:
                 with full_precision():
                     return work(step)
-            except Exception as error:
+            except Exception as error:  # every library has a class of its own for full memory
                 if not is_out_of_memory(error):
                     raise
                 if step == 1:
@@ -120,7 +120,7 @@ class OnDevice(Rows):
         try:
             with full_precision():
                 found = f(block)
-        except Exception as error:
+        except Exception as error:  # as in `_fitting`
             if not is_out_of_memory(error):
                 raise
             if block.shape[0] == 1:
