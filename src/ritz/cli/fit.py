@@ -102,7 +102,7 @@ def _workers(screen: Screen, dask: str) -> Iterator[Any]:
     screen.tell("starting workers on this machine …" if dask == LOCAL else f"connecting to {visible(dask)} …")
     try:
         with connected(dask) as cluster:
-            count, threads = len(cluster.workers), sum(cluster.workers.values())
+            count, threads = cluster.workers.count, cluster.workers.total_threads
             screen.tell(f"{count} {plural(count, 'worker')} with {threads} {plural(threads, 'thread')} in all")
             yield cluster
     except MissingPackageError as error:

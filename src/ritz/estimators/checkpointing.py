@@ -49,6 +49,11 @@ def watching(
 
 def _checked(checkpoint: str | os.PathLike[str], rows: Rows) -> Path:
     path = Path(checkpoint)
+    if rows.scattered:
+        raise ValueError(
+            f"the checkpoint {str(path)!r} is for rows that this process reads; leave it out for Dask, which repeats "
+            "the tasks of workers that are lost"
+        )
     if os.path.realpath(path) in map(os.path.realpath, rows.paths):
         raise ValueError(f"the checkpoint {str(path)!r} is the file that is read; give another name")
     if not path.parent.is_dir():

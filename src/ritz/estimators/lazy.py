@@ -109,7 +109,7 @@ def arrayed(X: Any, verb: str, work: Work) -> Any:
     from dask.core import flatten
     from dask.highlevelgraph import HighLevelGraph
 
-    from ritz.rows.dask.parts import optimized
+    from ritz.rows.dask.graphs import optimized
 
     X = optimized(X) if hasattr(X, "columns") else X  # the expression that a dataframe is, as a graph
     shared, token = _shared(X, work)

@@ -61,8 +61,8 @@ def rates() -> Rates:
 
 def rates_of(rows: Rows) -> Rates:
     """Those of where the blocks of rows are computed; rows that stand in a file are read by the CPU."""
-    if rows.workers:
-        here, more = rates(), rows.workers * rows.threads / CORES
+    if rows.workers is not None:
+        here, more = rates(), rows.workers.total_threads / CORES
         faster = {name: more * getattr(here, name) for name in ("product", "narrow", "thin", "walk")}
         return replace(here, **faster)  # what is small stays with the worker that leads
     if not rows.on_device:

@@ -132,7 +132,7 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
     20 columns are fewer than 1000 rows, so the 20×20 covariance is the smallest matrix that holds the answer
     """
     rows, limit = as_rows(X), parse_bytes(memory_limit)
-    limit = limit if rows.memory is None else min(limit, rows.memory)
+    limit = within_worker(rows, limit)
     rows.check_unchanged()
     asked = checked_components(n_components, *rows.shape)
     if asked != "auto":
@@ -140,6 +140,12 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
     k = min(signflip_plans.GUESS, *rows.shape)
     how = f"how many components, here taken to be {k}, will be decided by {signflip_plans.COPIES}"
     return counted(remarked(choose(rows, k, limit), rows), signflip_plans.route(rows, limit), how)
+
+
+def within_worker(rows: Rows, limit: int) -> int:
+    """The memory that a fit may take: the limit, and no more than a worker has where rows lie on a cluster."""
+    memory = None if rows.workers is None else rows.workers.memory
+    return limit if memory is None else min(limit, memory)
 
 
 def remarked(plan: Plan, rows: Rows) -> Plan:
@@ -279,15 +285,17 @@ def _plan(rows: Rows, side: str, dense: bool, limit: int, cost: Callable[[Rows],
     narrow = dense and side == "covariance" and scatter_dtype(rows) == np.float32
     plan = Plan.of(costs.within(rows, cost, limit), side, side, dense=dense)
     plan = replace(plan, **{"precision": "float32" if narrow else "float64", **known})
-    return plan if not rows.workers else replace(plan, workers=rows.workers, moved=_moved(plan, rows))
+    if rows.workers is None:
+        return plan
+    return replace(plan, workers=rows.workers.count, moved=_moved(plan, rows, rows.workers.count))
 
 
-def _moved(plan: Plan, rows: Rows) -> int | None:
+def _moved(plan: Plan, rows: Rows, W: int) -> int | None:
     """Bytes that travel between workers: a result of each to the next one, and what all of them must know to each.
 
     A Gram matrix needs rows of two chunks for every tile of it, so that chunks travel.
     """
-    (n, d), W = rows.shape, rows.workers
+    n, d = rows.shape
     if plan.side == "gram":
         return int(2 * W * n * d * costs.entry_bytes(rows))
     once = 2 * W * 8 * d * d if plan.dense or plan.solver == "svd" else 0

@@ -30,8 +30,7 @@ CARRIED = 256  # columns up to which the whole scatter costs little beside any s
 def from_rows(rows: Rows, request: Request) -> Decomposition:
     """Fit a principal subspace to rows."""
     check_count(rows.shape[0], request)
-    if rows.memory is not None:
-        request = replace(request, limit=min(request.limit, rows.memory))
+    request = replace(request, limit=planning.within_worker(rows, request.limit))
     # One team for the whole fit: BLAS threads would spin after every small product and keep the next pass waiting.
     with team():
         if is_auto(request.n_components):

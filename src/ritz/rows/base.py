@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from copy import copy
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -23,6 +24,17 @@ from ritz.runtime.watch import UNWATCHED, Watch
 
 Partial = TypeVar("Partial")
 Block = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Those of a cluster, as far as plans depend on them."""
+
+    count: int
+    threads: int  # of one
+    total_threads: int
+    memory: int | None  # bytes that a fit may take on each; None where nobody has said
+    total_memory: int  # bytes of all, for data as well; 0 where nobody has said
 
 
 class Rows(Columns, Partition, ABC):
@@ -56,9 +68,7 @@ class Rows(Columns, Partition, ABC):
     fill: NDArray[np.floating] | None = None  # what stands in place of missing values, by column
     n_filled: int = 0  # missing values that the mean of their column replaces
     _replaced: Sequence[int] = ()  # missing values of every block that was read
-    workers: int = 0  # of a cluster that the rows lie on, none if they are here
-    memory: int | None = None  # bytes that each of them may use
-    latency: float = 0.0  # seconds that a pass takes at least
+    workers: Workers | None = None  # of the cluster that the rows lie on; None if they are here
     origin: Origin | None = None  # of files: which they are, and how they were read
     elsewhere: tuple[Path, ...] = ()  # files that rows are read from, beside the one that they were opened by
     watch: Watch = UNWATCHED
@@ -290,6 +300,11 @@ class Rows(Columns, Partition, ABC):
     def at_hand(self, passes: int | None) -> Rows:
         """The same rows, where they are best read so many times."""
         return self
+
+    @property
+    def latency(self) -> float:
+        """Seconds that a pass takes at least."""
+        return 0.0
 
     def place(self, row: int) -> str:
         """What to call a row in a message: its number in the source."""

@@ -14,7 +14,7 @@ from ritz.rows.dask.connecting import connected, joined
 def test_an_address_is_joined_and_left(dask_client):
     address = dask_client.scheduler.address
     with connected(address) as cluster:
-        assert sorted(cluster.workers.values()) == [1, 1]
+        assert sorted(cluster.threads.values()) == [1, 1]
         mine = cluster.client
     assert mine.status == "closed"
     assert dask_client.status == "running"
@@ -64,6 +64,19 @@ def test_workers_without_ritz(dask_client, monkeypatch):
     monkeypatch.setattr(dask_client, "run", run)
     with pytest.raises(ClusterError, match="lack a package: No module named 'ritz'; install the same version"):
         joined(dask_client)
+
+
+def test_workers_that_someone_closed_are_started_again(monkeypatch):
+    class Started:
+        status = "running"
+
+    connecting._kept_workers.cache_clear()
+    monkeypatch.setattr(connecting, "_started", lambda silenced: Started())
+    first = connecting._workers_of_this_machine()
+    assert connecting._workers_of_this_machine() is first
+    first.status = "closed"
+    assert connecting._workers_of_this_machine() is not first
+    connecting._kept_workers.cache_clear()
 
 
 def test_a_scheduler_that_is_lost(dask_client):

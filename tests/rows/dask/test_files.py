@@ -120,7 +120,7 @@ def test_results_are_not_all_asked_for_at_once(folder, dask_client, monkeypatch)
     """Whoever takes scores slowly must not find all of them in the memory of the workers."""
     cluster = _cluster(dask_client)
     given = []
-    monkeypatch.setattr(cluster, "_submit", lambda *args, name, home="": given.append(name) or name)
+    monkeypatch.setattr(cluster, "submit", lambda *args, name, home="": given.append(name) or name)
     monkeypatch.setattr(cluster, "result", lambda future: future)
     items = [files.Unopened(folder() / f"{i}.npy") for i in range(40)]
     found = cluster.in_order(len, items)

@@ -58,7 +58,7 @@ def test_a_pass_pairs_blocks_with_what_stands_beside_them():
     group = groups.Group(parts, (15, 0))
     whole = as_rows(X)
     job = groups.Pass(list, None, 2, whole)
-    pairs = job(group, {}, groups.besides(group, X[:, 0]))
+    pairs = job(group, {}, groups.beside_parts(group, X[:, 0]))
     assert np.concatenate([block for block, _ in pairs]).shape == (10, 3)
     for block, values in pairs:
         assert np.array_equal(block[:, 0], values)

@@ -7,10 +7,16 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from distributed import KilledWorker
 
 from ritz import PCA
-from ritz.rows.dask.cluster import Cluster
+from ritz.errors import ClusterError
+from ritz.rows import as_rows
+from ritz.rows.base import Workers
+from ritz.rows.dask.cluster import Cluster, Lost
+from ritz.rows.memory.computed import Scaled
 from ritz.runtime import watch
+from ritz.runtime.watch import Progress, Watch
 
 
 @pytest.fixture
@@ -62,3 +68,55 @@ def test_ctrl_c_ends_the_tasks_and_changes_no_model(client, interrupted):
             return
         time.sleep(0.05)
     pytest.fail(f"still at work: {left}")
+
+
+def test_a_plan_depends_on_the_workers_of_the_time_when_rows_were_opened(client, monkeypatch):
+    """Also that of a leader which begins anew after others were lost."""
+    rows = as_rows(slow(0))
+    one = Workers(count=1, threads=1, total_threads=1, memory=10**6, total_memory=10**6)
+    monkeypatch.setattr(Cluster, "workers", one)
+    assert rows.near(lambda there: (there.workers, there.threads)) == (rows.workers, 1)
+    assert rows.workers.count == 2
+    assert Scaled(rows, None, 2.0).workers == rows.workers
+    assert Scaled(rows, None, 2.0).latency == rows.latency > 0
+
+
+class Counted(Progress):
+    def __init__(self):
+        super().__init__(quiet=True)
+        self.total = 0
+
+    def advance(self, rows):
+        self.total += rows
+
+
+def test_rows_are_counted_once_though_a_worker_is_lost(client, monkeypatch):
+    progress, result, lost = Counted(), Cluster.result, []
+
+    def once(self, future, bound=True):
+        found = result(self, future, bound)
+        if not lost:
+            lost.append(future)
+            raise Lost("a worker is gone")
+        return found
+
+    rows = as_rows(slow(0)).watched(Watch(progress))
+    monkeypatch.setattr(Cluster, "result", once)
+    total = rows.reduce(lambda blocks: sum(len(block) for block in blocks), lambda a, b: a + b)
+    assert total == progress.total == 4000
+    assert lost
+    assert rows.cluster.losses == 1
+
+
+def test_tasks_that_end_their_workers_are_an_error_that_says_so(client, monkeypatch):
+    def ends(self, future, bound):
+        raise KilledWorker("ritz-rows-1", "tcp://somewhere", 3)
+
+    monkeypatch.setattr(Cluster, "_result", ends)
+    with pytest.raises(ClusterError, match=r"lost 4 workers: .*ritz-rows-1; give them more memory"):
+        PCA(1).fit(slow(0))
+
+
+def test_no_checkpoint_is_kept_on_a_cluster(client, tmp_path):
+    with pytest.raises(ValueError, match="leave it out for Dask"):
+        PCA(1).fit(slow(0), checkpoint=tmp_path / "fit")

@@ -106,9 +106,15 @@ def _quiet_workers() -> Any:
         return _started(logging.CRITICAL)
 
 
-@cache
 def _workers_of_this_machine() -> Any:
-    """Once in a process, however often they are asked for."""
+    """Started once in a process, however often they are asked for; again where someone has closed them."""
+    if _kept_workers().status != "running":
+        _kept_workers.cache_clear()
+    return _kept_workers()
+
+
+@cache
+def _kept_workers() -> Any:
     return _started(logging.WARNING)
 
 

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from ritz.errors import ClusterError, ParameterError
 from ritz.rows.base import Rows
 from ritz.rows.dask.connecting import joined
+from ritz.rows.dask.graphs import Key
 from ritz.rows.dask.groups import GROUP_BYTES
 from ritz.rows.dask.known import known
-from ritz.rows.dask.parts import Key, Part, loaded
+from ritz.rows.dask.parts import Part, loaded
 from ritz.rows.dask.source import DaskRows
 from ritz.rows.file_changes import Origin, check_state
 from ritz.rows.formats.members import Like, Member, Slice, fitted
@@ -77,6 +78,7 @@ class Unopened:
 
     path: Path
     needs: tuple[Key, ...] = ()
+    anchor: None = None
 
 
 def _there(look: Any, file: Unopened, needed: Mapping[Key, Any]) -> Any:
@@ -94,6 +96,8 @@ class FileSlice:
     places: NDArray[np.intp] | None
     dtype: np.dtype[Any]
     needs: tuple[Key, ...] = ()
+    anchor: None = None
+    placed: bool = True
 
     @property
     def place(self) -> str:
@@ -143,8 +147,8 @@ class DaskFiles(DaskRows):
         parts = list(slices(base))
         size = base.dtype.itemsize * base.density * base.shape[0] * base.shape[1]
         parsed = any(member.about.from_beginning for member in base.members)
-        if parsed and size <= HELD * sum(cluster.memory.values()):
-            self._held, parts = in_memory(parts, cluster)
+        if parsed and size <= HELD * cluster.total_memory:
+            self._kept, parts = in_memory(parts, cluster)
         self._adopt(known(parts, base.names, cluster), cluster)
         self.inherit(base)
         self.names, self.origin, self._labels = base.names, base.origin, base._labels

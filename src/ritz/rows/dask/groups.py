@@ -8,7 +8,8 @@ from itertools import accumulate
 from typing import Any, TypeVar
 
 from ritz.rows.base import Block, Rows
-from ritz.rows.dask.parts import Key, Part, check_like
+from ritz.rows.dask.graphs import Key
+from ritz.rows.dask.parts import Part, check_like
 from ritz.runtime.threads import alone
 
 Partial = TypeVar("Partial")
@@ -20,7 +21,7 @@ MOST = 4096  # groups, however much data there is
 class Group:
     """Parts with the numbers of their first rows, in the order of the rows; not every row between them is theirs.
 
-    `home` is the worker that had them all when they were opened, "" where there was none.
+    `home` is the worker on which all of them were found, "" where Ritz places them itself.
     """
 
     parts: tuple[Part, ...]
@@ -33,8 +34,13 @@ class Group:
 
     @property
     def needs(self) -> tuple[Key, ...]:
-        """Chunks in the memory of the cluster that its parts are made from."""
+        """Results in the memory of the cluster that its parts are made from."""
         return tuple(dict.fromkeys(key for part in self.parts for key in part.needs))
+
+    @property
+    def is_anchored(self) -> bool:
+        """Whether parts of it lie in the memory of a worker."""
+        return any(part.anchor is not None for part in self.parts)
 
     @property
     def ranges(self) -> list[tuple[int, int]]:
@@ -68,7 +74,7 @@ class Pass:
             return self.f(blocks if beside is None else _with(blocks, group, beside))
 
 
-def besides(group: Group, beside: Block | range | None) -> list[Any] | None:
+def beside_parts(group: Group, beside: Block | range | None) -> list[Any] | None:
     """What stands beside the rows of a group, part by part."""
     return None if beside is None else [beside[start:stop] for start, stop in group.ranges]
 
@@ -84,9 +90,9 @@ def _with(blocks: Iterator[Block], group: Group, beside: Sequence[Any]) -> Itera
 
 
 def cut(parts: Sequence[Part], starts: Sequence[int], row_bytes: float, homes: Sequence[str]) -> list[Group]:
-    """Groups of parts that lie on the same worker, in order; where nobody has them yet, of neighbours.
+    """Groups of parts that were found on the same worker, in order; of neighbours where that is "".
 
-    They depend on the parts and on where they lie, never on how many workers there are or how fast those work.
+    They depend on the parts and on where they were found, never on how many workers there are or how fast those work.
     """
     most = max(GROUP_BYTES, int(row_bytes * sum(part.rows for part in parts)) // MOST)
     groups: list[tuple[str, list[int]]] = []

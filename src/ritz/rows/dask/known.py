@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.rows.base import Block
+from ritz.rows.base import Block, Workers
 from ritz.rows.dask.groups import Group, cut, starts_of
 from ritz.rows.dask.parts import UNKNOWN, Part, check_columns
 from ritz.rows.passes import ENTRY_BYTES
@@ -39,8 +39,8 @@ class Look(NamedTuple):
 class Known:
     """Parts with at least a row each, the numbers of their first rows, the names of the columns, and looks at some.
 
-    `groups` are those of the workers that had the parts when they were opened: a fit is the same wherever they go
-    meanwhile.
+    `groups` and `workers` are those of the time when the parts were opened: a plan, and every bit of a fit, is the same
+    wherever parts and workers go meanwhile.
     """
 
     parts: Sequence[Part]
@@ -48,27 +48,30 @@ class Known:
     groups: Sequence[Group]
     names: tuple[Any, ...] | None
     looks: Sequence[Look]
+    workers: Workers | None
 
 
 def known(parts: Sequence[Part], names: tuple[Any, ...] | None, cluster: Any) -> Known:
     """Parts whose rows are counted, where nobody knows how many there are, and of which some are looked at."""
     if any(part.rows == UNKNOWN for part in parts):
-        counts = over(parts, _count, cluster)
+        counts = in_order(parts, _count, cluster)
         parts = [part.counted(count) for part, count in zip(parts, counts, strict=True)]
     parts = [part for part in parts if part.rows]
     if not parts:
         raise DataError("there are no rows: every chunk is empty", code="no_rows")
-    homes = [""] * len(parts) if cluster is None else cluster.homes(parts)
+    found = [""] * len(parts) if cluster is None else cluster.homes(parts)
+    homes = ["" if part.placed else home for part, home in zip(parts, found, strict=True)]
     which = np.unique(np.linspace(0, len(parts) - 1, LOOKED_AT).astype(int))
-    looks = list(over([parts[i] for i in which], _look, cluster))
+    looks = list(in_order([parts[i] for i in which], _look, cluster))
     for i, look in zip(which, looks, strict=True):
         check_columns(look.columns, parts[i], looks[0].columns)
     starts, row_bytes = starts_of(parts), float(np.mean([look.row_bytes for look in looks]))
-    return Known(parts, starts, cut(parts, starts, row_bytes, homes), looks[0].names if names is None else names, looks)
+    groups, names = cut(parts, starts, row_bytes, homes), looks[0].names if names is None else names
+    return Known(parts, starts, groups, names, looks, None if cluster is None else cluster.workers)
 
 
-def over(items: Sequence[Any], f: Callable[[Any, Any], Any], cluster: Any) -> Iterator[Any]:
-    """f of what is about parts, and of the chunks that these need, in order: by threads, or by workers."""
+def in_order(items: Sequence[Any], f: Callable[[Any, Any], Any], cluster: Any) -> Iterator[Any]:
+    """f of every item, which is or holds parts, and of the results that these need: by threads, or by workers."""
     if cluster is not None:
         return cluster.in_order(f, items)
 

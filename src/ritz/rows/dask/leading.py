@@ -54,7 +54,7 @@ def _lead(found: Known, f: Callable[..., Any], args: Any, topic: str | None) -> 
             raise GivenUp
 
     with worker_client() as client:
-        progress = None if topic is None else Told(worker, topic)
+        progress = None if topic is None else RemoteProgress(worker, topic)
         try:
             return f(DaskRows.of(found, Cluster(client, wanted)).watched(Watch(progress)), *args)
         except (ValueError, TypeError) as error:
@@ -67,7 +67,7 @@ class Failure(NamedTuple):
     error: Exception
 
 
-class Told(Progress):
+class RemoteProgress(Progress):
     """Passes over rows, shown where the fit was asked for."""
 
     def __init__(self, worker: Any, topic: str) -> None:

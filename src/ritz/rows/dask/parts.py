@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from ritz.errors import ChunkError, DataError
 from ritz.rows import Rows, as_rows
+from ritz.rows.dask.graphs import Key, given
 from ritz.runtime.wording import plural
 
-Key = Any  # of a task in a graph of Dask
 UNKNOWN = -1  # rows of a chunk that nobody has counted yet
-HEAVY = 1 << 20  # bytes inside a graph that are not sent along with every task
 
 
 class Part(Protocol):
@@ -31,10 +30,18 @@ class Part(Protocol):
 
     @property
     def needs(self) -> tuple[Key, ...]:
-        """Chunks in the memory of the cluster that it is made from."""
+        """Results in the memory of the cluster that it is made from."""
+
+    @property
+    def anchor(self) -> Key | None:
+        """The one among them that it is read next to; None if it may be read anywhere."""
+
+    @property
+    def placed(self) -> bool:
+        """Whether Ritz put it there, in the order of the rows; else it lies where it was found."""
 
     def opened(self, needed: Mapping[Key, Any]) -> Rows:
-        """Its rows, from the chunks that it needs."""
+        """Its rows, from the results that it needs."""
 
     def count(self, needed: Mapping[Key, Any]) -> int:
         """How many rows it has, found by making it."""
@@ -53,6 +60,8 @@ class Chunk:
     graph: Mapping[Key, Any] = field(default_factory=dict)
     needs: tuple[Key, ...] = ()
     start: int = 0
+    anchor: Key | None = None
+    placed: bool = False
 
     def opened(self, needed: Mapping[Key, Any]) -> Rows:
         return rows_of(self._value(needed), self.place)
@@ -67,7 +76,7 @@ class Chunk:
         from dask import get
 
         try:
-            return get({**self.graph, **known}, self.key)
+            return get({**self.graph, **given(known)}, self.key)
         except Exception as error:  # of the user's own tasks, whatever it may be
             raise failed(self.place, error) from error
 
@@ -99,71 +108,9 @@ def failed(place: str, error: BaseException) -> ChunkError:
     return told
 
 
-def chunks_of(collection: Any, rows: list[int]) -> list[Chunk]:
-    """The chunks of a collection, each with no more of the graph than it needs.
-
-    A dataframe does not know how many rows they have, and may read several of its partitions as one.
-    """
-    from dask.core import flatten
-    from dask.optimization import cull
-
-    futures = {key: node for key, node in dict(collection.__dask_graph__()).items() if is_future(node)}
-    collection = optimized(collection)  # which leaves out what is on a cluster already
-    graph, found = {**dict(collection.__dask_graph__()), **futures}, []
-    keys = list(flatten(collection.__dask_keys__()))
-    counts = rows if len(rows) == len(keys) else [UNKNOWN] * len(keys)
-    for i, (key, count) in enumerate(zip(keys, counts, strict=True)):
-        own, _ = cull(graph, [key])
-        needs = tuple(k for k, node in own.items() if is_future(node))
-        found.append(Chunk(f"chunk {i}", count, key, {k: v for k, v in own.items() if k not in needs}, needs))
-    return found
-
-
 def loaded(part: Part, key: Key) -> Chunk:
-    """A part whose rows lie in the memory of the cluster under this key."""
-    return Chunk(part.place, part.rows, key, needs=(key,), start=part.start)
-
-
-def optimized(collection: Any) -> Any:
-    """The same collection, with a graph of the fewest tasks, whose keys are those that the collection has now.
-
-    A dataframe is an expression that optimises itself: what dask.optimize makes of it has other keys than its graph.
-    """
-    import dask
-
-    return collection.optimize() if hasattr(type(collection), "columns") else dask.optimize(collection)[0]
-
-
-def is_future(node: Any) -> bool:
-    """Whether a node of a graph is a result that lies on a cluster."""
-    return hasattr(node, "key") and hasattr(node, "client") and hasattr(node, "status")
-
-
-def must_persist(chunks: Sequence[Chunk]) -> bool:
-    """Whether chunks depend on each other, or on data that is not on the cluster yet.
-
-    Such a graph does not fall into parts: what two chunks share would be computed for each of them, in every pass.
-    """
-    seen: set[Key] = set()
-    for chunk in chunks:
-        for key, node in chunk.graph.items():
-            if _size(node) > HEAVY or (key in seen and not _is_data(node)):
-                return True
-            seen.add(key)
-    return False
-
-
-def _is_data(node: Any) -> bool:
-    return not getattr(node, "dependencies", ()) and not callable(getattr(node, "func", None))
-
-
-def _size(node: Any) -> int:
-    """Bytes of data that a node of a graph holds."""
-    if not _is_data(node):
-        return 0
-    from dask.sizeof import sizeof
-
-    return int(sizeof(getattr(node, "value", node)))
+    """A part whose rows Ritz put into the memory of the cluster under this key."""
+    return Chunk(part.place, part.rows, key, needs=(key,), start=part.start, anchor=key, placed=True)
 
 
 def check_columns(count: int, part: Part, d: int) -> None:

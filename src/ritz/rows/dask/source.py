@@ -14,16 +14,15 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.rows import is_dask
 from ritz.rows.base import Block, Rows
-from ritz.rows.dask.groups import Group, Pass, besides, folded
-from ritz.rows.dask.known import Known, known, over
-from ritz.rows.dask.parts import UNKNOWN, Part, check_like, chunks_of, loaded, must_persist
+from ritz.rows.dask.chunks import ROOM, chunks_of
+from ritz.rows.dask.groups import Group, Pass, beside_parts, folded
+from ritz.rows.dask.known import Known, in_order, known
+from ritz.rows.dask.parts import UNKNOWN, Part, check_like, loaded
 from ritz.rows.formats.stacked import Asked, by_owner, piled
 from ritz.rows.passes import ENTRY_BYTES, Cut, Run
 
 Partial = TypeVar("Partial")
 BUNDLE, SMALL = 8, 1 << 22  # partial results that a task combines, and bytes of one beyond which it is two
-ROOM = 0.4  # of the memory of a cluster, for rows that are made again in every pass otherwise
-SHARE = 0.5  # of the memory of a worker, for what a fit works with
 ROUND = 0.03  # seconds that the tasks of a pass wait for each other
 MAKING = 3e8  # bytes of a chunk that a thread makes or reads in a second
 
@@ -36,14 +35,12 @@ class DaskRows(Rows):
     """
 
     scattered = True
+    _kept: Any = None  # what lies on the cluster as long as these rows are
 
     def __init__(self, collection: Any) -> None:
         cluster = cluster_of(collection)
         rows, names = _announced(collection)
-        chunks = chunks_of(collection, rows)
-        if cluster is not None and must_persist(chunks):
-            self._persisted = cluster.persist(collection)  # as long as these rows are
-            chunks = chunks_of(self._persisted, rows)
+        chunks, self._kept = chunks_of(collection, rows, cluster)
         self._adopt(known(chunks, names, cluster), cluster)
 
     @classmethod
@@ -62,13 +59,14 @@ class DaskRows(Rows):
         self.shape = (found.starts[-1], found.looks[0].columns)
         self.dtype, self.sparse = np.result_type(*(look.dtype for look in found.looks)), found.looks[0].sparse
         self.density = float(np.mean([look.density for look in found.looks])) if self.sparse else 1.0
-        self.in_memory = cluster is not None
+        self.in_memory, self.workers = cluster is not None, found.workers
         self.groups: Sequence[Group] = found.groups
+        self.opened: dict[int, Any] = {}  # groups that workers know, see `rounds`
 
     def __reduce__(self) -> Any:
         """A function of blocks that knows these rows takes a description along, not the rows."""
         about = {name: getattr(self, name) for name in ("shape", "dtype", "names", "sparse", "density", "most_bytes")}
-        return _abroad, (about,)
+        return _described, (about,)
 
     def __copy__(self) -> Self:
         twin = object.__new__(type(self))
@@ -89,8 +87,11 @@ class DaskRows(Rows):
         job = Pass(f, combine, self.cut(cut, least)[0], self, BUNDLE if small else 2)
         self.watch.begin([(0, self.shape[0])])
         if self.cluster is not None:
-            return self.cluster.reduce(self, job, beside)
-        return folded(combine, over(self.groups, lambda group, _: job(group, {}, besides(group, beside)), None))
+            from ritz.rows.dask.rounds import reduced
+
+            return reduced(self, job, beside)
+        partials = in_order(self.groups, lambda group, _: job(group, {}, beside_parts(group, beside)), None)
+        return folded(combine, partials)
 
     def each(self, f: Callable[[Block], Block], exact: bool = True) -> Generator[Block, None, None]:
         def blocks(group: Group, needed: Any) -> list[Block]:
@@ -98,7 +99,7 @@ class DaskRows(Rows):
 
         self.watch.begin([(0, self.shape[0])])
         groups = [Group((part,), (0,)) for part in self.known.parts]  # results are wanted in the order of the rows
-        for group, results in zip(groups, over(groups, blocks, self.cluster), strict=True):
+        for group, results in zip(groups, in_order(groups, blocks, self.cluster), strict=True):
             yield from results
             self.watch.advance(group.rows)
 
@@ -111,7 +112,7 @@ class DaskRows(Rows):
             A, B = (self.exact(rows.block(0, rows.shape[0])) for rows in _opened(corner, needed, self))
             return f(A, A if corner[0] is corner[1] else B)
 
-        tiles = over([(parts[i], parts[j]) for i, j in corners], tile, self.cluster)
+        tiles = in_order([(parts[i], parts[j]) for i, j in corners], tile, self.cluster)
         for (i, j), part in zip(corners, tiles, strict=True):
             rows, columns = (slice(starts[k], starts[k + 1]) for k in (i, j))
             out[rows, columns] = part
@@ -124,7 +125,7 @@ class DaskRows(Rows):
             return next(_opened([part], needed, self)).take(which)
 
         def taken(asked: Asked) -> Iterator[Block]:
-            return over([(self.known.parts[i], which) for i, which in asked], some, self.cluster)
+            return in_order([(self.known.parts[i], which) for i, which in asked], some, self.cluster)
 
         return by_owner(indices, self.known.starts, taken)
 
@@ -157,8 +158,10 @@ class DaskRows(Rows):
         """In the memory of the cluster, if they are read more than once, are not there, and there is room for them."""
         if self.cluster is None or passes == 1 or self._loaded or not self._fits:
             return self
-        twin, futures = copy(self), self.cluster.load(self)
-        twin._persisted, keys = futures, iter([future.key for future in futures])  # as long as these rows are
+        from ritz.rows.dask.rounds import load
+
+        twin, futures = copy(self), load(self)
+        twin._kept, keys, twin.opened = (self._kept, futures), iter([future.key for future in futures]), {}
         twin.groups = [
             replace(group, parts=tuple(loaded(part, next(keys)) for part in group.parts)) for group in self.groups
         ]
@@ -166,8 +169,8 @@ class DaskRows(Rows):
 
     @property
     def _loaded(self) -> bool:
-        """Whether every group has parts that are made from what is in the memory of the cluster."""
-        return all(group.needs for group in self.groups)
+        """Whether every group has parts that lie in the memory of the cluster."""
+        return all(group.is_anchored for group in self.groups)
 
     @property
     def _bytes(self) -> float:
@@ -176,40 +179,29 @@ class DaskRows(Rows):
 
     @property
     def _fits(self) -> bool:
-        return bool(self._bytes <= ROOM * sum(self.cluster.memory.values()))
+        return self.workers is not None and self._bytes <= ROOM * self.workers.total_memory
 
     @property
     def threads(self) -> int:
-        return super().threads if self.cluster is None else self.cluster.threads_of_a_worker
-
-    # What other rows have as plain attributes is found out here, when it is asked for: hence the override.
+        return super().threads if self.workers is None else self.workers.threads
 
     @property
-    def workers(self) -> int:  # type: ignore[override]
-        return 0 if self.cluster is None else len(self.cluster.workers)
-
-    @property
-    def memory(self) -> int | None:  # type: ignore[override]
-        limits = () if self.cluster is None else self.cluster.memory.values()
-        return int(SHARE * min(limits)) if limits else None
-
-    @property
-    def latency(self) -> float:  # type: ignore[override]
-        if self.cluster is None:
+    def latency(self) -> float:
+        if self.workers is None:
             return 0.0
-        again = self._bytes / (MAKING * sum(self.cluster.workers.values()))
+        again = self._bytes / (MAKING * self.workers.total_threads)
         return ROUND + (0.0 if self._loaded or self._fits else again)
 
 
-class Abroad(Rows):
-    """Rows that are somewhere else: what functions of blocks see of them on a worker."""
+class Description(Rows):
+    """What is known of rows that lie elsewhere: all that functions of blocks see of them on a worker."""
 
     def read(self, start: int, stop: int) -> Block:
         raise RuntimeError("a function of blocks is given its rows")
 
 
-def _abroad(about: dict[str, Any]) -> Abroad:
-    rows = Abroad()
+def _described(about: dict[str, Any]) -> Description:
+    rows = Description()
     rows.__dict__.update(about)
     return rows
 
@@ -247,7 +239,7 @@ def described(collection: Any) -> Rows:
         raise DataError("the number of columns of the dask array is not known", "call x.compute_chunk_sizes() first")
     kinds = [collection.dtype] if names is None else list(collection.dtypes)
     narrow = all(str(kind).lower() in ("float16", "float32") for kind in kinds)
-    return _abroad(
+    return _described(
         {
             "shape": (0 if UNKNOWN in counts else sum(counts), int(d)),
             "dtype": np.dtype(np.float32 if narrow else np.float64),

@@ -34,7 +34,7 @@ class Computed(Rows):
         self.shape, self.names, self.dtype = base.shape, base.names, np.dtype(np.float64)
         self.most_bytes, self.most_threads = base.most_bytes, base.most_threads
         self.in_memory, self.watch, self.files = base.in_memory, base.watch, base.files
-        self.home, self.remark = base.home, base.remark
+        self.home, self.remark, self.workers = base.home, base.remark, base.workers
 
     @property
     def reading(self) -> int:
@@ -43,6 +43,10 @@ class Computed(Rows):
     @property
     def threads(self) -> int:
         return min(self._base.threads, self.most_threads)
+
+    @property
+    def latency(self) -> float:
+        return self._base.latency
 
     def limited(self, most_bytes: int, most_threads: int | None = None) -> Self:
         limited = super().limited(most_bytes, most_threads)
