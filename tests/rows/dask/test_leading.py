@@ -13,6 +13,7 @@ from ritz import PCA
 from ritz.errors import ClusterError
 from ritz.rows import as_rows
 from ritz.rows.base import Workers
+from ritz.rows.dask import groups
 from ritz.rows.dask.cluster import Cluster, Lost
 from ritz.rows.memory.computed import Scaled
 from ritz.runtime import watch
@@ -36,6 +37,7 @@ def slow(seconds):
 
 def test_passes_are_shown_where_the_fit_was_asked_for(client, monkeypatch, capsys):
     monkeypatch.setattr(watch, "FIRST", 0.0)
+    monkeypatch.setattr(groups, "GROUP_BYTES", 8000)  # many groups for little data
     PCA(2, verbose=True).fit(slow(0.02))
     shown = capsys.readouterr().err
     assert "of 4000 rows" in shown
