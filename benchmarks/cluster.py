@@ -139,18 +139,19 @@ def one_machine(case: Case, repeat: int) -> None:
     from ritz import PCA
 
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.npy"
-        out = np.lib.format.open_memmap(path, "w+", case.dtype, (case.n, case.d))
-        x = case.data()
-        for i in range(x.numblocks[0]):
-            out[i * case.rows : (i + 1) * case.rows] = x.blocks[i].compute()
-        out.flush()
-        best = np.inf
-        for _ in range(repeat):
-            begun = time.perf_counter()
-            PCA(case.k).fit(path)
-            best = min(best, time.perf_counter() - begun)
-        print(f"  one process, .npy in the cache of the disk: {best:.2f} s\n")
+        path = written(case, Path(folder))
+        print(f"  one process, .npy in the cache of the disk: {best_of(lambda: PCA(case.k).fit(path), repeat):.2f} s\n")
+
+
+def written(case: Case, folder: Path) -> Path:
+    """The rows of a case as a file."""
+    path = folder / f"rows-{case.n}.npy"
+    out = np.lib.format.open_memmap(path, "w+", case.dtype, (case.n, case.d))
+    x = case.data()
+    for i in range(x.numblocks[0]):
+        out[i * case.rows : (i + 1) * case.rows] = x.blocks[i].compute(scheduler="threads")
+    out.flush()
+    return path
 
 
 def table(title: str, found: dict[str, Result]) -> None:
@@ -164,9 +165,87 @@ def table(title: str, found: dict[str, Result]) -> None:
         )
 
 
+def growth(quick: bool) -> None:
+    """Memory of a worker as the rows grow, which are made anew in every round."""
+    import dask.array as da
+    from distributed import Client, LocalCluster
+    from distributed.diagnostics import MemorySampler
+
+    from ritz import PCA
+
+    d, most = 100, 5e5 if quick else 6.4e7
+    print(f"memory of 2 workers beyond what they had, rows of {d} columns in float32 that are made in every round")
+    for n in (int(most / 64), int(most / 16), int(most / 4), int(most)):
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+            Client(cluster) as client,
+        ):
+            spread = np.linspace(3, 1, d, dtype="float32")
+            x = da.random.default_rng(0).standard_normal((n, d), chunks=(40_000, d), dtype="float32") * spread
+            PCA(10).fit(x[:80_000])  # what is imported and kept in any case
+            sampler = MemorySampler()
+            with sampler.sample("fit", interval=0.05):
+                pca = PCA(10).fit(x)
+            seen = sampler.to_pandas()["fit"]
+            moved = client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total)
+            print(
+                f"  {n:>12,} rows, {4e-9 * n * d:6.2f} GB: {(seen.max() - seen.iloc[0]) / 2e6:6.0f} MB each, "
+                f"{sum(moved.values()) / 1e6:.2f} MB moved, {pca.plan_.solver}"
+            )
+    print()
+
+
+def crossover(quick: bool, repeat: int) -> None:
+    """From which size on two workers are faster than one process, each of them with one core: a file of .npy."""
+    from distributed import Client, LocalCluster
+
+    begun = time.perf_counter()
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+    with tempfile.TemporaryDirectory() as folder, cluster, Client(cluster) as client:
+        print(f"a file of 200 columns in float32, k=10; to start 2 workers took {time.perf_counter() - begun:.1f} s")
+        for megabytes in (1, 4) if quick else (4, 16, 64, 256, 1024, 4096):
+            case = Case(int(megabytes * 1e6 / 800), 200, "float32")
+            path = written(case, Path(folder))
+            here = best_of(lambda path=path: on_one_core(path), repeat)
+            there = best_of(lambda path=path: by_workers(path, client), repeat)
+            print(f"  {megabytes:>6} MB: one core {here:7.3f} s, two workers {there:7.3f} s, ×{here / there:.2f}")
+    print()
+
+
+def on_one_core(path: Path) -> None:
+    """In this process, as on a machine with one core."""
+    from threadpoolctl import threadpool_limits
+
+    from ritz import PCA
+
+    with threadpool_limits(1):
+        PCA(10).fit(path)
+
+
+def by_workers(path: Path, client: Any) -> None:
+    import ritz
+
+    ritz.PCA(10).fit(ritz.read(path, dask=client))
+
+
+def best_of(work: Callable[[], object], repeat: int) -> float:
+    best = np.inf
+    for _ in range(repeat):
+        begun = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - begun)
+    return best
+
+
 def run(quick: bool, only: list[str], repeat: int) -> None:
-    for case in CASES:
+    """The parts asked for: contenders by their names, "growth" of the memory, "crossover" to one machine; or all."""
+    wanted = set(only) & {"growth", "crossover"}
+    for case in CASES if not wanted else ():
         case = replace(case, n=int(case.n * QUICK)) if quick else case
         compare(case, 2, repeat, only)
         compare(case, 1, repeat, ["ritz", "bare"])
         one_machine(case, repeat)
+    if "growth" in wanted or not only:
+        growth(quick)
+    if "crossover" in wanted or not only:
+        crossover(quick, repeat)
