@@ -230,7 +230,7 @@ def test_what_implicit_centring_costs_is_in_the_certificate():
 
 
 @pytest.mark.parametrize("kernel", ["scipy", "numba"])
-def test_products_are_the_same_for_any_number_of_threads(kernel, monkeypatch):
+def test_products_are_the_same_for_any_number_of_threads(kernel, monkeypatch, blas_as_it_is):
     if kernel == "numba":
         pytest.importorskip("numba")
         monkeypatch.setattr(sparse, "COMPILE", 0)
