@@ -100,11 +100,32 @@ def own_numbers(request):
 
 @pytest.fixture(scope="module")
 def one_thread():
-    """BLAS in one thread, for many small problems: threads that spin for cores other workers use are very slow."""
+    """One thread for a fit too, for many small problems: threads would cost more than they bring."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, user_api="blas"):
         yield
+
+
+@pytest.fixture(autouse=True)
+def blas_that_waits_for_nobody(request):
+    """BLAS in one thread for whatever a test computes itself; a fit has as many threads as ever, which pin it too.
+
+    Where processes share few cores, threads of BLAS spin while they wait for each other: the same test then takes ten
+    times as long, now and then.
+    """
+    if "blas_as_it_is" in request.fixturenames:
+        yield
+        return
+    from ritz.runtime.threads import pinned
+
+    with pinned():
+        yield
+
+
+@pytest.fixture
+def blas_as_it_is():
+    """For tests that are about threads: BLAS has those that it has outside of tests."""
 
 
 @pytest.fixture(scope="session")

@@ -334,7 +334,7 @@ def test_layouts_give_the_identical_result_and_leave_the_input_alone(shape, solv
 
 
 @pytest.mark.parametrize("solver", ["auto", "svd", "orthogonal", "krylov"])
-def test_threads_and_chunks_do_not_change_the_answer(solver, monkeypatch):
+def test_threads_and_chunks_do_not_change_the_answer(solver, monkeypatch, blas_as_it_is):
     from threadpoolctl import threadpool_limits
 
     from ritz.rows import passes

@@ -111,7 +111,7 @@ def test_a_memory_map_is_read_from_its_file(tmp_path):
     assert not np.shares_memory(block, mapped)  # which would end the process if the file became shorter
 
 
-def test_walking_in_a_fixed_order_gives_identical_bits_for_any_number_of_threads(monkeypatch):
+def test_walking_in_a_fixed_order_gives_identical_bits_for_any_number_of_threads(monkeypatch, blas_as_it_is):
     data = RNG.standard_normal((30_000, 40))
     results = []
     for workers in (1, 2, 3, 7):
@@ -136,7 +136,7 @@ def test_an_error_in_a_worker_reaches_the_caller_and_stops_the_walk(workers, mon
     assert len(seen) <= 2 * workers + 1
 
 
-def test_an_error_while_results_are_combined_releases_blas():
+def test_an_error_while_results_are_combined_releases_blas(blas_as_it_is):
     from threadpoolctl import threadpool_info
 
     before = [library["num_threads"] for library in threadpool_info()]

@@ -176,7 +176,7 @@ def test_the_same_seed_gives_the_same_bits(measurement):
 
 
 @pytest.mark.parametrize("solver", ["omp", "fista"])
-def test_the_number_of_threads_changes_nothing(solver, monkeypatch):
+def test_the_number_of_threads_changes_nothing(solver, monkeypatch, blas_as_it_is):
     monkeypatch.setattr("ritz.sensing.recovery.LEAST", 8)
     X = signals(40, n=128)
     model = CompressedSensing(60, solver=solver).fit(X)

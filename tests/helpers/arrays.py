@@ -1,4 +1,4 @@
-"""Arrays of other libraries, in the memory of the CPU and on devices that need no hardware.
+"""Arrays of other libraries, in the memory of the CPU and on devices that need no hardware, and collections of Dask.
 
 array-api-strict has devices of its own, which NumPy cannot look at: what runs there runs on a GPU. PyTorch is large and
 not among the packages of the test extra: without it its tests are skipped, unless RITZ_NEEDS_TORCH is set, as .ci/run
@@ -12,9 +12,11 @@ from functools import cache, partial
 from importlib import import_module
 
 import array_api_strict
+import dask.array as da
 import numpy as np
 import pytest
 
+from ritz.linalg.arrays import on_host
 from ritz.rows.memory.device import DeviceRows
 
 
@@ -39,10 +41,23 @@ def on_device(X):
     return DeviceRows(tensor(X))
 
 
+def chunked(X):
+    """A dask array of uneven chunks, the first of one row."""
+    n = len(X)
+    return da.from_array(np.array(X), chunks=((1, n // 2, n - n // 2 - 1), -1))
+
+
+def computed(X):
+    """An array of NumPy, where nobody has computed it yet too."""
+    return on_host(X.compute() if isinstance(X, da.Array) else X)
+
+
 # How a matrix of NumPy is given to an estimator. A new library or engine is one line.
-KINDS = {
+# Arrays have a device, where attributes and results are; what Dask computes is lazy, or NumPy's.
+ARRAYS = {
     "torch": tensor,
     "torch, as on a GPU": on_device,
     "array-api-strict": strict,
     "array-api-strict on a device": partial(strict, device="device1"),
 }
+KINDS = ARRAYS | {"dask": chunked, "dask on a cluster": chunked}

@@ -36,6 +36,11 @@ SPECTRA = {
 SHAPES = {"tall": (60, 12), "wide": (12, 60), "square": (25, 25)}
 
 
+def promised(shape: tuple[int, int], dtype=np.float64) -> float:
+    """How far a solver that does not iterate may be off: this share of σ₁ (svd) or of tr C (covariance, gram)."""
+    return 50 * max(shape) * float(np.finfo(dtype).eps)
+
+
 def random_orthonormal(rows: int, columns: int, rng, centred: bool = False) -> np.ndarray:
     G = rng.standard_normal((rows, columns))
     if centred:

@@ -107,7 +107,7 @@ def test_float32_is_off_by_no_more_than_its_audit_says(name, stored, n):
     "how", [{"stored": True}, {"stored": False}, {"narrow": True}], ids=["stored", "anew", "narrow"]
 )
 @pytest.mark.parametrize("name", ["rbf", "laplacian", "linear"])
-def test_the_number_of_threads_changes_no_bit(name, how):
+def test_the_number_of_threads_changes_no_bit(name, how, blas_as_it_is):
     V = random_orthonormal(1300, 5, np.random.default_rng(5))
     found = []
     for threads in (1, 2):

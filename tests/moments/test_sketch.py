@@ -209,7 +209,7 @@ def test_files_are_batches_too(tmp_path):
 
 
 @SILENT
-def test_the_same_bits_on_any_number_of_cores():
+def test_the_same_bits_on_any_number_of_cores(blas_as_it_is):
     X = RNG.standard_normal((90, 4000)) / np.arange(1, 4001)
     many = sketching(2, 4000, 20).partial_fit(X)._moments.sketch.pieces[0]
     with threadpool_limits(1, user_api="blas"):

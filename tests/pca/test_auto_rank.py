@@ -178,7 +178,7 @@ def test_flipped_rows_are_walked_in_any_blocks():
 
 
 @pytest.mark.parametrize(("shape", "least"), [((30000, 12), 300_000), ((60, 5000), 6_000_000)])
-def test_the_choice_depends_neither_on_chunks_nor_on_threads(shape, least):
+def test_the_choice_depends_neither_on_chunks_nor_on_threads(shape, least, blas_as_it_is):
     X = planted(*shape, 2, 20.0, np.random.default_rng(0))
     rows = as_rows(X)
     one = auto_rank.chosen(rows, Request(n_components="auto"), signflip_plans.route(rows, 1 << 40))

@@ -15,6 +15,7 @@ from ritz import PCA, KernelPCA, compare, eigen, merge
 from ritz.linalg import dense
 from ritz.runtime.threads import ordered, pinned, scratch, team
 
+pytestmark = pytest.mark.usefixtures("blas_as_it_is")
 ONE = [1] * len(blas_limits())
 
 

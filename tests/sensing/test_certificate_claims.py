@@ -343,15 +343,15 @@ def test_images_in_three_dimensions_are_told_how_to_come():
 def test_signals_that_are_too_rich_end_before_their_support_is_full():
     """More coefficients than half way to m make neither images nor noise better, and take thousands of steps."""
     rng = np.random.default_rng(3)
-    decaying = rng.standard_normal((3, 1024)) / np.arange(1, 1025) ** 0.8
-    noise = rng.standard_normal((3, 1024))
+    decaying = rng.standard_normal((3, 512)) / np.arange(1, 513) ** 0.8
+    noise = rng.standard_normal((3, 512))
     for X in (decaying, noise):
-        errors, certificate, said = asked(X, n_measurements=300, basis=np.eye(1024), solver="fista")
+        errors, certificate, said = asked(X, n_measurements=150, basis=np.eye(512), solver="fista")
         assert errors.min() > 0.1
         assert certificate.hopeless.all()
         assert certificate.converged.all()
         assert certificate.duality_gap.max() <= 1e-6
-        assert certificate.support_size.max() < 0.98 * 300
+        assert certificate.support_size.max() < 0.98 * 150
         assert certificate.iterations.max() < 3000
         assert len(said) == 1
         assert "too few for the sparsity" in said[0] or "match any data" in said[0]
@@ -434,10 +434,10 @@ def test_as_many_measurements_as_entries_determine_anything(measurement, basis):
 def test_measurements_given_twice_are_recovered_as_if_given_once():
     """It is the rank that supports come near."""
     rng = np.random.default_rng(3)
-    X = rng.standard_normal((3, 1024)) / np.arange(1, 1025) ** 0.8
-    P = rng.standard_normal((150, 1024)) / np.sqrt(150)
-    once = asked(X, n_measurements=150, measurement=P, basis=np.eye(1024), solver="fista")
-    twice = asked(X, n_measurements=300, measurement=np.vstack([P, P]) / np.sqrt(2), basis=np.eye(1024), solver="fista")
+    X = rng.standard_normal((3, 512)) / np.arange(1, 513) ** 0.8
+    P = rng.standard_normal((75, 512)) / np.sqrt(75)
+    once = asked(X, n_measurements=75, measurement=P, basis=np.eye(512), solver="fista")
+    twice = asked(X, n_measurements=150, measurement=np.vstack([P, P]) / np.sqrt(2), basis=np.eye(512), solver="fista")
     np.testing.assert_allclose(twice[0], once[0], rtol=1e-2)
     assert twice[1].converged.all()
     assert twice[1].hopeless.all()

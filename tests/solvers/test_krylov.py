@@ -272,7 +272,7 @@ def test_a_start_inside_an_invariant_subspace_goes_on_at_random():
         ((50, 20_000), "1GB", True),
     ],
 )
-def test_the_same_seed_gives_the_same_bits_whatever_the_threads(shape, limit, dense):
+def test_the_same_seed_gives_the_same_bits_whatever_the_threads(shape, limit, dense, blas_as_it_is):
     sigma = 1 / np.sqrt(np.arange(1, min(shape) + 1))
     X = with_spectrum(*shape, sigma, np.random.default_rng(9), offset=2.0)
     parameters = {"svd_solver": "krylov", "memory_limit": limit}
@@ -291,7 +291,7 @@ def test_the_same_seed_gives_the_same_bits_whatever_the_threads(shape, limit, de
     np.testing.assert_allclose(other.explained_variance_, fits[0].explained_variance_, rtol=1e-6)
 
 
-def test_eigen_gives_the_same_bits_for_the_same_seed():
+def test_eigen_gives_the_same_bits_for_the_same_seed(blas_as_it_is):
     scale = 1 / np.arange(1.0, 2001)
     found = []
     for threads in (1, 2, 2):

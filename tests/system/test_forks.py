@@ -18,6 +18,7 @@ from ritz import PCA, CompressedSensing, KernelPCA, load
 from ritz.runtime.threads import ordered, pinned, team
 
 pytestmark = [
+    pytest.mark.usefixtures("blas_as_it_is"),
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here"),
     # The very thing that is tried.
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),

@@ -2,7 +2,9 @@
 
 Comes in: what users pass. Goes out: fitted estimators, model files, ONNX graphs, warnings.
 `estimators/pca.py` has the parameters, docstring and methods of PCA; `scikit_learn` derives from it the class that
-users import, with scikit-learn's contract. What all models share is in `base`.
+users import, with scikit-learn's contract. What all models share is in `base` (a fit, and what it leaves),
+`transformer` (scores of new rows, and the way back), `columns` (whether later data has those of the fit) and `lazy`
+(collections of Dask).
 A new parameter is one field of the class and one line in its table of rules (`RULES` of `pca.py`), from which its
 signature and its checks follow, and one field of `fitting.request.Request` where the fit needs it.
 A new warning is a fact with a code: about the eigenpairs it comes from `Certificate.diagnostics`, about the data or the

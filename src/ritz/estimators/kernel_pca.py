@@ -14,7 +14,8 @@ import scipy.sparse
 
 from ritz.errors import DataError
 from ritz.estimators import diagnostics, lazy
-from ritz.estimators.base import Certified, Learned, files_of, given, seed
+from ritz.estimators.base import Certified, Learned, seed
+from ritz.estimators.results import files_of, stacked_or_delivered
 from ritz.estimators.saving import Kind
 from ritz.fitting.request import Request, check_at_hand
 from ritz.kernels import Kernel, Precomputed, distances, kernel_named
@@ -297,7 +298,8 @@ class KernelPCA(Certified[KernelState]):
         if self._n_features_out or (no_scores := without_columns(X)) is None:
             return super().inverse_transform(X, out=out)
         means = self._way_back().means(no_scores)
-        return given(Results((block for block in [means]), len(means), self._column_names(), means.dtype), out)
+        found = Results((block for block in [means]), len(means), self._column_names(), means.dtype)
+        return stacked_or_delivered(found, out)
 
     def _rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
         """Pre-images of scores, block by block."""
@@ -340,16 +342,16 @@ class KernelPCA(Certified[KernelState]):
         True
         """
         if out is None and is_dask(X):
-            lazy.known(self, X)
+            lazy.compared(self, X)
             self._diagonal(diagonal, 0)
             errors_of = FeatureError.of(self._state.embedding, self._state.rows).each
-            return lazy.lazily(X, "feature-error", errors_of, None)
+            return lazy.array(X, "feature-error", errors_of, None)
         rows = self._known(X)
         check_finite(rows)
         values = self._diagonal(diagonal, rows.shape[0])
         errors = FeatureError.of(self._state.embedding, self._state.rows).each(rows, values)
         found = Results(errors, rows.shape[0], ("error",), np.dtype(np.float64))
-        return given(found, out, files_of(X, rows), rows.home)
+        return stacked_or_delivered(found, out, files_of(X, rows), rows.home)
 
     def _diagonal(self, values: Any, n: int) -> Array | None:
         """k(x, x) of n rows as it is given: with a precomputed kernel, and with no other."""

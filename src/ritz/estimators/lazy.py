@@ -17,7 +17,7 @@ from ritz.rows.base import stack
 from ritz.rows.scores import in_order
 from ritz.runtime.threads import alone
 
-Made = Callable[[Rows], Iterator[Array]]  # results of rows, block by block
+OfRows = Callable[[Rows], Iterator[Array]]  # results of rows, block by block
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +26,12 @@ class Work:
 
     Attributes
     ----------
-    made : results of rows, block by block
+    of_rows : results of rows, block by block
     width : numbers of a row, None where a row becomes one that is no column
     dtype : of the results, whatever that of a chunk turns out to be
     """
 
-    made: Made
+    of_rows: OfRows
     width: int | None
     dtype: np.dtype[Any]
 
@@ -44,20 +44,20 @@ class Work:
         rows = rows_of(chunk, place)
         try:
             with alone():
-                return delivered(stack(iter(self.made(rows)), n), self.dtype)
+                return delivered(stack(iter(self.of_rows(rows)), n), self.dtype)
         except DataError as error:
             raise error.at(place) from error
 
 
 def scores(model: Any, X: Any) -> Any:
     """What `transform` gives, in what `set_output` asks for: "default" is an array, "pandas" a dask dataframe."""
-    rows, container = known(model, X), model._container()
+    rows, container = compared(model, X), model._container()
     work = Work(model._lean()._codes, model._n_features_out, rows.result_dtype)
     if container == "default":
-        return arrayed(X, "transform", work)
+        return _array(X, "transform", work)
     if container != "pandas":
         raise ValueError(f"set_output(transform={container!r}) is not for Dask; 'pandas' gives a dask dataframe")
-    return tabulated(X, "transform", work, list(model.get_feature_names_out()))
+    return _dataframe(X, "transform", work, list(model.get_feature_names_out()))
 
 
 def rebuilt(model: Any, X: Any) -> Any:
@@ -68,23 +68,23 @@ def rebuilt(model: Any, X: Any) -> Any:
     model._check_way_back()
     rows = in_order(described(X), model)
     model._check_width(rows)
-    return lazily(X, "inverse-transform", Decoder(model._lean()), model.n_features_in_, rows.result_dtype)
+    return array(X, "inverse-transform", Decoder(model._lean()), model.n_features_in_, rows.result_dtype)
 
 
 def errors(model: Any, X: Any) -> Any:
     """What `reconstruction_error` gives."""
-    known(model, X)
+    compared(model, X)
     model._check_way_back()
-    return lazily(X, "reconstruction-error", model._lean()._errors, None)
+    return array(X, "reconstruction-error", model._lean()._errors, None)
 
 
-def known(model: Any, X: Any) -> Rows:
+def compared(model: Any, X: Any) -> Rows:
     """What X says of its rows, once the model is fitted and their columns are the model's; nothing is computed."""
     from ritz.rows.dask.source import described
 
     model._check_fitted()
     rows = described(X)
-    model._columns(X, rows, reset=False)
+    model._compare_columns(X, rows)
     return rows
 
 
@@ -98,12 +98,12 @@ class Decoder:
         return iter(self.model._rebuilt(in_order(scores, self.model)))
 
 
-def lazily(X: Any, verb: str, made: Made, width: int | None, dtype: Any = np.float64) -> Any:
-    """A dask array of what is made of every chunk of X."""
-    return arrayed(X, verb, Work(made, width, np.dtype(dtype)))
+def array(X: Any, verb: str, of_rows: OfRows, width: int | None, dtype: Any = np.float64) -> Any:
+    """A dask array of what becomes of the rows of every chunk of X; `verb` is in the names of its tasks."""
+    return _array(X, verb, Work(of_rows, width, np.dtype(dtype)))
 
 
-def arrayed(X: Any, verb: str, work: Work) -> Any:
+def _array(X: Any, verb: str, work: Work) -> Any:
     """A dask array with a chunk for every chunk of X: chunks[0] is kept, what a row becomes is in one chunk."""
     import dask.array as da
     from dask.core import flatten
@@ -112,7 +112,7 @@ def arrayed(X: Any, verb: str, work: Work) -> Any:
     from ritz.rows.dask.graphs import optimized
 
     X = optimized(X) if hasattr(X, "columns") else X  # the expression that a dataframe is, as a graph
-    shared, token = _shared(X, work)
+    shared, token = _shared_key(X, work)
     name, keys = f"ritz-{verb}-{token}", list(flatten(X.__dask_keys__()))
     counts = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(keys)
     ends, wide = ((), ()) if work.width is None else ((0,), ((work.width,),))
@@ -124,18 +124,18 @@ def arrayed(X: Any, verb: str, work: Work) -> Any:
     return da.Array(graph, name, (tuple(counts), *wide), meta=np.empty((0,) * (1 + len(ends)), work.dtype))
 
 
-def tabulated(X: Any, verb: str, work: Work, names: list[str]) -> Any:
+def _dataframe(X: Any, verb: str, work: Work, names: list[str]) -> Any:
     """A dask dataframe with these columns, and the index of X where X is one."""
     import dask.dataframe as dd
     import pandas as pd
 
     if not hasattr(X, "columns"):
-        return dd.from_dask_array(arrayed(X, verb, work), columns=names)
+        return dd.from_dask_array(_array(X, verb, work), columns=names)
     meta = pd.DataFrame(np.empty((0, len(names)), work.dtype), X._meta.index, names)
-    return X.map_partitions(_table, _shared(X, work)[0], names, meta=meta, token=f"ritz-{verb}")
+    return X.map_partitions(_chunk_as_table, _shared_key(X, work)[0], names, meta=meta, token=f"ritz-{verb}")
 
 
-def _shared(X: Any, work: Work) -> tuple[Any, str]:
+def _shared_key(X: Any, work: Work) -> tuple[Any, str]:
     """The work as one key of a graph, and what sets it apart from other work and other data."""
     from dask.base import tokenize
     from dask.delayed import delayed
@@ -148,7 +148,7 @@ def _task(work: Work, chunk: Any, place: str) -> Array:
     return work(chunk, place)
 
 
-def _table(chunk: Any, work: Work, names: list[str], partition_info: Any = None) -> Any:
+def _chunk_as_table(chunk: Any, work: Work, names: list[str], partition_info: Any = None) -> Any:
     import pandas as pd
 
     place = f"chunk {partition_info['number']}" if partition_info else "a chunk"

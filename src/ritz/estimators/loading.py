@@ -111,8 +111,9 @@ def _restore(model: Certified, state: Any) -> None:
         learned = model._restored(replace(state, columns=None, textual=True, output=None))  # which the model has itself
     except ValueError as error:
         raise DataError(f"expected parts that fit together, found that {error}") from None
-    model._columns_by_name(state.columns if state.textual else None, state.n_features, reset=True)
-    model._column_keys = None if state.textual else state.columns
+    model._remember_names(state.columns if state.textual else None, state.n_features)
+    if not state.textual:
+        model._column_keys = state.columns
     if state.output is not None:
         model.__dict__["_sklearn_output_config"] = {"transform": state.output}
     model._adopt(learned)

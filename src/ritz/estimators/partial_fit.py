@@ -13,7 +13,7 @@ import numpy as np
 
 from ritz.errors import DataError, NotYetError
 from ritz.estimators import diagnostics
-from ritz.estimators.base import COLUMNS, Certified
+from ritz.estimators.base import Certified
 from ritz.fitting.request import Request, check_at_hand, checked_components
 from ritz.moments.moments import Moments
 from ritz.moments.sketch import Stream
@@ -80,7 +80,7 @@ class Batches(Certified[PCAState | None]):
             return self
         found = rows.near(taken_in, self._moments, request)
         if fresh:
-            self._columns(X, rows, reset=True)
+            self._remember_columns(X, rows)
             self._settle_in(rows.home)
         dtype = rows.result_dtype if fresh else np.result_type(self._dtype, rows.result_dtype)
         self._resume(found, dtype, *((rows.image_shape, rows.white) if fresh else self._pictures))
@@ -95,7 +95,7 @@ class Batches(Certified[PCAState | None]):
                 if error.code != "no_rows":
                     raise
         if not fresh:
-            self._columns_alone(X)
+            self._compare_without_rows(X)
         return None
 
     @property
@@ -159,7 +159,7 @@ def merge(models: Iterable[PCA]) -> PCA:
     found = reduce(together, [_mergeable(model, parts[0], i) for i, model in enumerate(parts)])
     checked_components(asked, parts[0].n_features_in_, parts[0].n_features_in_)
     whole = parts[0]._twin()
-    whole.__dict__.update({name: parts[0].__dict__[name] for name in COLUMNS if name in parts[0].__dict__})
+    whole._remember_those_of(parts[0])
     whole._settle_in(parts[0]._home)
     same = len({model._pictures for model in parts}) == 1
     pictures = parts[0]._pictures if same else (None, None)

@@ -12,8 +12,9 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.estimators import anndata, diagnostics, lazy
-from ritz.estimators.base import Learned, files_of, given, seed
+from ritz.estimators.base import Learned, seed
 from ritz.estimators.partial_fit import Batches
+from ritz.estimators.results import files_of, stacked_or_delivered
 from ritz.estimators.saving import Kind
 from ritz.fitting.request import Request, checked_components
 from ritz.fitting.result import Units, as_result
@@ -27,7 +28,6 @@ from ritz.pca.model_file import FORMS, Parameter
 from ritz.pca.state import ATTRIBUTES, LEARNED, PCAState, in_data, state_of
 from ritz.rows import Rows, as_rows, check_exact, is_anndata, is_dask
 from ritz.rows.base import Block, dense
-from ritz.rows.columns import keys_of
 from ritz.rows.write.tables import Out, Results
 from ritz.runtime.rules import COUNT_OR_AUTO, FLAG, TOL_OF_PAIRS, check_all, integer, is_integer, parse_bytes
 from ritz.spectrum.eigen_pairs import symmetric
@@ -256,17 +256,18 @@ class PCA(Batches):
         True
         """
         if out is None and is_dask(X):
-            lazy.known(self, X)
+            lazy.compared(self, X)
             rows = as_rows(X)
             seen, turn = rows.near(turning, self.subspace_, self.certificate_)
             self._warn(diagnostics.of_left_vectors(self.subspace_.deviations))
             made = partial(turned, model=self.subspace_, seen=seen, turn=turn)
-            return lazy.lazily(X, "left-singular-vectors", made, self._n_features_out, rows.result_dtype)
+            return lazy.array(X, "left-singular-vectors", made, self._n_features_out, rows.result_dtype)
         rows = self._known(X)
         names = tuple(f"u{i + 1}" for i in range(self._n_features_out))
         blocks = left_vectors(self.subspace_, self.certificate_, rows)
         self._warn(diagnostics.of_left_vectors(self.subspace_.deviations))
-        return given(Results(blocks, rows.shape[0], names, rows.result_dtype), out, files_of(X, rows), rows.home)
+        found = Results(blocks, rows.shape[0], names, rows.result_dtype)
+        return stacked_or_delivered(found, out, files_of(X, rows), rows.home)
 
     @classmethod
     def from_covariance(cls, C: Any, mean: Any = None, n_rows: int | None = None, **parameters: Any) -> Self:
@@ -295,8 +296,7 @@ class PCA(Batches):
             mean = np.array(mean, dtype=np.float64)
         units = Units(unit, mean=mean, scale=scale, n_rows=n_rows, ddof=request.ddof)
         fitted = from_covariance(operator, units, request)
-        pca._columns_by_name(rows.names, operator.dim, reset=True)
-        pca._column_keys = keys_of(rows.names)
+        pca._remember_names(rows.names, operator.dim)
         pca._warn(diagnostics.of_pca(fitted, pca.n_components))
         pca._settle_in(rows.home)
         pca._adopt(state_of(fitted, np.dtype(np.float64)))
@@ -315,8 +315,8 @@ class PCA(Batches):
         True
         """
         if is_dask(X):
-            lazy.known(self, X)
-            return lazy.lazily(X, "score-samples", self._lean()._likelihoods, None)
+            lazy.compared(self, X)
+            return lazy.array(X, "score-samples", self._lean()._likelihoods, None)
         rows = self._known(X)
         found = next(self._likelihoods(rows))
         return found if rows.home is None else rows.home(found)

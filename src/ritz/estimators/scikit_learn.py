@@ -15,6 +15,7 @@ from ritz.estimators import compressed_sensing, kernel_pca, loading, pca
 from ritz.estimators.base import Certified
 from ritz.estimators.loading import Classes
 from ritz.rows import is_dask
+from ritz.rows.columns import keys_of
 from ritz.rows.write.tables import Out
 
 
@@ -27,11 +28,12 @@ class Estimator(TransformerMixin, BaseEstimator, Certified):
     def transform(self, X: Any, *, out: Out | None = None) -> Any:
         return super().transform(X, out=out)
 
-    def _makes_tables(self) -> bool:
-        return bool(_get_output_config("transform", self)["dense"] != "default")
+    def _remember_table(self, X: Any, names: tuple[Any, ...]) -> None:
+        validate_data(self, X, reset=True, skip_check_array=True)
+        self._column_keys = keys_of(names)
 
-    def _columns_of_object(self, X: Any, names: tuple[Any, ...] | None, reset: bool) -> None:
-        validate_data(self, X, reset=reset, skip_check_array=True)
+    def _compare_table(self, X: Any, names: tuple[Any, ...] | None) -> None:
+        validate_data(self, X, reset=False, skip_check_array=True)
 
     def _container(self) -> str:
         return str(_get_output_config("transform", self)["dense"])

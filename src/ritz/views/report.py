@@ -16,7 +16,8 @@ from markupsafe import Markup
 
 import ritz
 from ritz.errors import DataError
-from ritz.estimators.base import files_of, in_numpy
+from ritz.estimators.base import in_numpy
+from ritz.estimators.results import files_of
 from ritz.linalg.arrays import is_other_array
 from ritz.linalg.dense import Array
 from ritz.pca.recognition import Recognition

@@ -149,7 +149,7 @@ def test_products_by_all_cores(n, m, b, dtype, layouts):
     check(square, Q.T, Q)
 
 
-def test_products_by_all_cores_have_the_same_bits_for_any_number_of_threads(monkeypatch):
+def test_products_by_all_cores_have_the_same_bits_for_any_number_of_threads(monkeypatch, blas_as_it_is):
     rng = np.random.default_rng(0)
     Q, S, W = rng.standard_normal((60_000, 40)), rng.standard_normal((40, 8)), rng.standard_normal((60_000, 8))
     results = []

@@ -130,7 +130,7 @@ def test_files_have_the_rights_that_others_have(tmp_path):
     assert (tmp_path / "plain").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_function_that_fails_ends_the_walk():
+def test_a_function_that_fails_ends_the_walk(blas_as_it_is):
     X = data(100_000)
     model = PCA(3).fit(X)
 
