@@ -1,14 +1,13 @@
-"""Arrays of other libraries: where they lie, how they get there, and PyTorch's precision, which is given back."""
+"""Arrays of other libraries: where they lie and how they get there."""
 
 import pickle
 
 import numpy as np
 import pytest
 
-from helpers.arrays import strict, tensor, torch
-from ritz import PCA
+from helpers.arrays import strict
 from ritz.linalg import arrays
-from ritz.linalg.arrays import Home, beside, brought, full_precision, is_other_array, on_host
+from ritz.linalg.arrays import Home, beside, brought, is_other_array, on_host
 
 X = np.arange(12.0).reshape(4, 3)
 
@@ -22,6 +21,7 @@ def test_there_and_back(device):
     assert np.array_equal(on_host(beside(X[:, ::2], there)), X[:, ::2])
     home = pickle.loads(pickle.dumps(Home.of(there)))
     assert home(X).device == there.device
+    assert home.is_cpu == arrays.in_cpu_memory(there)
     assert home("text") == "text"
 
 
@@ -40,51 +40,11 @@ def test_what_is_not_an_array_of_another_library():
         (RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"), True),
         (type("OutOfMemoryError", (Exception,), {})("Out of memory allocating 8 bytes"), True),  # CuPy's
         (RuntimeError("RESOURCE_EXHAUSTED: while trying to allocate"), True),  # JAX's
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), True),
+        (RuntimeError("cusolver error: CUSOLVER_STATUS_ALLOC_FAILED"), True),
+        (type("CUDADriverError", (Exception,), {})("CUDA_ERROR_OUT_OF_MEMORY: out of memory"), True),
         (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
     ],
 )
 def test_errors_that_say_that_memory_is_full(error, full):
     assert arrays.is_out_of_memory(error) == full
-
-
-@pytest.fixture
-def with_tf32():
-    """PyTorch as one who asks for fast products has it."""
-    before = torch().get_float32_matmul_precision()
-    torch().set_float32_matmul_precision("high")
-    yield torch().backends.cuda.matmul
-    torch().set_float32_matmul_precision(before)
-
-
-def test_tf32_is_off_inside_and_given_back(with_tf32):
-    assert with_tf32.fp32_precision == "tf32"
-    with full_precision():
-        assert with_tf32.fp32_precision == "ieee"
-        assert not torch().is_grad_enabled()
-    assert with_tf32.fp32_precision == "tf32"
-    assert torch().get_float32_matmul_precision() == "high"
-
-
-def test_tf32_is_given_back_after_an_error(with_tf32):
-    with pytest.raises(ZeroDivisionError), full_precision():
-        raise ZeroDivisionError
-    assert with_tf32.fp32_precision == "tf32"
-
-
-def test_tf32_is_off_in_every_pass(with_tf32):
-    from ritz.rows.memory.device import DeviceRows
-
-    seen = []
-
-    def look(block):
-        seen.append(with_tf32.fp32_precision)
-        return block
-
-    rows = DeviceRows(tensor(X))
-    for _ in rows.each(look):
-        assert with_tf32.fp32_precision == "tf32"  # between blocks, the caller's program runs
-    rows.reduce(lambda blocks: [look(block) for block in blocks] and 0, max)
-    rows.pairs(lambda a, b: look(a) @ b.T)
-    assert set(seen) == {"ieee"}
-    PCA(1).fit(rows).transform(rows)
-    assert with_tf32.fp32_precision == "tf32"

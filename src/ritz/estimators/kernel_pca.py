@@ -24,6 +24,7 @@ from ritz.kernels.feature_error import FeatureError
 from ritz.kernels.nystrom import decompose_scattered
 from ritz.kernels.preimage import PreImage, learn
 from ritz.kernels.state import ATTRIBUTES, FORMS, KernelState, state_of, without_rows
+from ritz.linalg.arrays import on_host
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered
 from ritz.pca.model_file import Parameter
@@ -358,7 +359,7 @@ class KernelPCA(Certified[KernelState]):
             raise ValueError(f"kernel={self.kernel!r}: {WITHOUT_DIAGONAL if precomputed else WITH_DIAGONAL}")
         if values is None:
             return None
-        found = np.asarray(values)
+        found = np.asarray(on_host(values))
         if found.shape != (n,) or found.dtype.kind not in "biuf" or not np.isfinite(found).all():
             raise DataError(f"diagonal must hold {n} finite numbers, k(x, x) of every row; got shape {found.shape}")
         return found.astype(np.float64)

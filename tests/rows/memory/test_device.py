@@ -149,7 +149,13 @@ BAD = {
     "infinity": (lambda: on_gpu(np.where(X[4, 2] == X, np.inf, X)), r"1 infinity \(inf\), first at row 4, column 2"),
     "large integer": (lambda: on_gpu(np.array([[1, 2**60 + 1], [3, 4]])), "column 1 holds 1152921504606846977"),
     "two devices": (lambda: [on_gpu(X[0]), strict(X[1])], "lie on different devices: .*device1.*CPU_DEVICE.*copy"),
+    "two others": (
+        lambda: [on_gpu(X[0]), strict(X[1], "device2")],
+        "device1.*device2.*copy",
+    ),
     "a list of arrays": (lambda: [on_gpu(X[0]), on_gpu(X[1])], "2 arrays.*make one of them"),
+    "a list of both": (lambda: [X[0], on_gpu(X[1])], "X holds 1 array on .*device1.*make one of them"),
+    "lists of lists": (lambda: [[1.0, on_gpu(X)[0, 0]], [2.0, 3.0]], "X holds 1 array on .*device1"),
 }
 
 

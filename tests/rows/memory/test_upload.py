@@ -44,6 +44,8 @@ def test_blocks_stack_to_the_file_whatever_their_size(files):
         blocks = list(rows._blocks(0, 500, step))
         assert max(map(len, blocks)) <= step
         assert np.array_equal(np.concatenate([block.numpy() for block in blocks]), X)
+        part = np.concatenate([block.numpy() for block in rows._blocks(33, 457, step)])
+        assert np.array_equal(part, X[33:457])
     assert np.array_equal(rows.take(np.array([7, 3])), X[[7, 3]])
 
 

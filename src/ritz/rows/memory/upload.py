@@ -6,6 +6,7 @@ So data larger than the device's memory is decomposed there. PyTorch takes the b
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ class Uploaded(OnDevice):
     def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
         """Blocks of about `step` rows; those to come are read by other threads while the device computes."""
         waiting: list[Any] = []
-        for small in self._base.each(np.array, exact=False):  # a copy, so that a map of a file is read there too
+        for small in self._between(start, stop):
             for at in range(0, len(small), step):
                 part = small[at : at + step]
                 if waiting and sum(map(len, waiting)) + len(part) > step:
@@ -83,6 +84,18 @@ class Uploaded(OnDevice):
                     waiting = []
                 waiting.append(self._up(part))
         yield stacked(waiting)
+
+    def _between(self, start: int, stop: int) -> Iterator[NDArray[Any]]:
+        """The rows from start to stop as the source reads them; a file is read from its beginning until they end."""
+        with closing(self._base.each(np.array, exact=False)) as blocks:  # copies, so that a map of a file is read there
+            at = 0
+            for block in blocks:
+                low, high = max(start - at, 0), min(stop - at, len(block))
+                if low < high:
+                    yield block[low:high]
+                at += len(block)
+                if at >= stop:
+                    return
 
     def _up(self, block: NDArray[Any]) -> Any:
         """A block on the device; from pinned memory, so that the copy need not be waited for."""
