@@ -41,6 +41,11 @@ def namespace(X: Any) -> Any:
     return array_api_compat.array_namespace(X)
 
 
+def functions_for(X: Any) -> Any:
+    """The same, and NumPy itself for its own arrays and for sparse matrices."""
+    return namespace(X) if is_device_array(X) else np
+
+
 def device_of(X: Any) -> Any:
     """Where an array lies."""
     import array_api_compat

@@ -23,7 +23,16 @@ from ritz.linalg.arrays import (
     taken,
 )
 from ritz.linalg.dense import Array, orthogonality_defect, row_squares
-from ritz.linalg.exponents import Exponents, delivered, differences, outside_of, rows_outside, sums, times_power
+from ritz.linalg.exponents import (
+    Exponents,
+    delivered,
+    differences,
+    narrowed,
+    outside_of,
+    rows_outside,
+    sums,
+    times_power,
+)
 from ritz.moments.preprocessing import FAINT, Preprocessing, less
 from ritz.rows import Rows, as_rows, check_finite
 from ritz.rows.base import Block, dense, stack
@@ -272,7 +281,7 @@ class Subspace:
         for word in (words.delta, words.shift):
             X = X if word is None else X + beside(word, X)
         X = _patched(lambda some: self.decode(some, whiten), Y, X, S)
-        return _narrowed(X, dtype_of(Y))
+        return narrowed(X, dtype_of(Y))
 
     def error(self, X: object) -> Array:  # (n, d) -> (n,)
         """‖z‖² − ‖Uᵀz‖² of every row, squared and in preprocessed units; where that cancels, by decoding.
@@ -414,7 +423,7 @@ def _as_scores(f: Callable[[Array], Array], rows: Rows, block: Any, found: Any, 
     exact = _patched(f, block, found)
     if not all_finite(exact):
         check_finite(rows)
-    return _narrowed(exact, dtype)
+    return narrowed(exact, dtype)
 
 
 def _patched(f: Callable[[Array], Array], block: Any, found: Any, sized: Any = None) -> Any:
@@ -427,9 +436,3 @@ def _patched(f: Callable[[Array], Array], block: Any, found: Any, sized: Any = N
     far, out = np.flatnonzero(on_host(outside)), np.array(on_host(found))
     out[far] = f(taken(block, far))
     return beside(out, found)
-
-
-def _narrowed(exact: Any, dtype: np.dtype[Any]) -> Any:
-    """Results on a device in their type; where that has no room for them, as it is done on the CPU."""
-    out = in_type(exact, dtype)
-    return out if out is exact or all_finite(out) else beside(delivered(on_host(exact), dtype), exact)

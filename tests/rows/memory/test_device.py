@@ -129,14 +129,12 @@ def test_a_plan_says_what_is_copied_to_the_cpu():
     assert "CPU" not in PCA(2).fit(on_gpu()).plan_.why
 
 
-@pytest.mark.parametrize("model", [KernelPCA(2, kernel="rbf"), CompressedSensing(4)])
-def test_models_of_the_cpu_say_so(model):
-    with pytest.raises(
-        DataError, match=rf"{type(model).__name__} computes on the CPU; pass a copy there, such as X.cpu"
-    ):
+def test_a_model_of_the_cpu_says_so():
+    model = CompressedSensing(4)
+    with pytest.raises(DataError, match=r"CompressedSensing computes on the CPU; pass a copy there, such as X\.cpu"):
         model.fit(on_gpu())
     scores = model.fit_transform(strict(X))
-    assert np.array_equal(np.asarray(scores), type(model)(**model.get_params()).fit_transform(X))
+    assert np.array_equal(np.asarray(scores), CompressedSensing(4).fit_transform(X))
     with pytest.raises(DataError, match="computes on the CPU"):
         model.transform(on_gpu())
 
