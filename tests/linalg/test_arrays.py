@@ -1,11 +1,12 @@
 """Arrays of other libraries: where they lie and how they get there."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from helpers.arrays import strict
+from helpers.arrays import strict, torch
 from ritz.linalg import arrays
 from ritz.linalg.arrays import Home, beside, brought, is_other_array, on_host
 
@@ -48,3 +49,16 @@ def test_what_is_not_an_array_of_another_library():
 )
 def test_errors_that_say_that_memory_is_full(error, full):
     assert arrays.is_out_of_memory(error) == full
+
+
+def test_free_memory_is_what_the_device_has_and_the_program_allows_itself(monkeypatch):
+    cuda = torch().cuda
+    told = {"memory_reserved": 300, "memory_allocated": 200, "mem_get_info": (600, 1000)}
+    for name, value in told.items():
+        monkeypatch.setattr(cuda, name, lambda device, value=value: value)
+    monkeypatch.setattr(arrays, "device_of", lambda X: SimpleNamespace(type="cuda"))
+    for share, free in ((1.0, 700), (0.5, 300), (0.1, 0)):
+        monkeypatch.setattr(cuda, "get_per_process_memory_fraction", lambda device, share=share: share, raising=False)
+        assert arrays.free_memory(X) == free
+    monkeypatch.delattr(cuda, "get_per_process_memory_fraction")
+    assert arrays.free_memory(X) == 700

@@ -152,10 +152,10 @@ class KernelPCA(Certified[KernelState]):
         Accepted for compatibility: all cores are used, as many as BLAS may use.
     n_landmarks : int, float in (0, 1) or None
         So many columns of the kernel matrix stand for all, or as many as it takes to lack at most that share of its
-        trace; None leaves that to eigen_solver. A dask array or dataframe needs a number: landmarks are then chosen by
-        randomly pivoted Cholesky among rows drawn at random, and what they lack of all rows is in
-        `certificate_.missing`. Such a model has no `X_fit_` and no `eigenvectors_`, and its signs are decided by the
-        coefficients of the components; `transform` gives the scores.
+        trace; None leaves that to eigen_solver. A dask array or dataframe needs a number, and so do rows that are to
+        stay on a device: landmarks are then chosen by randomly pivoted Cholesky among rows drawn at random, and what
+        they lack of all rows is in `certificate_.missing`. Such a model has no `X_fit_` and no `eigenvectors_`, and its
+        signs are decided by the coefficients of the components; `transform` gives the scores.
     memory_limit : int or str, optional
         Working memory that a fit may take, in bytes or such as "2GB"; half of the memory of this machine by default.
     verbose : bool
@@ -219,7 +219,7 @@ class KernelPCA(Certified[KernelState]):
     def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
         request = self._request(rows.shape[0])
         if rows.scattered or (is_away(rows) and is_integer(self.n_landmarks)):
-            return self._learn_scattered(rows, request)
+            return self._learn_scattered(rows if rows.scattered else rows.at_hand(2), request)
         without = "KernelPCA" if self.n_landmarks is None else f"KernelPCA with n_landmarks={self.n_landmarks!r}"
         rows = self._on_cpu(rows, without, "n_landmarks, how many rows stand for all, or ")
         check_finite(rows)

@@ -191,8 +191,10 @@ def free_memory(X: Any) -> int | None:
     if getattr(device, "type", "") == "cuda":
         import torch
 
-        cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return int(torch.cuda.mem_get_info(device)[0]) + int(cached)
+        reserved, (free, total) = int(torch.cuda.memory_reserved(device)), torch.cuda.mem_get_info(device)
+        if hasattr(torch.cuda, "get_per_process_memory_fraction"):  # a limit that the program has set itself
+            free = min(free, int(torch.cuda.get_per_process_memory_fraction(device) * total) - reserved)
+        return max(0, int(free) + reserved - int(torch.cuda.memory_allocated(device)))
     return int(device.mem_info[0]) if hasattr(device, "mem_info") else None
 
 
