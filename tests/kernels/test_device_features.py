@@ -124,6 +124,23 @@ def test_a_file_is_streamed(tmp_path):
     np.testing.assert_allclose(found.eigenvalues_, on_host(expected.fit(on_gpu()).eigenvalues_), rtol=1e-12)
 
 
+@SILENT
+def test_a_device_without_float64_has_its_blocks_computed_on_the_cpu():
+    narrow = X.astype(np.float32)
+    found = KernelPCA(2, kernel="rbf", gamma=0.02, n_landmarks=30).fit(given := strict(narrow, "no_float64"))
+    expected = KernelPCA(2, kernel="rbf", gamma=0.02, n_landmarks=30).fit(on_gpu(narrow))
+    np.testing.assert_allclose(on_host(found.eigenvalues_), on_host(expected.eigenvalues_), rtol=1e-6)
+    assert found.transform(given).device == given.device
+
+
+@SILENT
+def test_scores_in_a_table():
+    model = KernelPCA(2, kernel="rbf", gamma=0.02, n_landmarks=30).set_output(transform="pandas")
+    table = model.fit_transform(on_gpu())
+    assert list(table.columns) == ["kernelpca0", "kernelpca1"]
+    np.testing.assert_allclose(table, model.transform(X), atol=1e-12)
+
+
 def a_kernel(x, y):
     return float(x @ y)
 

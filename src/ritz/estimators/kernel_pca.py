@@ -275,7 +275,7 @@ class KernelPCA(Certified[KernelState]):
         if is_dask(X):
             return lazy.scores(self, X)
         if not self._state.rows.shape[0]:  # they stayed on their device
-            return self.transform(X)
+            return self._scores(X, self._known(X))
         scores = delivered(self._state.scores, self._state.eigenvectors.dtype)
         return scores if self._home is None else self._at_home(scores, self._home)
 
