@@ -8,6 +8,9 @@ does.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
 
@@ -16,6 +19,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
+from ritz.linalg import arrays
 from ritz.linalg.arrays import on_host
 from ritz.rows.memory.device import DeviceRows
 
@@ -61,3 +65,43 @@ ARRAYS = {
     "array-api-strict on a device": partial(strict, device="device1"),
 }
 KINDS = ARRAYS | {"dask": chunked, "dask on a cluster": chunked}
+
+
+@dataclass
+class Traffic:
+    """Numbers in every array that went to a device or came from it, and how often someone waited for a single one."""
+
+    up: list[int] = field(default_factory=list)
+    down: list[int] = field(default_factory=list)
+    looks: int = 0
+
+
+@contextmanager
+def traffic() -> Iterator[Traffic]:
+    """What travels to and from the devices of array-api-strict meanwhile."""
+    seen, kind = Traffic(), type(array_api_strict.asarray(0.0))
+    leave, own = arrays._from_strict, arrays._owned
+
+    def down(array):
+        seen.down.append(int(np.prod(array.shape)))
+        return leave(array)
+
+    def up(array):
+        seen.up.append(array.size)
+        return own(array)
+
+    def looking(name):
+        real = getattr(kind, name)
+
+        def look(array):
+            seen.looks += str(array.device) != str(array_api_strict.Device("CPU_DEVICE"))
+            return real(array)
+
+        return look
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrays, "_from_strict", down)
+        patch.setattr(arrays, "_owned", up)
+        for name in ("__bool__", "__int__", "__float__", "__index__"):
+            patch.setattr(kind, name, looking(name))
+        yield seen

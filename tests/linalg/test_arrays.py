@@ -1,14 +1,14 @@
-"""Arrays of other libraries: where they lie, how they get there, and PyTorch's precision, which is given back."""
+"""Arrays of other libraries: where they lie and how they get there."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from helpers.arrays import strict, tensor, torch
-from ritz import PCA
+from helpers.arrays import strict, torch
 from ritz.linalg import arrays
-from ritz.linalg.arrays import Home, beside, brought, full_precision, is_other_array, on_host
+from ritz.linalg.arrays import Home, beside, brought, is_other_array, on_host
 
 X = np.arange(12.0).reshape(4, 3)
 
@@ -22,6 +22,7 @@ def test_there_and_back(device):
     assert np.array_equal(on_host(beside(X[:, ::2], there)), X[:, ::2])
     home = pickle.loads(pickle.dumps(Home.of(there)))
     assert home(X).device == there.device
+    assert home.is_cpu == arrays.in_cpu_memory(there)
     assert home("text") == "text"
 
 
@@ -40,6 +41,9 @@ def test_what_is_not_an_array_of_another_library():
         (RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"), True),
         (type("OutOfMemoryError", (Exception,), {})("Out of memory allocating 8 bytes"), True),  # CuPy's
         (RuntimeError("RESOURCE_EXHAUSTED: while trying to allocate"), True),  # JAX's
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), True),
+        (RuntimeError("cusolver error: CUSOLVER_STATUS_ALLOC_FAILED"), True),
+        (type("CUDADriverError", (Exception,), {})("CUDA_ERROR_OUT_OF_MEMORY: out of memory"), True),
         (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
     ],
 )
@@ -47,44 +51,14 @@ def test_errors_that_say_that_memory_is_full(error, full):
     assert arrays.is_out_of_memory(error) == full
 
 
-@pytest.fixture
-def with_tf32():
-    """PyTorch as one who asks for fast products has it."""
-    before = torch().get_float32_matmul_precision()
-    torch().set_float32_matmul_precision("high")
-    yield torch().backends.cuda.matmul
-    torch().set_float32_matmul_precision(before)
-
-
-def test_tf32_is_off_inside_and_given_back(with_tf32):
-    assert with_tf32.fp32_precision == "tf32"
-    with full_precision():
-        assert with_tf32.fp32_precision == "ieee"
-        assert not torch().is_grad_enabled()
-    assert with_tf32.fp32_precision == "tf32"
-    assert torch().get_float32_matmul_precision() == "high"
-
-
-def test_tf32_is_given_back_after_an_error(with_tf32):
-    with pytest.raises(ZeroDivisionError), full_precision():
-        raise ZeroDivisionError
-    assert with_tf32.fp32_precision == "tf32"
-
-
-def test_tf32_is_off_in_every_pass(with_tf32):
-    from ritz.rows.memory.device import DeviceRows
-
-    seen = []
-
-    def look(block):
-        seen.append(with_tf32.fp32_precision)
-        return block
-
-    rows = DeviceRows(tensor(X))
-    for _ in rows.each(look):
-        assert with_tf32.fp32_precision == "tf32"  # between blocks, the caller's program runs
-    rows.reduce(lambda blocks: [look(block) for block in blocks] and 0, max)
-    rows.pairs(lambda a, b: look(a) @ b.T)
-    assert set(seen) == {"ieee"}
-    PCA(1).fit(rows).transform(rows)
-    assert with_tf32.fp32_precision == "tf32"
+def test_free_memory_is_what_the_device_has_and_the_program_allows_itself(monkeypatch):
+    cuda = torch().cuda
+    told = {"memory_reserved": 300, "memory_allocated": 200, "mem_get_info": (600, 1000)}
+    for name, value in told.items():
+        monkeypatch.setattr(cuda, name, lambda device, value=value: value)
+    monkeypatch.setattr(arrays, "device_of", lambda X: SimpleNamespace(type="cuda"))
+    for share, free in ((1.0, 700), (0.5, 300), (0.1, 0)):
+        monkeypatch.setattr(cuda, "get_per_process_memory_fraction", lambda device, share=share: share, raising=False)
+        assert arrays.free_memory(X) == free
+    monkeypatch.delattr(cuda, "get_per_process_memory_fraction")
+    assert arrays.free_memory(X) == 700

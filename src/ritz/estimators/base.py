@@ -154,13 +154,16 @@ class Certified(Transformer, Generic[State]):
 
     def _opened(self, X: Any) -> Rows:
         """X as Rows, unless it lies on a device where this estimator cannot compute."""
-        rows = as_rows(X)
-        if rows.home is None or self._on_devices or isinstance(rows, ArrayRows):
+        return as_rows(X) if self._on_devices else self._on_cpu(as_rows(X))
+
+    def _on_cpu(self, rows: Rows, what: str = "", otherwise: str = "") -> Rows:
+        """Rows in the memory of the CPU; an error for those of a device, which nobody copies without being asked."""
+        if rows.home is None or isinstance(rows, ArrayRows):
             return rows
         if not rows.home.is_cpu:
             raise DataError(
-                f"X is {rows.home}, and {type(self).__name__} computes on the CPU",
-                "pass a copy there, such as X.cpu() of PyTorch or cupy.asnumpy(X)",
+                f"X is {rows.home}, and {what or type(self).__name__} computes on the CPU",
+                f"pass {otherwise}a copy there, such as X.cpu() of PyTorch or cupy.asnumpy(X)",
             )
         there = rows.on_cpu()
         there.home = rows.home

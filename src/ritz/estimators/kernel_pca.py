@@ -25,6 +25,7 @@ from ritz.kernels.feature_error import FeatureError
 from ritz.kernels.nystrom import decompose_scattered
 from ritz.kernels.preimage import PreImage, learn
 from ritz.kernels.state import ATTRIBUTES, FORMS, KernelState, state_of, without_rows
+from ritz.linalg.arrays import on_host
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered
 from ritz.pca.model_file import Parameter
@@ -66,8 +67,10 @@ WITHOUT_DIAGONAL = (
 )
 # Why an attribute is not there after a fit.
 WITHOUT = {
-    "X_fit_": "the rows of a dask collection stay where they are: the model keeps its landmarks, embedding_.points",
-    "eigenvectors_": "of a dask collection they are transform(X) divided by the roots of eigenvalues_, lazy like X",
+    "X_fit_": "the rows of a dask collection stay where they are, and so do those on a device: the model keeps its "
+    "landmarks, embedding_.points",
+    "eigenvectors_": "of a dask collection, and of rows on a device, they are transform(X) divided by the roots of "
+    "eigenvalues_, and lie where X does",
 }
 WITH_DIAGONAL = "k(x, x) follows from the rows of X, but diagonal was given; leave it out"
 
@@ -150,10 +153,10 @@ class KernelPCA(Certified[KernelState]):
         Accepted for compatibility: all cores are used, as many as BLAS may use.
     n_landmarks : int, float in (0, 1) or None
         So many columns of the kernel matrix stand for all, or as many as it takes to lack at most that share of its
-        trace; None leaves that to eigen_solver. A dask array or dataframe needs a number: landmarks are then chosen by
-        randomly pivoted Cholesky among rows drawn at random, and what they lack of all rows is in
-        `certificate_.missing`. Such a model has no `X_fit_` and no `eigenvectors_`, and its signs are decided by the
-        coefficients of the components; `transform` gives the scores.
+        trace; None leaves that to eigen_solver. A dask array or dataframe needs a number, and so do rows that are to
+        stay on a device: landmarks are then chosen by randomly pivoted Cholesky among rows drawn at random, and what
+        they lack of all rows is in `certificate_.missing`. Such a model has no `X_fit_` and no `eigenvectors_`, and its
+        signs are decided by the coefficients of the components; `transform` gives the scores.
     memory_limit : int or str, optional
         Working memory that a fit may take, in bytes or such as "2GB"; half of the memory of this machine by default.
     verbose : bool
@@ -212,11 +215,14 @@ class KernelPCA(Certified[KernelState]):
 
     _kind = Kind(KernelState, FORMS, Parameter)
     _table = ATTRIBUTES
+    _on_devices = True
 
     def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
         request = self._request(rows.shape[0])
-        if rows.scattered:
-            return self._learn_scattered(rows, request)
+        if rows.scattered or (is_away(rows) and is_integer(self.n_landmarks)):
+            return self._learn_scattered(rows if rows.scattered else rows.at_hand(2), request)
+        without = "KernelPCA" if self.n_landmarks is None else f"KernelPCA with n_landmarks={self.n_landmarks!r}"
+        rows = self._on_cpu(rows, without, "n_landmarks, how many rows stand for all, or ")
         check_finite(rows)
         matrix = gathered(rows, copy=bool(self.copy_X))
         gamma = distances.resolved(self.gamma, matrix, self.kernel)
@@ -233,11 +239,12 @@ class KernelPCA(Certified[KernelState]):
 
     def _learn_scattered(self, rows: Rows, request: Request) -> Learned:
         """From landmarks, where the rows lie: neither they nor the kernel matrix come together."""
+        copy = "X.compute()" if rows.scattered else "X.cpu()"
         if not is_integer(self.n_landmarks):
             given = "" if self.n_landmarks is None else f", a number of them, and got {self.n_landmarks!r}"
-            raise DataError(f"KernelPCA of a dask collection needs n_landmarks{given}", "or pass X.compute()")
+            raise DataError(f"KernelPCA of a dask collection needs n_landmarks{given}", f"or pass {copy}")
         if self.fit_inverse_transform:
-            raise DataError("fit_inverse_transform=True needs all rows at hand", "pass X.compute(), or leave it out")
+            raise DataError("fit_inverse_transform=True needs all rows at hand", f"pass {copy}, or leave it out")
         kernel_of = partial(kernel_named, params=self.kernel_params, degree=float(self.degree), coef0=float(self.coef0))
         asked = self.kernel, self.gamma, request, int(self.n_landmarks)
         with self._watching(rows, request) as watch:
@@ -268,12 +275,15 @@ class KernelPCA(Certified[KernelState]):
         self.fit(X)
         if is_dask(X):
             return lazy.scores(self, X)
+        if not self._state.rows.shape[0]:  # they stayed on their device
+            return self._scores(X, self._known(X))
         scores = delivered(self._state.scores, self._state.eigenvectors.dtype)
         return scores if self._home is None else self._at_home(scores, self._home)
 
     def _codes(self, rows: Rows) -> Generator[Array, None, None]:
         """Scores: coordinates of rows along the components, block by block."""
-        return self._state.embedding.encode(rows)
+        kernel = self._state.embedding.kernel
+        return self._state.embedding.encode(rows if kernel.on_devices else self._on_cpu(rows, f"kernel={kernel!r}"))
 
     def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
         """Pre-images: rows whose features come near those of these scores.
@@ -303,13 +313,13 @@ class KernelPCA(Certified[KernelState]):
 
     def _rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
         """Pre-images of scores, block by block."""
-        preimage = self._way_back()
+        preimage, scores = self._way_back(), self._on_cpu(scores, "inverse_transform")
         self._check_scores(scores)
         return preimage.decode(scores)
 
     def _errors(self, rows: Rows) -> Generator[Array, None, None]:
         """Squared distances of rows to the pre-images of their scores, block by block."""
-        preimage = self._way_back()
+        preimage, rows = self._way_back(), self._on_cpu(rows, "reconstruction_error")
         check_finite(rows)
         for block in rows.each(lambda block: block):
             scores = stack(self._state.embedding.encode(as_rows(block), np.float64), block.shape[0])
@@ -346,7 +356,7 @@ class KernelPCA(Certified[KernelState]):
             self._diagonal(diagonal, 0)
             errors_of = FeatureError.of(self._state.embedding, self._state.rows).each
             return lazy.array(X, "feature-error", errors_of, None)
-        rows = self._known(X)
+        rows = self._on_cpu(self._known(X), "feature_error")
         check_finite(rows)
         values = self._diagonal(diagonal, rows.shape[0])
         errors = FeatureError.of(self._state.embedding, self._state.rows).each(rows, values)
@@ -360,7 +370,7 @@ class KernelPCA(Certified[KernelState]):
             raise ValueError(f"kernel={self.kernel!r}: {WITHOUT_DIAGONAL if precomputed else WITH_DIAGONAL}")
         if values is None:
             return None
-        found = np.asarray(values)
+        found = np.asarray(on_host(values))
         if found.shape != (n,) or found.dtype.kind not in "biuf" or not np.isfinite(found).all():
             raise DataError(f"diagonal must hold {n} finite numbers, k(x, x) of every row; got shape {found.shape}")
         return found.astype(np.float64)
@@ -426,6 +436,11 @@ class KernelPCA(Certified[KernelState]):
 
 def _count_or_share(asked: Any) -> int | float | None:
     return asked if asked is None else int(asked) if is_integer(asked) else float(asked)
+
+
+def is_away(rows: Rows) -> bool:
+    """Whether rows lie on a device, or are copied from one block by block."""
+    return rows.on_device or (rows.home is not None and not rows.home.is_cpu)
 
 
 def gathered(rows: Rows, copy: bool) -> Block:

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from ritz.exercises import digits
+from ritz.linalg.arrays import on_host
 from ritz.linalg.dense import Array, column_norms
 from ritz.runtime.wording import visible
 from ritz.spectrum.certificate import Certificate
@@ -94,7 +95,7 @@ def answer_of(given: Any, narrow: bool = False) -> Answer:
     >>> answer.values, answer.array.shape
     (array([1., 2.]), (2, 2))
     """
-    given = _without_diagonals(given)
+    given = _without_diagonals([on_host(part) for part in given] if isinstance(given, list) else on_host(given))
     values, array = _parts(given)
     unit = float(np.finfo(np.float32 if narrow else np.float64).eps)
     answer = Answer("axes", None, unit=unit, stated=_stated(given), singular=_is_svd(given))
@@ -140,8 +141,8 @@ def _parts(given: Any) -> tuple[Any, Any]:
         raise UnreadableError("no_answer", "nothing was handed in")
     for vectors, values in MODELS:
         if hasattr(given, vectors):
-            found = np.asarray(getattr(given, vectors))
-            return getattr(given, values, None), found.T if vectors == "components_" else found
+            found = np.asarray(on_host(getattr(given, vectors)))
+            return on_host(getattr(given, values, None)), found.T if vectors == "components_" else found
     if hasattr(given, "fit"):
         name = getattr(given, "__name__", type(given).__name__)
         raise UnreadableError("not_fitted", f"a {name} that has no components was handed in")

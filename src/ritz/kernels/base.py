@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg.dense import UNIT, Array
+from ritz.linalg.arrays import functions_for, is_device_array
+from ritz.linalg.dense import UNIT, Array, row_squares
 from ritz.moments.preprocessing import Preprocessing
+from ritz.rows import Rows
 from ritz.rows.base import Block, dense
 
 LARGEST = 2.0**1000  # values beyond it are refused: their sums could overflow
@@ -28,7 +30,11 @@ class Points:
         return int(self.Z.shape[0])
 
     def __getitem__(self, key: Any) -> Points:
-        return Points(self.Z[key], self.sizes[key])
+        return Points(self.Z[key, :] if is_device_array(self.Z) else self.Z[key], self.sizes[key])
+
+    def beside(self, rows: Rows) -> Points:
+        """The same where the blocks of rows are."""
+        return Points(rows.here(dense(self.Z)), rows.here(self.sizes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +50,10 @@ class Frame:
     grain: float = 0.0  # relative precision of values that were given
     shift: float = 0.0  # of the value that is raised to a power, in the units of the points
 
+    def beside(self, rows: Rows) -> Frame:
+        """The same where the blocks of rows are."""
+        return self if self.origin is None else replace(self, origin=rows.here(self.origin))
+
     @property
     def rounding(self) -> float:
         """Relative error of an inner product of features."""
@@ -51,11 +61,15 @@ class Frame:
 
 
 class Kernel(ABC):
-    """k(x, y) = φ(x)·φ(y). Its parameters are those of the formula; unless a kernel says more, points are features."""
+    """k(x, y) = φ(x)·φ(y). Its parameters are those of the formula; unless a kernel says more, points are features.
+
+    Points and values are computed where the rows are, on a device too, in float64.
+    """
 
     positive: ClassVar[bool] = True  # whether it is positive semidefinite whatever the rows are
     local: ClassVar[bool] = False  # whether gamma is a bandwidth, beyond which values are nearly 0
     narrow: ClassVar[bool] = True  # whether float32 is worth while
+    on_devices: ClassVar[bool] = True  # whether rows may stay on their device
     parameters: ClassVar[str] = ""  # those that an error message says to change
     limit: str = "they lie too far from those of the fit"  # why new rows may have no finite value
 
@@ -101,6 +115,8 @@ class Movable(Kernel):
 
 def shifted(X: Block, origin: Array | None, weight: float) -> Block:
     """(x − origin)·weight in float64; rows stay sparse where there is no origin, as after a fit of sparse ones."""
+    if is_device_array(X):
+        return Preprocessing(origin)(X) * weight
     if not isinstance(X, np.ndarray) and origin is None:
         return X.astype(np.float64) * weight
     Z = Preprocessing(origin)(dense(X))
@@ -110,14 +126,20 @@ def shifted(X: Block, origin: Array | None, weight: float) -> Block:
 
 def squares(Z: Block) -> Array:
     """‖z‖² of every row."""
-    if isinstance(Z, np.ndarray):
-        return np.asarray(np.einsum("ij,ij->i", Z, Z))
+    if isinstance(Z, np.ndarray) or is_device_array(Z):
+        return row_squares(Z)
     return np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
 
 
 def inner(a: Block, b: Block) -> Array:
     """z·w of all pairs of rows."""
     return dense(a @ b.T)
+
+
+def ones(points: Points) -> Array:  # (n,)
+    """1 for every point, in float64."""
+    xp = functions_for(points.sizes)
+    return xp.ones_like(points.sizes, dtype=xp.float64)
 
 
 def row_nnz(X: Block) -> int:

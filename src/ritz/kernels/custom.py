@@ -19,6 +19,7 @@ class Precomputed(Kernel):
     """Rows are the kernel's values with the points of the fit: the matrix itself when fitting."""
 
     positive: ClassVar[bool] = False
+    on_devices: ClassVar[bool] = False
 
     def frame(self, X: Block) -> Frame:
         unit = power_of_two(float(np.sqrt(magnitude(X, None))))
@@ -56,6 +57,7 @@ class Custom(Kernel):
     params: dict[str, Any] = field(default_factory=dict)
     positive: ClassVar[bool] = False
     narrow: ClassVar[bool] = False
+    on_devices: ClassVar[bool] = False
     parameters: ClassVar[str] = "kernel_params"
 
     def frame(self, X: Block) -> Frame:

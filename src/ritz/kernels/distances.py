@@ -18,11 +18,13 @@ from ritz.kernels.base import (
     center,
     inner,
     magnitude,
+    ones,
     power_of_two,
     row_nnz,
     shifted,
     squares,
 )
+from ritz.linalg.arrays import is_device_array, namespace
 from ritz.linalg.dense import UNIT, Array
 from ritz.rows.base import Block, dense
 
@@ -59,6 +61,8 @@ class Rbf(Movable):
         if frame.exact:
             return decayed(a, b, "sqeuclidean", frame)
         t = inner(a.Z, b.Z)
+        if not isinstance(t, np.ndarray):
+            return _decayed_there(t, a, b)
         t *= t.dtype.type(2)
         t -= a.sizes[:, None]
         t -= b.sizes
@@ -70,7 +74,7 @@ class Rbf(Movable):
         return np.exp(t, out=t)
 
     def lengths(self, points: Points, frame: Frame) -> Array:
-        return np.ones(len(points))
+        return ones(points)
 
 
 @dataclass(frozen=True)
@@ -88,21 +92,42 @@ class Laplacian(Kernel):
     def points(self, X: Block, frame: Frame) -> Points:
         with np.errstate(over="ignore", invalid="ignore"):
             Z = shifted(X, frame.origin, frame.weight)
+            if is_device_array(Z):
+                return Points(Z, namespace(Z).sum(abs(Z), axis=1))
             return Points(Z, np.asarray(abs(Z).sum(axis=1)).ravel())
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         return decayed(a, b, "cityblock", frame)
 
     def lengths(self, points: Points, frame: Frame) -> Array:
-        return np.ones(len(points))
+        return ones(points)
 
 
 def decayed(a: Points, b: Points, metric: str, frame: Frame) -> Array:
     """exp(−factor·distance) from differences."""
+    if is_device_array(a.Z):
+        return _from_differences(a.Z, b.Z, metric, frame.factor)
     t: Array = cdist(dense(a.Z), dense(b.Z), metric)
     with np.errstate(over="ignore"):
         t *= -frame.factor
     return np.exp(t, out=t)
+
+
+def _from_differences(A: Any, B: Any, metric: str, factor: float) -> Any:  # (m, d), (p, d) -> (m, p)
+    """The same on a device, column by column: no array is larger than the result."""
+    t: Any = 0.0
+    for j in range(A.shape[1]):
+        apart = A[:, j][:, None] - B[:, j][None, :]
+        t = t + (abs(apart) if metric == "cityblock" else apart * apart)
+    return namespace(A).exp(t * -factor)
+
+
+def _decayed_there(t: Any, a: Points, b: Points) -> Any:  # (m, p)
+    """exp(2 z·w − ‖z‖² − ‖w‖²) on a device, from z·w; 0 for rows too far out for float64. It is not waited for."""
+    xp = namespace(t)
+    t = (t * 2.0 - a.sizes[:, None]) - b.sizes[None, :]
+    none = xp.zeros_like(t)
+    return xp.where(xp.isfinite(a.sizes)[:, None], xp.exp(xp.minimum(t, none)), none)
 
 
 def resolved(gamma: Any, X: Block, kernel: Any) -> float:

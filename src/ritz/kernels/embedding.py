@@ -13,8 +13,9 @@ from scipy.linalg import solve_triangular
 from ritz.errors import DataError
 from ritz.kernels import Frame, Kernel, Points
 from ritz.kernels.matrix import KernelMatrix
+from ritz.linalg.arrays import functions_for, in_float64, in_type, namespace
 from ritz.linalg.dense import Array
-from ritz.linalg.exponents import delivered
+from ritz.linalg.exponents import delivered, narrowed
 from ritz.operators import LowRank
 from ritz.rows import Rows, check_finite
 from ritz.rows.base import Block
@@ -61,13 +62,43 @@ class Embedding:
 
     def encode(self, rows: Rows, dtype: Any = None) -> Generator[Array, None, None]:
         """The coordinates of every row, block by block; in the precision of the rows unless told."""
+        if rows.on_device:
+            yield from self._encoded_there(rows, np.dtype(dtype or rows.result_dtype))
+            return
         small = rows.limited(max(1, 8 * rows.shape[1] * ROWS))
         for Y in small.each(self._encoded):
             if np.isnan(Y).any():
-                check_finite(rows)
-                why = f"has no finite value for some of these rows: {self.kernel.limit}"
-                raise DataError(f"kernel={self.kernel!r} {why}")
+                raise self._not_finite(rows)
             yield delivered(Y, np.dtype(dtype or rows.result_dtype))
+
+    def _not_finite(self, rows: Rows) -> DataError:
+        """Why rows have no finite scores: what they hold, or else the kernel."""
+        check_finite(rows)
+        return DataError(f"kernel={self.kernel!r} has no finite value for some of these rows: {self.kernel.limit}")
+
+    def _encoded_there(self, rows: Rows, dtype: np.dtype[Any]) -> Generator[Any, None, None]:
+        """The same where the rows are, on a device. One look for every block: it waits for the device."""
+        wide = max(rows.shape[1], min(len(self.points), COLUMNS))
+        small = rows.limited(max(1, rows.most_bytes * rows.shape[1] // wide))
+        there = self._beside(rows)
+
+        def encoded(block: Any) -> Any:
+            total = there.products(there.kernel.points(block, there.frame), there.coefficients)[0]
+            Y = (total - there.offset) * self.frame.unit
+            xp = namespace(Y)
+            given = xp.all(xp.isfinite(in_float64(block)))
+            if bool(given & xp.all(xp.abs(Y) < float(np.finfo(dtype).max))):
+                return in_type(Y, dtype)
+            if not (bool(given) and bool(xp.all(xp.isfinite(Y)))):
+                raise self._not_finite(rows)
+            return narrowed(Y, dtype)
+
+        yield from small.each(encoded)
+
+    def _beside(self, rows: Rows) -> Embedding:
+        """The same where the blocks of rows are; the coefficients and points go there once."""
+        parts = {name: rows.here(np.asarray(getattr(self, name))) for name in ("coefficients", "offset", "mean")}
+        return replace(self, frame=self.frame.beside(rows), points=self.points.beside(rows), **parts)
 
     def _encoded(self, block: Block) -> Array:
         """NaN where the rows hold anything that is not finite, which a kernel may well map to something that is."""
@@ -82,14 +113,15 @@ class Embedding:
 
     def products(self, new: Points, C: Array) -> tuple[Array, Array]:  # (m, ·), (p, b) -> (m, b), (m,)
         """Σ_i (k(x, x_i)/unit² − c) C_ij of new points x, and c: the mean of some values where centring allows it."""
-        total, level = np.zeros((len(new), C.shape[1])), np.zeros((len(new), 1))
+        total: Any = 0.0
+        level: Any = np.zeros((len(new), 1))
         for start in range(0, len(self.points), COLUMNS):
-            part = slice(start, start + COLUMNS)
+            part = slice(start, min(start + COLUMNS, len(self.points)))
             values = self.kernel.tile(new, self.points[part], self.frame)
             if self.centred:
-                level = level if start else values.mean(axis=1, keepdims=True)
+                level = level if start else functions_for(values).mean(values, axis=1, keepdims=True)
                 values = values - level
-            total += values @ C[part]
+            total = total + values @ C[part, :]
         return total, level[:, 0]
 
 

@@ -1,4 +1,4 @@
-"""Landmarks among rows that are scattered: few rows stand for all, and the others never leave where they lie.
+"""Landmarks among rows that lie elsewhere: few rows stand for all, and the others stay on their workers or device.
 
 With L Lᵀ the kernel matrix of the landmarks, f(x) = L⁻¹ k(landmarks, x) are the coordinates of the projection of φ(x)
 onto the span of their features, and F with the rows f(x) is a factor of the Nyström approximation, K ⪰ F Fᵀ. One pass
@@ -9,7 +9,7 @@ for every row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,11 +22,13 @@ from ritz.fitting.request import Request
 from ritz.fitting.solve import solve
 from ritz.kernels import Frame, Kernel, Points, distances, plans
 from ritz.kernels.decompose import Alike, KernelFit, check_landmarks
+from ritz.kernels.device_features import DeviceFeatures
 from ritz.kernels.embedding import ROWS, Embedding
 from ritz.kernels.plans import Task
 from ritz.linalg.dense import Array, eigh_descending, gamma
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import Moments, moments
+from ritz.moments.preprocessing import ends
 from ritz.operators import Dense
 from ritz.operators.pivoted_cholesky import Factor, randomly_pivoted
 from ritz.rows import Rows, check_finite
@@ -49,6 +51,7 @@ class Features(Computed):
         super().__init__(base.limited(max(1, 8 * base.shape[1] * ROWS)))
         self._kernel, self._frame, self._landmarks, self._L = kernel, frame, landmarks, L
         self.shape, self.names = (base.shape[0], len(landmarks) + 1), None
+        self.solving = gamma(len(L) + 8)  # of |k|, at most, is what substitution leaves of L f = k
 
     @property
     def block_rows(self) -> int:
@@ -94,9 +97,12 @@ def decompose_scattered(
                 f"n_components={request.n_components}, but the features of the rows drawn span {p} dimensions",
                 f"ask for {p} or fewer, or for more n_landmarks",
             )
-        found = moments(Features(rows, kernel, frame, landmarks, L), scatter=Scatter.FLOAT64)
+        features: Any = Features(rows, kernel, frame, landmarks, L)
+        if rows.on_device:
+            features = DeviceFeatures(features, rows, kernel, frame, landmarks, L)
+        found = moments(features, scatter=Scatter.FLOAT64)
         S, mean, lacking, trace = _sums(found, p)
-        A = _operator(S, lacking, _rounding(found, L, frame, trace), request.n_components, n)
+        A = _operator(S, lacking, _rounding(found, L, frame, trace, features.solving), request.n_components, n)
         spectrum, _ = solve(A, Gram(), replace(request, solver=Gram()), p, None)
         embedding = _embedding(kernel, frame, landmarks, L, mean, spectrum.vectors)
         whole = float(np.trace(S))
@@ -109,22 +115,13 @@ def decompose_scattered(
 def _range(rows: Rows) -> tuple[Array, Array]:
     """The least and the largest value of every column, which are finite."""
 
-    def ends(blocks: Iterable[Any]) -> tuple[Array, Array]:
-        found = [tuple(_dense(end) for end in (block.min(axis=0), block.max(axis=0))) for block in blocks]
-        low, high = (np.array(part) for part in zip(*found, strict=True))
-        return low.min(axis=0), high.max(axis=0)
-
     def wider(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
-        return np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
+        return np.maximum(a[0], b[0]), np.minimum(a[1], b[1])
 
-    low, high = rows.reduce(ends, wider)
+    high, low = rows.reduce(ends, wider)
     if not np.isfinite(low + high).all():
         check_finite(rows)
     return low, high
-
-
-def _dense(end: Any) -> Array:
-    return np.asarray(end if isinstance(end, np.ndarray) else end.toarray()).ravel().astype(np.float64)
 
 
 def _gamma(rows: Rows, width: Any, sample: Block, named: Any) -> float:
@@ -137,8 +134,9 @@ def _gamma(rows: Rows, width: Any, sample: Block, named: Any) -> float:
 
 
 def _plan(rows: Rows, request: Request, most: int, sampled: int) -> plans.Plan:
+    where = "on a device" if rows.on_device else "that are scattered"
     why = (
-        f"n_landmarks of rows that are scattered: up to {most} are chosen by randomly pivoted Cholesky among "
+        f"n_landmarks of rows {where}: up to {most} are chosen by randomly pivoted Cholesky among "
         f"{sampled} rows drawn at random, and one pass sums the features of all rows where they lie"
     )
     n, d = rows.shape
@@ -159,7 +157,7 @@ def _chosen(kernel: Kernel, frame: Frame, sample: Block, most: int, rng: np.rand
     diagonal = kernel.diagonal(points, frame)
     factor = randomly_pivoted(diagonal, entries, most, rng, error=max(frame.rounding, FLOOR))
     if not len(factor.pivots):
-        raise Alike("the rows are all alike to the kernel, so none can serve as a landmark; pass X.compute()")
+        raise Alike("the rows are all alike to the kernel, so none can serve as a landmark; pass a copy in memory")
     return points, factor
 
 
@@ -172,11 +170,11 @@ def _sums(found: Moments, p: int) -> tuple[Array, Array, float, float]:
     return scatter[:p, :p], mean[:p], lacking, trace
 
 
-def _rounding(found: Moments, L: Array, frame: Frame, trace: float) -> float:
+def _rounding(found: Moments, L: Array, frame: Frame, trace: float, solving: float) -> float:
     """Bound on the error of S: of sums, and of the features, in which L⁻¹ magnifies rounding by at most ‖L‖‖L⁻¹‖."""
     growth = float(np.linalg.norm(L) * np.linalg.norm(np.linalg.inv(L)))
     sums = found.rounding * float(np.sum(found.sizes * found.unit**2))
-    return sums + 4 * (gamma(len(L) + 8) + frame.rounding) * growth * trace
+    return sums + 4 * (solving + frame.rounding) * growth * trace
 
 
 def _operator(S: Array, lacking: float, error: float, k: int, n: int) -> Dense:

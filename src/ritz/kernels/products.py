@@ -17,10 +17,12 @@ from ritz.kernels.base import (
     center,
     inner,
     magnitude,
+    ones,
     row_nnz,
     shifted,
     squares,
 )
+from ritz.linalg.arrays import functions_for, in_float64, is_device_array
 from ritz.linalg.dense import UNIT, Array
 from ritz.rows.base import Block
 
@@ -45,9 +47,10 @@ class Cosine(Kernel):
     def points(self, X: Block, frame: Frame) -> Points:
         """Rows of unit length, each divided by its largest entry first so that no square leaves the range."""
         Z = shifted(X, None, 1.0)
-        Z = _divided(Z, abs(Z).max(axis=1))
-        lengths = np.sqrt(squares(Z))
-        return Points(_divided(Z, lengths), (lengths > 0).astype(np.float64))
+        xp = functions_for(Z)
+        Z = _divided(Z, xp.max(abs(Z), axis=1) if xp is not np else abs(Z).max(axis=1))
+        lengths = xp.sqrt(squares(Z))
+        return Points(_divided(Z, lengths), in_float64(lengths > 0))
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ class Polynomial(Kernel):
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         base = inner(a.Z, b.Z)
-        base += base.dtype.type(frame.shift)
+        base += float(frame.shift)
         return power(base, self.degree)
 
     def lengths(self, points: Points, frame: Frame) -> Array:
@@ -126,11 +129,11 @@ class Sigmoid(Kernel):
 
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         t = inner(a.Z, b.Z)
-        t += t.dtype.type(self.coef0)
-        return np.tanh(t, out=t)
+        t += float(self.coef0)
+        return np.tanh(t, out=t) if isinstance(t, np.ndarray) else functions_for(t).tanh(t)
 
     def lengths(self, points: Points, frame: Frame) -> Array:
-        return np.ones(len(points))
+        return ones(points)
 
     def diagonal(self, points: Points, frame: Frame) -> Array:
         return np.tanh(points.sizes + self.coef0)
@@ -140,8 +143,8 @@ def power(base: Array, degree: float) -> Array:
     """base^degree, by multiplications where the degree is a whole number: NumPy's own power is fifty times as slow."""
     if not float(degree).is_integer() or degree < 0:
         with np.errstate(invalid="ignore"):
-            return np.asarray(base**degree)
-    out, factor, left = np.ones_like(base), base, int(degree)
+            return base**degree
+    out, factor, left = functions_for(base).ones_like(base), base, int(degree)
     while left:
         if left & 1:
             out *= factor
@@ -153,6 +156,9 @@ def power(base: Array, degree: float) -> Array:
 
 def _divided(Z: Block, by: Any) -> Block:
     """Rows divided by these numbers, by 1 where they are 0."""
+    if is_device_array(Z):
+        xp = functions_for(by)
+        return Z / xp.where(by > 0, by, xp.ones_like(by))[:, None]
     by = np.asarray(by if isinstance(by, np.ndarray) else by.toarray()).ravel()
     by = np.where(by > 0, by, 1.0)[:, None]
     if isinstance(Z, np.ndarray):

@@ -2,22 +2,21 @@
 
 A block of rows is one of three: a NumPy array, a sparse matrix of SciPy, or an array that lies on a device. Functions
 of blocks look for NumPy arrays first, so that these never pay for the others. What the standard lacks is here too: how
-to leave a device, its free memory, its precision, QR without Q.
+to leave a device, its free memory, QR without Q.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-OUT_OF_MEMORY = ("OutOfMemoryError", "out of memory", "RESOURCE_EXHAUSTED")  # in the class or the words of an error
+# In the class or the words of an error; ALLOC_FAILED is that of NVIDIA's libraries, such as CUBLAS_STATUS_ALLOC_FAILED.
+OUT_OF_MEMORY = ("OutOfMemoryError", "out of memory", "OUT_OF_MEMORY", "RESOURCE_EXHAUSTED", "ALLOC_FAILED")
 
 
 def is_device_array(block: Any) -> bool:
@@ -42,6 +41,11 @@ def namespace(X: Any) -> Any:
     return array_api_compat.array_namespace(X)
 
 
+def functions_for(X: Any) -> Any:
+    """The same, and NumPy itself for its own arrays and for sparse matrices."""
+    return namespace(X) if is_device_array(X) else np
+
+
 def device_of(X: Any) -> Any:
     """Where an array lies."""
     import array_api_compat
@@ -49,10 +53,15 @@ def device_of(X: Any) -> Any:
     return array_api_compat.device(X)
 
 
+def is_cpu(device: Any) -> bool:
+    """Whether NumPy can look at arrays there without a copy: PyTorch says "cpu", JAX "TFRT_CPU_0", the standard's own
+    test library "CPU_DEVICE"."""
+    return "cpu" in str(device).lower()
+
+
 def in_cpu_memory(X: Any) -> bool:
-    """Whether NumPy can look at an array without a copy: PyTorch says "cpu", JAX "TFRT_CPU_0", the standard's own test
-    library "CPU_DEVICE"."""
-    return "cpu" in str(device_of(X)).lower()
+    """Whether an array lies there."""
+    return is_cpu(device_of(X))
 
 
 def dtype_of(X: Any) -> np.dtype[Any]:
@@ -182,8 +191,10 @@ def free_memory(X: Any) -> int | None:
     if getattr(device, "type", "") == "cuda":
         import torch
 
-        cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return int(torch.cuda.mem_get_info(device)[0]) + int(cached)
+        reserved, (free, total) = int(torch.cuda.memory_reserved(device)), torch.cuda.mem_get_info(device)
+        if hasattr(torch.cuda, "get_per_process_memory_fraction"):  # a limit that the program has set itself
+            free = min(free, int(torch.cuda.get_per_process_memory_fraction(device) * total) - reserved)
+        return max(0, int(free) + reserved - int(torch.cuda.memory_allocated(device)))
     return int(device.mem_info[0]) if hasattr(device, "mem_info") else None
 
 
@@ -194,25 +205,6 @@ def release(X: Any) -> None:
         sys.modules["torch"].cuda.empty_cache()
     elif kind == "cupy":
         sys.modules["cupy"].get_default_memory_pool().free_all_blocks()
-
-
-@contextmanager
-def full_precision() -> Iterator[None]:
-    """PyTorch without TF32 and without gradients; its settings, which are those of the process, are given back."""
-    torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "no_grad"):
-        yield
-        return
-    with ExitStack() as restored:
-        for kind in ("cuda", "mkldnn"):
-            switch = getattr(getattr(torch.backends, kind, None), "matmul", None)
-            # Since 2.9 there is a finer one; to ask for the older one may then be an error.
-            name, exact = ("fp32_precision", "ieee") if hasattr(switch, "fp32_precision") else ("allow_tf32", False)
-            if hasattr(switch, name):
-                restored.callback(setattr, switch, name, getattr(switch, name))
-                setattr(switch, name, exact)
-        restored.enter_context(torch.no_grad())
-        yield
 
 
 @dataclass(frozen=True)
@@ -234,7 +226,7 @@ class Home:
     @property
     def is_cpu(self) -> bool:
         """Whether arrays there lie in the memory of the CPU."""
-        return "cpu" in str(self.device).lower()
+        return is_cpu(self.device)
 
     def __call__(self, values: Any) -> Any:
         """Values there; what is no array of real numbers stays as it is."""

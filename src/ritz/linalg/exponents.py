@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import AccuracyWarning
+from ritz.linalg.arrays import all_finite, beside, in_type, on_host
 from ritz.linalg.dense import Array
 
 Exponents = NDArray[np.integer]
@@ -111,3 +112,9 @@ def delivered(values: Array, dtype: np.dtype[Any]) -> Array:
         problem = f"some results are beyond the range of {dtype} and infinite there"
         warnings.warn(AccuracyWarning(problem, "pass float64 data", "out_of_range"), stacklevel=2)
     return out
+
+
+def narrowed(exact: Any, dtype: np.dtype[Any]) -> Any:
+    """Results on a device in their type; where that has no room for them, as it is done on the CPU."""
+    out = in_type(exact, dtype)
+    return out if out is exact or all_finite(out) else beside(delivered(on_host(exact), dtype), exact)

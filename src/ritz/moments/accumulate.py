@@ -100,7 +100,7 @@ def sums_of(rows: Rows, shift: Array, unit: Array, scatter: Scatter, probes: Arr
 
     def run(blocks: Iterable[Block]) -> tuple[Any, ...]:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            return add_up(blocks, prepare, rows, probes).parts
+            return add_up(blocks, prepare.beside(rows), rows, probes).parts
 
     thin = scatter is Scatter.DIAGONAL
     sums = Sums(*rows.reduce(run, Sums.absorbed, cut=Cut.THIN if thin else Cut.SQUARE))

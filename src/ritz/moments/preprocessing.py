@@ -134,6 +134,10 @@ class Preprocessing:
         cut = [None if part is None else part[which] for part in (self.shift, self.delta, self.weight)]
         return Preprocessing(*cut)
 
+    def beside(self, rows: Rows) -> Preprocessing:
+        """The same where the blocks of rows are, brought there once and not block by block."""
+        return Preprocessing(*(None if part is None else rows.here(part) for part in vars(self).values()))
+
     @classmethod
     def split(
         cls, mean: Array | None, remainder: Array | None, weight: Array | None, dtype: np.dtype[Any]
@@ -204,24 +208,31 @@ def provisional_mean(rows: Rows, dtype: np.dtype[Any]) -> tuple[Array, Array]:
 def peaks(rows: Rows, shift: Array, columns: NDArray[np.bool_]) -> Array:
     """Largest |x − shift| of those columns, an error where that is no float64."""
 
-    def ends(block: Any) -> tuple[Array, ...]:
-        if rows.sparse:
-            return tuple(
-                end.toarray().ravel().astype(np.float64)[columns] for end in (block.max(axis=0), block.min(axis=0))
-            )
-        if rows.on_device:
-            xp, wide = namespace(block), in_float64(block)
-            return tuple(on_host(end(wide, axis=0))[columns] for end in (xp.max, xp.min))
-        part = block[:, columns].astype(np.float64)
-        return part.max(axis=0), part.min(axis=0)
+    plain = not (rows.sparse or rows.on_device)
 
     def largest(blocks: Iterable[Block]) -> Array:
+        found = ends(block[:, columns] for block in blocks) if plain else ends(blocks)
+        high, low = found if plain else (end[columns] for end in found)
         with np.errstate(over="ignore"):
-            return np.max([np.abs(end - shift[columns]) for block in blocks for end in ends(block)], axis=0)
+            return np.maximum(np.abs(high - shift[columns]), np.abs(low - shift[columns]))
 
     found = rows.reduce(largest, np.maximum)
     check_differences(found, lambda j: rows.name(int(np.flatnonzero(columns)[j])))
     return found
+
+
+def ends(blocks: Iterable[Any]) -> tuple[Array, Array]:
+    """The largest and the least value of every column; on a device they are compared there, and come here once."""
+    found: Any = None
+    for block in blocks:
+        if not isinstance(block, np.ndarray) and is_device_array(block):
+            xp, wide = namespace(block), in_float64(block)
+            high, low = xp.max(wide, axis=0), xp.min(wide, axis=0)
+        else:
+            xp = np
+            high, low = (dense(end).ravel().astype(np.float64) for end in (block.max(axis=0), block.min(axis=0)))
+        found = (high, low) if found is None else (xp.maximum(found[0], high), xp.minimum(found[1], low))
+    return on_host(found)
 
 
 def check_differences(found: Array, name: Callable[[int], str] = str) -> None:

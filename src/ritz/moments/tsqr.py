@@ -101,7 +101,7 @@ def _reduced(rows: Rows, shift: Array, unit: Array, center: bool) -> Part:
     def run(blocks: Iterable[Block]) -> Part:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             if rows.on_device:
-                leaves = _device_leaves(blocks, prepare, size, center)
+                leaves = _device_leaves(blocks, prepare.beside(rows), size, center)
             else:
                 leaves = _leaves(blocks, prepare, rows.buffer("leaf", size, width), int(center))
             return fold(_merged, ((r_factor(leaf), qr_terms(*leaf.shape)) for leaf in leaves))

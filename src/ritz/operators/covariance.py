@@ -112,18 +112,20 @@ class DataMatrix:
 
     @cached_property
     def _shifted(self) -> Shifted:
-        rows = self.rows
-        return Shifted(None if rows.sparse else self.prepare.shift, rows.sparse, rows.on_device, rows.thin_rows)
+        rows, shift = self.rows, self.prepare.shift
+        here = None if rows.sparse or shift is None else rows.here(shift)
+        return Shifted(here, rows.sparse, rows.on_device, rows.thin_rows)
 
     def dense(self) -> Array:  # (n, d)
         """Z itself."""
         self.passes += 1
-        return self.rows.map(self.prepare)
+        return self.rows.map(self.prepare.beside(self.rows))
 
     def gram(self) -> Array:  # (n, n)
         """Z Zᵀ/(n − ddof), tile by tile."""
         self.passes += 1
-        return self.rows.pairs(lambda a, b: _inner(a, b, self.prepare) / self.divisor)
+        prepare = self.prepare.beside(self.rows)
+        return self.rows.pairs(lambda a, b: _inner(a, b, prepare) / self.divisor)
 
     def factored(self) -> Factored:
         """ZᵀZ/(n − ddof) by the R factor of Z when Z is tall, which the moments may hold already, or by Z itself."""

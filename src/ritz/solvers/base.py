@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from ritz.errors import DataError
+from ritz.linalg.arrays import on_host
 from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
 from ritz.operators import Operator
 from ritz.runtime.rules import FRACTION, integer
@@ -218,7 +219,7 @@ def real_numbers(given: object, name: str) -> Array:
     ritz.errors.DataError: y='a' does not hold real numbers; give a vector such as [1.0, 0.0], or None
     """
     try:
-        found = np.asarray(given)
+        found = np.asarray(on_host(given))
         if found.dtype.kind != "c":
             return found.astype(np.float64)
     except (TypeError, ValueError):

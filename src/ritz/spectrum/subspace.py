@@ -23,7 +23,16 @@ from ritz.linalg.arrays import (
     taken,
 )
 from ritz.linalg.dense import Array, orthogonality_defect, row_squares
-from ritz.linalg.exponents import Exponents, delivered, differences, outside_of, rows_outside, sums, times_power
+from ritz.linalg.exponents import (
+    Exponents,
+    delivered,
+    differences,
+    narrowed,
+    outside_of,
+    rows_outside,
+    sums,
+    times_power,
+)
 from ritz.moments.preprocessing import FAINT, Preprocessing, less
 from ritz.rows import Rows, as_rows, check_finite
 from ritz.rows.base import Block, dense, stack
@@ -160,11 +169,12 @@ class Subspace:
             weight = np.divide(1.0, roots, out=np.zeros(len(roots)), where=roots > 0)
         # Whitened in the unit of what was multiplied, so that ordinary data sees one product and no more.
         here = weight if self.faint else times_power(weight, -unit)
+        away = rows.here(here) if whiten else 1.0
 
         def code(block: Block) -> Array:
-            if not isinstance(block, np.ndarray) and is_device_array(block):
-                return _patched(code, block, product(block) * beside(here, block) if whiten else product(block))
             Y = product(block)
+            if not isinstance(block, np.ndarray) and is_device_array(block):
+                return _as_scores(code, rows, block, Y * away if whiten else Y, wanted)
             far = rows_outside(Y, LEAST[Y.dtype])
             if whiten:
                 Y = np.multiply(Y, here, dtype=np.float64)
@@ -187,8 +197,11 @@ class Subspace:
             narrow, axes = self.preprocessing(wanted), self.axes.astype(wanted)
             lacking = narrow.lacking(self.axes)
         most = times_power(NARROW * self.deviations[-1], self.power)
+        there = self._product_there(prepare, rows) if rows.on_device else None
 
         def product(block: Block) -> Array:
+            if there is not None and not isinstance(block, np.ndarray):
+                return there(block)
             if tried:
                 Z = narrow.nearly(block, wanted)
                 if np.sqrt(np.vecdot(Z, Z).max()) < most:
@@ -197,6 +210,12 @@ class Subspace:
             return how.times(ready, self.axes)
 
         return product
+
+    def _product_there(self, prepare: Preprocessing, rows: Rows) -> Callable[[Any], Any]:
+        """The same of blocks on a device, to which what they are multiplied by is brought once."""
+        ready = Preprocessing(prepare.shift, None, prepare.weight).beside(rows)
+        axes, lacking = rows.here(self.axes), rows.here(prepare.lacking(self.axes))
+        return lambda block: less(ready.nearly(block, FLOAT64) @ axes, lacking)
 
     @property
     def _near(self) -> bool:
@@ -262,7 +281,7 @@ class Subspace:
         for word in (words.delta, words.shift):
             X = X if word is None else X + beside(word, X)
         X = _patched(lambda some: self.decode(some, whiten), Y, X, S)
-        return _narrowed(X, dtype_of(Y))
+        return narrowed(X, dtype_of(Y))
 
     def error(self, X: object) -> Array:  # (n, d) -> (n,)
         """‖z‖² − ‖Uᵀz‖² of every row, squared and in preprocessed units; where that cancels, by decoding.
@@ -380,15 +399,31 @@ class Subspace:
             with np.errstate(over="ignore", invalid="ignore", under="ignore"):
                 exact = f(dense(block) if densely else block)
                 if not isinstance(exact, np.ndarray):
-                    return _narrowed(exact, dtype)
+                    return exact
                 out = exact.astype(dtype, copy=False)  # here, so that what waits takes no more memory than it has to
             return out if out is exact or np.isfinite(out).all() else exact
 
         for out in rows.each(quietly):
+            if not isinstance(out, np.ndarray):  # looked at already
+                yield out
+                continue
             # Any NaN or infinity in a row reaches its result; only then is the data searched for the place.
-            if not all_finite(out):
+            if not np.isfinite(out).all():
                 check_finite(rows)
-            yield delivered(out, dtype) if isinstance(out, np.ndarray) else out
+            yield delivered(out, dtype)
+
+
+def _as_scores(f: Callable[[Array], Array], rows: Rows, block: Any, found: Any, dtype: np.dtype[Any]) -> Any:
+    """Scores of a block on a device in their type. One look at the sizes of all tells whether none leaves the range:
+    every look waits for the device."""
+    xp = namespace(found)
+    sizes = xp.max(xp.abs(found), axis=1)
+    if bool(xp.all((sizes > LEAST[FLOAT64]) & (sizes < float(np.finfo(dtype).max)))):
+        return in_type(found, dtype)
+    exact = _patched(f, block, found)
+    if not all_finite(exact):
+        check_finite(rows)
+    return narrowed(exact, dtype)
 
 
 def _patched(f: Callable[[Array], Array], block: Any, found: Any, sized: Any = None) -> Any:
@@ -401,9 +436,3 @@ def _patched(f: Callable[[Array], Array], block: Any, found: Any, sized: Any = N
     far, out = np.flatnonzero(on_host(outside)), np.array(on_host(found))
     out[far] = f(taken(block, far))
     return beside(out, found)
-
-
-def _narrowed(exact: Any, dtype: np.dtype[Any]) -> Any:
-    """Results on a device in their type; where that has no room for them, as it is done on the CPU."""
-    out = in_type(exact, dtype)
-    return out if out is exact or all_finite(out) else beside(delivered(on_host(exact), dtype), exact)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from helpers.arrays import strict
 from ritz import PCA, DataError
 from ritz.errors import ChunkError
 from ritz.rows import as_rows, is_dask
@@ -45,6 +46,10 @@ def of_other_package(chunk):
     return type("COO", (), {"__module__": module.__name__, "shape": chunk.shape})()
 
 
+def on_gpu(chunk):
+    return strict(chunk, "device1")
+
+
 TABLE = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": ["x", "y", "z"]})
 TWICE = pd.DataFrame(X, columns=["a", "a", "b"])
 HUGE = np.full((60, 3), 2**60 + 1)
@@ -61,6 +66,7 @@ BAD = {
     ),
     "sparse": (lambda: changed(sp.csr_array), "chunk 1 is sparse, others are dense; make all alike"),
     "another package": (lambda: changed(of_other_package, 0), r"chunk 0 is a COO of the package sparse, .*tocsr\(\)"),
+    "on a device": (lambda: changed(on_gpu, 0), r"chunk 0 is an array of array_api_strict on .*device1.*asnumpy"),
     "fewer rows": (
         lambda: changed(lambda chunk: chunk[:5]),
         "chunk 1 has 5 rows, but 20 were announced; x.compute",
@@ -80,6 +86,18 @@ def test_bad_chunks(kind):
     given, words = BAD[kind]
     with pytest.raises(DataError, match=f"(?s){words}"):
         PCA(1).fit(given())
+
+
+def test_chunks_on_a_device_are_refused_when_results_are_computed():
+    scores = PCA(1).fit(X).transform(changed(on_gpu))
+    with pytest.raises(DataError, match=r"chunk 1, from row 20 on is .*device1.*chunk\.cpu\(\)\.numpy"):
+        scores.compute()
+
+
+def test_arrays_of_other_libraries_in_memory_are_chunks_like_all_others():
+    model, expected = PCA(1).fit(changed(strict, 0)), PCA(1).fit(X)
+    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-12)
+    np.testing.assert_allclose(model.transform(changed(strict)).compute(), expected.transform(X), atol=1e-12)
 
 
 def test_the_cause_of_a_failing_chunk_is_kept_between_processes():

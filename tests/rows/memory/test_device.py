@@ -129,14 +129,12 @@ def test_a_plan_says_what_is_copied_to_the_cpu():
     assert "CPU" not in PCA(2).fit(on_gpu()).plan_.why
 
 
-@pytest.mark.parametrize("model", [KernelPCA(2, kernel="rbf"), CompressedSensing(4)])
-def test_models_of_the_cpu_say_so(model):
-    with pytest.raises(
-        DataError, match=rf"{type(model).__name__} computes on the CPU; pass a copy there, such as X.cpu"
-    ):
+def test_a_model_of_the_cpu_says_so():
+    model = CompressedSensing(4)
+    with pytest.raises(DataError, match=r"CompressedSensing computes on the CPU; pass a copy there, such as X\.cpu"):
         model.fit(on_gpu())
     scores = model.fit_transform(strict(X))
-    assert np.array_equal(np.asarray(scores), type(model)(**model.get_params()).fit_transform(X))
+    assert np.array_equal(np.asarray(scores), CompressedSensing(4).fit_transform(X))
     with pytest.raises(DataError, match="computes on the CPU"):
         model.transform(on_gpu())
 
@@ -149,7 +147,13 @@ BAD = {
     "infinity": (lambda: on_gpu(np.where(X[4, 2] == X, np.inf, X)), r"1 infinity \(inf\), first at row 4, column 2"),
     "large integer": (lambda: on_gpu(np.array([[1, 2**60 + 1], [3, 4]])), "column 1 holds 1152921504606846977"),
     "two devices": (lambda: [on_gpu(X[0]), strict(X[1])], "lie on different devices: .*device1.*CPU_DEVICE.*copy"),
+    "two others": (
+        lambda: [on_gpu(X[0]), strict(X[1], "device2")],
+        "device1.*device2.*copy",
+    ),
     "a list of arrays": (lambda: [on_gpu(X[0]), on_gpu(X[1])], "2 arrays.*make one of them"),
+    "a list of both": (lambda: [X[0], on_gpu(X[1])], "X holds 1 array on .*device1.*make one of them"),
+    "lists of lists": (lambda: [[1.0, on_gpu(X)[0, 0]], [2.0, 3.0]], "X holds 1 array on .*device1"),
 }
 
 

@@ -44,7 +44,22 @@ def test_blocks_stack_to_the_file_whatever_their_size(files):
         blocks = list(rows._blocks(0, 500, step))
         assert max(map(len, blocks)) <= step
         assert np.array_equal(np.concatenate([block.numpy() for block in blocks]), X)
+        part = np.concatenate([block.numpy() for block in rows._blocks(33, 457, step)])
+        assert np.array_equal(part, X[33:457])
     assert np.array_equal(rows.take(np.array([7, 3])), X[[7, 3]])
+
+
+def test_no_more_than_a_few_blocks_are_on_their_way(files, monkeypatch):
+    sent, done = [], []
+
+    class Mark:
+        def synchronize(self):
+            done.append(self)
+
+    monkeypatch.setattr(Uploaded, "_mark", lambda self: sent.append(Mark()) or sent[-1])
+    for i, _ in enumerate(read(files / "x.npy", device="cpu")._blocks(0, 500, 20)):
+        assert i - upload.AHEAD <= len(done) <= i  # the device has done with all blocks but the last ones
+    assert done == sent[: len(done)]  # the oldest first
 
 
 def test_names_and_labels_come_along(files):

@@ -94,9 +94,16 @@ def rows_of(chunk: Any, place: str) -> Rows:
             "sparse_package",
         )
     try:
-        return as_rows(chunk)
+        rows = as_rows(chunk)
     except DataError as error:
         raise error.at(place) from error
+    if rows.home is not None and not rows.home.is_cpu:
+        raise DataError(
+            f"{place} is {rows.home}, and chunks are computed on the CPU",
+            "pass x.map_blocks(cupy.asnumpy), or x.map_blocks(lambda chunk: chunk.cpu().numpy()) for PyTorch",
+            "chunk_on_device",
+        )
+    return rows.on_cpu()
 
 
 def failed(place: str, error: BaseException) -> ChunkError:

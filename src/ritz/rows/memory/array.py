@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import mmap
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ritz.linalg.dense import SKINNY, add_squares, cross, mirrored, times
 from ritz.rows.base import Block, Rows
 from ritz.rows.large_integers import check_numbers
 from ritz.rows.passes import Cut
+from ritz.runtime.wording import plural
 
 NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 GAPS = ("NAType", "NaTType")  # classes of what pandas, which need not be there, puts where nothing is
@@ -131,8 +132,11 @@ class Convertible(ArrayRows):
             check_one_device(source)
         try:
             X = np.asarray(source)
-        except ValueError as error:
+        except (ValueError, TypeError, RuntimeError) as error:  # of other libraries, whose arrays may lie elsewhere
             if not isinstance(source, list | tuple):
+                raise
+            check_one_device(list(_within(source)))
+            if not isinstance(error, ValueError):
                 raise
             raise DataError(f"rows must have equal lengths, and pictures equal sizes: {error}") from error
         if X.dtype == object and not X.ndim:
@@ -148,14 +152,22 @@ class Convertible(ArrayRows):
 
 def check_one_device(parts: list[Any] | tuple[Any, ...]) -> None:
     """Arrays of another library in a list, which NumPy can make one of only if all are in the memory of the CPU."""
-    devices = list(dict.fromkeys(str(device_of(part)) for part in parts if is_other_array(part)))
+    others = [part for part in parts if is_other_array(part)]
+    devices = list(dict.fromkeys(str(device_of(part)) for part in others))
     if len(devices) > 1:
         where = " and ".join(devices)
         raise DataError(
             f"the arrays of this list lie on different devices: {where}", "copy all of them to one of these"
         )
-    if not in_cpu_memory(parts[0]):
-        raise DataError(f"X holds {len(parts)} arrays on {devices[0]}", "make one of them, such as torch.stack(X)")
+    if others and not in_cpu_memory(others[0]):
+        count = f"{len(others)} {plural(len(others), 'array')}"
+        raise DataError(f"X holds {count} on {devices[0]}", "make one of them, such as torch.stack(X)")
+
+
+def _within(parts: list[Any] | tuple[Any, ...]) -> Iterator[Any]:
+    """What lists, and lists in lists, hold."""
+    for part in parts:
+        yield from _within(part) if isinstance(part, list | tuple) else (part,)
 
 
 def _check_given(source: Any, X: NDArray[np.floating]) -> None:

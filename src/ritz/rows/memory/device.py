@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg import arrays
-from ritz.linalg.arrays import Home, beside, brought, full_precision, is_out_of_memory, namespace, on_host
+from ritz.linalg.arrays import Home, beside, brought, is_out_of_memory, namespace, on_host
+from ritz.linalg.tf32 import full_precision
 from ritz.rows.base import Block, Rows, paired, stack
 from ritz.rows.large_integers import check_block, is_wide
 from ritz.rows.memory.array import ArrayRows, check_shape, real_numbers

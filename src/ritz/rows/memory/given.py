@@ -57,7 +57,7 @@ def _array(source: Any) -> NDArray[Any] | None:
         return on_host(source)
     try:
         return np.asarray(source)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RuntimeError):
         return None
 
 

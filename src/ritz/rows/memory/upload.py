@@ -5,7 +5,9 @@ So data larger than the device's memory is decomposed there. PyTorch takes the b
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,14 @@ from ritz.runtime.watch import UNWATCHED
 
 KEPT = 4  # times the data that must be free on the device, so that rows which are read several times stay there
 KEPT_ON_CPU = 1 << 28  # bytes, where the library does not tell what is free
+AHEAD = 2  # blocks that are on their way while the device computes with another
+
+
+class Done:
+    """What the CPU was told it has done."""
+
+    def synchronize(self) -> None:
+        """Nothing is on its way."""
 
 
 class Uploaded(OnDevice):
@@ -73,16 +83,43 @@ class Uploaded(OnDevice):
         return there.watched(self.watch)
 
     def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
-        """Blocks of about `step` rows; those to come are read by other threads while the device computes."""
+        """Blocks of about `step` rows; those to come are read by other threads while the device computes.
+
+        Nobody else waits for the device: were it not for `AHEAD`, a file that is read faster than it computes would
+        come to lie in pinned memory as a whole.
+        """
         waiting: list[Any] = []
-        for small in self._base.each(np.array, exact=False):  # a copy, so that a map of a file is read there too
+        sent: deque[Any] = deque()
+        for small in self._between(start, stop):
             for at in range(0, len(small), step):
                 part = small[at : at + step]
                 if waiting and sum(map(len, waiting)) + len(part) > step:
                     yield stacked(waiting)
                     waiting = []
+                    sent.append(self._mark())
+                    if len(sent) > AHEAD:
+                        sent.popleft().synchronize()
                 waiting.append(self._up(part))
         yield stacked(waiting)
+
+    def _mark(self) -> Any:
+        """What is done when the device has done all that it was told so far."""
+        import torch
+
+        there = self._empty.device
+        return torch.cuda.current_stream(there).record_event() if there.type == "cuda" else Done()
+
+    def _between(self, start: int, stop: int) -> Iterator[NDArray[Any]]:
+        """The rows from start to stop as the source reads them; a file is read from its beginning until they end."""
+        with closing(self._base.each(np.array, exact=False)) as blocks:  # copies, so that a map of a file is read there
+            at = 0
+            for block in blocks:
+                low, high = max(start - at, 0), min(stop - at, len(block))
+                if low < high:
+                    yield block[low:high]
+                at += len(block)
+                if at >= stop:
+                    return
 
     def _up(self, block: NDArray[Any]) -> Any:
         """A block on the device; from pinned memory, so that the copy need not be waited for."""
