@@ -74,6 +74,23 @@ def test_claims_hold_for_the_whole_kernel_matrix(which, monkeypatch):
 
 
 @SILENT
+@pytest.mark.parametrize("which", ["rbf", "linear"])
+def test_as_many_components_as_landmarks_leave_room_for_what_these_lack(which):
+    """All features of the landmarks are among the components, but others may follow, or be larger."""
+    X, kernel, _ = KERNELS[which]
+    model = KernelPCA(3, **kernel, n_landmarks=3).fit(chunked(X))
+    K, values, vectors = truth(X, model)
+    claimed, judge = model.certificate_, 1e-13 * np.trace(K)
+    assert claimed.gap_bounds[0] <= values[2] - values[3] + judge
+    assert values[2] - values[3] <= claimed.gap_bounds[1] + judge
+    beta = model.transform(X) / np.sqrt(model.eigenvalues_)
+    for first, last in claimed.groups:
+        V, U = vectors[:, first:last], beta[:, first:last]
+        assert np.linalg.norm(U - V @ (V.T @ U), 2) <= claimed.angle_bounds[first] + 1e-9
+    assert claimed.complete_to == (3 if which == "linear" else 0)
+
+
+@SILENT
 def test_what_landmarks_lack_is_the_trace_of_the_rest():
     model = KernelPCA(2, kernel="rbf", gamma=0.02, n_landmarks=20).fit(chunked(X))
     points, origin = model.embedding_.points.Z / np.sqrt(0.02), model.embedding_.frame.origin

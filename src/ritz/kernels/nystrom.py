@@ -10,7 +10,7 @@ for every row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,21 +87,20 @@ def decompose_scattered(
         check_landmarks(kernel, request.n_components)
         plan = _plan(rows, request, most, sample.shape[0])
         frame = kernel.frame_of_range(*low_high, shifted=not rows.sparse)
-        points, factor = _chosen(kernel, frame, sample, most, rng)
+        points, factor = chosen(kernel, frame, sample, most, rng)
         landmarks, L, p = points[factor.pivots], factor.triangle, len(factor.pivots)
         if p < request.n_components:
             raise DataError(
                 f"n_components={request.n_components}, but the features of the rows drawn span {p} dimensions",
                 f"ask for {p} or fewer, or for more n_landmarks",
             )
-        found = moments(Features(rows, kernel, frame, landmarks, L), scatter=Scatter.FLOAT64)
-        S, mean, lacking, trace = _sums(found, p)
-        A = _operator(S, lacking, _rounding(found, L, frame, trace), request.n_components, n)
+        sums = Sums.of(moments(Features(rows, kernel, frame, landmarks, L), scatter=Scatter.FLOAT64))
+        A = _operator(sums, features_error(sums, L, kernel, frame, landmarks), request.n_components)
         spectrum, _ = solve(A, Gram(), replace(request, solver=Gram()), p, None)
-        embedding = _embedding(kernel, frame, landmarks, L, mean, spectrum.vectors)
-        whole = float(np.trace(S))
-        total = max(whole - A.rounding, 0.0), whole + lacking + A.rounding
-        share = lacking / trace if trace else 0.0
+        embedding = _embedding(kernel, frame, landmarks, L, sums.mean, spectrum.vectors[:p])
+        whole = float(np.trace(sums.S))
+        total = max(whole - A.rounding, 0.0), whole + sums.lacking + A.rounding
+        share = sums.lacking / sums.trace if sums.trace else 0.0
         plan = replace(plan, why=f"{plan.why}; {p} landmarks lack {at_most(share)} of the trace")
         return KernelFit(spectrum, embedding, plan, total, share, n_rows=n), gamma_
 
@@ -149,7 +148,7 @@ def _plan(rows: Rows, request: Request, most: int, sampled: int) -> plans.Plan:
     return replace(plan, passes=2, memory=memory)
 
 
-def _chosen(kernel: Kernel, frame: Frame, sample: Block, most: int, rng: np.random.Generator) -> tuple[Points, Factor]:
+def chosen(kernel: Kernel, frame: Frame, sample: Block, most: int, rng: np.random.Generator) -> tuple[Points, Factor]:
     """The sample as points, and which of them are landmarks."""
     points = kernel.points(sample, frame)
 
@@ -163,32 +162,74 @@ def _chosen(kernel: Kernel, frame: Frame, sample: Block, most: int, rng: np.rand
     return points, factor
 
 
-def _sums(found: Moments, p: int) -> tuple[Array, Array, float, float]:
-    """S, the mean of the features, what the landmarks lack of the trace, and the trace itself."""
-    scatter = found.scatter * np.outer(found.unit, found.unit)
-    mean, n = found.mean, found.count
-    lacking = float(scatter[p, p]) + n * float(mean[p]) ** 2
-    trace = float(np.trace(scatter[:p, :p])) + n * float(mean[:p] @ mean[:p]) + lacking
-    return scatter[:p, :p], mean[:p], lacking, trace
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What one pass over the features leaves."""
+
+    count: int  # n
+    S: Array  # (p, p) the scatter (H F)ᵀ H F
+    mean: Array  # (p,) of the features
+    lacking: float  # Σ k(x, x) − ‖f(x)‖², where rounding puts none below 0
+    trace: float  # Σ k(x, x), and Σ ‖f(x)‖² of rows that lack nothing
+    sizes: Array  # (p,) Σ f_j(x)² or more: what rounding errors of a column scale with
+    rounding: float  # how often √(sizes_i sizes_j) the entries of FᵀF may be off
+    error: float  # bound on the norm of the error of S, and on that of `lacking`
+
+    @classmethod
+    def of(cls, found: Moments) -> Sums:
+        scatter, mean, n = found.scatter * np.outer(found.unit, found.unit), found.mean, found.count
+        squares = np.diagonal(scatter) + n * mean**2
+        sizes = found.sizes * found.unit**2 + n * mean**2
+        lacking, trace, error = float(squares[-1]), float(np.sum(squares)), found.rounding * float(np.sum(sizes))
+        return cls(n, scatter[:-1, :-1], mean[:-1], lacking, trace, sizes[:-1], 2 * found.rounding, error)
+
+    @property
+    def inner(self) -> Array:  # (p, p)
+        """FᵀF."""
+        return self.S + self.count * np.outer(self.mean, self.mean)
 
 
-def _rounding(found: Moments, L: Array, frame: Frame, trace: float) -> float:
-    """Bound on the error of S: of sums, and of the features, in which L⁻¹ magnifies rounding by at most ‖L‖‖L⁻¹‖."""
-    growth = float(np.linalg.norm(L) * np.linalg.norm(np.linalg.inv(L)))
-    sums = found.rounding * float(np.sum(found.sizes * found.unit**2))
-    return sums + 4 * (gamma(len(L) + 8) + frame.rounding) * growth * trace
+def features_error(sums: Sums, L: Array, kernel: Kernel, frame: Frame, landmarks: Points) -> float:
+    """Bound on what rounding of the features lets K and F Fᵀ differ by, beside what the landmarks lack.
 
+    F and L are what was computed. With A = F L⁻¹, N = F Lᵀ − k(x, landmarks) and D = k(landmarks, landmarks) − L Lᵀ,
 
-def _operator(S: Array, lacking: float, error: float, k: int, n: int) -> Dense:
-    """S, whose eigenvalues are those of H F (H F)ᵀ, which lacks a positive part of at most that norm.
+        K − F Fᵀ = Ψ Ψᵀ − (N Aᵀ + A Nᵀ + A D Aᵀ),   ψ(x) = φ(x) − Σ a_j(x) φ(landmark j),
 
-    A residual r of S becomes one of at most ‖r‖√(λ₁/λ) of H F (H F)ᵀ, so that rounding counts that much more.
+    whatever F and L are. Ψ Ψᵀ is positive, and its trace is what is lacking and that of the bracket: K − F Fᵀ lies
+    between −e and lacking + 2 e, with e the sum of the singular values of the bracket.
+
+    With l the lengths of the landmarks' features and ε, relative to lengths, the error of kernel values: substitution
+    solves (L + δL) f = k with |δL| ≤ γ|L|, so that N has entries of at most (ε + γ)‖φ(x)‖ l_j, and D as it is computed
+    errs by (ε + γ) l_i l_j. A has the coefficients of rows in landmarks, which are large only where those nearly depend
+    on each other; so L⁻¹ magnifies rounding far less than its norm says.
     """
-    values = np.maximum(eigh_descending(S)[0], 0.0)
-    magnified = np.sqrt(values[0] / max(values[k - 1], SMALL * values[0])) if values[0] else 1.0
-    A = Dense(S, error=float(error * magnified))
-    A.missing, A.trace, A.passes = lacking, float(np.trace(S)) + lacking, 2
-    A.rank_bound = min(len(S), n - 1)
+    p, unit = len(L), frame.rounding + gamma(len(L) + 8)
+    lengths = np.sqrt(np.maximum(kernel.diagonal(landmarks, frame), np.einsum("ij,ij->i", L, L)))
+    with pinned.calling():
+        inverse = solve_triangular(L, np.diag(lengths), lower=True, check_finite=False)  # to γ √p ‖inverse‖ of a row
+    own = kernel.tile(landmarks, landmarks, frame) - L @ L.T
+    relative = sums.rounding + 2 * gamma(p + 8) * float(np.sqrt(p) * np.linalg.norm(inverse))
+    worst = float(np.sqrt(sums.sizes) @ np.linalg.norm(inverse, axis=1)) ** 2
+    coefficients = float(np.sum(sums.inner * (inverse @ inverse.T))) + relative * worst  # Σ a_j² l_j²
+    defect = float(np.linalg.norm(own / np.outer(lengths, lengths))) + p * unit
+    bracket = 2 * unit * float(np.sqrt(p * sums.trace * coefficients)) + defect * coefficients
+    return 2 * bracket + 2 * unit * sums.trace
+
+
+def _operator(sums: Sums, error: float, k: int) -> Dense:
+    """S, whose eigenvalues are those of H F (H F)ᵀ, and one more dimension for all features outside the landmarks.
+
+    H K H exceeds it by a positive part of norm at most `lacking`, and differs beside that by `error`. A residual r of S
+    becomes one of ‖r‖√(λ₁/λ) of H F (H F)ᵀ, so that the errors of S, and those of LAPACK, count that much more.
+    """
+    values = np.maximum(eigh_descending(sums.S)[0], 0.0)
+    own = sums.error + gamma(8 * len(values)) * float(values[0])
+    least = max(float(values[k - 1]) - own, SMALL * float(values[0]))
+    magnified = np.sqrt(values[0] / least) if values[0] else 1.0
+    A = Dense(np.pad(sums.S, (0, 1)), error=float(own * magnified) + sums.error + error)
+    A.missing, A.trace, A.passes = sums.lacking, float(np.trace(sums.S)) + sums.lacking, 2
+    A.rank_bound = sums.count - 1
     return A
 
 
