@@ -10,7 +10,7 @@ for every row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,10 @@ from ritz.kernels import Frame, Kernel, Points, distances, plans
 from ritz.kernels.decompose import Alike, KernelFit, check_landmarks
 from ritz.kernels.embedding import ROWS, Embedding
 from ritz.kernels.plans import Task
-from ritz.linalg.dense import Array, eigh_descending, gamma
+from ritz.kernels.scatter import FeatureScatter, Sums
+from ritz.linalg.dense import Array
 from ritz.moments.accumulate import Scatter
-from ritz.moments.moments import Moments, moments
-from ritz.operators import Dense
+from ritz.moments.moments import moments
 from ritz.operators.pivoted_cholesky import Factor, randomly_pivoted
 from ritz.rows import Rows, check_finite
 from ritz.rows.base import Block
@@ -39,7 +39,6 @@ from ritz.solvers import Gram
 
 SAMPLED, LEAST = 4, 512  # rows among which every landmark is chosen, and how many they are at least in all
 FLOOR = 1e-11  # share of k(x, x) below which a row adds nothing to the landmarks: L⁻¹ would magnify rounding
-SMALL = 1e-12  # share of the largest eigenvalue below which a vector of S says little about one of H F (H F)ᵀ
 
 
 class Features(Computed):
@@ -95,7 +94,7 @@ def decompose_scattered(
                 f"ask for {p} or fewer, or for more n_landmarks",
             )
         sums = Sums.of(moments(Features(rows, kernel, frame, landmarks, L), scatter=Scatter.FLOAT64))
-        A = _operator(sums, features_error(sums, L, kernel, frame, landmarks), request.n_components)
+        A = FeatureScatter(sums, L, kernel, frame, landmarks)
         spectrum, _ = solve(A, Gram(), replace(request, solver=Gram()), p, None)
         embedding = _embedding(kernel, frame, landmarks, L, sums.mean, spectrum.vectors[:p])
         whole = float(np.trace(sums.S))
@@ -160,77 +159,6 @@ def chosen(kernel: Kernel, frame: Frame, sample: Block, most: int, rng: np.rando
     if not len(factor.pivots):
         raise Alike("the rows are all alike to the kernel, so none can serve as a landmark; pass X.compute()")
     return points, factor
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """What one pass over the features leaves."""
-
-    count: int  # n
-    S: Array  # (p, p) the scatter (H F)ᵀ H F
-    mean: Array  # (p,) of the features
-    lacking: float  # Σ k(x, x) − ‖f(x)‖², where rounding puts none below 0
-    trace: float  # Σ k(x, x), and Σ ‖f(x)‖² of rows that lack nothing
-    sizes: Array  # (p,) Σ f_j(x)² or more: what rounding errors of a column scale with
-    rounding: float  # how often √(sizes_i sizes_j) the entries of FᵀF may be off
-    error: float  # bound on the norm of the error of S, and on that of `lacking`
-
-    @classmethod
-    def of(cls, found: Moments) -> Sums:
-        scatter, mean, n = found.scatter * np.outer(found.unit, found.unit), found.mean, found.count
-        squares = np.diagonal(scatter) + n * mean**2
-        sizes = found.sizes * found.unit**2 + n * mean**2
-        lacking, trace, error = float(squares[-1]), float(np.sum(squares)), found.rounding * float(np.sum(sizes))
-        return cls(n, scatter[:-1, :-1], mean[:-1], lacking, trace, sizes[:-1], 2 * found.rounding, error)
-
-    @property
-    def inner(self) -> Array:  # (p, p)
-        """FᵀF."""
-        return self.S + self.count * np.outer(self.mean, self.mean)
-
-
-def features_error(sums: Sums, L: Array, kernel: Kernel, frame: Frame, landmarks: Points) -> float:
-    """Bound on what rounding of the features lets K and F Fᵀ differ by, beside what the landmarks lack.
-
-    F and L are what was computed. With A = F L⁻¹, N = F Lᵀ − k(x, landmarks) and D = k(landmarks, landmarks) − L Lᵀ,
-
-        K − F Fᵀ = Ψ Ψᵀ − (N Aᵀ + A Nᵀ + A D Aᵀ),   ψ(x) = φ(x) − Σ a_j(x) φ(landmark j),
-
-    whatever F and L are. Ψ Ψᵀ is positive, and its trace is what is lacking and that of the bracket: K − F Fᵀ lies
-    between −e and lacking + 2 e, with e the sum of the singular values of the bracket.
-
-    With l the lengths of the landmarks' features and ε, relative to lengths, the error of kernel values: substitution
-    solves (L + δL) f = k with |δL| ≤ γ|L|, so that N has entries of at most (ε + γ)‖φ(x)‖ l_j, and D as it is computed
-    errs by (ε + γ) l_i l_j. A has the coefficients of rows in landmarks, which are large only where those nearly depend
-    on each other; so L⁻¹ magnifies rounding far less than its norm says.
-    """
-    p, unit = len(L), frame.rounding + gamma(len(L) + 8)
-    lengths = np.sqrt(np.maximum(kernel.diagonal(landmarks, frame), np.einsum("ij,ij->i", L, L)))
-    with pinned.calling():
-        inverse = solve_triangular(L, np.diag(lengths), lower=True, check_finite=False)  # to γ √p ‖inverse‖ of a row
-    own = kernel.tile(landmarks, landmarks, frame) - L @ L.T
-    relative = sums.rounding + 2 * gamma(p + 8) * float(np.sqrt(p) * np.linalg.norm(inverse))
-    worst = float(np.sqrt(sums.sizes) @ np.linalg.norm(inverse, axis=1)) ** 2
-    coefficients = float(np.sum(sums.inner * (inverse @ inverse.T))) + relative * worst  # Σ a_j² l_j²
-    defect = float(np.linalg.norm(own / np.outer(lengths, lengths))) + p * unit
-    bracket = 2 * unit * float(np.sqrt(p * sums.trace * coefficients)) + defect * coefficients
-    return 2 * bracket + 2 * unit * sums.trace
-
-
-def _operator(sums: Sums, error: float, k: int) -> Dense:
-    """S, whose eigenvalues are those of H F (H F)ᵀ, and one more dimension for all features outside the landmarks.
-
-    H K H exceeds it by a positive part of norm at most `lacking`, and differs beside that by `error`. A residual r of S
-    becomes one of ‖r‖√(λ₁/λ) of H F (H F)ᵀ, so that the errors of S, and those of LAPACK, count that much more.
-    """
-    values = np.maximum(eigh_descending(sums.S)[0], 0.0)
-    own = sums.error + gamma(8 * len(values)) * float(values[0])
-    least = max(float(values[k - 1]) - own, SMALL * float(values[0]))
-    magnified = np.sqrt(values[0] / least) if values[0] else 1.0
-    A = Dense(np.pad(sums.S, (0, 1)), error=float(own * magnified) + sums.error + error)
-    A.missing, A.trace, A.passes = sums.lacking, float(np.trace(sums.S)) + sums.lacking, 2
-    A.rank_bound = sums.count - 1
-    return A
 
 
 @pinned()

@@ -5,7 +5,8 @@ import pytest
 
 from helpers.kernels import kernel_value
 from ritz.kernels import kernel_named
-from ritz.kernels.nystrom import Features, Sums, chosen, features_error
+from ritz.kernels.nystrom import Features, chosen
+from ritz.kernels.scatter import FeatureScatter, Sums
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
 from ritz.rows import as_rows
@@ -42,7 +43,7 @@ def test_the_kernel_matrix_differs_from_that_of_the_features_by_what_is_said(nam
     landmarks, L = points[factor.pivots], factor.triangle
     features = Features(as_rows(X), kernel, frame, landmarks, L)
     sums = Sums.of(moments(features, scatter=Scatter.FLOAT64))
-    bound = features_error(sums, L, kernel, frame, landmarks)
+    bound = FeatureScatter(sums, L, kernel, frame, landmarks).features_error
 
     F = features.read(0, N)[:, :-1].astype(np.longdouble)
     K = kernel_value(kernel_name, X, X, **parameters, origin=frame.origin if name == "linear" else None)
