@@ -2,6 +2,7 @@
 
     rows.py    what is fitted: shapes, spectra, offsets, magnitudes, dtypes
     routes.py  how: one function per route, and how often it is taken
+    elsewhere.py  the same for chunks of Dask, devices, and landmarks of scattered rows
     truth.py   eigenvalues and eigenvectors with their own error, and the judgement of a certificate
     run.py     many fits in parallel, counted
 

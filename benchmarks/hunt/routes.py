@@ -31,10 +31,11 @@ class Fit:
     truth: truth.Truth
     total: float | None = None
     left_out: float | None = None
+    orthonormal: bool = True
 
     def violations(self) -> list[str]:
         """Everything claimed that does not hold."""
-        claims = (self.certificate, self.U, self.tol, self.truth, self.total, self.left_out)
+        claims = (self.certificate, self.U, self.tol, self.truth, self.total, self.left_out, self.orthonormal)
         return truth.Judgement(*claims).violations()
 
 
@@ -152,7 +153,7 @@ KERNELS: dict[str, Callable[[NDArray[np.longdouble], np.longdouble], NDArray[np.
 }
 
 
-def kernel_truth(X: Array, kernel: str, gamma: float) -> truth.Truth:
+def kernel_truth(X: NDArray[np.floating], kernel: str, gamma: float) -> truth.Truth:
     """The centred kernel matrix in extended precision."""
     K = KERNELS[kernel](X.astype(np.longdouble), np.longdouble(gamma))
     K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()

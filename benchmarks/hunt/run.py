@@ -14,8 +14,9 @@ from os import cpu_count
 import numpy as np
 import threadpoolctl
 
-from benchmarks.hunt.routes import ROUTES
+from benchmarks.hunt import elsewhere, routes
 
+ROUTES = (*routes.ROUTES, *elsewhere.ROUTES)
 CHUNK = 250  # fits a process is given at a time
 VERDICTS = ("held", "violated", "failed", "refused", "out of range")
 Counts = Counter[tuple[str, str]]  # by route and verdict

@@ -1,11 +1,16 @@
 """Every operator: equal to its dense matrix in all its forms, with a rounding bound that rounding obeys."""
 
+import dask.array as da
 import numpy as np
 import pytest
+import scipy.sparse
 
+from helpers.arrays import on_device
 from helpers.matrices import covariance_of, jacobi, preprocess, random_orthonormal
 from ritz.errors import DataError
+from ritz.linalg.dense import UNIT
 from ritz.operators import Dense, Function, Gram
+from ritz.rows import passes
 from ritz.spectrum.bounds import proved_ceiling
 
 SHAPES = [(300, 12), (12, 300), (1200, 60)]
@@ -93,6 +98,25 @@ def test_rounding_obeys_its_bound(offset, center, scale, form):
         truth = Z.T @ (Z @ V.astype(np.longdouble)) / (shape[0] - 1)
         errors = np.linalg.norm((operator.apply(V) - truth).astype(np.float64), axis=0)
         assert 0 < errors.max() <= operator.rounding < 1e-8 * float(np.sum(Z * Z)) / (shape[0] - 1)
+
+
+CUTS = {
+    "a chunk for every row": lambda X: da.from_array(X, chunks=(1, 1)),
+    "a sparse matrix, all at once": scipy.sparse.csr_array,
+    "blocks on a device": lambda X: on_device(X).limited(8),
+}
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_rounding_counts_the_additions_however_rows_come(cut, monkeypatch, by_threads):
+    """To 1 every row adds a little less than would round up, so that all of it is lost, once for every addition."""
+    monkeypatch.setattr(passes, "BLOCK_BYTES", 16)
+    monkeypatch.setattr(passes, "BLOCK_ROWS", 1)
+    X = np.full((1000, 1), np.sqrt(0.9 * UNIT))
+    X[0] = 1.0
+    operator, _ = covariance_of(CUTS[cut](X), center=False, ddof=0)
+    truth = float(np.sum(X.astype(np.longdouble) ** 2) / len(X) - operator.apply(np.ones((1, 1)))[0, 0])
+    assert 100 * UNIT < truth * len(X) <= operator.rounding * len(X) < 1e-12
 
 
 @pytest.mark.parametrize("n", [3, 8])

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
 import ritz
+from helpers.kernels import centred, kernel_value
 from ritz import DataError, KernelPCA
 from ritz.rows.dask import groups
 from ritz.rows.dask.source import DaskRows
@@ -71,6 +72,38 @@ def test_claims_hold_for_the_whole_kernel_matrix(which, monkeypatch):
         sine = np.linalg.norm(beta[:, i] - vectors[:, i] * (vectors[:, i] @ beta[:, i]))
         assert sine <= bound + 1e-9
     assert "randomly pivoted Cholesky" in model.plan_.why
+
+
+@SILENT
+def test_small_components_have_the_residuals_that_are_claimed():
+    """Features that nearly depend on each other, so that scores of small components are made of large coefficients."""
+    Z = np.random.default_rng(9).standard_normal((40, 2))
+    model = KernelPCA(8, kernel="rbf", gamma=2e-3, n_landmarks=40).fit(chunked(Z))
+    wide, claimed = centred(kernel_value("rbf", Z, Z, gamma=2e-3)), model.certificate_
+    beta = model.transform(Z)
+    U = beta / np.linalg.norm(beta, axis=0)
+    residuals = np.linalg.norm((wide @ U - U * claimed.values).astype(np.float64), axis=0)
+    assert claimed.values[5] < 1e-5 * claimed.values[0]
+    assert (residuals <= claimed.residuals + claimed.rounding).all()
+    assert claimed.angle_bounds[0] < 1e-8
+    assert claimed.rounding - claimed.missing < 1e-10 * claimed.values[0]
+
+
+@SILENT
+@pytest.mark.parametrize("which", ["rbf", "linear"])
+def test_as_many_components_as_landmarks_leave_room_for_what_these_lack(which):
+    """All features of the landmarks are among the components, but others may follow, or be larger."""
+    X, kernel, _ = KERNELS[which]
+    model = KernelPCA(3, **kernel, n_landmarks=3).fit(chunked(X))
+    K, values, vectors = truth(X, model)
+    claimed, judge = model.certificate_, 1e-13 * np.trace(K)
+    assert claimed.gap_bounds[0] <= values[2] - values[3] + judge
+    assert values[2] - values[3] <= claimed.gap_bounds[1] + judge
+    beta = model.transform(X) / np.sqrt(model.eigenvalues_)
+    for first, last in claimed.groups:
+        V, U = vectors[:, first:last], beta[:, first:last]
+        assert np.linalg.norm(U - V @ (V.T @ U), 2) <= claimed.angle_bounds[first] + 1e-9
+    assert claimed.complete_to == (3 if which == "linear" else 0)
 
 
 @SILENT

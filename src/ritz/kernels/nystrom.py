@@ -25,11 +25,11 @@ from ritz.kernels.decompose import Alike, KernelFit, check_landmarks
 from ritz.kernels.device_features import DeviceFeatures
 from ritz.kernels.embedding import ROWS, Embedding
 from ritz.kernels.plans import Task
-from ritz.linalg.dense import Array, eigh_descending, gamma
+from ritz.kernels.scatter import FeatureScatter, Sums
+from ritz.linalg.dense import Array, gamma
 from ritz.moments.accumulate import Scatter
-from ritz.moments.moments import Moments, moments
+from ritz.moments.moments import moments
 from ritz.moments.preprocessing import ends
-from ritz.operators import Dense
 from ritz.operators.pivoted_cholesky import Factor, randomly_pivoted
 from ritz.rows import Rows, check_finite
 from ritz.rows.base import Block
@@ -41,7 +41,6 @@ from ritz.solvers import Gram
 
 SAMPLED, LEAST = 4, 512  # rows among which every landmark is chosen, and how many they are at least in all
 FLOOR = 1e-11  # share of k(x, x) below which a row adds nothing to the landmarks: L⁻¹ would magnify rounding
-SMALL = 1e-12  # share of the largest eigenvalue below which a vector of S says little about one of H F (H F)ᵀ
 
 
 class Features(Computed):
@@ -90,7 +89,7 @@ def decompose_scattered(
         check_landmarks(kernel, request.n_components)
         plan = _plan(rows, request, most, sample.shape[0])
         frame = kernel.frame_of_range(*low_high, shifted=not rows.sparse)
-        points, factor = _chosen(kernel, frame, sample, most, rng)
+        points, factor = chosen(kernel, frame, sample, most, rng)
         landmarks, L, p = points[factor.pivots], factor.triangle, len(factor.pivots)
         if p < request.n_components:
             raise DataError(
@@ -100,14 +99,13 @@ def decompose_scattered(
         features: Any = Features(rows, kernel, frame, landmarks, L)
         if rows.on_device:
             features = DeviceFeatures(features, rows, kernel, frame, landmarks, L)
-        found = moments(features, scatter=Scatter.FLOAT64)
-        S, mean, lacking, trace = _sums(found, p)
-        A = _operator(S, lacking, _rounding(found, L, frame, trace, features.solving), request.n_components, n)
+        sums = Sums.of(moments(features, scatter=Scatter.FLOAT64))
+        A = FeatureScatter(sums, L, kernel, frame, landmarks, features.solving)
         spectrum, _ = solve(A, Gram(), replace(request, solver=Gram()), p, None)
-        embedding = _embedding(kernel, frame, landmarks, L, mean, spectrum.vectors)
-        whole = float(np.trace(S))
-        total = max(whole - A.rounding, 0.0), whole + lacking + A.rounding
-        share = lacking / trace if trace else 0.0
+        embedding = _embedding(kernel, frame, landmarks, L, sums.mean, spectrum.vectors[:p])
+        whole = float(np.trace(sums.S))
+        total = max(whole - A.rounding, 0.0), whole + sums.lacking + A.rounding
+        share = sums.lacking / sums.trace if sums.trace else 0.0
         plan = replace(plan, why=f"{plan.why}; {p} landmarks lack {at_most(share)} of the trace")
         return KernelFit(spectrum, embedding, plan, total, share, n_rows=n), gamma_
 
@@ -147,7 +145,7 @@ def _plan(rows: Rows, request: Request, most: int, sampled: int) -> plans.Plan:
     return replace(plan, passes=2, memory=memory)
 
 
-def _chosen(kernel: Kernel, frame: Frame, sample: Block, most: int, rng: np.random.Generator) -> tuple[Points, Factor]:
+def chosen(kernel: Kernel, frame: Frame, sample: Block, most: int, rng: np.random.Generator) -> tuple[Points, Factor]:
     """The sample as points, and which of them are landmarks."""
     points = kernel.points(sample, frame)
 
@@ -159,35 +157,6 @@ def _chosen(kernel: Kernel, frame: Frame, sample: Block, most: int, rng: np.rand
     if not len(factor.pivots):
         raise Alike("the rows are all alike to the kernel, so none can serve as a landmark; pass a copy in memory")
     return points, factor
-
-
-def _sums(found: Moments, p: int) -> tuple[Array, Array, float, float]:
-    """S, the mean of the features, what the landmarks lack of the trace, and the trace itself."""
-    scatter = found.scatter * np.outer(found.unit, found.unit)
-    mean, n = found.mean, found.count
-    lacking = float(scatter[p, p]) + n * float(mean[p]) ** 2
-    trace = float(np.trace(scatter[:p, :p])) + n * float(mean[:p] @ mean[:p]) + lacking
-    return scatter[:p, :p], mean[:p], lacking, trace
-
-
-def _rounding(found: Moments, L: Array, frame: Frame, trace: float, solving: float) -> float:
-    """Bound on the error of S: of sums, and of the features, in which L⁻¹ magnifies rounding by at most ‖L‖‖L⁻¹‖."""
-    growth = float(np.linalg.norm(L) * np.linalg.norm(np.linalg.inv(L)))
-    sums = found.rounding * float(np.sum(found.sizes * found.unit**2))
-    return sums + 4 * (solving + frame.rounding) * growth * trace
-
-
-def _operator(S: Array, lacking: float, error: float, k: int, n: int) -> Dense:
-    """S, whose eigenvalues are those of H F (H F)ᵀ, which lacks a positive part of at most that norm.
-
-    A residual r of S becomes one of at most ‖r‖√(λ₁/λ) of H F (H F)ᵀ, so that rounding counts that much more.
-    """
-    values = np.maximum(eigh_descending(S)[0], 0.0)
-    magnified = np.sqrt(values[0] / max(values[k - 1], SMALL * values[0])) if values[0] else 1.0
-    A = Dense(S, error=float(error * magnified))
-    A.missing, A.trace, A.passes = lacking, float(np.trace(S)) + lacking, 2
-    A.rank_bound = min(len(S), n - 1)
-    return A
 
 
 @pinned()

@@ -162,6 +162,15 @@ def gamma(terms: float) -> float:
     return terms * UNIT / (1 - terms * UNIT)
 
 
+def joined(some: int, others: int, joining: int = 1) -> int:
+    """m, so that γ_m bounds the error of what two results are joined to, of which each has so many terms behind it.
+
+    A sum of m rows has m. To add one more block to a sum, or that of other rows, is to join the two: whoever sums over
+    rows counts as it goes, because no source says beforehand how many blocks its rows come in.
+    """
+    return max(some, others) + joining
+
+
 def qr_terms(m: int, d: int) -> int:
     """t, so that R of an m×d matrix is that of rows which differ from it, column by column, by t·u of its norm.
 

@@ -17,6 +17,7 @@ from ritz.linalg.dense import (
     column_sums,
     cross,
     float32_pays,
+    joined,
     mirrored,
     times,
 )
@@ -54,14 +55,14 @@ class Sums:
     count: int
     total: Array  # (d,) Σ z
     scatter: Array  # (d, d) or (d,) Σ z zᵀ; of a matrix, the upper triangle
-    terms: int  # the longest chain of additions behind an entry of the scatter
+    terms: int  # behind an entry of the scatter, as `joined` counts them
     probed: Array  # (d, t) Σ z (zᵀ G), in float64
     squares: Array | float = 0.0  # (d,) Σ z², in float64 beside float32 products
 
     def add(self, Z: Array) -> None:
         """Count a block and add up its rows."""
         self.count += Z.shape[0]
-        self.terms += 1
+        self.terms = joined(self.terms, Z.shape[0])
         self.total += column_sums(Z)
 
     @property
@@ -80,7 +81,7 @@ class Sums:
                 sums.scatter += other.scatter
             else:
                 add_upper(other.scatter, sums.scatter)
-            sums.terms = max(sums.terms, other.terms) + 1
+            sums.terms = joined(sums.terms, other.terms)
             sums.probed += other.probed
         return sums.parts
 
@@ -112,7 +113,7 @@ def sums_of(rows: Rows, shift: Array, unit: Array, scatter: Scatter, probes: Arr
 def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> Sums:
     """Sums of z and of z² over consecutive blocks."""
     step, d = rows.thin_rows, rows.shape[1]
-    sums = Sums(0, rows.zeros(d), rows.zeros(d), step, np.zeros(probes.shape))
+    sums = Sums(0, rows.zeros(d), rows.zeros(d), 0, np.zeros(probes.shape))
     buffer = rows.buffer("block", 1 if rows.sparse else step, d)
     for block in blocks:
         Z: Any = prepare.uncentred(block) if rows.sparse else prepare(block, buffer)
@@ -125,7 +126,7 @@ def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, prob
 def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> Sums:
     """Sums of z and z zᵀ over consecutive blocks, in float64."""
     step, d = rows.block_rows, rows.shape[1]
-    sums = Sums(0, rows.zeros(d), rows.zeros(d, d), step, np.zeros(probes.shape))
+    sums = Sums(0, rows.zeros(d), rows.zeros(d, d), 0, np.zeros(probes.shape))
     buffer = rows.buffer("block", step, d)
     for block in blocks:
         Z = prepare.uncentred(block) if rows.density < FILLED else prepare(block, buffer)
@@ -137,7 +138,7 @@ def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probe
 def _narrow(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> Sums:
     """The same with products in float32 and, in float64, those of the probes and the diagonal."""
     step, d = rows.block_rows, rows.shape[1]
-    sums = Sums(0, np.zeros(d), np.zeros((d, d)), step, np.zeros(probes.shape), np.zeros(d))
+    sums = Sums(0, np.zeros(d), np.zeros((d, d)), 0, np.zeros(probes.shape), np.zeros(d))
     buffer, narrow = scratch("block", step, d), scratch("narrow", step, d, np.float32)
     product, products = scratch("product", d, d, np.float32), 0
     for block in blocks:

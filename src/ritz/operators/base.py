@@ -12,7 +12,7 @@ from ritz.errors import DataError
 from ritz.linalg.dense import UNIT, Array, column_norms, eigh_descending, gamma, orthogonality_defect, svd
 from ritz.runtime.wording import at_most, plain
 
-COMBINING = 80  # additions beyond the blocks' own: merging runs, scaling, dividing
+COMBINING = 16  # roundings beyond those of sums: shifting, scaling, dividing
 ALIGNED = 4 * UNIT  # off-diagonal part of QᵀAQ, relative to m λ₁, below which Q need not be rotated
 
 

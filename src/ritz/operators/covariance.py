@@ -36,6 +36,7 @@ class DataMatrix:
     divisor : n − ddof
     rank_bound : the most non-zero singular values it can have
     passes : over the rows so far; the moments took one
+    terms : the most behind an entry of a product ZᵀZ V so far, as `joined` counts them
     ratio : (d,) what brings the units of moments to those of Z
     trace : ‖Z‖_F²/(n − ddof), the sum of all variances
     sizes : the same of rows that were only shifted: what rounding errors scale with
@@ -46,6 +47,7 @@ class DataMatrix:
     ) -> None:
         self.rows, self.shape, self.prepare, self.moments = rows, rows.shape, prepare, moments
         self.divisor, self.rank_bound, self.passes = moments.count - ddof, rank_bound, passes
+        self.terms = 0
         self.ratio = unit_ratio(moments, prepare)
         self.trace = float(np.sum(moments.diagonal * self.ratio**2)) / self.divisor
         self.sizes = float(np.sum(moments.sizes * self.ratio**2)) / self.divisor
@@ -69,7 +71,8 @@ class DataMatrix:
         """
         self.passes += 1
         W = self.prepare.weighted(V)
-        AW, total, *R = self.rows.normal(W, self._shifted, self.prepare.remainder(W), factor=factor)
+        AW, total, terms, *R = self.rows.normal(W, self._shifted, self.prepare.remainder(W), factor=factor)
+        self.terms = max(self.terms, terms)
         if self.prepare.delta is not None:
             AW = AW - np.outer(self.prepare.delta, total)
         return self.prepare.weighted(AW) / self.divisor, *R
@@ -177,14 +180,17 @@ class Covariance(Operator):
 
     @property
     def rounding(self) -> float:
-        """Scales with tr(C), not with λ₁: every entry of Z leaves its own rounding error behind."""
+        """Scales with tr(C), not with λ₁: every entry of Z leaves its own rounding error behind.
+
+        That of products is known from those so far; it is never below that of the moments, as the trace rests on them.
+        """
         if self._factored is not None:
             return self._factored.rounding
         Z, scaled = self.Z, self.Z.scaling * self.Z.trace
         if self.is_dense and not self.rough:
             return Z.moments.rounding * Z.sizes + Z.audit + gamma(self.dim + 8) * self._norm + scaled
-        chain = Z.rows.block_rows + Z.shape[0] // Z.rows.thin_rows + self.dim + COMBINING
-        return 2 * gamma(chain) * Z.sizes + scaled
+        products = 2 * gamma(Z.terms + self.dim + COMBINING)
+        return max(products, Z.moments.rounding) * Z.sizes + scaled
 
     @property
     def dense_rounding(self) -> float:

@@ -34,6 +34,7 @@ class Gram(Operator):
 
     @property
     def rounding(self) -> float:
+        """However n rows are cut and merged, no entry of a sum over them has more than n terms behind it."""
         return 2 * gamma(sum(self.Z.shape) + COMBINING) * self.Z.sizes + self.Z.scaling * self.Z.trace
 
     @property

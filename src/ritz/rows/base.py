@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.linalg.arrays import stacked
-from ritz.linalg.dense import Array, column_sums, cross, r_factor, times
+from ritz.linalg.dense import Array, column_sums, cross, joined, qr_terms, r_factor, times
 from ritz.rows.columns import Columns
 from ritz.rows.file_changes import Origin
 from ritz.rows.large_integers import check_block
@@ -179,10 +179,11 @@ class Rows(Columns, Partition, ABC):
 
     def normal(
         self, W: Array, shifted: Callable[[Block], Block], remainder: Array | float, factor: bool = False
-    ) -> tuple[Array, ...]:
-        """Σ (x − shift) yᵀ and Σ y over all rows, y = Wᵀ(x − shift) − remainder; with `factor`, the R factor of all y.
+    ) -> tuple[Any, ...]:
+        """Σ (x − shift) yᵀ and Σ y over all rows, y = Wᵀ(x − shift) − remainder, and how many terms are behind them.
 
-        One pass. A source that can multiply by its transpose in a better way does.
+        With `factor` the R factor of all y follows; the terms, as `joined` counts them, are then those of its QR. One
+        pass. A source that can multiply by its transpose in a better way does.
 
         Examples
         --------
@@ -190,14 +191,14 @@ class Rows(Columns, Partition, ABC):
         >>> import ritz
         >>> X, W = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0], [0.0]])
         >>> shift = X.mean(axis=0)
-        >>> product, total = ritz.read(X).normal(W, lambda block: block - shift, 0.0)
+        >>> product, total, terms = ritz.read(X).normal(W, lambda block: block - shift, 0.0)
         >>> product.ravel(), total  # C W times the number of rows, and 0 for centred ones
         (array([2., 2.]), array([0.]))
         """
 
-        def project(blocks: Iterable[Block]) -> tuple[Array, ...]:
-            AW, total = self.zeros(*W.shape), self.zeros(W.shape[1])
-            T: Array = np.empty((0, W.shape[1]))
+        def project(blocks: Iterable[Block]) -> tuple[Any, ...]:
+            b = W.shape[1]
+            AW, total, T, terms = self.zeros(*W.shape), self.zeros(b), None, 0
             here, lacking = self.here(W), self.here(remainder)
             product = self.buffer("cross", *W.shape)  # fresh memory for every block would cost as much as to read it
             for block in blocks:
@@ -206,9 +207,13 @@ class Rows(Columns, Partition, ABC):
                 Y -= lacking
                 AW += cross(Z, Y, product)
                 total += column_sums(Y)
-                if factor:
-                    T = r_factor(T, Y)
-            return (AW, total, T) if factor else (AW, total)
+                if factor:  # of the block alone, then both: else every block would add its rows to the errors of T
+                    R = r_factor(Y)
+                    T = R if T is None else r_factor(T, R)
+                    terms = joined(terms, qr_terms(Y.shape[0], b), qr_terms(2 * b, b))
+                else:
+                    terms = joined(terms, Y.shape[0])
+            return (AW, total, terms, T) if factor else (AW, total, terms)
 
         return self.reduce(project, _add, cut=Cut.THIN)
 
@@ -409,8 +414,11 @@ def dense(block: Block) -> Block:
     return block.toarray() if hasattr(block, "toarray") else block
 
 
-def _add(a: tuple[Array, ...], b: tuple[Array, ...]) -> tuple[Array, ...]:
-    """Partial sums, into the first; a third part is an R factor."""
+def _add(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Partial sums, into the first, and their terms; a fourth part is an R factor."""
     for total, part in zip(a[:2], b[:2], strict=True):
         total += part
-    return *a[:2], *(r_factor(*pair) for pair in zip(a[2:], b[2:], strict=True))
+    if len(a) == 3:
+        return *a[:2], joined(a[2], b[2])
+    T = r_factor(a[3], b[3])
+    return *a[:2], joined(a[2], b[2], qr_terms(2 * T.shape[1], T.shape[1])), T

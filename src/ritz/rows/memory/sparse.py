@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.dense import r_factor
+from ritz.linalg.dense import qr_terms, r_factor
 from ritz.linalg.sparse import product
 from ritz.rows.base import Block, Rows
 from ritz.rows.columns import no_mean
@@ -138,7 +138,7 @@ class Sparse(Entries):
         Y = self.project(W, shifted)
         Y -= remainder
         AW, total = self.combine(Y, shifted), np.ones(len(Y)) @ Y
-        return (AW, total, r_factor(Y)) if factor else (AW, total)
+        return (AW, total, qr_terms(*Y.shape), r_factor(Y)) if factor else (AW, total, len(Y))
 
     @cached_property
     def outer_work(self) -> float:
