@@ -8,7 +8,7 @@ from helpers.arrays import on_device, strict, traffic
 from ritz import DataError, KernelPCA, read
 from ritz.kernels import device_features, kernel_named
 from ritz.kernels.device_features import DeviceFeatures, refined_residual
-from ritz.kernels.nystrom import Features, _chosen
+from ritz.kernels.nystrom import Features, chosen
 from ritz.linalg.arrays import on_host
 from ritz.rows.memory.device import DeviceRows
 
@@ -69,7 +69,7 @@ def test_the_residual_of_the_features_is_as_small_as_it_is_said(gamma):
     """In extended precision; the features of rows in a wide kernel nearly depend on each other."""
     kernel, rng = kernel_named("rbf", gamma=gamma), np.random.default_rng(0)
     frame = kernel.frame_of_range(X.min(axis=0), X.max(axis=0), shifted=True)
-    points, factor = _chosen(kernel, frame, X, 60, rng)
+    points, factor = chosen(kernel, frame, X, 60, rng)
     landmarks, L = points[factor.pivots], factor.triangle
     rows = on_device(X)
     features = DeviceFeatures(Features(rows, kernel, frame, landmarks, L), rows, kernel, frame, landmarks, L)

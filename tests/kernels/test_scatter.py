@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
+from helpers.arrays import strict
 from helpers.kernels import kernel_value
 from ritz.kernels import kernel_named
+from ritz.kernels.device_features import DeviceFeatures
 from ritz.kernels.nystrom import Features, chosen
 from ritz.kernels.scatter import FeatureScatter, Sums
+from ritz.linalg.arrays import on_host
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
 from ritz.rows import as_rows
@@ -29,10 +32,18 @@ ROWS = {
 }
 
 
+def on_a_device(X, *about):
+    rows = as_rows(strict(X, "device1"))
+    return DeviceFeatures(Features(rows, *about), rows, *about)
+
+
+FEATURES = {"here": lambda X, *about: Features(as_rows(X), *about), "on a device": on_a_device}
+
+
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("data", ROWS)
-@pytest.mark.parametrize("seen", [N, N // 4])
-def test_the_kernel_matrix_differs_from_that_of_the_features_by_what_is_said(name, data, seen):
+@pytest.mark.parametrize(("seen", "where"), [(N, "here"), (N // 4, "here"), (N // 4, "on a device")])
+def test_the_kernel_matrix_differs_from_that_of_the_features_by_what_is_said(name, data, seen, where):
     """0 ⪯ K − F Fᵀ ⪯ lacking but for the bound; the landmarks are among all rows, or the others lie far from them."""
     rng = np.random.default_rng(0)
     X, parameters = ROWS[data](rng.standard_normal((N, 3)), rng), KERNELS[name]
@@ -41,11 +52,11 @@ def test_the_kernel_matrix_differs_from_that_of_the_features_by_what_is_said(nam
     frame = kernel.frame_of_range(X.min(axis=0), X.max(axis=0), shifted=True)
     points, factor = chosen(kernel, frame, X[:seen], N, rng)
     landmarks, L = points[factor.pivots], factor.triangle
-    features = Features(as_rows(X), kernel, frame, landmarks, L)
+    features = FEATURES[where](X, kernel, frame, landmarks, L)
     sums = Sums.of(moments(features, scatter=Scatter.FLOAT64))
-    bound = FeatureScatter(sums, L, kernel, frame, landmarks).features_error
+    bound = FeatureScatter(sums, L, kernel, frame, landmarks, features.solving).features_error
 
-    F = features.read(0, N)[:, :-1].astype(np.longdouble)
+    F = on_host(features.read(0, N))[:, :-1].astype(np.longdouble)
     K = kernel_value(kernel_name, X, X, **parameters, origin=frame.origin if name == "linear" else None)
     K /= np.longdouble(frame.unit) ** 2
     rest = K - F @ F.T
