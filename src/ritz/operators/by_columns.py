@@ -78,12 +78,12 @@ class ColumnMatrix(DataMatrix):
     ) -> Array:  # -> (n, width)
         """The sum of what `add` adds to a total of every block of columns, and of what stands beside it."""
         self.passes += 1
-        columns, shape = self.columns, (self.shape[0], width)
+        columns, shape, paired = self.columns, (self.shape[0], width), beside is not None
 
         def run(blocks: Iterable[Any]) -> tuple[Array, int]:
             total, terms = np.zeros(shape), 0
             for block in blocks:
-                some, *parts = (block,) if beside is None else block
+                some, *parts = block if paired else (block,)
                 add(columns(some), total, *parts)
                 terms = joined(terms, some.shape[0])
             return total, terms
