@@ -60,6 +60,7 @@ class Certified(Transformer, Generic[State]):
     _state: State = None  # type: ignore[assignment]  # None only before a fit, which `_check_fitted` refuses
     _home: Home | None = None  # what the attributes are, where the rows of the fit were an array of another library
     _on_devices: ClassVar[bool] = False  # whether rows may stay on the device they are on
+    _sums_columns: ClassVar[bool] = False  # whether what becomes of a row is a sum over its columns
 
     # What a subclass says.
 

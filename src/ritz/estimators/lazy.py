@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import DataError
+from ritz.estimators import lazy_columns
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered
 from ritz.rows import Rows
@@ -52,12 +53,14 @@ class Work:
 def scores(model: Any, X: Any) -> Any:
     """What `transform` gives, in what `set_output` asks for: "default" is an array, "pandas" a dask dataframe."""
     rows, container = compared(model, X), model._container()
-    work = Work(model._lean()._codes, model._n_features_out, rows.result_dtype)
-    if container == "default":
-        return _array(X, "transform", work)
-    if container != "pandas":
+    if container not in ("default", "pandas"):
         raise ValueError(f"set_output(transform={container!r}) is not for Dask; 'pandas' gives a dask dataframe")
-    return _dataframe(X, "transform", work, list(model.get_feature_names_out()))
+    names = list(model.get_feature_names_out())
+    if _by_columns(model, X):
+        found = lazy_columns.scores(model, X, rows.result_dtype)
+        return found if container == "default" else _framed(found, names)
+    work = Work(model._lean()._codes, model._n_features_out, rows.result_dtype)
+    return _array(X, "transform", work) if container == "default" else _dataframe(X, "transform", work, names)
 
 
 def rebuilt(model: Any, X: Any) -> Any:
@@ -75,7 +78,24 @@ def errors(model: Any, X: Any) -> Any:
     """What `reconstruction_error` gives."""
     compared(model, X)
     model._check_way_back()
+    if _by_columns(model, X):
+        return lazy_columns.errors(model, X)
     return array(X, "reconstruction-error", model._lean()._errors, None)
+
+
+def likelihoods(model: Any, X: Any) -> Any:
+    """What `score_samples` gives."""
+    compared(model, X)
+    if _by_columns(model, X):
+        return lazy_columns.likelihoods(model, X)
+    return array(X, "score-samples", model._lean()._likelihoods, None)
+
+
+def _by_columns(model: Any, X: Any) -> bool:
+    """Whether chunks hold no whole rows, and the model can do without."""
+    from ritz.rows.dask.source import are_columns_cut
+
+    return model._sums_columns and are_columns_cut(X)
 
 
 def compared(model: Any, X: Any) -> Rows:
@@ -110,7 +130,9 @@ def _array(X: Any, verb: str, work: Work) -> Any:
     from dask.highlevelgraph import HighLevelGraph
 
     from ritz.rows.dask.graphs import optimized
+    from ritz.rows.dask.source import check_whole
 
+    check_whole(X, verb.replace("-", "_"))
     X = optimized(X) if hasattr(X, "columns") else X  # the expression that a dataframe is, as a graph
     shared, token = _shared_key(X, work)
     name, keys = f"ritz-{verb}-{token}", list(flatten(X.__dask_keys__()))
@@ -126,13 +148,19 @@ def _array(X: Any, verb: str, work: Work) -> Any:
 
 def _dataframe(X: Any, verb: str, work: Work, names: list[str]) -> Any:
     """A dask dataframe with these columns, and the index of X where X is one."""
-    import dask.dataframe as dd
     import pandas as pd
 
     if not hasattr(X, "columns"):
-        return dd.from_dask_array(_array(X, verb, work), columns=names)
+        return _framed(_array(X, verb, work), names)
     meta = pd.DataFrame(np.empty((0, len(names)), work.dtype), X._meta.index, names)
     return X.map_partitions(_chunk_as_table, _shared_key(X, work)[0], names, meta=meta, token=f"ritz-{verb}")
+
+
+def _framed(x: Any, names: list[str]) -> Any:
+    """A dask array as a dask dataframe."""
+    import dask.dataframe as dd
+
+    return dd.from_dask_array(x, columns=names)
 
 
 def _shared_key(X: Any, work: Work) -> tuple[Any, str]:

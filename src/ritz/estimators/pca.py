@@ -148,6 +148,7 @@ class PCA(Batches):
     _kind = Kind(PCAState, FORMS, Parameter)
     _table = ATTRIBUTES
     _on_devices = True
+    _sums_columns = True
 
     def fit(self, X: Any, y: Any = None, *, checkpoint: str | PathLike[str] | None = None) -> Self:
         """Learn the subspace of X: an array, a table, a sparse matrix, a collection of Dask, or the path of a file.
@@ -158,7 +159,8 @@ class PCA(Batches):
         again with the same data, and its result is bitwise the same. The file is removed when the fit is done.
         An AnnData object keeps the axes in ``varm["PCs"]`` and variances and certificate in ``uns["pca"]``.
         Dask arrays and dataframes are read where they lie: by the workers of the active ``distributed.Client``, one of
-        which leads the fit, or by threads where there is none. A chunk holds whole rows; how many may be unknown.
+        which leads the fit, or by threads where there is none. A chunk holds whole rows; how many may be
+        unknown. Where there are fewer rows than columns, it may hold whole columns instead.
 
         Examples
         --------
@@ -315,8 +317,7 @@ class PCA(Batches):
         True
         """
         if is_dask(X):
-            lazy.compared(self, X)
-            return lazy.array(X, "score-samples", self._lean()._likelihoods, None)
+            return lazy.likelihoods(self, X)
         rows = self._known(X)
         found = next(self._likelihoods(rows))
         return found if rows.home is None else rows.home(found)

@@ -25,6 +25,8 @@ SCATTER = 1 / 400  # the same for products of a sparse matrix with itself
 LONG = 2.5  # how much slower products are where blocks hold only a few long rows
 SVD_SHARE = 1 / 11  # of the rate of products that LAPACK's svd and QR reach
 FEWEST = 16  # rows of a block, however little memory there is
+OVERSAMPLED = 10  # vectors beyond those asked for that an iteration carries along
+KNOWN = 5  # numbers about every column
 HELD = 1 << 28  # bytes of a file that may be read into memory to be read again
 
 
@@ -114,8 +116,9 @@ class Cost:
 def within(rows: Rows, cost: Callable[[Rows], Cost], limit: int) -> Cost:
     """A cost in blocks as large as the limit allows, and with fewer threads where that is not enough."""
     found, size, threads = cost(rows), rows.most_bytes, rows.threads
-    while found.memory > limit and (size > 8 * FEWEST * rows.shape[1] or threads > 1):
-        if size > 8 * FEWEST * rows.shape[1]:
+    least = 8 * FEWEST * (rows.turned or rows).shape[1]
+    while found.memory > limit and (size > least or threads > 1):
+        if size > least:
             size //= 2
         else:
             size, threads = rows.most_bytes, threads // 2
@@ -140,13 +143,16 @@ def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
         product = 2.0 * order**2 * b
         step = product / rates().thin
     else:
-        product, slower = 4.0 * n * d * b * rows.density, LONG if d > 4 * n and not rows.sparse else 1.0
+        long = d > 4 * n and not rows.sparse and rows.turned is None
+        product, slower = 4.0 * n * d * b * rows.density, LONG if long else 1.0
         step = slower * (one_pass(rows) + product / ((GATHER if rows.sparse else 1.0) * rates_of(rows).thin))
     operations = steps * product + own
     seconds = steps * (5 * rates().start + step) + own / (2 * rates().reduction)
     if dense:
         return _on_matrix(rows, k, side, Cost(operations, 0, seconds, basis))
-    return total(diagonal(rows), Cost(operations, steps, seconds, basis + _thin_memory(rows, b)))
+    steps_of_rows = Cost(operations, steps, seconds, basis + _thin_memory(rows, b))
+    lift = [] if rows.turned is None else [_lift(rows, k)]
+    return total(diagonal(rows), steps_of_rows, *lift)
 
 
 def refined(rows: Rows, k: int) -> Cost:
@@ -163,7 +169,7 @@ def refined(rows: Rows, k: int) -> Cost:
 
 def iterative(rows: Rows, k: int, side: str, dense: bool) -> Cost:
     """Orthogonal or power iteration; how many steps, only the spectrum knows, so these are the costs of one."""
-    (n, d), memory = rows.shape, 24 * sum(rows.shape) * (k + 10)
+    (n, d), memory = rows.shape, 24 * sum(rows.shape) * (k + OVERSAMPLED)
     if dense:
         return total(_form(rows, side), Cost(2.0 * order_of(rows, side) ** 2 * k, 0, np.inf, memory))
     return total(diagonal(rows), Cost(4.0 * n * d * k, 1, np.inf, memory + _thin_memory(rows, k)))
@@ -175,7 +181,9 @@ def svd(rows: Rows) -> Cost:
     m = min(n, d)
     operations = 2.0 * n * d * m + 14.0 * m**3
     memory = 80 * m * m + (r_factor_memory(rows) if n > d else 24 * n * d)
-    decompose = Cost(operations, 1, one_pass(rows) + operations / (SVD_SHARE * rates_of(rows).product), memory)
+    # Rows that are few are decomposed by whoever leads, wherever they come from.
+    speed = rates() if rows.scattered and n <= d else rates_of(rows)
+    decompose = Cost(operations, 1, one_pass(rows) + operations / (SVD_SHARE * speed.product), memory)
     return decompose if n > d else total(diagonal(rows), decompose)
 
 
@@ -203,8 +211,15 @@ def _on_matrix(rows: Rows, k: int, side: str, inside: Cost) -> Cost:
 
 
 def _form(rows: Rows, side: str) -> Cost:
-    """The covariance in one pass; the Gram matrix in one after that for the means."""
+    """The covariance in one pass; the Gram matrix in one after that for the means.
+
+    By columns, the Gram matrix is summed as the covariance is by rows.
+    """
     n, d = rows.shape
+    if side == "gram" and rows.turned is not None:
+        seconds = one_pass(rows) + rows.inner_work / rates_of(rows).product
+        room = 8 * n * n * (4 + 2 * rows.threads) + int(block_memory(rows.turned, 1))
+        return total(diagonal(rows), Cost(rows.inner_work, 1, seconds, room))
     if side == "gram":
         operations, rate = rows.inner_work, (SCATTER * rates().thin if rows.sparse else 0.7 * rates_of(rows).product)
         seconds = 2 * one_pass(rows) + operations / rate
@@ -238,13 +253,14 @@ def _lift(rows: Rows, k: int) -> Cost:
     along, across = 4.0 * n * d * k * rows.density, 2.0 * d * k * k
     rate = GATHER * rates().thin if rows.sparse else rates_of(rows).product
     memory = 8 * 2 * (n + d) * k + 8 * 6 * n * k + _thin_memory(rows, min(k, SKINNY))
-    return Cost(along + across, 3, 3 * one_pass(rows) + along / rate + across / rates().product, memory)
+    # Usually one pass is enough; where rounding asks for more, there are three.
+    return Cost(along + across, 1, 3 * one_pass(rows) + along / rate + across / rates().product, memory)
 
 
 def diagonal(rows: Rows) -> Cost:
     """The means and variances of the columns."""
     n, d = rows.shape
-    return Cost(4.0 * n * d, 1, one_pass(rows), _thin_memory(rows, 1))
+    return Cost(4.0 * n * d, 1, one_pass(rows), _thin_memory(rows, 1 if rows.turned is None else KNOWN))
 
 
 def one_pass(rows: Rows) -> float:
@@ -265,6 +281,8 @@ def block_memory(rows: Rows, copies: float) -> float:
 
 def _thin_memory(rows: Rows, b: int) -> int:
     (n, d), threads = rows.shape, rows.threads
+    if rows.turned is not None:  # results of n×b in every thread, and two of d×b
+        return int(block_memory(rows.turned, 1)) + 8 * b * (2 * n * threads + 2 * d)
     if rows.transposed:  # and all rows of a product
         return int(entry_bytes(rows) * n * d) + 8 * b * (2 * n + 3 * d)
     return threads * (int(entry_bytes(rows) * rows.thin_rows * d) + 8 * 3 * d * b + rows.reading)

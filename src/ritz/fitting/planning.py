@@ -21,6 +21,7 @@ from ritz.runtime.rules import parse_bytes
 from ritz.runtime.wording import plural
 from ritz.solvers import SVD, Krylov, Solver
 from ritz.solvers.base import block_width
+from ritz.solvers.krylov import SPARE
 
 SMALL = 500  # rows and columns up to which svd, the most accurate solver, costs no noticeable time
 QUICK = 0.5  # seconds that full accuracy in small variances may cost where it matters
@@ -177,7 +178,7 @@ def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float =
     plans = [] if asked == "mle" else krylov_plans(rows, k, limit)
     much = d <= n and float32_pays(n * d, d) and not (rows.sparse or rows.on_device)
     if tol >= NARROW_TOL and much and isinstance(asked, int):
-        known = {"solver": "krylov", "columns": block_width(k), "precision": "float32", "refined": True}
+        known: dict[str, Any] = {"solver": "krylov", "columns": block_width(k), "precision": "float32", "refined": True}
         plans.append(_plan(rows, "covariance", True, limit, partial(costs.refined, k=k), **known))
     best = Plan.cheapest([direct, *plans], limit, MODEST * n * d * rows.dtype.itemsize)
     if best is not direct:
@@ -222,6 +223,8 @@ def _why_krylov(plan: Plan, n: int, d: int, k: int) -> str:
 def plan_for(rows: Rows, name: str, solver: Solver, k: int, limit: int) -> Plan:
     """What a given solver would do."""
     side = smaller_side(rows) if solver.side == "either" else solver.side
+    if side == "covariance" and not isinstance(solver, SVD):
+        rows.check_whole(f"svd_solver={name!r}")
     if isinstance(solver, SVD):
         plan = svd_plan(rows, limit)
     elif isinstance(solver, Krylov):
@@ -229,13 +232,18 @@ def plan_for(rows: Rows, name: str, solver: Solver, k: int, limit: int) -> Plan:
     elif solver.direct:
         plan = direct_plan(rows, k, limit, side)
     else:
-        plan = _iterative_plan(rows, k, limit, side, "covariance" if solver.side == "either" else side)
+        plan = _iterative_plan(rows, k, limit, side, _side_of_passes(rows) if solver.side == "either" else side)
     return replace(plan, solver=name, why=f"{name} was asked for")
 
 
 def smaller_side(rows: Rows) -> str:
     """The side of the smaller matrix: the d×d covariance, or the n×n Gram matrix."""
     return "covariance" if rows.shape[1] <= rows.shape[0] else "gram"
+
+
+def _side_of_passes(rows: Rows) -> str:
+    """The operator that one pass multiplies by: ZᵀZ where blocks hold whole rows, Z Zᵀ where they hold columns."""
+    return "covariance" if rows.turned is None else "gram"
 
 
 def svd_plan(rows: Rows, limit: int) -> Plan:
@@ -246,16 +254,13 @@ def svd_plan(rows: Rows, limit: int) -> Plan:
 def direct_plan(rows: Rows, k: int, limit: int, side: str | None = None) -> Plan:
     """LAPACK on the smaller matrix, or on that of one side."""
     side = side or smaller_side(rows)
-    return _plan(rows, side, True, limit, partial(costs.direct, k=k, side=side))
+    return _plan(rows, side, True, limit, partial(costs.direct, k=k, side=side), k + 1)
 
 
 def krylov_plans(rows: Rows, k: int, limit: int) -> list[Plan]:
-    """Block Krylov on the rows and on the smaller dense matrix.
-
-    One pass over dense rows multiplies by Z and by Zᵀ; sparse ones take two products anyway, on the smaller side.
-    """
+    """Block Krylov on the rows and on the smaller dense matrix; sparse ones take two products anyway, on its side."""
     smaller = smaller_side(rows)
-    ways = ((smaller if rows.sparse else "covariance", False), (smaller, True))
+    ways = ((smaller if rows.sparse else _side_of_passes(rows), False), (smaller, True))
     free = rows.free_columns
     return [
         _plan(
@@ -264,6 +269,7 @@ def krylov_plans(rows: Rows, k: int, limit: int) -> list[Plan]:
             dense,
             limit,
             partial(costs.krylov, k=k, side=side, dense=dense),
+            k + SPARE,
             solver="krylov",
             columns=block_width(k, 1 if dense else free),
         )
@@ -273,21 +279,37 @@ def krylov_plans(rows: Rows, k: int, limit: int) -> list[Plan]:
 
 def _iterative_plan(rows: Rows, k: int, limit: int, side: str, free: str) -> Plan:
     """An iteration of which only the spectrum knows how many steps it takes, on a dense matrix of moderate order."""
-    plan = _plan(rows, side, True, limit, partial(costs.iterative, k=k, side=side, dense=True))
+    plan = _plan(rows, side, True, limit, partial(costs.iterative, k=k, side=side, dense=True), k + costs.OVERSAMPLED)
     if costs.order_of(rows, side) <= DENSE and plan.memory <= limit:
         return replace(plan, columns=k, passes=1 if side == "covariance" else None, operations=None)
     cost = partial(costs.iterative, k=k, side=free, dense=False)
-    return _plan(rows, free, False, limit, cost, columns=k, passes=None, operations=None)
+    return _plan(rows, free, False, limit, cost, k + costs.OVERSAMPLED, columns=k, passes=None, operations=None)
 
 
-def _plan(rows: Rows, side: str, dense: bool, limit: int, cost: Callable[[Rows], Cost], **known: Any) -> Plan:
+def _plan(
+    rows: Rows, side: str, dense: bool, limit: int, cost: Callable[[Rows], Cost], width: int = 0, **known: Any
+) -> Plan:
     """In blocks as large as the limit allows, and with fewer threads where that is not enough."""
     narrow = dense and side == "covariance" and scatter_dtype(rows) == np.float32
     plan = Plan.of(costs.within(rows, cost, limit), side, side, dense=dense)
     plan = replace(plan, **{"precision": "float32" if narrow else "float64", **known})
     if rows.workers is None:
         return plan
-    return replace(plan, workers=rows.workers.count, moved=_moved(plan, rows, rows.workers.count))
+    W = rows.workers.count
+    moved = _moved(plan, rows, W) if rows.turned is None else _moved_by_columns(plan, rows, W, width)
+    return replace(plan, workers=W, moved=moved)
+
+
+def _moved_by_columns(plan: Plan, rows: Rows, W: int, width: int) -> int | None:
+    """Bytes that travel where parts hold whole columns: what is known of every column, its entries in a basis that goes
+    there or back four times at most, and of the matrices of a round a result of each worker and what each must know."""
+    (n, d), width = rows.shape, min(width, rows.shape[0])
+    if plan.solver == "svd":
+        return 8 * d * (costs.KNOWN + n)  # all of the data
+    if plan.passes is None and not plan.dense:
+        return None
+    rounds = n * n if plan.dense else (plan.passes or 0) * n * (plan.columns or 1)
+    return 8 * (d * (costs.KNOWN + 4 * width) + 2 * W * (rounds + 4 * n * width))
 
 
 def _moved(plan: Plan, rows: Rows, W: int) -> int | None:

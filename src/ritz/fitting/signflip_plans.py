@@ -44,6 +44,7 @@ class Route:
 
 def route(rows: Rows, limit: int) -> Route:
     """The quickest route within `limit` bytes."""
+    rows.check_whole("n_components='auto'")
     n, d = rows.shape
     found = [_krylov(rows, limit)]
     if d <= n:

@@ -6,6 +6,7 @@ matter of this package but of `solvers`.
 """
 
 from ritz.operators.base import Factored, Operator
+from ritz.operators.by_columns import ColumnMatrix
 from ritz.operators.covariance import Covariance, DataMatrix, Summed, factored, scale_error
 from ritz.operators.given import Dense, Function
 from ritz.operators.gram import Gram, Sketched
@@ -13,6 +14,7 @@ from ritz.operators.pivoted_cholesky import LowRank
 from ritz.operators.sparse import SparseMatrix
 
 __all__ = [
+    "ColumnMatrix",
     "Covariance",
     "DataMatrix",
     "Dense",

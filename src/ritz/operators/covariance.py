@@ -130,6 +130,15 @@ class DataMatrix:
         prepare = self.prepare.beside(self.rows)
         return self.rows.pairs(lambda a, b: _inner(a, b, prepare) / self.divisor)
 
+    def gram_product(self, V: Array) -> Array:  # (n, b) -> (n, b)
+        """Z ZᵀV/(n − ddof)."""
+        return self.project(self.combine(V)) / self.divisor
+
+    @property
+    def inner_terms(self) -> int:
+        """The most behind an inner product of two rows."""
+        return self.shape[1]
+
     def factored(self) -> Factored:
         """ZᵀZ/(n − ddof) by the R factor of Z when Z is tall, which the moments may hold already, or by Z itself."""
         n, d = self.shape

@@ -35,7 +35,7 @@ class Gram(Operator):
     @property
     def rounding(self) -> float:
         """However n rows are cut and merged, no entry of a sum over them has more than n terms behind it."""
-        return 2 * gamma(sum(self.Z.shape) + COMBINING) * self.Z.sizes + self.Z.scaling * self.Z.trace
+        return 2 * gamma(self.dim + self.Z.inner_terms + COMBINING) * self.Z.sizes + self.Z.scaling * self.Z.trace
 
     @property
     def is_dense(self) -> bool:
@@ -53,7 +53,7 @@ class Gram(Operator):
         return self.Z.dense().T / np.sqrt(self.divisor)
 
     def apply(self, V: Array) -> Array:
-        return thin_product(self._dense, V) if self.is_dense else self.Z.project(self.Z.combine(V)) / self.divisor
+        return thin_product(self._dense, V) if self.is_dense else self.Z.gram_product(V)
 
     def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None, tol: float = 0.0) -> Pairs:
         """From vectors β of the Gram matrix to axes u = Zᵀα.

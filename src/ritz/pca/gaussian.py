@@ -42,9 +42,9 @@ class Gaussian:
     @pinned()
     def log_likelihood(self, rows: Rows) -> Array:
         """log N(x) of every row."""
-        return stack((self._likelihood(*part) for part in self.subspace.parts(rows)), rows.shape[0])
+        return stack((self.likelihood(*part) for part in self.subspace.parts(rows)), rows.shape[0])
 
-    def _likelihood(self, Y: Array, outside: Array, powers: Exponents) -> Array:
+    def likelihood(self, Y: Array, outside: Array, powers: Exponents) -> Array:
         """From scores and squared errors in units of 2^p and 4^p: distances have no unit, and determinants add up."""
         along, across, unit = self._along(), self._across(), self.subspace.power
         d, k = self.subspace.axes.shape

@@ -31,6 +31,7 @@ SOURCES: list[str | type[Rows]] = [
     "ritz.rows.formats.flat:Mapped",
     "ritz.rows.memory.sparse:Sparse",
     "ritz.rows.memory.anndata:AnnDataRows",
+    "ritz.rows.dask.columns:DaskColumns",
     "ritz.rows.dask.source:DaskRows",
     "ritz.rows.memory.frame:SparseFrame",
     "ritz.rows.memory.frame:FrameRows",
@@ -72,20 +73,23 @@ def check_exact(given: object) -> None:
 def check_finite(rows: Rows) -> None:
     """Count NaN and infinities and name the first; nothing happens when there are none."""
 
+    walked = rows.turned or rows
+    ends, on_device, down = rows.shape, rows.on_device, rows.turned is None
+
     def gaps(pairs: Iterable[tuple[Block, range]]) -> Any:
         """NaN, all that is not finite, and the row and column of the first."""
-        found = np.array([0, 0, rows.shape[0], 0])
+        found = np.array([0, 0, *ends])
         for block, places in pairs:
-            if rows.on_device:
+            if on_device:
                 if all_finite(block):
                     continue
                 block = on_host(block)
-            block = dense(block)
+            block = dense(block) if down else dense(block).T
             finite = np.isfinite(block)
             if finite.all():
                 continue
             bad = np.argwhere(~finite)
-            first = np.array([places[int(bad[0, 0])], bad[0, 1]])
+            first = bad[0] + ([places[0], 0] if down else [0, places[0]])
             found = _together(found, np.array([np.isnan(block).sum(), len(bad), *first]))
         return found
 
@@ -93,7 +97,7 @@ def check_finite(rows: Rows) -> None:
         check_exact(rows)
     if rows.dtype.kind != "f":
         return
-    nan, bad, row, column = map(int, rows.reduce(gaps, _together, beside=range(rows.shape[0])))
+    nan, bad, row, column = map(int, walked.reduce(gaps, _together, beside=range(walked.shape[0])))
     if bad:
         what = " and ".join(f"{c} {w}" for c, w in ((nan, "NaN"), (bad - nan, "infinity (inf)")) if c)
         place = f"first at {rows.place(row)}, column {rows.name(column)}"
@@ -104,7 +108,7 @@ def check_finite(rows: Rows) -> None:
 
 def _together(a: Any, b: Any) -> Any:  # (4,), (4,) -> (4,)
     """What is not finite in two runs of rows, and the first place."""
-    return np.concatenate([a[:2] + b[:2], a[2:] if a[2] <= b[2] else b[2:]])
+    return np.concatenate([a[:2] + b[:2], a[2:] if tuple(a[2:]) <= tuple(b[2:]) else b[2:]])
 
 
 def is_anndata(source: object) -> bool:

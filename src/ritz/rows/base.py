@@ -63,6 +63,7 @@ class Rows(Columns, Partition, ABC):
     in_memory: bool = True  # whether a pass costs no reading, or none but a copy
     copied: bool = False  # whether every pass is a copy, so that one copy of all is better than many passes
     scattered: bool = False  # whether rows lie in parts that passes go to, by tasks of their own
+    turned: Rows | None = None  # the columns as rows, where parts hold whole columns: passes go along these
     transposed: bool = False  # whether products with few columns keep a transpose in memory
     density: float = 1.0  # share of the entries that are stored
     fill: NDArray[np.floating] | None = None  # what stands in place of missing values, by column
@@ -310,6 +311,9 @@ class Rows(Columns, Partition, ABC):
     def latency(self) -> float:
         """Seconds that a pass takes at least."""
         return 0.0
+
+    def check_whole(self, what: str) -> None:
+        """Refuse what needs whole rows, where no part holds any."""
 
     def place(self, row: int) -> str:
         """What to call a row in a message: its number in the source."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -282,6 +282,26 @@ class Subspace:
             X = X if word is None else X + beside(word, X)
         X = _patched(lambda some: self.decode(some, whiten), Y, X, S)
         return narrowed(X, dtype_of(Y))
+
+    def columns(self, which: slice) -> Subspace:
+        """What is known of some of the columns: scores of whole rows are sums over such of all columns."""
+        mean, scale, remainder = (
+            None if part is None else part[which] for part in (self.mean, self.scale, self.remainder)
+        )
+        axes = self.axes[which]  # of which only the whole is orthonormal: nobody is to check
+        return replace(self, axes=axes, mean=mean, scale=scale, remainder=remainder, orthonormal=True)
+
+    def misfits(self, rows: Rows, Y: Array) -> Array:  # (n, d), (n, k) -> (n,)
+        """‖z − U y‖² of rows with these scores, in units of `unit`²: the part of some columns in the squared error."""
+        step, out = rows.block_rows, np.empty(len(Y))
+        y = times_power(Y, -self.power) if self.faint else Y
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            for start in range(0, len(Y), step):
+                some = slice(start, min(start + step, len(Y)))
+                Z, prepare = self._ready(rows.block(some.start, some.stop))
+                rest = prepare(Z) - y[some] @ self.axes.T
+                out[some] = row_squares(rest if self.faint else rest / self.unit)
+        return out
 
     def error(self, X: object) -> Array:  # (n, d) -> (n,)
         """‖z‖² − ‖Uᵀz‖² of every row, squared and in preprocessed units; where that cancels, by decoding.

@@ -122,26 +122,28 @@ class Cluster:
 
     def in_order(self, f: Callable[[Any, Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         """f of every item, which is or holds parts, and of the results that these need, in order, as they come."""
-        futures: dict[int, Future] = {}
+        # Tasks, with what they need: of a result that has failed, a client that let go of it hears no more.
+        futures: dict[int, tuple[Future, list[Future]]] = {}
         common: dict[str, Any] = {}  # what tasks share, until a worker is lost
 
-        def submit(i: int) -> Future:
+        def submit(i: int) -> tuple[Future, list[Future]]:
             if not common:
                 common["homes"] = self.homes([_parts_in(item)[0] for item in items])
                 common["function"], common["name"] = self.shared(f), f"ritz-part-{uuid4().hex[:8]}"
             keys = tuple(dict.fromkeys(key for part in _parts_in(items[i]) for key in part.needs))
             needed, home = [self.future(key) for key in keys], common["homes"][i]
             name = f"{common['name']}-{i}"
-            return self.submit(_of_parts, common["function"], items[i], keys, *needed, name=name, home=home)
+            return self.submit(_of_parts, common["function"], items[i], keys, *needed, name=name, home=home), needed
 
         def one(i: int) -> Any:
             # Few wait here, or on the workers: results may be as many as the rows, and whoever takes them slow.
-            for j in range(i, min(i + AHEAD * len(self.slots), len(items))):
-                if j not in futures:
-                    futures[j] = submit(j)
             try:
+                for j in range(i, min(i + AHEAD * len(self.slots), len(items))):
+                    if j not in futures:
+                        futures[j] = submit(j)
+                task, _needed = futures.pop(i)
                 with self.naming(_parts_in(items[i])):
-                    return self.result(futures.pop(i))
+                    return self.result(task)
             except LOST:
                 futures.clear()
                 common.clear()

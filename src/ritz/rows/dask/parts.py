@@ -108,7 +108,7 @@ def rows_of(chunk: Any, place: str) -> Rows:
 
 def failed(place: str, error: BaseException) -> ChunkError:
     """What to say of a chunk whose own task raises an error."""
-    which = place.removeprefix("chunk ")
+    which = place.removeprefix("chunk ").strip("[]")
     advice = f"x.blocks[{which}].compute(), or x.partitions[{which}].compute() for a dataframe, shows it alone"
     told = ChunkError(f"{place} cannot be computed: {type(error).__name__}: {error}", advice, "failing_chunk")
     told.cause = error

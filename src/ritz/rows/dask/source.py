@@ -17,7 +17,7 @@ from ritz.rows.base import Block, Rows
 from ritz.rows.dask.chunks import ROOM, chunks_of
 from ritz.rows.dask.groups import Group, Pass, beside_parts, folded
 from ritz.rows.dask.known import Known, in_order, known
-from ritz.rows.dask.parts import UNKNOWN, Part, check_like, loaded
+from ritz.rows.dask.parts import UNKNOWN, Chunk, Part, check_like, loaded
 from ritz.rows.formats.stacked import Asked, by_owner, piled
 from ritz.rows.passes import ENTRY_BYTES, Cut, Run
 
@@ -39,9 +39,17 @@ class DaskRows(Rows):
 
     def __init__(self, collection: Any) -> None:
         cluster = cluster_of(collection)
-        rows, names = _announced(collection)
-        chunks, self._kept = chunks_of(collection, rows, cluster)
+        chunks, names, self._kept = self._chunks(collection, cluster)
         self._adopt(known(chunks, names, cluster), cluster)
+
+    def _chunks(self, collection: Any, cluster: Any) -> tuple[list[Chunk], tuple[Any, ...] | None, Any]:
+        """The chunks as parts of rows, the names of the columns, and what must be kept meanwhile."""
+        rows, names = _announced(collection)
+        if are_columns_cut(collection):
+            n, d = collection.shape
+            check_whole(collection, f"a fit of {n} rows, no fewer than the {d} columns,")
+        chunks, kept = chunks_of(collection, rows, cluster)
+        return chunks, names, kept
 
     @classmethod
     def of(cls, found: Known, cluster: Any) -> Self:
@@ -98,10 +106,15 @@ class DaskRows(Rows):
             return [f(block) for block in group.blocks(needed, self.block_rows, self, exact)]
 
         self.watch.begin([(0, self.shape[0])])
-        groups = [Group((part,), (0,)) for part in self.known.parts]  # results are wanted in the order of the rows
+        groups = self._in_order()  # of one part each: results are wanted in the order of the rows
         for group, results in zip(groups, in_order(groups, blocks, self.cluster), strict=True):
             yield from results
             self.watch.advance(group.rows)
+
+    def _in_order(self) -> list[Group]:
+        """The parts, read where they lie now, in the order of the rows."""
+        parts = {start: part for group in self.groups for start, part in zip(group.starts, group.parts, strict=True)}
+        return [Group((parts[start],), (start,)) for start in sorted(parts)]
 
     def _pairs(self, f: Callable[[Block, Block], Block]) -> Block:
         n, parts, starts = self.shape[0], self.known.parts, self.known.starts
@@ -221,14 +234,24 @@ def _announced(collection: Any) -> tuple[list[int], tuple[Any, ...] | None]:
         )
     if hasattr(kind, "columns"):
         return [UNKNOWN] * collection.npartitions, tuple(collection.columns)
-    rows, columns = collection.chunks
-    if len(columns) > 1:
-        raise DataError(
-            f"the columns are cut into {len(columns)} chunks, and a chunk must hold whole rows",
-            'pass x.rechunk({0: "auto", 1: -1})',
-            "column_chunks",
-        )
-    return [UNKNOWN if np.isnan(count) else int(count) for count in rows], None
+    return [UNKNOWN if np.isnan(count) else int(count) for count in collection.chunks[0]], None
+
+
+def are_columns_cut(collection: Any) -> bool:
+    """Whether it is a matrix whose chunks hold no whole rows."""
+    return hasattr(type(collection), "chunks") and collection.ndim == 2 and len(collection.chunks[1]) > 1
+
+
+def check_whole(collection: Any, what: str) -> None:
+    """Refuse what needs whole rows, where chunks do not hold them."""
+    if are_columns_cut(collection):
+        raise no_whole_rows(len(collection.chunks[1]), what)
+
+
+def no_whole_rows(chunks: int, what: str) -> DataError:
+    """What to say where columns are cut into so many chunks."""
+    problem = f"the columns are cut into {chunks} chunks, and {what} needs chunks of whole rows"
+    return DataError(problem, 'pass x.rechunk({0: "auto", 1: -1})', "column_chunks")
 
 
 def described(collection: Any) -> Rows:
