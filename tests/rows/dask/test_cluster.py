@@ -15,6 +15,7 @@ from ritz import PCA, DataError, plan
 from ritz.errors import ClusterError
 from ritz.rows import as_rows
 from ritz.rows.dask import groups
+from ritz.rows.dask.cluster import Cluster, Lost
 
 N, D = 4000, 40
 SPREAD = np.linspace(9, 1, D)
@@ -114,6 +115,25 @@ def test_rows_that_are_read_again_are_kept_in_the_memory_of_the_cluster(client, 
     assert all(group.needs for group in kept.groups)
     assert [group.ranges for group in kept.groups] == [group.ranges for group in rows.groups]
     assert np.array_equal(kept.reduce(total, np.add), rows.reduce(total, np.add))
+
+
+class FetchedTooLate:
+    """A result that went with the worker that had it."""
+
+    status = "finished"
+
+    def done(self):
+        return True
+
+    def result(self, timeout):
+        raise TimeoutError
+
+
+def test_a_result_that_is_lost_before_it_is_fetched_is_not_waited_for(client):
+    cluster = Cluster(client)
+    cluster._bound.add("tcp://gone")
+    with pytest.raises(Lost, match="tcp://gone is gone"):
+        cluster.result(FetchedTooLate())
 
 
 def with_a_gap(block, block_info=None):

@@ -21,7 +21,7 @@ from ritz.runtime.threads import GivenUp, alone, cached_property
 
 TRIES = 4  # of what was lost with the workers that had it
 TICK = 0.5  # seconds between two looks at whether anyone still waits for a fit
-SETTLED = 10  # seconds in which a cluster says which chunk has failed
+SETTLED = 10  # seconds in which a cluster says which chunk has failed, or gives a result that it has
 AHEAD = 4  # tasks for every thread of a worker that are given before results are taken
 WORKERS = 30  # seconds that a cluster without workers is given to get some
 SHARE = 0.5  # of the memory of a worker, for what a fit works with
@@ -207,13 +207,25 @@ class Cluster:
 
     def _result(self, future: Future, bound: bool) -> Any:
         while not future.done():
-            self._wanted()
             with suppress(TimeoutError):
                 self._wait([future], TICK)
                 break
-            if bound and (lost := self._bound - self.client.nthreads().keys()):
-                raise Lost(f"{min(lost)} is gone")
-        return future.result()
+            self._check_waiting(bound)
+        seconds = SETTLED
+        while True:  # a result may be lost before it is fetched, and nobody else may compute what is bound to a worker
+            try:
+                return future.result(timeout=seconds)
+            except TimeoutError:
+                if future.status == "error":  # of the task itself
+                    raise
+                self._check_waiting(bound)
+                seconds *= 2  # a large result takes its time
+
+    def _check_waiting(self, bound: bool) -> None:
+        """Whether someone still waits for a task and, if it is bound to workers, those are there."""
+        self._wanted()
+        if bound and (lost := self._bound - self.client.nthreads().keys()):
+            raise Lost(f"{min(lost)} is gone")
 
     def _many_lost(self, reason: str) -> ClusterError:
         """Most likely they had no memory left: whoever else ends them does not come back at once."""
