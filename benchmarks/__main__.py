@@ -30,7 +30,6 @@ from benchmarks import cluster, commands, gpu, kernel, overhead, peers, planner,
 from benchmarks.cases import CASES, Case
 from benchmarks.contenders import RITZ
 from benchmarks.harness import Settings
-from benchmarks.hunt import run as hunt
 
 
 def arguments() -> argparse.Namespace:
@@ -107,6 +106,8 @@ def main() -> None:
     elif asked.what == "gpu":
         gpu.run(asked.device, asked.scale, asked.only, settings)
     elif asked.what == "hunt":
+        from benchmarks.hunt import run as hunt  # which needs more packages than the others
+
         raise SystemExit(bool(hunt.run(asked.first, asked.fits)))
     else:
         results = peers.run(single(asked) or CASES, peers.chosen(asked.only), settings, asked.out)

@@ -41,6 +41,20 @@ def chunks(draw: Draw) -> Fit | None:
         return judged("chunks", X, PCA(**asked(draw, X)).fit(chunked(draw, X)))
 
 
+def columns(draw: Draw) -> Fit | None:
+    """Wide rows whose columns are cut."""
+    X = any_rows(draw)
+    X = np.ascontiguousarray(X.T) if len(X) > X.shape[1] else X
+    n, d = X.shape
+    if n == d:
+        return None
+    ends = np.unique([0, d, *draw.integers(0, d, draw.integers(1, 12))])
+    parameters = {**asked(draw, X), "svd_solver": str(draw.choice(["auto", "gram", "krylov", "orthogonal", "svd"]))}
+    with small_pieces(draw):
+        x = da.from_array(X, chunks=(-1 if draw.random() < 0.7 else -(-n // 2), tuple(np.diff(ends).tolist())))
+        return judged("columns", X, PCA(**parameters).fit(x))
+
+
 def device(draw: Draw) -> Fit | None:
     X = storable(any_rows(draw))
     there = array_api_strict.asarray(X, device=array_api_strict.Device("device1"))
@@ -79,4 +93,4 @@ def scattered(draw: Draw) -> Fit | None:
     return Fit(what, model.certificate_, U, tol, known, orthonormal=False)
 
 
-ROUTES = (*[chunks] * 2, *[device] * 2, *[scattered] * 2)
+ROUTES = (*[chunks] * 2, columns, *[device] * 2, *[scattered] * 2)
