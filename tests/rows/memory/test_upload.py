@@ -62,6 +62,23 @@ def test_no_more_than_a_few_blocks_are_on_their_way(files, monkeypatch):
     assert done == sent[: len(done)]  # the oldest first
 
 
+def test_a_device_that_is_full_when_a_block_comes_is_sent_smaller_ones(files, monkeypatch):
+    up, sizes = Uploaded._up, []
+
+    def crowded(self, block):
+        sizes.append(len(block))
+        if len(block) > 50:
+            raise torch().OutOfMemoryError("CUDA out of memory")
+        return up(self, block)
+
+    monkeypatch.setattr(Uploaded, "_up", crowded)
+    monkeypatch.setattr(upload, "KEPT_ON_CPU", 0)
+    rows, expected = read(files / "x.npy", device="cpu"), PCA(2).fit(X)
+    np.testing.assert_allclose(expected.transform(rows), expected.transform(X), atol=1e-12)
+    assert len([size for size in sizes if size > 50]) == 4  # 500, 250, 125, 63, and no block twice
+    np.testing.assert_allclose(PCA(2).fit(rows).explained_variance_, expected.explained_variance_, rtol=1e-12)
+
+
 def test_names_and_labels_come_along(files):
     assert list(PCA(2).fit(read(files / "x.csv", device="cpu")).feature_names_in_) == list("abcdefg")
     assert np.array_equal(read(files / "x.csv", label="g", device="cpu").labels, X[:, 6])

@@ -81,9 +81,17 @@ class OnDevice(Rows):
     def each(self, f: Callable[[Block], Block], exact: bool = True) -> Generator[Block, None, None]:
         """f of every block, on the device if f leaves it there."""
         self.watch.begin([(0, self.shape[0])])
-        blocks = self._blocks(0, self.shape[0], self.block_rows)
-        for block in self.watch.seen(map(self.exact, blocks) if exact else blocks):
-            yield from self._halved(f, block)
+        at, step = 0, self.block_rows
+        while True:
+            blocks = self._blocks(at, self.shape[0], step)
+            try:
+                for block in self.watch.seen(map(self.exact, blocks) if exact else blocks):
+                    yield from self._halved(f, block)
+                    at += block.shape[0]
+                return
+            except Exception as error:  # of reading: what f does with a block is halved already
+                self._check_full(error, step)
+            step = self._smaller(step)
 
     def _pairs(self, f: Callable[[Block, Block], Block]) -> Block:
         n = self.shape[0]
@@ -108,13 +116,8 @@ class OnDevice(Rows):
                 with full_precision():
                     return work(step)
             except Exception as error:  # every library has a class of its own for full memory
-                if not is_out_of_memory(error):
-                    raise
-                if step == 1:
-                    raise self._no_room() from error
-            arrays.release(self._like)
-            step = -(-step // 2)
-            self.most_bytes = min(self.most_bytes, 8 * self.shape[1] * step)  # nor has it next time
+                self._check_full(error, step)
+            step = self._smaller(step)
 
     def _halved(self, f: Callable[[Block], Block], block: Block) -> Iterator[Block]:
         """f of a block, or of its halves where the device has no room for it whole."""
@@ -122,10 +125,7 @@ class OnDevice(Rows):
             with full_precision():
                 found = f(block)
         except Exception as error:  # as in `_fitting`
-            if not is_out_of_memory(error):
-                raise
-            if block.shape[0] == 1:
-                raise self._no_room() from error
+            self._check_full(error, block.shape[0])
         else:
             yield found
             return
@@ -134,12 +134,23 @@ class OnDevice(Rows):
         for part in (block[:half, :], block[half:, :]):
             yield from self._halved(f, part)
 
-    def _no_room(self) -> DataError:
-        where = arrays.device_of(self._like)
-        return DataError(
-            f"{where} has no memory left for one row of {self.shape[1]} columns and what is computed with it",
-            "free some of it, or pass a copy on the CPU",
-        )
+    def _check_full(self, error: Exception, rows: int) -> None:
+        """Raise an error again, unless the device was full and fewer rows can be tried."""
+        if not is_out_of_memory(error):
+            raise error
+        if rows == 1:
+            raise DataError(
+                f"{arrays.device_of(self._like)} has no memory left for one row of {self.shape[1]} columns and what is "
+                "computed with it",
+                "free some of it, or pass a copy on the CPU",
+            ) from error
+
+    def _smaller(self, step: int) -> int:
+        """Half as many rows for the next block; after the error is gone, which keeps memory of the device alive."""
+        arrays.release(self._like)
+        step = -(-step // 2)
+        self.most_bytes = min(self.most_bytes, 8 * self.shape[1] * step)  # nor has it room next time
+        return step
 
     def exact(self, block: Block) -> Block:
         if is_wide(self.dtype):
