@@ -209,6 +209,7 @@ def crossover(quick: bool, repeat: int) -> None:
             here = best_of(lambda path=path: on_one_core(path), repeat)
             there = best_of(lambda path=path: by_workers(path, client), repeat)
             print(f"  {megabytes:>6} MB: one core {here:7.3f} s, two workers {there:7.3f} s, ×{here / there:.2f}")
+            path.unlink()
     print()
 
 
@@ -239,13 +240,13 @@ def best_of(work: Callable[[], object], repeat: int) -> float:
 
 def run(quick: bool, only: list[str], repeat: int) -> None:
     """The parts asked for: contenders by their names, "growth" of the memory, "crossover" to one machine; or all."""
-    wanted = set(only) & {"growth", "crossover"}
-    for case in CASES if not wanted else ():
+    contenders = [name for name in only if name not in ("growth", "crossover")]
+    for case in CASES if contenders or not only else ():
         case = replace(case, n=int(case.n * QUICK)) if quick else case
-        compare(case, 2, repeat, only)
+        compare(case, 2, repeat, contenders)
         compare(case, 1, repeat, ["ritz", "bare"])
         one_machine(case, repeat)
-    if "growth" in wanted or not only:
+    if "growth" in only or not only:
         growth(quick)
-    if "crossover" in wanted or not only:
+    if "crossover" in only or not only:
         crossover(quick, repeat)

@@ -22,6 +22,9 @@ settings.load_profile("repeatable")
 # What must hold on every Python and with every version that is promised: models, command line, files, PCA, kernels.
 CORE = {
     "contracts/test_agreement.py",
+    "estimators/test_lazy.py",
+    "rows/dask/test_source.py",
+    "rows/dask/test_source_inputs.py",
     "estimators/test_partial_fit.py",
     "cli/test_commands.py",
     "rows/formats/test_read.py",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from helpers.arrays import on_device, strict, traffic
+from helpers.arrays import on_device, strict, torch, traffic
 from ritz import DataError, KernelPCA, read
 from ritz.kernels import device_features, kernel_named
 from ritz.kernels.device_features import DeviceFeatures, refined_residual
@@ -118,6 +118,7 @@ def test_scores_of_rows_on_a_device_by_a_model_of_the_cpu():
 
 @SILENT
 def test_a_file_is_streamed(tmp_path):
+    torch()  # which blocks are copied by
     np.save(tmp_path / "x.npy", X)
     found, expected = (KernelPCA(2, kernel="rbf", gamma=0.02, n_landmarks=30) for _ in range(2))
     found.fit(read(tmp_path / "x.npy", device="cpu"))

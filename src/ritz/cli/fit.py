@@ -12,7 +12,7 @@ from typing import Any, cast
 from ritz.cli.errors import USAGE, Failure, in_options
 from ritz.cli.paths import PIPE, REPORT, Source, all_located, folder_for, same
 from ritz.cli.screen import Screen
-from ritz.errors import MissingPackageError, ParameterError
+from ritz.errors import DataError, MissingPackageError, ParameterError
 from ritz.runtime.memory import format_bytes
 from ritz.runtime.wording import plural, visible
 
@@ -69,7 +69,7 @@ def _check_goes_with(dask: str | None, device: str | None, checkpoint: str | Non
     if dask is not None and checkpoint is not None:
         raise Failure("--checkpoint does not go with --dask; workers that are lost are replaced without it", USAGE)
     if dask is not None and missing != "error":
-        raise Failure(f"--missing {missing} does not go with --dask; mend the files, or fit without --dask", USAGE)
+        raise Failure(f"--missing {missing} does not go with --dask; correct the files, or fit without --dask", USAGE)
 
 
 @contextmanager
@@ -111,6 +111,11 @@ def _workers(screen: Screen, dask: str) -> Iterator[Any]:
         if error.name != "dask":
             raise
         raise Failure(in_options(error), USAGE) from error
+    except DataError as error:
+        if error.code != "missing":
+            raise
+        advice = "correct the files, or fit without --dask and with --missing drop or --missing mean"
+        raise DataError(error.problem, advice, plain=error.plain, file=error.file) from error
 
 
 def show(page: Path) -> None:

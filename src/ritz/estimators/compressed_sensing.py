@@ -225,7 +225,7 @@ class CompressedSensing(Certified[SensingFit]):
     def inverse_transform(self, X: Any, *, out: Out | None = None) -> Any:
         if out is None and is_dask(X):
             raise DataError(
-                "signals of a dask collection are not recovered later, when their certificate could not be told",
+                "CompressedSensing does not recover signals lazily: every recovery is certified when it is done",
                 "pass X.compute(), or a file as out",
             )
         return super().inverse_transform(X, out=out)

@@ -156,7 +156,8 @@ class PCA(Batches):
 
         Rows are points and columns are variables; pass ``ritz.read(X, transpose=True)`` if your points are columns.
         With `checkpoint`, the path of a file, a fit that is interrupted goes on where it stopped when it is called
-        again with the same data, and its result is bitwise the same. The file is removed when the fit is done.
+        again with the same data, and its result is bitwise the same. The file is removed when the fit is done. Fits of
+        Dask collections have none.
         An AnnData object keeps the axes in ``varm["PCs"]`` and variances and certificate in ``uns["pca"]``.
         Dask arrays and dataframes are read where they lie: by the workers of the active ``distributed.Client``, one of
         which leads the fit, or by threads where there is none. A chunk holds whole rows; how many may be

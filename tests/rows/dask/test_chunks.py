@@ -84,8 +84,15 @@ def test_what_is_shared_and_fails_is_said_with_a_chunk(by_threads):
 
     x = da.from_array(X, chunks=(10, 3))
     broken = da.reduction(x, fails, fails, axis=0, dtype=float, meta=np.empty(0))
-    with pytest.raises(ChunkError, match="chunk 0 cannot be computed: ZeroDivisionError"):
-        PCA(1).fit(x - broken)
+    with pytest.raises(ChunkError, match="chunk 10 cannot be computed: ZeroDivisionError"):
+        PCA(1).fit(da.concatenate([x - x.mean(axis=0), x - broken]))  # of which the first ten are sound
+
+
+def test_persisted_chunks_that_are_gone(client):
+    x = da.from_array(X, chunks=(10, 3)).persist()
+    client.cancel(x)
+    with pytest.raises(ClusterError, match=r"persisted chunks do not lie on .*; persist the collection again"):
+        PCA(1).fit(x)
 
 
 def test_chunks_on_a_cluster_that_is_not_asked(client):

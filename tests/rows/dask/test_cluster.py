@@ -103,6 +103,15 @@ def test_a_worker_that_is_killed_changes_no_bit(client, small_groups, persisted)
     client.wait_for_workers(2)
 
 
+def test_a_fit_right_after_a_worker_was_killed(client, small_groups):
+    x = lazy().persist()
+    wait(x)
+    expected = PCA(3).fit(x)
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+    np.testing.assert_allclose(PCA(3).fit(x).explained_variance_, expected.explained_variance_, rtol=1e-12)
+    client.wait_for_workers(2)
+
+
 def test_an_error_about_the_data_is_that_of_one_machine(client):
     with pytest.raises(DataError, match=r"first at row 300 \(row 50 of chunk 1\), column 7"):
         PCA(1).fit(lazy().map_blocks(with_a_gap, dtype=float, meta=np.empty((0, 0))))

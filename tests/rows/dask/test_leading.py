@@ -7,16 +7,18 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import KilledWorker
+from distributed import Client, KilledWorker, LocalCluster
 
 from ritz import PCA
-from ritz.errors import ClusterError
+from ritz.errors import ChunkError, ClusterError
 from ritz.rows import as_rows
 from ritz.rows.base import Workers
-from ritz.rows.dask import groups
+from ritz.rows.dask import cluster, groups
 from ritz.rows.dask.cluster import Cluster, Lost
+from ritz.rows.dask.parts import Chunk
 from ritz.rows.memory.computed import Scaled
 from ritz.runtime import watch
+from ritz.runtime.threads import GivenUp
 from ritz.runtime.watch import Progress, Watch
 
 
@@ -122,3 +124,64 @@ def test_tasks_that_end_their_workers_are_an_error_that_says_so(client, monkeypa
 def test_no_checkpoint_is_kept_on_a_cluster(client, tmp_path):
     with pytest.raises(ValueError, match="leave it out for Dask"):
         PCA(1).fit(slow(0), checkpoint=tmp_path / "fit")
+
+
+def test_a_fit_inside_a_task_leaves_its_thread_to_others(client):
+    """Each of two workers has one thread; both fit at once."""
+    x = da.random.default_rng(0).standard_normal((400, 5), chunks=(100, 5))
+
+    def fit(seed):
+        return PCA(2, random_state=seed).fit(x).explained_variance_
+
+    for found in client.gather(client.map(fit, range(2), pure=False)):
+        np.testing.assert_allclose(found, PCA(2).fit(x.compute()).explained_variance_, rtol=1e-12)
+
+
+def test_what_is_loaded_for_a_fit_that_nobody_waits_for_is_cancelled(client, monkeypatch):
+    def wanted():
+        raise GivenUp
+
+    cancelled = []
+    monkeypatch.setattr(client, "cancel", cancelled.append)
+    parts = as_rows(slow(0.01)).known.parts
+    with pytest.raises(GivenUp):
+        Cluster(client, wanted).keep(parts)
+    assert [len(some) for some in cancelled] == [len(parts)]
+
+
+HELD = threading.Event()
+
+
+def hold():
+    HELD.wait()
+
+
+def fail():
+    raise ZeroDivisionError
+
+
+def test_a_chunk_that_failed_is_named_though_others_take_long(client, monkeypatch):
+    monkeypatch.setattr(cluster, "SETTLED", 0.1)
+    held, failed = client.submit(hold, pure=False), client.submit(fail, pure=False)
+    failed.exception()
+    parts = [Chunk(f"chunk {i}", 1, task.key, needs=(task.key,)) for i, task in enumerate((held, failed))]
+    try:
+        words = "chunk 1 cannot be computed: ZeroDivisionError"
+        with pytest.raises(ChunkError, match=words), Cluster(client).naming(parts):
+            fail()
+    finally:
+        HELD.set()
+
+
+def test_a_cluster_without_workers(monkeypatch):
+    monkeypatch.setattr(cluster, "WORKERS", 0.1)
+    x = da.random.default_rng(0).standard_normal((40, 5), chunks=(10, 5))
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=":0", silence_logs=50) as none,
+        Client(none, set_as_default=False) as client,
+        client.as_current(),
+        dask.config.set(scheduler=None),
+    ):
+        for collection in (x, x - x.mean(axis=0)):
+            with pytest.raises(ClusterError, match="has no workers; start some"):
+                PCA(1).fit(collection)

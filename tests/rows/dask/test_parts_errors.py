@@ -74,6 +74,11 @@ BAD = {
     "fewer columns": (lambda: changed(lambda chunk: chunk[:, :2]), "chunk 1 has 2 columns, others have 3; give all"),
     "huge integers": (lambda: da.from_array(HUGE, chunks=(20, 3)), "float64 cannot hold"),
     "column chunks": (lambda: da.from_array(X, chunks=(20, 2)), r'2 chunks, .*pass x\.rechunk\(\{0: "auto", 1: -1\}\)'),
+    "other columns than announced": (
+        lambda: changed(lambda chunk: chunk[:, :2], 0, X[:20]),
+        "chunk 0 has 2 columns, but 3 were announced",
+    ),
+    "nothing": (lambda: changed(lambda chunk: None, 0), "chunk 0: cannot read rows from a NoneType"),
     "no rows": (lambda: da.from_array(X[:0], chunks=(20, 3)), "every chunk is empty"),
     "one axis": (lambda: da.from_array(X[0], chunks=3), "a dask Array of dimension 1; reshape"),
     "one column": (lambda: dd.from_pandas(TABLE, npartitions=2)["a"], "a dask Series of dimension 1; reshape"),

@@ -27,6 +27,7 @@ def chunks_of(collection: Any, rows: Sequence[int], cluster: Any = None) -> tupl
     if cluster is None:
         values = _computed(graph, shared)
         return [_with_values(graph, i, count, values) for i, count in enumerate(counts)], None
+    cluster.check_there(task for task in graph.tasks.values() if is_future(task))
     heavy = graph.heavy(HEAVY)
     kept = cluster.computed(graph, shared), cluster.placed({key: graph.tasks[key] for key in heavy})
     ends = {*shared, *heavy}
@@ -53,8 +54,20 @@ def _computed(graph: Graph, keys: list[Key]) -> dict[Key, Any]:
 
     try:
         return dict(zip(keys, get(graph.behind(keys)[0], keys), strict=True))
-    except Exception as error:  # of the user's own tasks, whatever it may be
-        raise failed("chunk 0", error) from error
+    except Exception:  # of the user's own tasks, whatever it may be; below it is known of which
+        pass
+    values = {}
+    for key in keys:
+        try:
+            values[key] = get(graph.behind([key])[0], key)
+        except Exception as error:
+            raise failed(f"chunk {_first_with(graph, key)}", error) from error
+    return values
+
+
+def _first_with(graph: Graph, key: Key) -> int:
+    """The first chunk that needs a result."""
+    return next(i for i, chunk in enumerate(graph.chunks) if graph.behind([chunk], {key})[1])
 
 
 def _with_values(graph: Graph, i: int, count: int, values: Mapping[Key, Any]) -> Chunk:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from distributed import Client, Future, KilledWorker
+from distributed import Client, Future, KilledWorker, get_worker, secede
 from distributed import wait as wait_for
 from distributed.comm import CommClosedError
 
@@ -27,6 +27,13 @@ WORKERS = 30  # seconds that a cluster without workers is given to get some
 SHARE = 0.5  # of the memory of a worker, for what a fit works with
 
 
+class Lost(Exception):
+    """A worker that tasks were bound to is gone."""
+
+
+LOST = (Lost, CancelledError, CommClosedError)  # what is seen of a worker that goes away, by who waits for what
+
+
 class Cluster:
     """The workers that rows lie on, and how they are given tasks.
 
@@ -38,6 +45,7 @@ class Cluster:
         self.client, self._wanted, self.losses = client, wanted, 0
         self.address = str(getattr(client.scheduler, "address", "?"))  # known also when it is gone
         self._bound: set[str] = set()  # workers that tasks are bound to
+        _give_way()
 
     @cached_property
     def threads(self) -> dict[str, int]:
@@ -55,15 +63,20 @@ class Cluster:
         """The address of every worker, as often as it has threads."""
         return [worker for worker, count in self.threads.items() for _ in range(count)]
 
+    def spread(self, count: int) -> list[str]:
+        """Workers for so many things of about equal size, of which neighbours go to the same one."""
+        slots = self.slots
+        return [slots[i * len(slots) // count] for i in range(count)]
+
     @cached_property
     def _limits(self) -> list[int]:
-        """Bytes that each worker may use; none where nobody has said."""
+        """The memory limit of each worker in bytes; none where no limit is set."""
         workers = self.client.scheduler_info(n_workers=-1)["workers"]
         return [int(info["memory_limit"]) for info in workers.values() if info["memory_limit"]]
 
     @property
     def total_memory(self) -> int:
-        """Bytes that all workers may use together, 0 where nobody has said."""
+        """Bytes that all workers may use together, 0 where no limit is set."""
         return sum(self._limits)
 
     @property
@@ -75,17 +88,27 @@ class Cluster:
 
     # Data on the workers.
 
+    def check_there(self, futures: Iterable[Future]) -> None:
+        """Refuse what was persisted on another cluster, or is cancelled."""
+        for future in futures:
+            owner = getattr(getattr(future, "client", None), "scheduler", None)
+            elsewhere = owner is not None and getattr(owner, "address", self.address) != self.address
+            if elsewhere or future.status in ("cancelled", "lost"):
+                raise chunks_gone(self.address)
+
     def computed(self, graph: Graph, keys: list[Key]) -> Any:
         """Results of these tasks in the memory of the cluster, as long as what is returned is kept."""
-        return self._settled(self.client.get(graph.behind(keys)[0], keys, sync=False) if keys else [])
+        if not keys:
+            return []
+        tasks, needed = graph.behind(keys)
+        return self.again(lambda: self._settled(self.client.get(tasks, keys, sync=False)), needed)
 
     def placed(self, tasks: Mapping[Key, Any]) -> Any:
         """The same of data, of which neighbours lie on the same worker."""
-        keys, slots = list(tasks), self.slots
         shares: dict[str, list[Key]] = {}
-        for i, key in enumerate(keys):
-            shares.setdefault(slots[i * len(slots) // len(keys)], []).append(key)
-        kept = []
+        for key, home in zip(tasks, self.spread(len(tasks)), strict=True):
+            shares.setdefault(home, []).append(key)
+        kept: list[Future] = []
         for home, some in shares.items():
             here = {key: tasks[key] for key in some}
             kept += self.client.get(here, some, workers=[home], allow_other_workers=True, sync=False)
@@ -94,8 +117,10 @@ class Cluster:
     def keep(self, parts: Sequence[Part], homes: Sequence[str] = ()) -> list[Future]:
         """Rows of parts in the memory of the workers, as long as the futures are kept: neighbours on the same one,
         unless each has a home."""
-        slots, token = self.slots, uuid4().hex[:8]
-        homes = homes or [slots[i * len(slots) // len(parts)] for i in range(len(parts))]
+        return self.again(lambda: self._kept(parts, homes or self.spread(len(parts))), keys_of(parts))
+
+    def _kept(self, parts: Sequence[Part], homes: Sequence[str]) -> list[Future]:
+        token = uuid4().hex[:8]
         kept = [
             self.client.submit(
                 _of_parts, _block, part, part.needs, *map(self.future, part.needs),
@@ -130,7 +155,7 @@ class Cluster:
             if not common:
                 common["homes"] = self.homes([_parts_in(item)[0] for item in items])
                 common["function"], common["name"] = self.shared(f), f"ritz-part-{uuid4().hex[:8]}"
-            keys = tuple(dict.fromkeys(key for part in _parts_in(items[i]) for key in part.needs))
+            keys = keys_of(_parts_in(items[i]))
             needed, home = [self.future(key) for key in keys], common["homes"][i]
             name = f"{common['name']}-{i}"
             return self.submit(_of_parts, common["function"], items[i], keys, *needed, name=name, home=home), needed
@@ -150,7 +175,7 @@ class Cluster:
                 raise
 
         for i in range(len(items)):
-            yield self.again(partial(one, i))
+            yield self.again(partial(one, i), keys_of(_parts_in(items[i])))
 
     def submit(self, f: Callable[..., Any], *args: Any, name: str, home: str = "") -> Future:
         """A task under a name that people can read, bound to a worker where one is its home."""
@@ -160,13 +185,16 @@ class Cluster:
         return self.client.submit(f, *args, key=name, workers=[home], pure=False)
 
     def shared(self, value: Any) -> Future:
-        """A function, and all that it knows, on every worker: sent once, not with every task."""
-        return self.sent([value], broadcast=True)[0]
+        """A function, and all that it knows, on a worker, from which every other one takes it once.
 
-    def sent(self, values: Sequence[Any], broadcast: bool = False) -> list[Future]:
-        """Values on a worker, or on every one."""
+        Not by broadcast=True: Dask then waits for workers that went away a moment ago.
+        """
+        return self.sent([value])[0]
+
+    def sent(self, values: Sequence[Any]) -> list[Future]:
+        """Values on the cluster."""
         try:
-            return self.client.scatter(values, broadcast=broadcast, hash=False)
+            return self.client.scatter(values, hash=False)
         except (ValueError, KeyError, OSError) as error:  # what Dask meets with when a worker goes meanwhile
             raise Lost(str(error)) from error
 
@@ -176,9 +204,9 @@ class Cluster:
 
     # Results.
 
-    def again(self, attempt: Callable[[], Any]) -> Any:
+    def again(self, attempt: Callable[[], Any], needed: Iterable[Key] = ()) -> Any:
         """The result of an attempt, which is repeated when a worker is lost: groups and tree stay what they are, and so
-        does the result."""
+        does the result. `needed` is what has to lie on the cluster for it."""
         for _ in range(TRIES):
             try:
                 return attempt()
@@ -190,9 +218,10 @@ class Cluster:
                 self._wanted()
                 self.losses += 1
                 self._bound.clear()
-                self.__dict__.pop("threads", None)
-                reason = error
-        raise self._many_lost(str(reason))
+                for name in ("threads", "_limits"):
+                    self.__dict__.pop(name, None)
+                reason = str(error) if isinstance(error, Lost) else "tasks were cancelled with them"
+        raise self._gone(needed) or self._many_lost(reason)
 
     def result(self, future: Future, bound: bool = True) -> Any:
         """What a task came to, while someone still waits for it and, if it is bound to workers, those are there."""
@@ -222,13 +251,23 @@ class Cluster:
                 seconds *= 2  # a large result takes its time
 
     def _check_waiting(self, bound: bool) -> None:
-        """Whether someone still waits for a task and, if it is bound to workers, those are there."""
+        """Raise where nobody waits for a task any more, or no worker is there, or one that it is bound to is not."""
         self._wanted()
-        if bound and (lost := self._bound - self.client.nthreads().keys()):
+        there = self.client.nthreads()
+        if bound and (lost := self._bound - there.keys()):
             raise Lost(f"{min(lost)} is gone")
+        if not there:
+            self.__dict__.pop("threads", None)
+            _ = self.threads  # which waits for some, and says so where none come
+
+    def _gone(self, needed: Iterable[Key]) -> ClusterError | None:
+        """What to say where data that someone else put on the cluster is not there any more."""
+        if not (keys := list(needed)) or all(self.client.who_has([self.future(key) for key in keys]).values()):
+            return None
+        return chunks_gone(self.address)
 
     def _many_lost(self, reason: str) -> ClusterError:
-        """Most likely they had no memory left: whoever else ends them does not come back at once."""
+        """Most likely they ran out of memory: workers that are lost for other reasons are rarely lost again at once."""
         advice = "give them more memory or the collection smaller chunks, and look into their logs"
         return ClusterError(
             f"the Dask cluster at {self.address} lost {TRIES} workers: {reason}", advice, "workers_lost"
@@ -243,23 +282,43 @@ class Cluster:
             raise
         except Exception as error:  # of the user's own task, whatever it may be
             needed = [(part, self.future(key)) for part in parts for key in part.needs]
-            if needed:
+            with suppress(TimeoutError, CancelledError):  # others may take long, or be lost
                 self._wait([future for _, future in needed], SETTLED)
             for part, future in needed:
                 if future.status == "error":
                     raise failed(part.place, error) from error
             raise
 
-    def _settled(self, futures: Any) -> Any:
-        """Futures, once all are computed or have failed."""
-        if futures:
-            self._wait(futures)
+    def _settled(self, futures: list[Future]) -> list[Future]:
+        """Futures, once all are computed or have failed; cancelled where nobody waits for them any more."""
+        left = futures
+        try:
+            while left:
+                with suppress(TimeoutError):
+                    self._wait(left, TICK)
+                self._check_waiting(bound=False)
+                left = [future for future in left if not future.done()]
+        except BaseException:  # whoever keeps the error keeps the futures too
+            if self.client.status == "running":
+                self.client.cancel(futures)
+            raise
         return futures
 
-    def _wait(self, futures: Any, seconds: float | None = None) -> None:
+    def _wait(self, futures: list[Future], seconds: float) -> None:
         """Until all is computed; Dask would ask the client that is active, which may be another one."""
-        with self.client.as_current():
-            wait_for(futures, timeout=seconds)
+        if futures:
+            with self.client.as_current():
+                wait_for(futures, timeout=seconds)
+
+
+def chunks_gone(address: str) -> ClusterError:
+    """What to say where persisted chunks are not on the cluster."""
+    return ClusterError(
+        f"persisted chunks do not lie on the Dask cluster at {address}: it was restarted, lost the workers that had "
+        "them, or is another one",
+        "persist the collection again, or make its own client active with client.as_current()",
+        "chunks_gone",
+    )
 
 
 def lost_scheduler(address: str) -> ClusterError:
@@ -268,11 +327,16 @@ def lost_scheduler(address: str) -> ClusterError:
     return ClusterError(f"the connection to the Dask scheduler at {address} was lost", advice, "scheduler_lost")
 
 
-class Lost(Exception):
-    """A worker that tasks were bound to is gone."""
+def _give_way() -> None:
+    """Whoever fits inside a task of a cluster waits for other tasks, which need its place among the threads."""
+    with suppress(ValueError, KeyError, AttributeError):  # in no task, or it has made way before
+        get_worker()
+        secede()
 
 
-LOST = (Lost, CancelledError, CommClosedError)  # what is seen of a worker that goes away, by who waits for what
+def keys_of(parts: Iterable[Part]) -> tuple[Key, ...]:
+    """What parts need, each once."""
+    return tuple(dict.fromkeys(key for part in parts for key in part.needs))
 
 
 def _block(part: Part, needed: Mapping[Key, Any]) -> Any:

@@ -97,6 +97,8 @@ def rows_of(chunk: Any, place: str) -> Rows:
         rows = as_rows(chunk)
     except DataError as error:
         raise error.at(place) from error
+    except TypeError as error:  # no matrix at all
+        raise DataError(f"{place}: {error}") from error
     if rows.home is not None and not rows.home.is_cpu:
         raise DataError(
             f"{place} is {rows.home}, and chunks are computed on the CPU",

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from distributed import Future
 
-from ritz.rows.dask.cluster import Cluster
+from ritz.rows.dask.cluster import Cluster, keys_of
 from ritz.rows.dask.groups import Group, Pass, beside_parts, bundles, folded
 from ritz.rows.dask.source import DaskRows
 from ritz.runtime.threads import alone
@@ -30,7 +30,8 @@ def reduced(rows: DaskRows, job: Pass, beside: Any) -> Any:
         return done
 
     unwatched = replace(job, rows=job.rows.watched(UNWATCHED))  # workers may be threads of this process
-    return rows.cluster.again(lambda: _round(rows, unwatched, beside, advance))
+    needed = keys_of(part for group in rows.groups for part in group.parts)
+    return rows.cluster.again(lambda: _round(rows, unwatched, beside, advance), needed)
 
 
 def _round(rows: DaskRows, job: Pass, beside: Any, advance: Callable[[int, int], Any]) -> Any:
@@ -108,9 +109,8 @@ def _opened(rows: DaskRows) -> list[Opened]:
 
 def spread(rows: DaskRows) -> list[str]:
     """Which worker reads each group: the one that has it, or each its share of neighbours."""
-    groups, slots = rows.groups, rows.cluster.slots
-    homes = rows.cluster.homes([group.parts[0] for group in groups])
-    return [home or slots[i * len(slots) // len(groups)] for i, home in enumerate(homes)]
+    homes, shares = rows.cluster.homes([group.parts[0] for group in rows.groups]), rows.cluster.spread(len(rows.groups))
+    return [home or share for home, share in zip(homes, shares, strict=True)]
 
 
 def load(rows: DaskRows) -> list[Future]:

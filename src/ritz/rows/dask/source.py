@@ -20,6 +20,7 @@ from ritz.rows.dask.known import Known, in_order, known
 from ritz.rows.dask.parts import UNKNOWN, Chunk, Part, check_like, loaded
 from ritz.rows.formats.stacked import Asked, by_owner, piled
 from ritz.rows.passes import ENTRY_BYTES, Cut, Run
+from ritz.runtime.wording import plural
 
 Partial = TypeVar("Partial")
 BUNDLE, SMALL = 8, 1 << 22  # partial results that a task combines, and bytes of one beyond which it is two
@@ -36,11 +37,17 @@ class DaskRows(Rows):
 
     scattered = True
     _kept: Any = None  # what lies on the cluster as long as these rows are
+    _announced: int | None = None  # columns that the collection says it has
 
     def __init__(self, collection: Any) -> None:
         cluster = cluster_of(collection)
         chunks, names, self._kept = self._chunks(collection, cluster)
         self._adopt(known(chunks, names, cluster), cluster)
+        if self._announced not in (None, d := self.shape[1]):
+            raise DataError(
+                f"{self.known.parts[0].place} has {d} {plural(d, 'column')}, but {self._announced} were announced",
+                "x.map_blocks(…, chunks=(x.chunks[0], (d,))) announces d columns",
+            )
 
     def _chunks(self, collection: Any, cluster: Any) -> tuple[list[Chunk], tuple[Any, ...] | None, Any]:
         """The chunks as parts of rows, the names of the columns, and what must be kept meanwhile."""
@@ -48,6 +55,7 @@ class DaskRows(Rows):
         if are_columns_cut(collection):
             n, d = collection.shape
             check_whole(collection, f"a fit of {n} rows, no fewer than the {d} columns,")
+        self._announced = None if np.isnan(collection.shape[1]) else int(collection.shape[1])
         chunks, kept = chunks_of(collection, rows, cluster)
         return chunks, names, kept
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError, ParameterError
 from ritz.linalg.arrays import Home, is_other_array, on_host
-from ritz.rows import Rows, as_rows, is_anndata
+from ritz.rows import Rows, as_rows, is_anndata, is_dask
 from ritz.rows.memory.device import viewable
 from ritz.rows.memory.frame import FrameRows
 from ritz.rows.memory.sparse import Sparse
@@ -34,6 +34,8 @@ def given(source: Any, columns: list[Any] | None, label: Any, transpose: bool, o
         return as_rows(source)
     if not isinstance(source, Rows) and not Sparse.opens(source) and FrameRows.opens(source):
         return _table(source, columns, label, transpose)
+    if is_dask(source) and hasattr(type(source), "columns") and not transpose:
+        return _chosen(source, list(source.columns), columns, label, lambda frame, names: frame[names], _computed)
     if is_other_array(source) and not viewable(source):
         if columns is not None or label is not None:
             name, value = ("columns", columns) if columns is not None else ("label", label)
@@ -66,14 +68,40 @@ def _table(table: Any, columns: list[Any] | None, label: Any, transpose: bool) -
     if transpose:
         return _named_by_index(transposed(as_rows(table)), table)
     names = list(table.column_names if hasattr(type(table), "column_names") else table.columns)
+    return _chosen(table, names, columns, label, _select, _values)
+
+
+def _chosen(
+    table: Any,
+    names: list[Any],
+    columns: list[Any] | None,
+    label: Any,
+    select: Callable[[Any, list[Any]], Any],
+    values: Callable[[Any, Any], list[Any]],
+) -> Rows:
+    """Rows of some columns of a table, and the values of the label; all where neither is one of its names."""
     picked = None if columns is None or not set(columns) <= set(names) else columns
     if picked is None and label not in names:
         return as_rows(table)
+    rows = as_rows(select(table, [name for name in picked or names if name != label]))
+    return rows if label not in names else rows.knowing(others={label: partial(first, values(table, label))})
+
+
+def _select(table: Any, names: list[Any]) -> Any:
     import narwhals as nw
 
-    frame = nw.from_native(table, eager_only=True)
-    rows = as_rows(frame.select([name for name in picked or names if name != label]).to_native())
-    return rows if label not in names else rows.knowing(others={label: partial(first, frame[label].to_list())})
+    return nw.from_native(table, eager_only=True).select(names).to_native()
+
+
+def _values(table: Any, name: Any) -> list[Any]:
+    import narwhals as nw
+
+    return nw.from_native(table, eager_only=True)[name].to_list()
+
+
+def _computed(frame: Any, name: Any) -> list[Any]:
+    """A column of a dask dataframe."""
+    return frame[name].compute().tolist()
 
 
 def _named_by_index(rows: Rows, table: Any) -> Rows:
