@@ -1,18 +1,21 @@
 """Ritz on a GPU beside scikit-learn on the same tensors: time, its ratio to what is compared with, error, peak memory.
 
-    SCIPY_ARRAY_API=1 python -m benchmarks gpu                             one data-centre GPU, in less than ten minutes
-    SCIPY_ARRAY_API=1 python -m benchmarks gpu --only kernel --only file   some of its parts
-    SCIPY_ARRAY_API=1 python -m benchmarks gpu --device cpu --scale 0.001  the same, small, to see that it works
+    python -m benchmarks gpu                             one data-centre GPU, in less than ten minutes
+    python -m benchmarks gpu --only kernel --only file   some of its parts
+    python -m benchmarks gpu --device cpu --scale 0.001  the same, small, to see that it works
 
 The parts are product, krylov, narrow, kernel and file. One that fails is told, and the next one begins. Every case is
 made on the device, once. Times are the best of several fits, with the device waited for before and after. The truth is
 a float64 covariance of the same rows, shifted by their mean and summed block by block on the device; LAPACK decomposes
 it, or orthogonal iteration on the device where it is large. Errors are the largest relative error of a variance and the
-sine of the largest angle between the subspaces. scikit-learn takes tensors where SCIPY_ARRAY_API=1 is set.
+sine of the largest angle between the subspaces. scikit-learn takes tensors where SCIPY_ARRAY_API=1 was set before SciPy
+was imported, so the program begins again with it.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 import traceback
 import warnings
@@ -28,6 +31,8 @@ import numpy as np
 
 from benchmarks.harness import Settings
 from ritz import AccuracyWarning
+from ritz.errors import MissingPackageError, ParameterError
+from ritz.rows.memory.upload import LEFT_OUT, checked
 
 DENSE = 2048  # columns up to which the truth is LAPACK's
 ROUNDING = 1e-13  # residual at which it is not improved any more where they are more
@@ -49,7 +54,7 @@ class Tall:
             return self
         root = scale**0.5
         d = max(2 * self.k, round(self.d * root))
-        return Tall(max(4 * d, round(self.n * root)), d, self.k, self.asked)
+        return Tall(max(4 * d, round(self.n * root)), d, self.k, "not judged at this scale")
 
     @property
     def title(self) -> str:
@@ -75,6 +80,8 @@ class Run(NamedTuple):
 
 def run(device: str, scale: float, only: list[str], settings: Settings) -> None:
     """Print all parts, or those with one of these words in their names."""
+    check(device, scale)
+    begin_with_array_api()
     warnings.simplefilter("ignore", AccuracyWarning)  # what was reached is printed
     say(described(device))
     parts: dict[str, Callable[[], None]] = {
@@ -85,6 +92,26 @@ def run(device: str, scale: float, only: list[str], settings: Settings) -> None:
     failed = [name for name, part in parts.items() if _is_asked(name, only) and not survived(name, part)]
     if failed:
         raise SystemExit(f"failed: {', '.join(failed)}")
+
+
+def check(device: str, scale: float) -> None:
+    """Stop with one line where nothing can be measured."""
+    if not scale > 0:
+        raise SystemExit(f"--scale {scale:g} must be above 0, such as 0.001")
+    try:
+        checked(device)
+    except ParameterError as error:
+        rule = error.rule.replace(LEFT_OUT, "try --device cpu --scale 0.001")
+        raise SystemExit(f"--device {device} {rule}") from None
+    except MissingPackageError as error:
+        raise SystemExit(str(error)) from None
+
+
+def begin_with_array_api() -> None:
+    """The same program with SCIPY_ARRAY_API=1, unless it has that."""
+    if os.environ.get("SCIPY_ARRAY_API") != "1":
+        os.environ["SCIPY_ARRAY_API"] = "1"
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def _is_asked(name: str, only: list[str]) -> bool:
@@ -109,6 +136,7 @@ def compare(case: Tall, device: str, settings: Settings) -> None:
     X = made(case, device)
     say("  made; the truth is computed")
     variances, axes = truth(X, case.k)
+    heading("÷ bare", "error")
     bare: list[float] = []
 
     def product() -> None:
@@ -187,6 +215,7 @@ def kernel(device: str, scale: float, settings: Settings) -> None:
     def fit(rows: Any) -> Any:
         return ritz.KernelPCA(KERNEL.k, kernel="rbf", gamma=WIDTH, n_landmarks=count).fit(rows)
 
+    heading("÷ first", "accuracy")
     there = best(lambda: fit(_rows(X)), device, settings)
     model = there.result
     row(f"ritz on {device}", there, more=f"lacks {model.trace_error_:.0e}, reached {model.certificate_.reached:.0e}")
@@ -209,6 +238,7 @@ def file(device: str, scale: float, settings: Settings) -> None:
             out[start : start + len(block)] = block.cpu().numpy()
         out.flush()
         say(f"\na file of {case.n:,}×{d} float32, {path.stat().st_size / 1e9:.2f} GB, twice what the device may use")
+        heading("÷ first", "accuracy")
         with limited(device, path.stat().st_size // 2):
             there = best(lambda: ritz.PCA(10).fit(ritz.read(path, device=device)), device, once)
         row(f"ritz on {device}", there, more=f"reached {there.result.certificate_.reached:.0e}")
@@ -297,9 +327,9 @@ def best(work: Callable[[], Any], device: str, settings: Settings, warm: bool = 
 
     on_gpu = device.startswith("cuda")
     wait = torch.cuda.synchronize if on_gpu else lambda: None
+    release()  # before the run that does not count, so that those which do find memory as they need it
     if warm:
         work()
-    release()
     held = 0
     if on_gpu:
         torch.cuda.reset_peak_memory_stats()
@@ -332,6 +362,11 @@ def described(device: str) -> str:
 
     name = torch.cuda.get_device_name(device) if device.startswith("cuda") else "the CPU"
     return f"{name}, PyTorch {torch.__version__}, scikit-learn {sklearn.__version__}"
+
+
+def heading(beside: str, more: str) -> None:
+    """What stands in the columns: the ratio is to the first line, or to a bare product."""
+    say(f"  {'':22} {'time':>13}  {beside:>8}  {'memory':>9}  {more}")
 
 
 def row(name: str, found: Run, beside: list[float] | None = None, more: str = "") -> float:

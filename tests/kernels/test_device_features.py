@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from helpers.arrays import on_device, strict, torch, traffic
-from ritz import DataError, KernelPCA, read
+from ritz import AccuracyWarning, DataError, KernelPCA, read
 from ritz.kernels import device_features, kernel_named
 from ritz.kernels.device_features import DeviceFeatures, refined_residual
 from ritz.kernels.nystrom import Features, chosen
@@ -150,7 +151,13 @@ def a_kernel(x, y):
     ("do", "words"),
     [
         (lambda: KernelPCA(2).fit(on_gpu()), r"KernelPCA computes on the CPU; pass n_landmarks.*or a copy.*X\.cpu\(\)"),
-        (lambda: KernelPCA(2, n_landmarks=0.1).fit(on_gpu()), r"with n_landmarks=0\.1 computes on the CPU"),
+        (
+            lambda: KernelPCA(2, n_landmarks=0.1).fit(on_gpu()),
+            r"with n_landmarks=0\.1 computes on the CPU; pass a whole number, such as n_landmarks=500, or a copy there",
+        ),
+        (lambda: KernelPCA(4, n_landmarks=40).fit(on_gpu()), "rows drawn span 3 dimensions; ask for 3 or fewer$"),
+        (lambda: KernelPCA(2, n_landmarks=40).fit(on_gpu(X[:, :1])), "span 1 dimension; ask for 1 or fewer$"),
+        (lambda: KernelPCA(3, n_landmarks=2).fit(on_gpu()), "n_landmarks=2 span 2 dim.*fewer, or for more n_landmarks"),
         (lambda: KernelPCA(2, n_landmarks=3, fit_inverse_transform=True).fit(on_gpu()), r"at hand; pass X\.cpu\(\)"),
         (lambda: KernelPCA(1, n_landmarks=3).fit(on_gpu(np.ones((9, 3)))), "all alike"),
         (lambda: KernelPCA(2, n_landmarks=3).fit(on_gpu(np.where(X[7, 1] == X, np.nan, X))), "1 NaN, first at row 7"),
@@ -164,6 +171,21 @@ def a_kernel(x, y):
 def test_what_does_not_run_there_says_so(do, words):
     with pytest.raises(DataError, match=f"(?s){words}"):
         do()
+
+
+@pytest.mark.parametrize("kernel", ["sigmoid", "precomputed", a_kernel])
+def test_kernels_without_landmarks_are_sent_to_the_cpu(kernel):
+    with pytest.raises(DataError, match=r"KernelPCA computes on the CPU; pass a copy there, such as X\.cpu"):
+        KernelPCA(2, kernel=kernel).fit(on_gpu())
+    with pytest.raises(ValueError, match=r"may not be; pass a copy on the CPU, such as X\.cpu\(\), and no n_landmarks"):
+        KernelPCA(2, kernel=kernel, n_landmarks=9).fit(on_gpu())
+
+
+def test_advice_for_rows_on_a_device_can_be_followed():
+    with pytest.warns(AccuracyWarning, match="use more of them, a copy in the memory of the CPU with eigen_solver="):
+        model = KernelPCA(2, kernel="rbf", n_landmarks=9).fit(on_gpu())
+    with pytest.raises(NotFittedError, match=r"fit a copy on the CPU, such as X\.cpu\(\), with fit_inverse_transform"):
+        model.inverse_transform(X[:, :2])
 
 
 def test_pre_images_are_computed_on_the_cpu():

@@ -1,12 +1,14 @@
 """Arrays of other libraries: where they lie and how they get there."""
 
 import pickle
+import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from helpers.arrays import strict, torch
+from ritz.errors import DataError
 from ritz.linalg import arrays
 from ritz.linalg.arrays import Home, beside, brought, is_other_array, on_host
 
@@ -33,6 +35,37 @@ def test_what_is_not_an_array_of_another_library():
     assert brought(X) is X
     (fixed := X.copy()).setflags(write=False)
     assert all(part.flags.writeable for part in brought((fixed, (fixed, X)))[1])
+
+
+def test_an_axis_of_one_entry_may_be_walked_backwards():
+    for back in (X[:1][::-1], X[:, :1].T[::-1], np.array([2.0])[::-1]):
+        assert np.array_equal(Home.of(torch().zeros(1))(back), back)
+
+
+def test_the_devices_of_jax_are_kept_by_number(monkeypatch):
+    devices = [SimpleNamespace(platform="gpu", id=number) for number in (0, 3)]
+    jax = SimpleNamespace(devices=lambda platform: devices if platform == "gpu" else [])
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    monkeypatch.setitem(sys.modules, "jax.numpy", SimpleNamespace(asarray=lambda values, device: (values, device)))
+    monkeypatch.setattr(arrays, "namespace", lambda array: SimpleNamespace(__name__="jax.numpy"))
+    monkeypatch.setattr(arrays, "device_of", lambda array: devices[1])
+    monkeypatch.setattr(arrays, "has_float64", lambda array: True)
+    home = pickle.loads(pickle.dumps(Home.of(X)))
+    assert str(home) == "an array of jax.numpy on gpu:3"
+    assert home(X)[1] is devices[1]
+    del devices[1]
+    with pytest.raises(DataError, match=r"JAX has no device gpu:3 here.*save\(\) and ritz\.load"):
+        home(X)
+
+
+def test_a_device_too_full_for_results(monkeypatch):
+    def full(values):
+        raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+
+    home = Home.of(strict(X, "device1"))
+    monkeypatch.setattr(arrays, "_owned", full)
+    with pytest.raises(DataError, match=r"device1.* has no memory left for results of shape 4×3; free some"):
+        home(X)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ import pytest
 from helpers.commands import PROGRAM, program, run, wine, write_wine
 from helpers.counts import usually
 from ritz import PCA, load
+from ritz.cli import _WithoutPandas
 
 COMMAND = [str(PROGRAM)] if PROGRAM.exists() else [sys.executable, "-m", "ritz"]
 
@@ -42,6 +43,14 @@ def test_help_starts_without_anything_heavy():
     loaded = python(code).stdout.decode().splitlines()[-1]
     for heavy in ("numpy", "scipy", "sklearn", "pyarrow", "pandas", "rich", "jinja2", "safetensors"):
         assert f"'{heavy}'" not in loaded
+
+
+def test_pandas_is_hidden_until_pytorch_is_there(monkeypatch):
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    with pytest.raises(ModuleNotFoundError):
+        _WithoutPandas().find_spec("pandas")
+    monkeypatch.setitem(sys.modules, "torch", object())
+    assert _WithoutPandas().find_spec("pandas") is None
 
 
 def test_info_does_without_scikit_learn(tmp_path):

@@ -77,16 +77,16 @@ def of_kernel_pca(fitted: KernelFit, asked: Any, kernel: Kernel, gamma: Any, lan
     if not certificate.rank and not certificate.may_have_missed:
         alike = "the rows are all alike to the kernel: no component has a variance above rounding"
         return [] if asked is None else [_warning(Diagnostic("all_alike"), alike)]
-    why = fitted.spectrum.note
+    why, near = fitted.spectrum.note, "" if fitted.n_rows is None else "a copy in the memory of the CPU with "
     if fitted.trace_error:
         why = (
             f"the landmarks leave out {at_most(fitted.trace_error)} of the trace: use more of them, "
-            "eigen_solver='krylov' (exact to tol), or a larger tol"
+            f"{near}eigen_solver='krylov' (exact to tol), or a larger tol"
         )
     words: dict[str, Words] = {
         "not_converged": _not_converged(certificate, why),
-        "may_have_missed": "a component with larger variance may have been missed; eigen_solver='dense' would exclude "
-        "it",
+        "may_have_missed": f"a component with larger variance may have been missed; {near}eigen_solver='dense' would "
+        "exclude it",
         "rank_deficient": f"{_asked_for(k)}, but only {certificate.rank} have a variance above rounding: "
         "those beyond have eigenvalue exactly 0 and arbitrary directions",
         "tie": _tie(certificate, "span"),

@@ -61,6 +61,7 @@ EIGEN_SOLVERS: dict[str, str | Solver] = {
     "lowrank": LowRank(),
 }
 # Where the diagonal that feature_error is given is not what the kernel needs.
+WHOLE_NUMBER = "a whole number, such as n_landmarks=500, or "
 WITHOUT_DIAGONAL = (
     "feature_error needs k(x, x) of every row, and X has only the values with the rows of the fit; pass diagonal, such "
     "as np.diag(K) for the rows of the fit"
@@ -221,8 +222,7 @@ class KernelPCA(Certified[KernelState]):
         request = self._request(rows.shape[0])
         if rows.scattered or (is_away(rows) and is_integer(self.n_landmarks)):
             return self._learn_scattered(rows if rows.scattered else rows.at_hand(2), request)
-        without = "KernelPCA" if self.n_landmarks is None else f"KernelPCA with n_landmarks={self.n_landmarks!r}"
-        rows = self._on_cpu(rows, without, "n_landmarks, how many rows stand for all, or ")
+        rows = self._all_on_cpu(rows)
         check_finite(rows)
         matrix = gathered(rows, copy=bool(self.copy_X))
         gamma = distances.resolved(self.gamma, matrix, self.kernel)
@@ -236,6 +236,13 @@ class KernelPCA(Certified[KernelState]):
             state = replace(state, preimage=self._preimage(state, request, landmarks))
         found = diagnostics.of_kernel_pca(fitted, self.n_components, kernel, self.gamma, landmarks)
         return Learned(state, found, [state.plan, state.certificate])
+
+    def _all_on_cpu(self, rows: Rows) -> Rows:
+        """Rows in the memory of the CPU; on a device landmarks are named too, where the kernel can do with them."""
+        what, otherwise = "KernelPCA", "n_landmarks, how many rows stand for all, or "
+        if self.n_landmarks is not None:
+            what, otherwise = f"{what} with n_landmarks={self.n_landmarks!r}", WHOLE_NUMBER
+        return self._on_cpu(rows, what, otherwise * self._kernel(1.0).positive)
 
     def _learn_scattered(self, rows: Rows, request: Request) -> Learned:
         """From landmarks, where the rows lie: neither they nor the kernel matrix come together."""
@@ -386,7 +393,8 @@ class KernelPCA(Certified[KernelState]):
         if preimage is None:
             from sklearn.exceptions import NotFittedError
 
-            raise NotFittedError("the model has no pre-images; fit with fit_inverse_transform=True")
+            there = "" if self._home is None or self._home.is_cpu else " a copy on the CPU, such as X.cpu(),"
+            raise NotFittedError(f"the model has no pre-images; fit{there} with fit_inverse_transform=True")
         return preimage
 
     def __getattr__(self, name: str) -> Any:

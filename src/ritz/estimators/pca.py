@@ -99,10 +99,10 @@ class PCA(Batches):
 
     Attributes
     ----------
-    components_ : (k, d) axes; float32 for float32 and float16 data, float64 otherwise
+    components_ : (k, d) axes; float32 for float32, float16 and bfloat16 data, float64 otherwise
     explained_variance_, explained_variance_ratio_, singular_values_ : (k,), of the same type; variances, singular
         values and loadings that float32 has no room for (below 1.2e-38 or above 3.4e38) are float64
-    mean_ : (d,), in float64; zeros when center=False
+    mean_ : (d,), in float64, or in float32 where the device of the data has no float64; zeros when center=False
     scale_ : (d,) or None
     noise_variance_ : mean of the variances left out
     total_variance_ : trace of C

@@ -207,12 +207,11 @@ def _pivoted(problem: Problem, A: KernelMatrix, rng: np.random.Generator) -> Fac
     return factor
 
 
-def check_landmarks(kernel: Kernel, k: Any) -> None:
-    """Whether landmarks may stand for the rows, with this kernel and so many components."""
+def check_landmarks(kernel: Kernel, k: Any, otherwise: str = "use eigen_solver='krylov' and no n_landmarks") -> None:
+    """Whether landmarks may stand for the rows, with this kernel and so many components; and what to do otherwise."""
     if not kernel.positive:
         raise ValueError(
-            f"landmarks need a kernel that is always positive semidefinite, and {kernel!r} may not be; "
-            "try eigen_solver='krylov'"
+            f"landmarks need a kernel that is always positive semidefinite, and {kernel!r} may not be; {otherwise}"
         )
     if not isinstance(k, int):
         raise ValueError(f"n_components={k!r} needs the whole spectrum; landmarks need a number of components")

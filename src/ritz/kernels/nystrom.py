@@ -36,7 +36,7 @@ from ritz.rows.base import Block
 from ritz.rows.memory.computed import Computed
 from ritz.runtime.memory import format_bytes, too_small
 from ritz.runtime.threads import pinned, team
-from ritz.runtime.wording import at_most
+from ritz.runtime.wording import at_most, plural
 from ritz.solvers import Gram
 
 SAMPLED, LEAST = 4, 512  # rows among which every landmark is chosen, and how many they are at least in all
@@ -86,15 +86,17 @@ def decompose_scattered(
         sample = rows.take(np.sort(rng.choice(n, min(n, max(SAMPLED * most, LEAST)), replace=False)))
         gamma_ = _gamma(rows, width, sample, named)
         kernel = kernel_of(named, gamma=gamma_)
-        check_landmarks(kernel, request.n_components)
+        copy = "X.compute()" if rows.scattered else "X.cpu()"
+        check_landmarks(kernel, request.n_components, f"pass a copy on the CPU, such as {copy}, and no n_landmarks")
         plan = _plan(rows, request, most, sample.shape[0])
         frame = kernel.frame_of_range(*low_high, shifted=not rows.sparse)
         points, factor = chosen(kernel, frame, sample, most, rng)
         landmarks, L, p = points[factor.pivots], factor.triangle, len(factor.pivots)
         if p < request.n_components:
+            what = "the features of the rows drawn" if p < most else f"the features of n_landmarks={most}"
             raise DataError(
-                f"n_components={request.n_components}, but the features of the rows drawn span {p} dimensions",
-                f"ask for {p} or fewer, or for more n_landmarks",
+                f"n_components={request.n_components}, but {what} span {p} {plural(p, 'dimension')}",
+                f"ask for {p} or fewer" + ", or for more n_landmarks" * (p == most),
             )
         features: Any = Features(rows, kernel, frame, landmarks, L)
         if rows.on_device:

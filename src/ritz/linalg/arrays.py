@@ -9,11 +9,17 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ritz.errors import DataError
+
+JAX = "jax.numpy"
 
 # In the class or the words of an error; ALLOC_FAILED is that of NVIDIA's libraries, such as CUBLAS_STATUS_ALLOC_FAILED.
 OUT_OF_MEMORY = ("OutOfMemoryError", "out of memory", "OUT_OF_MEMORY", "RESOURCE_EXHAUSTED", "ALLOC_FAILED")
@@ -39,6 +45,16 @@ def namespace(X: Any) -> Any:
     import array_api_compat
 
     return array_api_compat.array_namespace(X)
+
+
+def library_of(X: Any) -> str:
+    """The name of the library of X, as its users write it."""
+    return named(namespace(X).__name__)
+
+
+def named(module: str) -> str:
+    """The name of a library without the package that makes it follow the standard."""
+    return module.removeprefix("array_api_compat.")
 
 
 def functions_for(X: Any) -> Any:
@@ -128,8 +144,12 @@ def beside(A: Any, block: Any) -> Any:
 
 
 def _owned(A: NDArray[Any]) -> NDArray[Any]:
-    """A as other libraries take it: in order, and not to be protected from being written to."""
-    return A if A.flags.writeable and A.flags.c_contiguous else np.array(A, order="C")
+    """A as other libraries take it: in order, and not to be protected from being written to.
+
+    An axis of one entry may have any stride, which NumPy calls in order and PyTorch does not take below 0.
+    """
+    ready = A.flags.writeable and A.flags.c_contiguous and min(A.strides, default=0) >= 0
+    return A if ready else np.array(A, order="C")
 
 
 def in_type(block: Any, dtype: np.dtype[Any], copy: bool = False) -> Any:
@@ -185,6 +205,19 @@ def is_out_of_memory(error: BaseException) -> bool:
     return any(word in f"{type(error).__name__} {error}" for word in OUT_OF_MEMORY)
 
 
+@contextmanager
+def room_for(shape: tuple[int, ...], device: Any) -> Iterator[None]:
+    """Say what to do where a device is too full for results of that shape."""
+    try:
+        yield
+    except Exception as error:  # every library has a class of its own for full memory
+        if not is_out_of_memory(error):
+            raise
+        size = "×".join(map(str, shape))
+        advice = "free some of it, or pass a copy of the rows on the CPU"
+        raise DataError(f"{device} has no memory left for results of shape {size}", advice) from error
+
+
 def free_memory(X: Any) -> int | None:
     """Bytes that are free on the device of X; None where its library does not tell."""
     device = device_of(X)
@@ -212,16 +245,18 @@ class Home:
     """Where results belong: the library and the device of the array that was given."""
 
     library: str
-    device: Any
+    device: Any  # a number of CuPy's, and platform and number of JAX's: these devices cannot be pickled
     wide: bool = True  # whether it has float64
 
     @classmethod
     def of(cls, X: Any) -> Home:
         """That of an array."""
-        device = device_of(X)
-        # CuPy's devices cannot be pickled, their numbers can.
-        number = device.id if type(device).__module__.partition(".")[0] == "cupy" else device
-        return cls(namespace(X).__name__, number, has_float64(X))
+        device, library = device_of(X), namespace(X).__name__
+        if type(device).__module__.partition(".")[0] == "cupy":
+            device = device.id
+        elif library == JAX:
+            device = f"{device.platform}:{device.id}"
+        return cls(library, device, has_float64(X))
 
     @property
     def is_cpu(self) -> bool:
@@ -236,8 +271,20 @@ class Home:
 
         xp = import_module(self.library)
         values = values.astype(np.float32) if values.dtype == np.float64 and not self.wide else values
-        return xp.asarray(_owned(values), device=self.device)
+        with room_for(values.shape, self.device):
+            return xp.asarray(_owned(values), device=self._device())
+
+    def _device(self) -> Any:
+        """As its library knows it."""
+        if self.library != JAX:
+            return self.device
+        platform, number = self.device.split(":")
+        found = [one for one in sys.modules["jax"].devices(platform) if one.id == int(number)]
+        if not found:
+            moved = "carry the model over as a file, by save() and ritz.load"
+            raise DataError(f"JAX has no device {self.device} here, where the fit was", moved)
+        return found[0]
 
     def __str__(self) -> str:
         where = f"GPU {self.device}" if isinstance(self.device, int) else self.device
-        return f"an array of {self.library.rpartition('.')[2]} on {where}"
+        return f"an array of {named(self.library)} on {where}"

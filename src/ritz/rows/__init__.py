@@ -99,7 +99,8 @@ def check_finite(rows: Rows) -> None:
         return
     nan, bad, row, column = map(int, walked.reduce(gaps, _together, beside=range(walked.shape[0])))
     if bad:
-        what = " and ".join(f"{c} {w}" for c, w in ((nan, "NaN"), (bad - nan, "infinity (inf)")) if c)
+        endless = "infinity (inf)" if bad - nan == 1 else "infinities (inf)"
+        what = " and ".join(f"{c} {w}" for c, w in ((nan, "NaN"), (bad - nan, endless)) if c)
         place = f"first at {rows.place(row)}, column {rows.name(column)}"
         code = "missing" if nan == bad else "infinite"
         found, advice = f"contains {what}, {place}", "drop or impute those rows first"

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.arrays import stacked
+from ritz.linalg.arrays import device_of, room_for, stacked
 from ritz.linalg.dense import Array, column_sums, cross, joined, qr_terms, r_factor, times
 from ritz.rows.columns import Columns
 from ritz.rows.file_changes import Origin
@@ -404,7 +404,9 @@ def stack(blocks: Iterator[Block], n: int) -> Block:
     if first.shape[0] == n:
         return first
     if not isinstance(first, np.ndarray):
-        return stacked([first, *blocks])
+        parts = [first, *blocks]
+        with room_for((n, *first.shape[1:]), device_of(first)):
+            return stacked(parts)
     out = np.empty((n, *first.shape[1:]), first.dtype)
     out[: len(first)], at = first, len(first)
     for block in blocks:

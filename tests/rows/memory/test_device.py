@@ -8,7 +8,7 @@ from helpers.arrays import strict, tensor, torch
 from ritz import PCA, CompressedSensing, KernelPCA, eigen, plan, read
 from ritz.errors import DataError, ParameterError
 from ritz.linalg import arrays
-from ritz.rows import as_rows
+from ritz.rows import as_rows, base
 from ritz.rows.memory import device
 from ritz.rows.memory.device import DeviceRows, Downloaded, Viewed
 
@@ -100,6 +100,33 @@ def test_an_error_says_so_where_not_even_one_row_fits(monkeypatch):
         PCA(2).fit(on_gpu(np.round(X).astype(np.int32)))
 
 
+def test_few_rows_are_taken_in_parts_where_memory_is_full(monkeypatch):
+    rows, places, real, limit = as_rows(on_gpu()), np.arange(50, 0, -7), arrays.taken, 3
+
+    def crowded(array, indices):
+        if len(indices) > limit:
+            raise Full
+        return real(array, indices)
+
+    monkeypatch.setattr(arrays, "taken", crowded)
+    assert np.array_equal(rows.take(places), X[places])
+    assert rows.take(places[:0]).shape == (0, 8)
+    limit = 0
+    with pytest.raises(DataError, match=r"no memory left for one row of 8 columns.*free some of it"):
+        rows.take(places)
+
+
+def test_an_error_says_so_where_results_do_not_fit(monkeypatch):
+    def full(blocks):
+        raise Full
+
+    pca = PCA(2).fit(given := on_gpu())
+    monkeypatch.setattr(base, "stacked", full)
+    monkeypatch.setattr(device, "MOST_ROWS", 20)
+    with pytest.raises(DataError, match="no memory left for results of shape 60×2; free some of it"):
+        pca.transform(given)
+
+
 def test_other_errors_are_not_taken_for_it(monkeypatch):
     def broken(block):
         raise ZeroDivisionError
@@ -151,10 +178,20 @@ BAD = {
         lambda: [on_gpu(X[0]), strict(X[1], "device2")],
         "device1.*device2.*copy",
     ),
-    "a list of arrays": (lambda: [on_gpu(X[0]), on_gpu(X[1])], "2 arrays.*make one of them"),
+    "infinities": (lambda: on_gpu(np.where(X[4] == X, np.inf, X)), r"8 infinities \(inf\), first at row 4, column 0"),
+    "a list of arrays": (lambda: [on_gpu(X[0]), on_gpu(X[1])], r"2 arrays.*make one of them.*array_api_strict\.stack"),
+    "batches": (lambda: [on_gpu(), on_gpu()], r"2 arrays.*make one of them, such as array_api_strict\.concat\(X\)"),
+    "tensors": (lambda: [tensor(X), tensor(X)[:5]], r"2 arrays on cpu; make one of them, such as torch\.cat\(X\)"),
+    "pictures": (lambda: on_gpu(X.reshape(60, 4, 2)), r"X\.reshape\(len\(X\), -1\) makes a row of every X\[i\]$"),
     "a list of both": (lambda: [X[0], on_gpu(X[1])], "X holds 1 array on .*device1.*make one of them"),
     "lists of lists": (lambda: [[1.0, on_gpu(X)[0, 0]], [2.0, 3.0]], "X holds 1 array on .*device1"),
 }
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+def test_pictures_on_a_device_are_made_rows_by_whoever_has_them(transpose):
+    with pytest.raises(DataError, match=r"makes a row of every X\[i\]$"):
+        read(on_gpu(X.reshape(60, 4, 2)), transpose=transpose)
 
 
 @pytest.mark.parametrize("case", BAD)

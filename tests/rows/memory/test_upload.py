@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from helpers.arrays import torch
+from helpers.arrays import strict, torch
 from helpers.commands import run
 from ritz import PCA, load, read
 from ritz.errors import DataError, MissingPackageError, ParameterError
@@ -86,19 +86,37 @@ def test_names_and_labels_come_along(files):
 
 def test_data_in_memory_is_uploaded_too():
     assert np.allclose(PCA(2).fit(read(X, device="cpu")).components_, PCA(2).fit(X).components_)
-    with pytest.raises(DataError, match="sparse rows are computed on the CPU"):
+    with pytest.raises(DataError, match="device='cpu' is for dense rows, and these are sparse; leave it out"):
         read(sp.csr_array(X), device="cpu")
 
 
-@pytest.mark.parametrize("device", ["cuda", "toaster"])
+def test_rows_that_lie_on_a_device_are_not_uploaded():
+    with pytest.raises(ParameterError, match="is for rows on the CPU, and X is an array of array_api_strict on"):
+        read(strict(X, "device1"), device="cpu")
+
+
+def test_workers_have_no_device(files):
+    with pytest.raises(ParameterError, match="device='cuda' does not go with dask; leave one of them out"):
+        read(files / "x.npy", device="cuda", dask="local")
+
+
+NOT_THERE = {
+    "cuda": "cannot be used: PyTorch finds no GPU",
+    "toaster": "must be a device that PyTorch knows, such as 'cuda' or 'cpu'",
+    "hpu": "cannot be used: PyTorch says: No module named 'torch.hpu'",
+    "meta": "holds no numbers",
+}
+
+
+@pytest.mark.parametrize("device", NOT_THERE)
 def test_a_device_that_is_not_there(files, device, monkeypatch):
     monkeypatch.setattr(torch().cuda, "is_available", lambda: False)
+    said = f"{NOT_THERE[device]}; leave it out to compute on the CPU"
     if device == "cuda" and torch().cuda.device_count():
         device = "cuda:99"
-    with pytest.raises(ParameterError, match="PyTorch finds no GPU; leave it out to compute on the CPU"):
+    with pytest.raises(ParameterError, match=said):
         read(files / "x.npy", device=device)
-    said = run("fit", files / "x.npy", "--device", device, code=2).stderr
-    assert said.startswith(f"ritz: --device {device} must be a device that PyTorch can use")
+    assert run("fit", files / "x.npy", "--device", device, code=2).stderr.startswith(f"ritz: --device {device} {said}")
 
 
 def test_without_pytorch(files, monkeypatch):

@@ -118,6 +118,8 @@ def read(
         columns = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
     if isinstance(source, str | PathLike) or is_list(source):
         if dask is not None:
+            if device is not None:
+                raise ParameterError("device", device, "does not go with dask; leave one of them out")
             from ritz.rows.dask.files import read_by_workers
 
             return read_by_workers(source, dask, columns, label, transpose, missing, header, size, grey)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.arrays import device_of, in_cpu_memory, is_other_array
+from ritz.linalg.arrays import device_of, in_cpu_memory, is_other_array, library_of
 from ritz.linalg.dense import SKINNY, add_squares, cross, mirrored, times
 from ritz.rows.base import Block, Rows
 from ritz.rows.large_integers import check_numbers
@@ -113,11 +113,12 @@ def real_numbers(values: NDArray[Any]) -> NDArray[Any]:
     raise DataError(f"expected numbers, found {values.dtype}")
 
 
-def check_shape(shape: tuple[int, ...]) -> None:
-    """Two dimensions, neither of them empty."""
+def check_shape(shape: tuple[int, ...], pictures: bool = True) -> None:
+    """Two dimensions, neither of them empty; `pictures` says whether `ritz.read` takes stacks of them."""
     if len(shape) != 2:
         advice = "Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row"
-        advice = f"Reshape your data: {ROW_OF_EACH}; {OF_PICTURES}" if len(shape) > 2 else advice
+        if len(shape) > 2:
+            advice = f"Reshape your data: {ROW_OF_EACH}" + f"; {OF_PICTURES}" * pictures
         raise DataError(f"Expected 2D array of rows and columns, got {len(shape)}D array of shape {shape}. {advice}")
     for count, what in zip(shape, ("sample", "feature"), strict=True):
         if count == 0:
@@ -159,9 +160,11 @@ def check_one_device(parts: list[Any] | tuple[Any, ...]) -> None:
         raise DataError(
             f"the arrays of this list lie on different devices: {where}", "copy all of them to one of these"
         )
-    if others and not in_cpu_memory(others[0]):
-        count = f"{len(others)} {plural(len(others), 'array')}"
-        raise DataError(f"X holds {count} on {devices[0]}", "make one of them, such as torch.stack(X)")
+    batches = any(part.ndim > 1 for part in others)
+    if batches or (others and not in_cpu_memory(others[0])):
+        count, library = f"{len(others)} {plural(len(others), 'array')}", library_of(others[0])
+        join = "stack" if not batches else "cat" if library == "torch" else "concat"
+        raise DataError(f"X holds {count} on {devices[0]}", f"make one of them, such as {library}.{join}(X)")
 
 
 def _within(parts: list[Any] | tuple[Any, ...]) -> Iterator[Any]:

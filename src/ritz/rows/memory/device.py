@@ -20,6 +20,7 @@ from ritz.linalg.tf32 import full_precision
 from ritz.rows.base import Block, Rows, paired, stack
 from ritz.rows.large_integers import check_block, is_wide
 from ritz.rows.memory.array import ArrayRows, check_shape, real_numbers
+from ritz.rows.memory.plain import check_plain
 from ritz.rows.passes import Cut, Run
 
 MOST_BYTES = 1 << 29  # of a block in float64: larger ones do not run faster
@@ -184,7 +185,12 @@ class DeviceRows(OnDevice):
         return on_host(self.read(start, stop))
 
     def take(self, indices: NDArray[np.integer]) -> Block:
-        return arrays.taken(self._X, np.asarray(indices))
+        places = np.asarray(indices)
+
+        def parts(step: int) -> Block:
+            return np.concatenate([arrays.taken(self._X, places[i : i + step]) for i in range(0, len(places), step)])
+
+        return self._fitting(parts, len(places)) if len(places) else arrays.taken(self._X, places)
 
     def on_cpu(self) -> Any:
         return Downloaded(self._X).on_cpu()
@@ -217,7 +223,6 @@ class Viewed(ArrayRows):
     """An array of another library in the memory of the CPU, which NumPy looks at without a copy."""
 
     def __init__(self, X: Any) -> None:
-        check_dense(X)
         super().__init__(on_host(X))
         self.home = Home.of(X)
 
@@ -226,6 +231,7 @@ class OtherArray(Rows):
     """An array of another library: NumPy looks at it, or it stays on its device, or blocks of it are copied."""
 
     def __new__(cls, X: Any) -> Any:
+        check_plain(X)
         kind = Viewed if viewable(X) else DeviceRows if arrays.has_float64(X) else Downloaded
         return kind(X)
 
@@ -245,18 +251,9 @@ def viewable(X: Any) -> bool:
     return arrays.in_cpu_memory(X) and not str(X.dtype).endswith("bfloat16")
 
 
-def check_dense(X: Any) -> None:
-    """PyTorch has sparse tensors too, which are not."""
-    if str(getattr(X, "layout", "torch.strided")) != "torch.strided":
-        raise DataError(
-            f"a tensor of layout {X.layout} is sparse", "pass a sparse matrix of SciPy, or the tensor's to_dense()"
-        )
-
-
 def opened(X: Any) -> tuple[Any, np.dtype[Any]]:
     """An array that is not part of a computation of gradients, and NumPy's type for its numbers."""
-    check_dense(X)
-    check_shape(tuple(X.shape))
+    check_shape(tuple(X.shape), pictures=False)
     dtype = arrays.dtype_of(X)
     real_numbers(np.empty((0, 0), dtype))
     return (X.detach() if hasattr(X, "detach") else X), dtype

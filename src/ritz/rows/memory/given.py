@@ -14,6 +14,7 @@ from ritz.linalg.arrays import Home, is_other_array, on_host
 from ritz.rows import Rows, as_rows, is_anndata, is_dask
 from ritz.rows.memory.device import viewable
 from ritz.rows.memory.frame import FrameRows
+from ritz.rows.memory.plain import check_plain
 from ritz.rows.memory.sparse import Sparse
 from ritz.rows.pictures import stacked
 from ritz.rows.transpose import first, transposed
@@ -36,11 +37,13 @@ def given(source: Any, columns: list[Any] | None, label: Any, transpose: bool, o
         return _table(source, columns, label, transpose)
     if is_dask(source) and hasattr(type(source), "columns") and not transpose:
         return _chosen(source, list(source.columns), columns, label, lambda frame, names: frame[names], _computed)
+    if is_other_array(source):
+        check_plain(source)
     if is_other_array(source) and not viewable(source):
         if columns is not None or label is not None:
             name, value = ("columns", columns) if columns is not None else ("label", label)
             raise ParameterError(name, value, "is for data on the CPU; choose columns before, such as X[:, [0, 2]]")
-        return as_rows(source.T if transpose else source)
+        return as_rows(source.T if transpose and source.ndim == 2 else source)
     X = source if isinstance(source, Rows) or Sparse.opens(source) else _array(source)
     if isinstance(X, np.ndarray) and X.ndim > 2:
         return stacked(X, transpose).knowing(home=Home.of(source) if is_other_array(source) else None)

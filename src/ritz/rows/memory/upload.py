@@ -22,6 +22,7 @@ from ritz.runtime.watch import UNWATCHED
 
 KEPT = 4  # times the data that must be free on the device, so that rows which are read several times stay there
 KEPT_ON_CPU = 1 << 28  # bytes, where the library does not tell what is free
+LEFT_OUT = "leave it out to compute on the CPU"
 AHEAD = 2  # blocks that are on their way while the device computes with another
 
 
@@ -39,7 +40,11 @@ class Uploaded(OnDevice):
 
     def __init__(self, base: Rows, device: str) -> None:
         if base.sparse:
-            raise DataError(f"sparse rows are computed on the CPU, not on {device}", "leave out the device")
+            advice = "leave it out, and they are computed on the CPU"
+            said = "is for dense rows, and these are sparse"
+            raise DataError(f"device={device!r} {said}", advice, plain=f"the device {device} {said}")
+        if base.on_device:
+            raise ParameterError("device", device, f"is for rows on the CPU, and X is {base.home}; leave it out")
         self._empty = checked(device)
         self._base = base.watched(UNWATCHED)
         self.shape, self.names, self.dtype, self.watch = base.shape, base.names, base.dtype, base.watch
@@ -143,10 +148,23 @@ def checked(device: str) -> Any:
         ) from None
     try:
         found = torch.empty((0, 0), device=device)
-    except (RuntimeError, AssertionError, ValueError, TypeError) as error:
-        known = "PyTorch finds no GPU" if not torch.cuda.is_available() else f"PyTorch says: {error}"
-        rule = f"must be a device that PyTorch can use, such as 'cuda' or 'cpu'; {known}"
-        raise ParameterError("device", device, f"{rule.splitlines()[0]}; leave it out to compute on the CPU") from None
+    except (RuntimeError, AssertionError, ValueError, TypeError, ImportError) as error:
+        raise ParameterError("device", device, f"{_why_not(device, error)}; {LEFT_OUT}") from None
+    if found.is_meta:
+        raise ParameterError("device", device, f"holds no numbers; {LEFT_OUT}")
     if not arrays.has_float64(found):
-        raise ParameterError("device", device, "has no float64; leave it out to compute on the CPU")
+        raise ParameterError("device", device, f"has no float64; {LEFT_OUT}")
     return found
+
+
+def _why_not(device: str, error: Exception) -> str:
+    """Why PyTorch made no array there: it has no such name for a device, or there is none."""
+    import torch
+
+    try:
+        kind = torch.device(device).type
+    except (RuntimeError, TypeError):
+        return "must be a device that PyTorch knows, such as 'cuda' or 'cpu'"
+    if kind == "cuda" and not torch.cuda.is_available():
+        return "cannot be used: PyTorch finds no GPU"
+    return f"cannot be used: PyTorch says: {str(error).splitlines()[0].partition('. ')[0]}"
