@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Self, TypeVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from ritz.rows import check_exact, is_dask
 from ritz.rows.base import Block, Rows
 from ritz.rows.dask.chunks import chunks_of
 from ritz.rows.dask.graphs import Key
-from ritz.rows.dask.parts import Chunk, loaded, rows_of
+from ritz.rows.dask.parts import Chunk, rows_of
 from ritz.rows.dask.source import DaskRows, are_columns_cut, no_whole_rows
 from ritz.rows.large_integers import is_wide
 from ritz.rows.passes import Cut
@@ -136,11 +136,8 @@ class Turned(DaskRows):
         strips: list[Chunk] = [
             Strip(**{**vars(chunk), "place": f"chunk [:, {j}]", "height": x.shape[0]}) for j, chunk in enumerate(found)
         ]
-        if any(strip.anchor is not None and len(strip.needs) > 1 for strip in strips):
-            # Chunks that lie on a cluster are joined once, and not in every pass.
-            joined = cluster.keep(strips)
-            strips = [loaded(strip, future.key) for strip, future in zip(strips, joined, strict=True)]
-            kept = kept, joined
+        if x.numblocks[0] > 1:  # what a strip is joined from lies in several places: `at_hand` joins it, if there is room
+            strips = [replace(strip, anchor=None) for strip in strips]
         return strips, None, kept
 
 
