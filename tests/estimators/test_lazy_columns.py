@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ritz import PCA, DataError, KernelPCA
+from ritz import PCA, DataError, KernelPCA, read
 
 pytestmark = pytest.mark.usefixtures("by_threads")
 RNG = np.random.default_rng(0)
@@ -94,7 +94,9 @@ def test_a_model_of_a_fit_by_columns_transforms_its_rows():
     ("call", "words"),
     [
         (lambda: KernelPCA(1, kernel="rbf").fit(X).transform(chunked()), "transform needs chunks of whole rows"),
-        (lambda: MODELS["plain"].left_singular_vectors(chunked()), "needs chunks of whole rows"),
+        (lambda: MODELS["plain"].left_singular_vectors(chunked()), "left_singular_vectors needs chunks of"),
+        (lambda: MODELS["plain"].transform(chunked(), out="no.npy"), r"transform\(x, out=…\) needs chunks of"),
+        (lambda: MODELS["plain"].score_samples(read(chunked())), "score_samples needs chunks of"),
         (lambda: MODELS["plain"].inverse_transform(chunked(X[:, :2], (40, 1))), "inverse_transform needs chunks of"),
         (lambda: MODELS["plain"].transform(chunked(X[:, 1:], (40, 20))), "X has 59 features, but PCA is expecting 60"),
         (

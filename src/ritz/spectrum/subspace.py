@@ -305,7 +305,7 @@ class Subspace:
         return replace(self, axes=axes, mean=mean, scale=scale, remainder=remainder, orthonormal=True)
 
     def misfits(self, rows: Rows, Y: Array) -> Array:  # (n, d), (n, k) -> (n,)
-        """‖z − U y‖² of rows with these scores, in `unit` and its square: the part of some columns in the squared error."""
+        """‖z − U y‖² of rows with these scores, both in `unit`: the part of some columns in the squared error."""
         step, out = rows.block_rows, np.empty(len(Y))
         y = Y if self.faint else times_power(Y, self.power)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
