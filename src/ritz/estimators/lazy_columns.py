@@ -29,7 +29,7 @@ Key = Any  # of a task in a graph of Dask
 
 def scores(model: Any, X: Any, dtype: np.dtype[Any]) -> Any:
     """What `transform` gives."""
-    sums = Sums(model, X, "transform")
+    sums = ColumnSums(model, X, "transform")
     subspace: Subspace = model.subspace_
     ending = partial(_whitened, subspace.whitening) if model.whiten else partial(_measured, subspace.power)
     return sums.array(partial(_given, ending, dtype), sums.scores(), width=subspace.axes.shape[1], dtype=dtype)
@@ -37,18 +37,18 @@ def scores(model: Any, X: Any, dtype: np.dtype[Any]) -> Any:
 
 def errors(model: Any, X: Any) -> Any:
     """What `reconstruction_error` gives."""
-    sums = Sums(model, X, "reconstruction-error")
+    sums = ColumnSums(model, X, "reconstruction-error")
     return sums.array(partial(_measured, 2 * model.subspace_.power), sums.errors(sums.scores()))
 
 
 def likelihoods(model: Any, X: Any) -> Any:
     """What `score_samples` gives."""
-    sums = Sums(model, X, "score-samples")
+    sums = ColumnSums(model, X, "score-samples")
     Y = sums.scores()
     return sums.array(partial(_likelihood, Gaussian(model.subspace_)), Y, sums.errors(Y))
 
 
-class Sums:
+class ColumnSums:
     """A graph in the making: tasks for every chunk of X, and for every row of chunks the sum of what they come to."""
 
     def __init__(self, model: Any, X: Any, verb: str) -> None:

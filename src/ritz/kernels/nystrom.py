@@ -25,7 +25,7 @@ from ritz.kernels.decompose import Alike, KernelFit, check_landmarks
 from ritz.kernels.device_features import DeviceFeatures
 from ritz.kernels.embedding import ROWS, Embedding
 from ritz.kernels.plans import Task
-from ritz.kernels.scatter import FeatureScatter, Sums
+from ritz.kernels.scatter import FeatureScatter, FeatureSums
 from ritz.linalg.dense import Array, gamma
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
@@ -100,7 +100,7 @@ def decompose_scattered(
         features: Any = Features(rows, kernel, frame, landmarks, L)
         if rows.on_device:
             features = DeviceFeatures(features, rows, kernel, frame, landmarks, L)
-        sums = Sums.of(moments(features, scatter=Scatter.FLOAT64))
+        sums = FeatureSums.of(moments(features, scatter=Scatter.FLOAT64))
         A = FeatureScatter(sums, L, kernel, frame, landmarks, features.solving)
         spectrum, _ = solve(A, Gram(), replace(request, solver=Gram()), p, None)
         embedding = _embedding(kernel, frame, landmarks, L, sums.mean, spectrum.vectors[:p])
