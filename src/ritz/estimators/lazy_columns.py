@@ -14,17 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered, times_power
 from ritz.pca.gaussian import Gaussian
-from ritz.rows import Rows
 from ritz.rows.base import stack
-from ritz.runtime.threads import alone
+from ritz.rows.dask.graphs import Key
+from ritz.rows.dask.groups import bundles
+from ritz.rows.dask.parts import of_chunk
+from ritz.rows.dask.source import BUNDLE
 from ritz.spectrum.subspace import Subspace
-
-BUNDLE = 8  # partial results that a task adds up
-Key = Any  # of a task in a graph of Dask
 
 
 def scores(model: Any, X: Any, dtype: np.dtype[Any]) -> Any:
@@ -96,9 +94,9 @@ class ColumnSums:
         self._layer |= {(name, i, height, j): task(i, j, row[j]) for j in self._shares}
         while len(level) > 1:
             some, level, height = level, [], height + 1
-            for start in range(0, len(some), BUNDLE):
-                level.append((name, i, height, start))
-                self._layer[level[-1]] = (sum, some[start : start + BUNDLE])
+            for j, bundle in enumerate(bundles(some, BUNDLE)):
+                level.append((name, i, height, j))
+                self._layer[level[-1]] = (sum, bundle)
         return level[0]
 
     def _hold(self, value: Any, what: str) -> str:
@@ -116,23 +114,11 @@ def _call(ending: Callable[..., Array], *sums: Array) -> Array:
 def _score(share: Subspace, chunk: Any, place: str) -> Array:  # (m, w) -> (m, k)
     if not chunk.shape[0]:
         return np.empty((0, share.axes.shape[1]))
-    return _at(place, chunk, lambda rows: stack(share.shares(rows), rows.shape[0]))
+    return of_chunk(lambda rows: stack(share.shares(rows), rows.shape[0]), chunk, place)
 
 
 def _error(share: Subspace, chunk: Any, place: str, Y: Array) -> Array:  # (m, w), (m, k) -> (m,)
-    return _at(place, chunk, lambda rows: share.misfits(rows, Y)) if len(Y) else np.empty(0)
-
-
-def _at(place: str, chunk: Any, f: Callable[[Rows], Array]) -> Array:
-    """f of the rows of a chunk, whose errors name it."""
-    from ritz.rows.dask.parts import rows_of
-
-    rows = rows_of(chunk, place)
-    try:
-        with alone():
-            return f(rows)
-    except DataError as error:
-        raise error.at(place) from error
+    return of_chunk(lambda rows: share.misfits(rows, Y), chunk, place) if len(Y) else np.empty(0)
 
 
 def _given(ending: Callable[[Array], Array], dtype: np.dtype[Any], Y: Array) -> Array:
