@@ -8,7 +8,7 @@ from helpers.kernels import kernel_value
 from ritz.kernels import kernel_named
 from ritz.kernels.device_features import DeviceFeatures
 from ritz.kernels.nystrom import Features, chosen
-from ritz.kernels.scatter import FeatureScatter, Sums
+from ritz.kernels.scatter import FeatureScatter, FeatureSums
 from ritz.linalg.arrays import on_host
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
@@ -53,7 +53,7 @@ def test_the_kernel_matrix_differs_from_that_of_the_features_by_what_is_said(nam
     points, factor = chosen(kernel, frame, X[:seen], N, rng)
     landmarks, L = points[factor.pivots], factor.triangle
     features = FEATURES[where](X, kernel, frame, landmarks, L)
-    sums = Sums.of(moments(features, scatter=Scatter.FLOAT64))
+    sums = FeatureSums.of(moments(features, scatter=Scatter.FLOAT64))
     bound = FeatureScatter(sums, L, kernel, frame, landmarks, features.solving).features_error
 
     F = on_host(features.read(0, N))[:, :-1].astype(np.longdouble)

@@ -11,11 +11,21 @@ from ritz.errors import DataError
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
 from ritz.rows import as_rows
+from ritz.rows.passes import Cut
 
 
 def exact(X, center=True):
     Z = preprocess(X, center)
     return (Z.T @ Z).astype(np.float64)
+
+
+def test_rounding_counts_every_addition_of_a_panel_to_the_total():
+    """BLAS adds to the scatter panel by panel, however many rows a block has."""
+    rows = as_rows(np.ones((64_000, 2))).limited(16 * 1000)
+    (step, runs), u = rows.cut(Cut.SQUARE, 1), np.finfo(float).eps / 2
+    longest = max(stop - start for start, stop in runs)
+    assert longest > 4 * step
+    assert moments(rows, scatter=Scatter.FLOAT64).rounding >= 4 * u * (step + (longest - step) // 256)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.uint8, np.int8, np.int64])

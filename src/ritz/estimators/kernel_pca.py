@@ -219,6 +219,7 @@ class KernelPCA(Certified[KernelState]):
     _on_devices = True
 
     def _learn(self, rows: Rows, checkpoint: str | PathLike[str] | None) -> Learned:
+        rows.check_whole("KernelPCA")
         request = self._request(rows.shape[0])
         if rows.scattered or (is_away(rows) and is_integer(self.n_landmarks)):
             return self._learn_scattered(rows if rows.scattered else rows.at_hand(2), request)

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ritz.errors import DataError
 from ritz.estimators import lazy_columns
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered
 from ritz.rows import Rows
 from ritz.rows.base import stack
 from ritz.rows.scores import in_order
-from ritz.runtime.threads import alone
 
 OfRows = Callable[[Rows], Iterator[Array]]  # results of rows, block by block
 
@@ -37,17 +35,12 @@ class Work:
     dtype: np.dtype[Any]
 
     def __call__(self, chunk: Any, place: str) -> Array:
-        from ritz.rows.dask.parts import rows_of
+        from ritz.rows.dask.parts import of_chunk
 
         n = int(chunk.shape[0])
         if not n:
             return np.empty((0,) if self.width is None else (0, self.width), self.dtype)
-        rows = rows_of(chunk, place)
-        try:
-            with alone():
-                return delivered(stack(iter(self.of_rows(rows)), n), self.dtype)
-        except DataError as error:
-            raise error.at(place) from error
+        return of_chunk(lambda rows: delivered(stack(iter(self.of_rows(rows)), n), self.dtype), chunk, place)
 
 
 def scores(model: Any, X: Any) -> Any:

@@ -14,40 +14,39 @@ from typing import Any
 
 import numpy as np
 
-from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import delivered, times_power
 from ritz.pca.gaussian import Gaussian
-from ritz.rows import Rows
 from ritz.rows.base import stack
-from ritz.runtime.threads import alone
+from ritz.rows.dask.graphs import Key
+from ritz.rows.dask.groups import bundles
+from ritz.rows.dask.parts import of_chunk
+from ritz.rows.dask.source import BUNDLE
 from ritz.spectrum.subspace import Subspace
-
-BUNDLE = 8  # partial results that a task adds up
-Key = Any  # of a task in a graph of Dask
 
 
 def scores(model: Any, X: Any, dtype: np.dtype[Any]) -> Any:
     """What `transform` gives."""
-    sums = Sums(model, X, "transform")
-    ending = partial(_given, weight=_whitening(model.subspace_) if model.whiten else None, dtype=dtype)
-    return sums.array(ending, sums.scores(), width=model.subspace_.axes.shape[1], dtype=dtype)
+    sums = ColumnSums(model, X, "transform")
+    subspace: Subspace = model.subspace_
+    ending = partial(_whitened, subspace.whitening) if model.whiten else partial(_measured, subspace.power)
+    return sums.array(partial(_given, ending, dtype), sums.scores(), width=subspace.axes.shape[1], dtype=dtype)
 
 
 def errors(model: Any, X: Any) -> Any:
     """What `reconstruction_error` gives."""
-    sums = Sums(model, X, "reconstruction-error")
-    return sums.array(partial(_squared, model.subspace_.power), sums.errors(sums.scores()))
+    sums = ColumnSums(model, X, "reconstruction-error")
+    return sums.array(partial(_measured, 2 * model.subspace_.power), sums.errors(sums.scores()))
 
 
 def likelihoods(model: Any, X: Any) -> Any:
     """What `score_samples` gives."""
-    sums = Sums(model, X, "score-samples")
+    sums = ColumnSums(model, X, "score-samples")
     Y = sums.scores()
     return sums.array(partial(_likelihood, Gaussian(model.subspace_)), Y, sums.errors(Y))
 
 
-class Sums:
+class ColumnSums:
     """A graph in the making: tasks for every chunk of X, and for every row of chunks the sum of what they come to."""
 
     def __init__(self, model: Any, X: Any, verb: str) -> None:
@@ -65,11 +64,11 @@ class Sums:
         }
 
     def scores(self) -> list[Key]:
-        """Keys of Σ Uⱼᵀzⱼ, one for every row of chunks."""
+        """Keys of Σ Uⱼᵀzⱼ in the unit of the model, one for every row of chunks."""
         return self._summed("scores", lambda i, j, chunk: (_score, self._shares[j], chunk, f"chunk [{i}, {j}]"))
 
     def errors(self, Y: Sequence[Key]) -> list[Key]:
-        """Keys of Σ ‖zⱼ − Uⱼ y‖² with these scores, in the unit of the model."""
+        """Keys of Σ ‖zⱼ − Uⱼ y‖² with these scores, in the square of that unit."""
         return self._summed("errors", lambda i, j, chunk: (_error, self._shares[j], chunk, f"chunk [{i}, {j}]", Y[i]))
 
     def array(self, ending: Callable[..., Array], *keys: Sequence[Key], width: int = 0, dtype: Any = np.float64) -> Any:
@@ -95,9 +94,9 @@ class Sums:
         self._layer |= {(name, i, height, j): task(i, j, row[j]) for j in self._shares}
         while len(level) > 1:
             some, level, height = level, [], height + 1
-            for start in range(0, len(some), BUNDLE):
-                level.append((name, i, height, start))
-                self._layer[level[-1]] = (sum, some[start : start + BUNDLE])
+            for j, bundle in enumerate(bundles(some, BUNDLE)):
+                level.append((name, i, height, j))
+                self._layer[level[-1]] = (sum, bundle)
         return level[0]
 
     def _hold(self, value: Any, what: str) -> str:
@@ -115,43 +114,25 @@ def _call(ending: Callable[..., Array], *sums: Array) -> Array:
 def _score(share: Subspace, chunk: Any, place: str) -> Array:  # (m, w) -> (m, k)
     if not chunk.shape[0]:
         return np.empty((0, share.axes.shape[1]))
-    return _at(place, chunk, lambda rows: stack(share.codes(rows, np.float64), rows.shape[0]))
+    return of_chunk(lambda rows: stack(share.shares(rows), rows.shape[0]), chunk, place)
 
 
 def _error(share: Subspace, chunk: Any, place: str, Y: Array) -> Array:  # (m, w), (m, k) -> (m,)
-    return _at(place, chunk, lambda rows: share.misfits(rows, Y)) if len(Y) else np.empty(0)
+    return of_chunk(lambda rows: share.misfits(rows, Y), chunk, place) if len(Y) else np.empty(0)
 
 
-def _at(place: str, chunk: Any, f: Callable[[Rows], Array]) -> Array:
-    """f of the rows of a chunk, whose errors name it."""
-    from ritz.rows.dask.parts import rows_of
-
-    rows = rows_of(chunk, place)
-    try:
-        with alone():
-            return f(rows)
-    except DataError as error:
-        raise error.at(place) from error
+def _given(ending: Callable[[Array], Array], dtype: np.dtype[Any], Y: Array) -> Array:
+    return delivered(ending(Y), dtype)
 
 
-def _given(Y: Array, weight: Callable[[Array], Array] | None, dtype: np.dtype[Any]) -> Array:
-    return delivered(Y if weight is None else weight(Y), dtype)
+def _whitened(weight: Array, Y: Array) -> Array:
+    return Y * weight
 
 
-def _whitening(subspace: Subspace) -> Callable[[Array], Array]:
-    """What divides scores by their standard deviations; components without variance give 0."""
-    roots = subspace.deviations
-    return partial(_whitened, np.divide(1.0, roots, out=np.zeros(len(roots)), where=roots > 0), subspace.power)
-
-
-def _whitened(weight: Array, power: int, Y: Array) -> Array:
-    return np.asarray(times_power(Y * weight, -power))
-
-
-def _squared(power: int, errors: Array) -> Array:
-    return np.asarray(times_power(errors, 2 * power))
+def _measured(power: int, sums: Array) -> Array:
+    """In the units of the data."""
+    return np.asarray(times_power(sums, power))
 
 
 def _likelihood(gaussian: Gaussian, Y: Array, outside: Array) -> Array:
-    power = gaussian.subspace.power
-    return gaussian.likelihood(times_power(Y, -power), outside, np.full(len(Y), power))
+    return gaussian.likelihood(Y, outside, np.full(len(Y), gaussian.subspace.power))

@@ -78,6 +78,7 @@ class Batches(Certified[PCAState | None]):
         rows = self._batch(X, fresh)
         if rows is None:
             return self
+        rows.check_whole("partial_fit")
         found = rows.near(taken_in, self._moments, request)
         if fresh:
             self._remember_columns(X, rows)

@@ -261,11 +261,13 @@ class PCA(Batches):
         if out is None and is_dask(X):
             lazy.compared(self, X)
             rows = as_rows(X)
+            rows.check_whole("left_singular_vectors")
             seen, turn = rows.near(turning, self.subspace_, self.certificate_)
             self._warn(diagnostics.of_left_vectors(self.subspace_.deviations))
             made = partial(turned, model=self.subspace_, seen=seen, turn=turn)
             return lazy.array(X, "left-singular-vectors", made, self._n_features_out, rows.result_dtype)
         rows = self._known(X)
+        rows.check_whole("left_singular_vectors")
         names = tuple(f"u{i + 1}" for i in range(self._n_features_out))
         blocks = left_vectors(self.subspace_, self.certificate_, rows)
         self._warn(diagnostics.of_left_vectors(self.subspace_.deviations))
@@ -320,6 +322,7 @@ class PCA(Batches):
         if is_dask(X):
             return lazy.likelihoods(self, X)
         rows = self._known(X)
+        rows.check_whole("score_samples")
         found = next(self._likelihoods(rows))
         return found if rows.home is None else rows.home(found)
 

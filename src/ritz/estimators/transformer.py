@@ -76,6 +76,7 @@ class Transformer(FittedColumns, ABC):
         if out is None and is_dask(X):
             return lazy.scores(self, X)
         rows = self._known(X)
+        rows.check_whole("transform" if out is None else "transform(x, out=…)")
         if out is None:
             return self._scores(X, rows)
         names = tuple(map(str, self.get_feature_names_out()))
@@ -143,6 +144,7 @@ class Transformer(FittedColumns, ABC):
         if out is None and is_dask(X):
             return lazy.errors(self, X)
         rows = self._known(X)
+        rows.check_whole("reconstruction_error" if out is None else "reconstruction_error(x, out=…)")
         found = Results(self._errors(rows), rows.shape[0], ("error",), np.dtype(np.float64))
         return stacked_or_delivered(found, out, files_of(X, rows), rows.home)
 

@@ -25,7 +25,7 @@ from ritz.kernels.decompose import Alike, KernelFit, check_landmarks
 from ritz.kernels.device_features import DeviceFeatures
 from ritz.kernels.embedding import ROWS, Embedding
 from ritz.kernels.plans import Task
-from ritz.kernels.scatter import FeatureScatter, Sums
+from ritz.kernels.scatter import FeatureScatter, FeatureSums
 from ritz.linalg.dense import Array, gamma
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
@@ -72,7 +72,8 @@ class Features(Computed):
     def _made(self, block: Block, at: range | None) -> Block:
         new = self._kernel.points(block, self._frame)
         K = self._kernel.tile(new, self._landmarks, self._frame)
-        F = solve_triangular(self._L, K.T, lower=True, check_finite=False).T
+        with pinned.calling():
+            F = solve_triangular(self._L, K.T, lower=True, check_finite=False).T
         rest = self._kernel.diagonal(new, self._frame) - np.einsum("ij,ij->i", F, F)
         return np.column_stack([F, np.sqrt(np.maximum(rest, 0.0))])
 
@@ -101,7 +102,7 @@ def decompose_scattered(
         features: Any = Features(rows, kernel, frame, landmarks, L)
         if rows.on_device:
             features = DeviceFeatures(features, rows, kernel, frame, landmarks, L)
-        sums = Sums.of(moments(features, scatter=Scatter.FLOAT64))
+        sums = FeatureSums.of(moments(features, scatter=Scatter.FLOAT64))
         A = FeatureScatter(sums, L, kernel, frame, landmarks, features.solving)
         spectrum, _ = solve(A, Gram(), replace(request, solver=Gram()), p, None)
         embedding = _embedding(kernel, frame, landmarks, L, sums.mean, spectrum.vectors[:p])
@@ -164,6 +165,7 @@ def chosen(kernel: Kernel, frame: Frame, sample: Block, most: int, rng: np.rando
 @pinned()
 def _embedding(kernel: Kernel, frame: Frame, landmarks: Points, L: Array, mean: Array, V: Array) -> Embedding:
     """Scores are Vᵀ(f(x) − mean): as combinations of kernel values, by L⁻ᵀ."""
-    B = solve_triangular(L.T, np.column_stack([V, mean]), lower=False)
+    with pinned.calling():
+        B = solve_triangular(L.T, np.column_stack([V, mean]), lower=False)
     square = float(mean @ mean)
     return Embedding(kernel, frame, landmarks, B[:, :-1], mean @ V, B[:, -1], centred=False, mean_square=square)

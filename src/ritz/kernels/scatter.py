@@ -31,7 +31,7 @@ from ritz.runtime.threads import pinned
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class FeatureSums:
     """What one pass over the features leaves, of which the last column is √(k(x, x) − ‖f(x)‖²)."""
 
     count: int  # n
@@ -44,7 +44,7 @@ class Sums:
     error: float  # bound on the norm of the error of S, and on that of `lacking`
 
     @classmethod
-    def of(cls, found: Moments) -> Sums:
+    def of(cls, found: Moments) -> FeatureSums:
         scatter, mean, n = found.scatter * np.outer(found.unit, found.unit), found.mean, found.count
         squares = np.diagonal(scatter) + n * mean**2
         sizes = found.sizes * found.unit**2 + n * mean**2
@@ -63,7 +63,9 @@ class FeatureScatter(Dense):
     H K H exceeds H F (H F)ᵀ by a positive part of norm at most `missing`, and by rounding.
     """
 
-    def __init__(self, sums: Sums, L: Array, kernel: Kernel, frame: Frame, landmarks: Points, solving: float) -> None:
+    def __init__(
+        self, sums: FeatureSums, L: Array, kernel: Kernel, frame: Frame, landmarks: Points, solving: float
+    ) -> None:
         self._sums, self._unit = sums, frame.rounding + max(gamma(len(L) + 8), solving)
         lengths = np.sqrt(np.maximum(kernel.diagonal(landmarks, frame), np.einsum("ij,ij->i", L, L)))
         with pinned.calling():

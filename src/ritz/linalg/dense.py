@@ -27,6 +27,7 @@ UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
 PIECE = 1_000_000
 STRIP = 16  # columns of a narrow matrix that are multiplied at a time by those on their right
 TILE = 256  # rows of a symmetric matrix that are handled at a time
+PANEL = 128  # rows that BLAS sums up at least before it adds to a total; most libraries take 256 or more
 SKINNY = 160  # columns beyond which a product is worth its panels
 # Data is multiplied in float32 where there is much of it and the rows are wide enough to pay for an audit.
 NARROW_ENTRIES, NARROW_COLUMNS = 1 << 22, 64
@@ -162,13 +163,18 @@ def gamma(terms: float) -> float:
     return terms * UNIT / (1 - terms * UNIT)
 
 
-def joined(some: int, others: int, joining: int = 1) -> int:
-    """m, so that γ_m bounds the error of what two results are joined to, of which each has so many terms behind it.
+def terms_of_sum(some: int, others: int, joining: int = 1) -> int:
+    """m, so that γ_m bounds the error of the sum of two results, of which each has so many terms behind it.
 
-    A sum of m rows has m. To add one more block to a sum, or that of other rows, is to join the two: whoever sums over
+    A sum of m rows has m. To join two of them takes one more addition, or as many as `joining` says: whoever sums over
     rows counts as it goes, because no source says beforehand how many blocks its rows come in.
     """
     return max(some, others) + joining
+
+
+def panels(m: int) -> int:
+    """How many additions to a total BLAS makes of a product along m rows: it sums up a panel of them at a time."""
+    return -(-m // PANEL)
 
 
 def qr_terms(m: int, d: int) -> int:

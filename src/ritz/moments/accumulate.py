@@ -17,8 +17,9 @@ from ritz.linalg.dense import (
     column_sums,
     cross,
     float32_pays,
-    joined,
     mirrored,
+    panels,
+    terms_of_sum,
     times,
 )
 from ritz.moments.preprocessing import Preprocessing
@@ -55,14 +56,14 @@ class Sums:
     count: int
     total: Array  # (d,) Σ z
     scatter: Array  # (d, d) or (d,) Σ z zᵀ; of a matrix, the upper triangle
-    terms: int  # behind an entry of the scatter, as `joined` counts them
+    terms: int  # behind an entry of the scatter, as `terms_of_sum` counts them
     probed: Array  # (d, t) Σ z (zᵀ G), in float64
     squares: Array | float = 0.0  # (d,) Σ z², in float64 beside float32 products
 
     def add(self, Z: Array) -> None:
         """Count a block and add up its rows."""
         self.count += Z.shape[0]
-        self.terms = joined(self.terms, Z.shape[0])
+        self.terms = terms_of_sum(self.terms, Z.shape[0], panels(Z.shape[0]))
         self.total += column_sums(Z)
 
     @property
@@ -81,7 +82,7 @@ class Sums:
                 sums.scatter += other.scatter
             else:
                 add_upper(other.scatter, sums.scatter)
-            sums.terms = joined(sums.terms, other.terms)
+            sums.terms = terms_of_sum(sums.terms, other.terms)
             sums.probed += other.probed
         return sums.parts
 

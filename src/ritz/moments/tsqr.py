@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ritz.linalg.arrays import device_of, namespace
-from ritz.linalg.dense import Array, column_squares, gamma, joined, qr_terms, r_factor
+from ritz.linalg.dense import Array, column_squares, gamma, qr_terms, r_factor, terms_of_sum
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing, peaks, provisional_mean, units
 from ritz.rows import Rows, check_finite
@@ -113,7 +113,7 @@ def _merged(ours: Part, theirs: Part) -> Part:
     (A, some), (B, others) = ours, theirs
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         T = r_factor(A, B)
-    return T, joined(some, others, qr_terms(A.shape[0] + B.shape[0], T.shape[1]))
+    return T, terms_of_sum(some, others, qr_terms(A.shape[0] + B.shape[0], T.shape[1]))
 
 
 def _leaves(blocks: Iterable[Block], prepare: Preprocessing, leaf: Array, ones: int) -> Iterator[Array]:

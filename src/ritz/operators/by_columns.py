@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ritz.linalg.dense import Array, add_squares, cross, joined, mirrored, r_factor, times
+from ritz.linalg.dense import Array, add_squares, cross, mirrored, panels, r_factor, terms_of_sum, times
 from ritz.moments.by_columns import ColumnPreprocessing
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
@@ -85,7 +85,7 @@ class ColumnMatrix(DataMatrix):
             for block in blocks:
                 some, *parts = block if paired else (block,)
                 add(columns(some), total, *parts)
-                terms = joined(terms, some.shape[0])
+                terms = terms_of_sum(terms, some.shape[0], panels(some.shape[0]))
             return total, terms
 
         total, terms = self.turned.reduce(run, _added, beside, cut)
@@ -96,4 +96,4 @@ class ColumnMatrix(DataMatrix):
 def _added(ours: tuple[Array, int], theirs: tuple[Array, int]) -> tuple[Array, int]:
     (total, some), (part, others) = ours, theirs
     total += part
-    return total, joined(some, others)
+    return total, terms_of_sum(some, others)

@@ -36,7 +36,7 @@ class DataMatrix:
     divisor : n − ddof
     rank_bound : the most non-zero singular values it can have
     passes : over the rows so far; the moments took one
-    terms : the most behind an entry of a product ZᵀZ V so far, as `joined` counts them
+    terms : the most behind an entry of a product ZᵀZ V so far, as `terms_of_sum` counts them
     ratio : (d,) what brings the units of moments to those of Z
     trace : ‖Z‖_F²/(n − ddof), the sum of all variances
     sizes : the same of rows that were only shifted: what rounding errors scale with

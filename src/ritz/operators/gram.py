@@ -34,7 +34,8 @@ class Gram(Operator):
 
     @property
     def rounding(self) -> float:
-        """However n rows are cut and merged, no entry of a sum over them has more than n terms behind it."""
+        """Of Z Zᵀ V: n terms are behind a sum over rows, however they are cut and merged, and `inner_terms` of Z behind
+        an inner product of two rows, which is a sum over columns."""
         return 2 * gamma(self.dim + self.Z.inner_terms + COMBINING) * self.Z.sizes + self.Z.scaling * self.Z.trace
 
     @property

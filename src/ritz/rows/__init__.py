@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from os import PathLike
 from pkgutil import resolve_name
 from typing import Any
@@ -72,31 +72,12 @@ def check_exact(given: object) -> None:
 
 def check_finite(rows: Rows) -> None:
     """Count NaN and infinities and name the first; nothing happens when there are none."""
-
-    walked = rows.turned or rows
-    ends, on_device, down = rows.shape, rows.on_device, rows.turned is None
-
-    def gaps(pairs: Iterable[tuple[Block, range]]) -> Any:
-        """NaN, all that is not finite, and the row and column of the first."""
-        found = np.array([0, 0, *ends])
-        for block, places in pairs:
-            if on_device:
-                if all_finite(block):
-                    continue
-                block = on_host(block)
-            block = dense(block) if down else dense(block).T
-            finite = np.isfinite(block)
-            if finite.all():
-                continue
-            bad = np.argwhere(~finite)
-            first = bad[0] + ([places[0], 0] if down else [0, places[0]])
-            found = _together(found, np.array([np.isnan(block).sum(), len(bad), *first]))
-        return found
-
     if is_wide(rows.dtype):
         check_exact(rows)
     if rows.dtype.kind != "f":
         return
+    walked = rows.turned or rows
+    gaps = partial(_gaps, beyond=rows.shape, on_device=rows.on_device, down=rows.turned is None)
     nan, bad, row, column = map(int, walked.reduce(gaps, _together, beside=range(walked.shape[0])))
     if bad:
         endless = "infinity (inf)" if bad - nan == 1 else "infinities (inf)"
@@ -105,6 +86,25 @@ def check_finite(rows: Rows) -> None:
         code = "missing" if nan == bad else "infinite"
         found, advice = f"contains {what}, {place}", "drop or impute those rows first"
         raise DataError(f"Input X {found}", advice, code, f"the data {found}")
+
+
+def _gaps(pairs: Iterable[tuple[Block, range]], beyond: tuple[int, int], on_device: bool, down: bool) -> Any:
+    """NaN, all that is not finite, and the row and column of the first, or those `beyond` the last; blocks go down the
+    rows, or along the columns."""
+    found = np.array([0, 0, *beyond])
+    for block, places in pairs:
+        if on_device:
+            if all_finite(block):
+                continue
+            block = on_host(block)
+        block = dense(block) if down else dense(block).T
+        finite = np.isfinite(block)
+        if finite.all():
+            continue
+        bad = np.argwhere(~finite)
+        first = bad[0] + ([places[0], 0] if down else [0, places[0]])
+        found = _together(found, np.array([np.isnan(block).sum(), len(bad), *first]))
+    return found
 
 
 def _together(a: Any, b: Any) -> Any:  # (4,), (4,) -> (4,)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.linalg.arrays import device_of, room_for, stacked
-from ritz.linalg.dense import Array, column_sums, cross, joined, qr_terms, r_factor, times
+from ritz.linalg.dense import Array, column_sums, cross, qr_terms, r_factor, terms_of_sum, times
 from ritz.rows.columns import Columns
 from ritz.rows.file_changes import Origin
 from ritz.rows.large_integers import check_block
@@ -183,8 +183,8 @@ class Rows(Columns, Partition, ABC):
     ) -> tuple[Any, ...]:
         """Σ (x − shift) yᵀ and Σ y over all rows, y = Wᵀ(x − shift) − remainder, and how many terms are behind them.
 
-        With `factor` the R factor of all y follows; the terms, as `joined` counts them, are then those of its QR. One
-        pass. A source that can multiply by its transpose in a better way does.
+        With `factor` the R factor of all y follows; the terms, as `terms_of_sum` counts them, are then those of its QR.
+        One pass. A source that can multiply by its transpose in a better way does.
 
         Examples
         --------
@@ -211,9 +211,9 @@ class Rows(Columns, Partition, ABC):
                 if factor:  # of the block alone, then both: else every block would add its rows to the errors of T
                     R = r_factor(Y)
                     T = R if T is None else r_factor(T, R)
-                    terms = joined(terms, qr_terms(Y.shape[0], b), qr_terms(2 * b, b))
+                    terms = terms_of_sum(terms, qr_terms(Y.shape[0], b), qr_terms(2 * b, b))
                 else:
-                    terms = joined(terms, Y.shape[0])
+                    terms = terms_of_sum(terms, Y.shape[0])
             return (AW, total, terms, T) if factor else (AW, total, terms)
 
         return self.reduce(project, _add, cut=Cut.THIN)
@@ -425,6 +425,6 @@ def _add(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
     for total, part in zip(a[:2], b[:2], strict=True):
         total += part
     if len(a) == 3:
-        return *a[:2], joined(a[2], b[2])
+        return *a[:2], terms_of_sum(a[2], b[2])
     T = r_factor(a[3], b[3])
-    return *a[:2], joined(a[2], b[2], qr_terms(2 * T.shape[1], T.shape[1])), T
+    return *a[:2], terms_of_sum(a[2], b[2], qr_terms(2 * T.shape[1], T.shape[1])), T

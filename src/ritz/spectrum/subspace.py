@@ -125,6 +125,13 @@ class Subspace:
         return np.sqrt(self.variances) / self.unit if self.roots is None else self.roots
 
     @property
+    def whitening(self) -> Array:  # (k,)
+        """What scores in `unit` are multiplied by when whitening: one over the deviations, and 0 for 0."""
+        roots = self.deviations
+        with np.errstate(over="ignore"):
+            return np.divide(1.0, roots, out=np.zeros(len(roots)), where=roots > 0)
+
+    @property
     def outside(self) -> float:
         """Root of the variance outside the subspace, in `unit`."""
         return float(np.sqrt(self.left_out) / self.unit if self.beyond is None else self.beyond)
@@ -164,26 +171,32 @@ class Subspace:
     def codes(self, rows: Rows, dtype: Any = None, whiten: bool = False) -> Generator[Array, None, None]:
         """The same block by block; divided by their standard deviations when whitening."""
         wanted = rows.result_dtype if dtype is None else np.dtype(dtype)
-        unit, roots, product = self.power, self.deviations, self._product(rows, wanted)
-        with np.errstate(over="ignore"):
-            weight = np.divide(1.0, roots, out=np.zeros(len(roots)), where=roots > 0)
-        # Whitened in the unit of what was multiplied, so that ordinary data sees one product and no more.
-        here = weight if self.faint else times_power(weight, -unit)
-        away = rows.here(here) if whiten else 1.0
+        return self._codes(rows, wanted, self.whitening if whiten else None)
+
+    def shares(self, rows: Rows) -> Generator[Array, None, None]:
+        """Scores in `unit` block by block, in float64: the part of some columns in the scores."""
+        return self._codes(rows, FLOAT64, np.ones(self.axes.shape[1]))
+
+    def _codes(self, rows: Rows, wanted: np.dtype[Any], weight: Array | None) -> Generator[Array, None, None]:
+        """Scores in `unit` times a weight; in the unit of the data where there is none."""
+        unit, product = self.power, self._product(rows, wanted)
+        # Weighted in the unit of what was multiplied, so that ordinary data sees one product and no more.
+        here = weight if weight is None or self.faint else times_power(weight, -unit)
+        away = 1.0 if here is None else rows.here(here)
 
         def code(block: Block) -> Array:
             Y = product(block)
             if not isinstance(block, np.ndarray) and is_device_array(block):
-                return _as_scores(code, rows, block, Y * away if whiten else Y, wanted)
+                return _as_scores(code, rows, block, Y if here is None else Y * away, wanted)
             far = rows_outside(Y, LEAST[Y.dtype])
-            if whiten:
+            if here is not None:
                 Y = np.multiply(Y, here, dtype=np.float64)
             elif self.faint:
                 Y = times_power(Y, unit)
             for which, small, powers in self._apart(block, far):
                 y, powers = small @ self.axes, powers[:, None]
                 Y = Y.astype(np.float64, copy=False)
-                Y[which] = times_power(y * weight, powers - unit) if whiten else times_power(y, powers)
+                Y[which] = times_power(y, powers) if weight is None else times_power(y * weight, powers - unit)
             return Y
 
         return self._each(rows, code, wanted)
@@ -292,9 +305,9 @@ class Subspace:
         return replace(self, axes=axes, mean=mean, scale=scale, remainder=remainder, orthonormal=True)
 
     def misfits(self, rows: Rows, Y: Array) -> Array:  # (n, d), (n, k) -> (n,)
-        """‖z − U y‖² of rows with these scores, in units of `unit`²: the part of some columns in the squared error."""
+        """‖z − U y‖² of rows with these scores, both in `unit`: the part of some columns in the squared error."""
         step, out = rows.block_rows, np.empty(len(Y))
-        y = times_power(Y, -self.power) if self.faint else Y
+        y = Y if self.faint else times_power(Y, self.power)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             for start in range(0, len(Y), step):
                 some = slice(start, min(start + step, len(Y)))

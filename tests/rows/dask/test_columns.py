@@ -142,12 +142,17 @@ ERRORS = {
     "a size that is not true": (lambda: PCA(1).fit(mapped(lambda b: b[:, 1:])), r"\[:, 0\] is 30×129, but 30×130 was"),
     "large integers": (lambda: PCA(1).fit(chunked(LARGE)), r"chunk \[:, 1\]: column 70 holds 9007199254740993"),
     "unknown sizes": (lambda: PCA(1).fit(chunked()[:, chunked()[0] > 0]), r"sizes .* not known.*compute_chunk_sizes"),
-    "more rows than columns": (lambda: PCA(1).fit(chunked(X.T, (130, 10))), f"400 rows, no fewer than .*{WHOLE}"),
+    "more rows than columns": (
+        lambda: PCA(1).fit(chunked(X.T, (130, 10))),
+        f"at least as many rows as columns {WHOLE}",
+    ),
     "the covariance": (lambda: PCA(1, svd_solver="covariance").fit(chunked()), f"svd_solver='covariance' {WHOLE}"),
     "a count by sign flips": (lambda: PCA("auto").fit(chunked()), f"n_components='auto' {WHOLE}"),
-    "batches": (lambda: PCA(1).partial_fit(chunked()), WHOLE),
-    "kernels": (lambda: KernelPCA(1, kernel="rbf", n_landmarks=5).fit(chunked()), WHOLE),
-    "rows": (lambda: read(chunked()).take([1]), WHOLE),
+    "batches": (lambda: PCA(1).partial_fit(chunked()), f"partial_fit {WHOLE}"),
+    "kernels": (lambda: KernelPCA(1, kernel="rbf", n_landmarks=5).fit(chunked()), f"KernelPCA {WHOLE}"),
+    "rows": (lambda: read(chunked()).take([1]), f"a pass over rows {WHOLE}"),
+    "some columns": (lambda: read(chunked(), columns=[1, 2]), f"a choice of columns {WHOLE}"),
+    "gaps": (lambda: read(chunked(), missing="mean"), f"missing='mean' {WHOLE}"),
 }
 
 

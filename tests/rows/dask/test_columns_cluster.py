@@ -8,7 +8,7 @@ from distributed import wait
 
 from ritz import PCA, plan
 from ritz.errors import ChunkError
-from ritz.rows.dask import groups
+from ritz.rows.dask import cluster, groups, source
 
 N, D, WIDE = 100, 8000, 500
 
@@ -53,12 +53,22 @@ def test_no_chunk_travels(client):
     assert "on 2 workers, each with that memory: 3 rounds" in str(plan(x, 2))
 
 
-def test_chunks_whose_rows_are_cut_are_joined_where_they_lie(client):
-    x = made(40).persist()
-    wait(x)
+def test_chunks_are_joined_where_rows_are_cut_and_there_is_room(client, monkeypatch):
+    """Nothing is copied otherwise, or for a plan; and the bits are those of threads."""
+    joined, keep = [], cluster.Cluster.keep
+    monkeypatch.setattr(cluster.Cluster, "keep", lambda c, parts, homes: joined.extend(parts) or keep(c, parts, homes))
+    whole, cut = made().persist(), made(40).persist()
+    whole /= whole.std()  # a number that all chunks need
     with dask.config.set(scheduler="threads"):
         expected = PCA(2).fit(made(40))
-    assert same(PCA(2).fit(x), expected)
+    for x, room, count in ((whole, 0.4, 0), (cut, 0.4, D // WIDE), (cut, 0, 0)):
+        monkeypatch.setattr(source, "ROOM", room)
+        plan(x, 2)
+        assert not joined
+        found = PCA(2).fit(x)
+        assert len(joined) == count
+        assert x is whole or same(found, expected)
+        joined.clear()
 
 
 def test_a_chunk_that_failed_before_the_fit_is_named(client):

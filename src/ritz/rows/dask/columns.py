@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass
-from typing import Any, NoReturn, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.rows import check_exact, is_dask
-from ritz.rows.base import Block, Rows
+from ritz.rows.base import Rows
 from ritz.rows.dask.chunks import chunks_of
 from ritz.rows.dask.graphs import Key
-from ritz.rows.dask.parts import Chunk, loaded, rows_of
+from ritz.rows.dask.parts import Chunk, rows_of
 from ritz.rows.dask.source import DaskRows, are_columns_cut, no_whole_rows
 from ritz.rows.large_integers import is_wide
-from ritz.rows.passes import Cut
 from ritz.runtime.watch import Watch
-
-Partial = TypeVar("Partial")
 
 
 class DaskColumns(Rows):
@@ -90,32 +86,15 @@ class DaskColumns(Rows):
         part = known.parts[i]
         return f"{column} (column {part.start + column - known.starts[i]} of {part.place})"
 
-    # What there is not.
+    # What needs whole rows.
 
     def check_whole(self, what: str) -> NoReturn:
         raise no_whole_rows(len(self.turned.known.parts), what)
 
-    def reduce(
-        self,
-        f: Callable[[Iterable[Any]], Partial],
-        combine: Callable[[Partial, Partial], Partial],
-        beside: Block | range | None = None,
-        cut: Cut = Cut.SQUARE,
-        least: int = 1,
-    ) -> Partial:
-        self.check_whole("this")
+    def _refused(self, *args: Any, **how: Any) -> NoReturn:
+        self.check_whole("a pass over rows")
 
-    def each(self, f: Callable[[Block], Block], exact: bool = True) -> Generator[Block, None, None]:
-        self.check_whole("this")
-
-    def _pairs(self, f: Callable[[Block, Block], Block]) -> Block:
-        self.check_whole("this")
-
-    def take(self, indices: NDArray[np.integer]) -> Block:
-        self.check_whole("this")
-
-    def read(self, start: int, stop: int) -> Block:
-        self.check_whole("this")
+    reduce = each = _pairs = take = read = _refused
 
 
 def _led(turned: DaskRows, f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
@@ -136,11 +115,8 @@ class Turned(DaskRows):
         strips: list[Chunk] = [
             Strip(**{**vars(chunk), "place": f"chunk [:, {j}]", "height": x.shape[0]}) for j, chunk in enumerate(found)
         ]
-        if any(strip.anchor is not None and len(strip.needs) > 1 for strip in strips):
-            # Chunks that lie on a cluster are joined once, and not in every pass.
-            joined = cluster.keep(strips)
-            strips = [loaded(strip, future.key) for strip, future in zip(strips, joined, strict=True)]
-            kept = kept, joined
+        if x.numblocks[0] > 1:  # a strip is joined from what lies in several places: once, where `at_hand` finds room
+            strips = [replace(strip, anchor=None) for strip in strips]
         return strips, None, kept
 
 

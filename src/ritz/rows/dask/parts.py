@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ritz.errors import ChunkError, DataError
 from ritz.rows import Rows, as_rows
 from ritz.rows.dask.graphs import Key, given
+from ritz.runtime.threads import alone
 from ritz.runtime.wording import plural
 
+Result = TypeVar("Result")
 UNKNOWN = -1  # rows of a chunk that nobody has counted yet
 
 
@@ -106,6 +108,16 @@ def rows_of(chunk: Any, place: str) -> Rows:
             "chunk_on_device",
         )
     return rows.on_cpu()
+
+
+def of_chunk(f: Callable[[Rows], Result], chunk: Any, place: str) -> Result:
+    """f of the rows of a chunk, in one thread; an error about the data names the chunk."""
+    rows = rows_of(chunk, place)
+    try:
+        with alone():
+            return f(rows)
+    except DataError as error:
+        raise error.at(place) from error
 
 
 def failed(place: str, error: BaseException) -> ChunkError:

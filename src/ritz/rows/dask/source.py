@@ -53,8 +53,7 @@ class DaskRows(Rows):
         """The chunks as parts of rows, the names of the columns, and what must be kept meanwhile."""
         rows, names = _announced(collection)
         if are_columns_cut(collection):
-            n, d = collection.shape
-            check_whole(collection, f"a fit of {n} rows, no fewer than the {d} columns,")
+            check_whole(collection, "an array with at least as many rows as columns")
         self._announced = None if np.isnan(collection.shape[1]) else int(collection.shape[1])
         chunks, kept = chunks_of(collection, rows, cluster)
         return chunks, names, kept

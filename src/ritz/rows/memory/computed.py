@@ -279,9 +279,12 @@ def choose(rows: Rows, columns: Iterable[Any] | None, without: Iterable[Any], mi
     if not len(places):
         raise DataError("no column is left to decompose")
     everything = list(places) == list(range(rows.shape[1]))
+    if not everything:
+        rows.check_whole("a choice of columns")
     chosen = rows if everything else rows.some(places) or Subset(rows, places)
     if missing == "error" or rows.dtype.kind != "f":
         return chosen
+    chosen.check_whole(f"missing={missing!r}")
     if missing == "mean":
         return chosen.filled() if isinstance(chosen, Sparse) else _filled(chosen)
     found = drop_missing(chosen, "any")

@@ -44,7 +44,7 @@ def given(source: Any, columns: list[Any] | None, label: Any, transpose: bool, o
             name, value = ("columns", columns) if columns is not None else ("label", label)
             raise ParameterError(name, value, "is for data on the CPU; choose columns before, such as X[:, [0, 2]]")
         return as_rows(source.T if transpose and source.ndim == 2 else source)
-    X = source if isinstance(source, Rows) or Sparse.opens(source) else _array(source)
+    X = source if isinstance(source, Rows) or Sparse.opens(source) or _is_lazy(source) else _array(source)
     if isinstance(X, np.ndarray) and X.ndim > 2:
         return stacked(X, transpose).knowing(home=Home.of(source) if is_other_array(source) else None)
     if not transpose:
@@ -52,6 +52,11 @@ def given(source: Any, columns: list[Any] | None, label: Any, transpose: bool, o
     if is_other_array(source):
         return as_rows(source.T)
     return transposed(as_rows(source)) if not Sparse.opens(source) else as_rows(source.T)
+
+
+def _is_lazy(source: Any) -> bool:
+    """Whether it is a matrix or a table of Dask, which NumPy would compute as a whole to look at it."""
+    return is_dask(source) and getattr(source, "ndim", None) == 2
 
 
 def _array(source: Any) -> NDArray[Any] | None:
