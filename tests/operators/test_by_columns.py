@@ -20,9 +20,9 @@ X = RNG.standard_normal((20, 150)) * np.logspace(-3, 3, 150) + 1e4
 @pytest.mark.parametrize("scale", [True, False])
 def test_products_are_those_of_the_matrix(center, scale):
     rows = as_rows(da.from_array(X, chunks=(20, 40)))
-    found = moments_by_columns(rows, center=center, scale=scale, ddof=1)
+    found = moments_by_columns(rows, rows.turned, center=center, scale=scale, ddof=1)
     prepare, units = preprocessing(found, Request(center=center, scale=scale))
-    A = ColumnMatrix(rows, prepare, found, ColumnPreprocessing(center, scale, 1, units.unit), 19)
+    A = ColumnMatrix(rows, rows.turned, prepare, found, ColumnPreprocessing(center, scale, 1, units.unit), 19)
     Z, V, W = preprocess(X, center, scale), RNG.standard_normal((20, 3)), RNG.standard_normal((150, 3))
     K = Z @ Z.T / 19
     near = {"rtol": 0, "atol": 1e-12 * float(np.trace(K)), "err_msg": f"{center} {scale}"}

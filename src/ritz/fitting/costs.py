@@ -16,7 +16,7 @@ from ritz.linalg.dense import SKINNY
 from ritz.moments.accumulate import FILLED, PROBES, scatter_dtype
 from ritz.moments.tsqr import leaf_rows
 from ritz.rows import Rows
-from ritz.rows.passes import ENTRY_BYTES
+from ritz.rows.passes import block_memory, entry_bytes
 from ritz.solvers.base import block_width, capacity, expected_steps
 from ritz.solvers.krylov import SPARE
 
@@ -26,7 +26,6 @@ LONG = 2.5  # how much slower products are where blocks hold only a few long row
 SVD_SHARE = 1 / 11  # of the rate of products that LAPACK's svd and QR reach
 FEWEST = 16  # rows of a block, however little memory there is
 OVERSAMPLED = 10  # vectors beyond those asked for that an iteration carries along
-KNOWN = 5  # numbers about every column
 HELD = 1 << 28  # bytes of a file that may be read into memory to be read again
 
 
@@ -116,7 +115,7 @@ class Cost:
 def within(rows: Rows, cost: Callable[[Rows], Cost], limit: int) -> Cost:
     """A cost in blocks as large as the limit allows, and with fewer threads where that is not enough."""
     found, size, threads = cost(rows), rows.most_bytes, rows.threads
-    least = 8 * FEWEST * (rows.turned or rows).shape[1]
+    least = 8 * FEWEST * rows.passes.length
     while found.memory > limit and (size > least or threads > 1):
         if size > least:
             size //= 2
@@ -143,15 +142,14 @@ def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
         product = 2.0 * order**2 * b
         step = product / rates().thin
     else:
-        long = d > 4 * n and not rows.sparse and rows.turned is None
-        product, slower = 4.0 * n * d * b * rows.density, LONG if long else 1.0
+        product, slower = 4.0 * n * d * b * rows.density, LONG if rows.passes.few_rows else 1.0
         step = slower * (one_pass(rows) + product / ((GATHER if rows.sparse else 1.0) * rates_of(rows).thin))
     operations = steps * product + own
     seconds = steps * (5 * rates().start + step) + own / (2 * rates().reduction)
     if dense:
         return _on_matrix(rows, k, side, Cost(operations, 0, seconds, basis))
-    steps_of_rows = Cost(operations, steps, seconds, basis + _thin_memory(rows, b))
-    lift = [] if rows.turned is None else [_lift(rows, k)]
+    steps_of_rows = Cost(operations, steps, seconds, basis + rows.passes.thin_memory(b))
+    lift = [_lift(rows, k)] if rows.passes.side == "gram" else []
     return total(diagonal(rows), steps_of_rows, *lift)
 
 
@@ -163,7 +161,7 @@ def refined(rows: Rows, k: int) -> Cost:
     saved = 1.0 * n * d * d * (1 / speed.product - 1 / speed.narrow) if scatter_dtype(rows) != np.float32 else 0.0
     columns = min(d, k + SPARE + PROBES)
     operations = 4.0 * n * d * columns
-    finish = Cost(operations, 1, one_pass(rows) + operations / speed.thin, _thin_memory(rows, columns))
+    finish = Cost(operations, 1, one_pass(rows) + operations / speed.thin, rows.passes.thin_memory(columns))
     return total(replace(inside, seconds=inside.seconds - saved), finish)
 
 
@@ -172,7 +170,7 @@ def iterative(rows: Rows, k: int, side: str, dense: bool) -> Cost:
     (n, d), memory = rows.shape, 24 * sum(rows.shape) * (k + OVERSAMPLED)
     if dense:
         return total(_form(rows, side), Cost(2.0 * order_of(rows, side) ** 2 * k, 0, np.inf, memory))
-    return total(diagonal(rows), Cost(4.0 * n * d * k, 1, np.inf, memory + _thin_memory(rows, k)))
+    return total(diagonal(rows), Cost(4.0 * n * d * k, 1, np.inf, memory + rows.passes.thin_memory(k)))
 
 
 def svd(rows: Rows) -> Cost:
@@ -211,19 +209,13 @@ def _on_matrix(rows: Rows, k: int, side: str, inside: Cost) -> Cost:
 
 
 def _form(rows: Rows, side: str) -> Cost:
-    """The covariance in one pass; the Gram matrix in one after that for the means.
-
-    By columns, the Gram matrix is summed as the covariance is by rows.
-    """
+    """The covariance in one pass; the Gram matrix in one after that for the means."""
     n, d = rows.shape
-    if side == "gram" and rows.turned is not None:
-        seconds = one_pass(rows) + rows.inner_work / rates_of(rows).product
-        room = 8 * n * n * (4 + 2 * rows.threads) + int(block_memory(rows.turned, 1))
-        return total(diagonal(rows), Cost(rows.inner_work, 1, seconds, room))
     if side == "gram":
-        operations, rate = rows.inner_work, (SCATTER * rates().thin if rows.sparse else 0.7 * rates_of(rows).product)
-        seconds = 2 * one_pass(rows) + operations / rate
-        return total(diagonal(rows), Cost(operations, 1, seconds, 8 * 3 * n * n + _thin_memory(rows, 16)))
+        operations, way = rows.inner_work, rows.passes
+        rate = SCATTER * rates().thin if rows.sparse else way.share * rates_of(rows).product
+        seconds = way.reads * one_pass(rows) + operations / rate
+        return total(diagonal(rows), Cost(operations, 1, seconds, way.gram_memory))
     narrow = scatter_dtype(rows) == np.float32
     speed = rates_of(rows)
     operations, rate = 1.0 * n * d * d, speed.narrow if narrow else speed.product
@@ -252,7 +244,7 @@ def _lift(rows: Rows, k: int) -> Cost:
     n, d = rows.shape
     along, across = 4.0 * n * d * k * rows.density, 2.0 * d * k * k
     rate = GATHER * rates().thin if rows.sparse else rates_of(rows).product
-    memory = 8 * 2 * (n + d) * k + 8 * 6 * n * k + _thin_memory(rows, min(k, SKINNY))
+    memory = 8 * 2 * (n + d) * k + 8 * 6 * n * k + rows.passes.thin_memory(min(k, SKINNY))
     # Usually one pass is enough; where rounding asks for more, there are three.
     return Cost(along + across, 1, 3 * one_pass(rows) + along / rate + across / rates().product, memory)
 
@@ -260,32 +252,13 @@ def _lift(rows: Rows, k: int) -> Cost:
 def diagonal(rows: Rows) -> Cost:
     """The means and variances of the columns."""
     n, d = rows.shape
-    return Cost(4.0 * n * d, 1, one_pass(rows), _thin_memory(rows, 1 if rows.turned is None else KNOWN))
+    return Cost(4.0 * n * d, 1, one_pass(rows), rows.passes.thin_memory(rows.passes.known))
 
 
 def one_pass(rows: Rows) -> float:
     """Seconds to read and centre all rows."""
     speed = rates_of(rows)
     return rows.latency + speed.start + entry_bytes(rows) * rows.shape[0] * rows.shape[1] / speed.walk
-
-
-def entry_bytes(rows: Rows) -> float:
-    """Bytes that an entry takes in a block, on average."""
-    return ENTRY_BYTES * rows.density if rows.sparse else 8.0
-
-
-def block_memory(rows: Rows, copies: float) -> float:
-    """Of so many copies of a block of rows in every thread."""
-    return (8 * copies * rows.block_rows * rows.shape[1] + rows.reading) * rows.threads
-
-
-def _thin_memory(rows: Rows, b: int) -> int:
-    (n, d), threads = rows.shape, rows.threads
-    if rows.turned is not None:  # results of n×b in every thread, and two of d×b
-        return int(block_memory(rows.turned, 1)) + 8 * b * (2 * n * threads + 2 * d)
-    if rows.transposed:  # and all rows of a product
-        return int(entry_bytes(rows) * n * d) + 8 * b * (2 * n + 3 * d)
-    return threads * (int(entry_bytes(rows) * rows.thin_rows * d) + 8 * 3 * d * b + rows.reading)
 
 
 def total(*costs: Cost) -> Cost:

@@ -16,6 +16,7 @@ from ritz.fitting.signflip_plans import Route
 from ritz.linalg.dense import float32_pays
 from ritz.moments.accumulate import scatter_dtype
 from ritz.rows import Rows, as_rows
+from ritz.rows.passes import entry_bytes
 from ritz.runtime.memory import format_bytes
 from ritz.runtime.rules import parse_bytes
 from ritz.runtime.wording import plural
@@ -232,18 +233,13 @@ def plan_for(rows: Rows, name: str, solver: Solver, k: int, limit: int) -> Plan:
     elif solver.direct:
         plan = direct_plan(rows, k, limit, side)
     else:
-        plan = _iterative_plan(rows, k, limit, side, _side_of_passes(rows) if solver.side == "either" else side)
+        plan = _iterative_plan(rows, k, limit, side, rows.passes.side if solver.side == "either" else side)
     return replace(plan, solver=name, why=f"{name} was asked for")
 
 
 def smaller_side(rows: Rows) -> str:
     """The side of the smaller matrix: the d×d covariance, or the n×n Gram matrix."""
     return "covariance" if rows.shape[1] <= rows.shape[0] else "gram"
-
-
-def _side_of_passes(rows: Rows) -> str:
-    """The operator that one pass multiplies by: ZᵀZ where blocks hold whole rows, Z Zᵀ where they hold columns."""
-    return "covariance" if rows.turned is None else "gram"
 
 
 def svd_plan(rows: Rows, limit: int) -> Plan:
@@ -260,7 +256,7 @@ def direct_plan(rows: Rows, k: int, limit: int, side: str | None = None) -> Plan
 def krylov_plans(rows: Rows, k: int, limit: int) -> list[Plan]:
     """Block Krylov on the rows and on the smaller dense matrix; sparse ones take two products anyway, on its side."""
     smaller = smaller_side(rows)
-    ways = ((smaller if rows.sparse else _side_of_passes(rows), False), (smaller, True))
+    ways = ((smaller if rows.sparse else rows.passes.side, False), (smaller, True))
     free = rows.free_columns
     return [
         _plan(
@@ -296,7 +292,7 @@ def _plan(
     if rows.workers is None:
         return plan
     W = rows.workers.count
-    moved = _moved(plan, rows, W) if rows.turned is None else _moved_by_columns(plan, rows, W, width)
+    moved = _moved(plan, rows, W) if rows.passes.side == "covariance" else _moved_by_columns(plan, rows, W, width)
     return replace(plan, workers=W, moved=moved)
 
 
@@ -305,11 +301,11 @@ def _moved_by_columns(plan: Plan, rows: Rows, W: int, width: int) -> int | None:
     there or back four times at most, and of the matrices of a round a result of each worker and what each must know."""
     (n, d), width = rows.shape, min(width, rows.shape[0])
     if plan.solver == "svd":
-        return 8 * d * (costs.KNOWN + n)  # all of the data
+        return 8 * d * (rows.passes.known + n)  # all of the data
     if plan.passes is None and not plan.dense:
         return None
     rounds = n * n if plan.dense else (plan.passes or 0) * n * (plan.columns or 1)
-    return 8 * (d * (costs.KNOWN + 4 * width) + 2 * W * (rounds + 4 * n * width))
+    return 8 * (d * (rows.passes.known + 4 * width) + 2 * W * (rounds + 4 * n * width))
 
 
 def _moved(plan: Plan, rows: Rows, W: int) -> int | None:
@@ -319,7 +315,7 @@ def _moved(plan: Plan, rows: Rows, W: int) -> int | None:
     """
     n, d = rows.shape
     if plan.side == "gram":
-        return int(2 * W * n * d * costs.entry_bytes(rows))
+        return int(2 * W * n * d * entry_bytes(rows))
     once = 2 * W * 8 * d * d if plan.dense or plan.solver == "svd" else 0
     columns = plan.columns or 0
     rounds = None if plan.passes is None else plan.passes - bool(once)

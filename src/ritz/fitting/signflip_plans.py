@@ -14,6 +14,7 @@ from ritz.linalg.dense import LARGE
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.memory.array import ArrayRows
+from ritz.rows.passes import block_memory, entry_bytes
 from ritz.runtime.memory import format_bytes, too_small
 from ritz.solvers.base import block_width, expected_steps
 
@@ -80,9 +81,9 @@ def _matrices_cost(rows: Rows, kind: str, at_once: int) -> Cost:
     operations, seconds = _flipping(rows, order)
     # Sums in every thread, those that wait and their total; strips, or blocks before and after a flip and the signs.
     memory = size * order * order * at_once * (rows.threads + 3) + 24 * order * order
-    memory += 40 * n * min(STRIP, d) * rows.threads if kind == "gram" else int(costs.block_memory(rows, 4))
+    memory += 40 * n * min(STRIP, d) * rows.threads if kind == "gram" else int(block_memory(rows, 4))
     if kind == "gram" and not (isinstance(rows, ArrayRows) and rows.in_memory):
-        memory += int(costs.entry_bytes(rows) * n * d)  # tables and files become arrays, sparse rows are turned
+        memory += int(entry_bytes(rows) * n * d)  # tables and files become arrays, sparse rows are turned
     return costs.total(costs.diagonal(rows), Cost(operations, passes, passes * reading + seconds, memory))
 
 

@@ -14,9 +14,10 @@ from ritz.fitting.planning import Plan
 from ritz.fitting.request import Request
 from ritz.fitting.result import Decomposition, Units
 from ritz.linalg.dense import Array
+from ritz.moments.by_columns import ColumnPreprocessing
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import FAINT, Preprocessing
-from ritz.operators import Operator
+from ritz.operators import ColumnMatrix, DataMatrix, Operator
 from ritz.rows import Rows
 from ritz.rows.memory.computed import Scaled
 from ritz.runtime.memory import format_bytes, too_small
@@ -111,6 +112,16 @@ def magnified(rows: Rows, found: Moments, prepare: Preprocessing, unit: float) -
                 f"{unit:.0e}; drop it, or multiply the others"
             )
     return Scaled(rows.on_cpu(), shift, 1 / unit), Preprocessing(None, delta), here
+
+
+def data_matrix(
+    rows: Rows, request: Request, found: Moments, prepare: Preprocessing, unit: float, rank_bound: int, passes: int
+) -> DataMatrix:
+    """Z of rows, or by their columns where parts hold whole ones, after so many passes."""
+    if rows.turned is None:
+        return DataMatrix(*magnified(rows, found, prepare, unit), request.ddof, rank_bound, passes)
+    columns = ColumnPreprocessing(request.center, request.scale, request.ddof, unit)
+    return ColumnMatrix(rows, rows.turned, prepare, found, columns, rank_bound, passes)
 
 
 class Lack(Enum):

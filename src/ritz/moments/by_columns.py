@@ -80,10 +80,9 @@ def _units(Z: Array) -> Array:  # (m, n) -> (m,)
     return unit
 
 
-def moments_by_columns(rows: Rows, *, center: bool, scale: bool, ddof: int) -> Moments:
-    """Count, means and variances of rows whose parts hold whole columns, in one pass."""
-    assert rows.turned is not None  # whoever calls this has looked
-    shift, delta, scatter, unit = rows.turned.map(ColumnPreprocessing(center, scale, ddof).moments).T
+def moments_by_columns(rows: Rows, turned: Rows, *, center: bool, scale: bool, ddof: int) -> Moments:
+    """Count, means and variances of rows that are known by their columns, in one pass along these."""
+    shift, delta, scatter, unit = turned.map(ColumnPreprocessing(center, scale, ddof).moments).T
     if not np.isfinite(scatter).all():
         check_finite(rows)
         check_differences(scatter, rows.name)

@@ -17,7 +17,7 @@ from ritz.rows.passes import Cut
 
 
 class ColumnMatrix(DataMatrix):
-    """Z, n×d, of rows whose parts hold whole columns. `columns` centres and scales a block of them.
+    """Z, n×d, of rows whose columns are the rows `turned`. `columns` centres and scales a block of them.
 
     Z Zᵀ is a sum of n×n matrices, one of every block of columns; Zᵀ V has a row for every column. So no part travels:
     only n×n and n×b, and d×b where a result has a number for every column.
@@ -26,6 +26,7 @@ class ColumnMatrix(DataMatrix):
     def __init__(
         self,
         rows: Rows,
+        turned: Rows,
         prepare: Preprocessing,
         moments: Moments,
         columns: ColumnPreprocessing,
@@ -33,8 +34,7 @@ class ColumnMatrix(DataMatrix):
         passes: int = 1,
     ) -> None:
         super().__init__(rows, prepare, moments, columns.ddof, rank_bound, passes)
-        assert rows.turned is not None  # whoever makes this has looked
-        self.columns, self.turned = columns, rows.turned
+        self.columns, self.turned = columns, turned
 
     @property
     def inner_terms(self) -> int:

@@ -11,13 +11,13 @@ from ritz.fitting import costs, planning, signflip_plans
 from ritz.fitting.planning import Plan
 from ritz.fitting.request import Request, check_count, checked_components, is_auto
 from ritz.fitting.result import Decomposition
-from ritz.fitting.solve import Attempts, Further, magnified, preprocessing, solve
+from ritz.fitting.solve import Attempts, Further, data_matrix, preprocessing, solve
 from ritz.linalg.dense import LARGE
 from ritz.moments.accumulate import Scatter
-from ritz.moments.by_columns import ColumnPreprocessing, moments_by_columns
+from ritz.moments.by_columns import moments_by_columns
 from ritz.moments.moments import Moments, moments
 from ritz.moments.tsqr import triangular_moments
-from ritz.operators import ColumnMatrix, Covariance, DataMatrix, Gram, Operator
+from ritz.operators import Covariance, Gram, Operator
 from ritz.pca import auto_rank
 from ritz.rows import Rows
 from ritz.rows.base import Block
@@ -104,7 +104,7 @@ def held(rows: Rows) -> Rows:
 def _moments(rows: Rows, request: Request, plan: Plan) -> Moments:
     """The moments that a plan needs, from one pass; all of them for few columns, so that models can be merged."""
     if rows.turned is not None:
-        return moments_by_columns(rows, center=request.center, scale=request.scale, ddof=request.ddof)
+        return moments_by_columns(rows, rows.turned, center=request.center, scale=request.scale, ddof=request.ddof)
     if _by_r_factor(plan, rows):
         return triangular_moments(rows, center=request.center, scale=request.scale)
     scatter = Scatter.FLOAT64 if plan.precision == "float64" else Scatter.AUDITED
@@ -135,11 +135,7 @@ def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: i
     n, d = rows.shape
     prepare, units = preprocessing(found, request, rows.name)
     bound = min(n - request.center, d)
-    if rows.turned is None:
-        Z = DataMatrix(*magnified(rows, found, prepare, units.unit), request.ddof, bound, passes)
-    else:
-        columns = ColumnPreprocessing(request.center, request.scale, request.ddof, units.unit)
-        Z = ColumnMatrix(rows, prepare, found, columns, bound, passes)
+    Z = data_matrix(rows, request, found, prepare, units.unit, bound, passes)
     A: Operator = Gram(Z) if plan.side == "gram" else Covariance(Z)
     if plan.dense:
         A.dense()

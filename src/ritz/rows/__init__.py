@@ -77,7 +77,7 @@ def check_finite(rows: Rows) -> None:
     if rows.dtype.kind != "f":
         return
     walked = rows.turned or rows
-    gaps = partial(_gaps, beyond=rows.shape, on_device=rows.on_device, down=rows.turned is None)
+    gaps = partial(_gaps, beyond=rows.shape, on_device=rows.on_device, down=walked is rows)
     nan, bad, row, column = map(int, walked.reduce(gaps, _together, beside=range(walked.shape[0])))
     if bad:
         endless = "infinity (inf)" if bad - nan == 1 else "infinities (inf)"

@@ -19,7 +19,7 @@ from ritz.linalg.dense import Array, column_sums, cross, qr_terms, r_factor, ter
 from ritz.rows.columns import Columns
 from ritz.rows.file_changes import Origin
 from ritz.rows.large_integers import check_block
-from ritz.rows.passes import Cut, Partition, Run, checked_results
+from ritz.rows.passes import Cut, Partition, Passes, Run, checked_results
 from ritz.runtime.watch import UNWATCHED, Watch
 
 Partial = TypeVar("Partial")
@@ -311,6 +311,11 @@ class Rows(Columns, Partition, ABC):
     def latency(self) -> float:
         """Seconds that a pass takes at least."""
         return 0.0
+
+    @property
+    def passes(self) -> Passes:
+        """How passes go, and what they need."""
+        return Passes(self)
 
     def check_whole(self, what: str) -> None:
         """Refuse what needs whole rows, where no part holds any."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from copy import copy
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import wraps
 from itertools import pairwise
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from ritz.linalg.arrays import Home
 from ritz.linalg.dense import SKINNY
 from ritz.rows.file_changes import Files
 from ritz.runtime import threads
+
+if TYPE_CHECKING:
+    from ritz.rows.base import Rows
 
 Result = TypeVar("Result")
 Run = tuple[int, int]  # the first row, and the one after the last
@@ -136,6 +140,51 @@ class Partition:
         else:
             with threads.pinned():
                 yield from map(f, items)
+
+
+@dataclass(frozen=True)
+class Passes:
+    """How passes over rows go, by blocks of whole ones, and the memory that they need."""
+
+    rows: Rows
+
+    side = "covariance"  # of the operator that one pass multiplies by: ZᵀZ
+    known = 1  # numbers about every column that the pass for the moments brings together
+    reads = 2  # passes that forming the Gram matrix takes as long as
+    share = 0.7  # of the rate of products that it reaches
+
+    @property
+    def length(self) -> int:
+        """Numbers in a row of a block."""
+        return self.rows.shape[1]
+
+    @property
+    def few_rows(self) -> bool:
+        """Whether blocks hold only a few long rows."""
+        n, d = self.rows.shape
+        return d > 4 * n and not self.rows.sparse
+
+    @property
+    def gram_memory(self) -> int:
+        """Bytes of the pass that forms the Gram matrix."""
+        return 8 * 3 * self.rows.shape[0] ** 2 + self.thin_memory(16)
+
+    def thin_memory(self, b: int) -> int:
+        """Bytes of a pass that multiplies by b columns."""
+        rows, (n, d) = self.rows, self.rows.shape
+        if rows.transposed:  # and all rows of a product
+            return int(entry_bytes(rows) * n * d) + 8 * b * (2 * n + 3 * d)
+        return rows.threads * (int(entry_bytes(rows) * rows.thin_rows * d) + 8 * 3 * d * b + rows.reading)
+
+
+def entry_bytes(rows: Rows) -> float:
+    """Bytes that an entry takes in a block, on average."""
+    return ENTRY_BYTES * rows.density if rows.sparse else 8.0
+
+
+def block_memory(rows: Rows, copies: float) -> float:
+    """Of so many copies of a block of rows in every thread."""
+    return (8 * copies * rows.block_rows * rows.shape[1] + rows.reading) * rows.threads
 
 
 def checks_files(verb: Callable[..., Result]) -> Callable[..., Result]:

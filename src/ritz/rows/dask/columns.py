@@ -17,6 +17,7 @@ from ritz.rows.dask.graphs import Key
 from ritz.rows.dask.parts import Chunk, rows_of
 from ritz.rows.dask.source import DaskRows, are_columns_cut, no_whole_rows
 from ritz.rows.large_integers import is_wide
+from ritz.rows.passes import Passes, block_memory
 from ritz.runtime.watch import Watch
 
 
@@ -79,6 +80,10 @@ class DaskColumns(Rows):
     def latency(self) -> float:
         return self.turned.latency
 
+    @property
+    def passes(self) -> Passes:
+        return ColumnPasses(self, self.turned)
+
     def name(self, column: int) -> str:
         """With the chunk, which a column without a name is found by."""
         known = self.turned.known
@@ -95,6 +100,32 @@ class DaskColumns(Rows):
         self.check_whole("a pass over rows")
 
     reduce = each = _pairs = take = read = _refused
+
+
+@dataclass(frozen=True)
+class ColumnPasses(Passes):
+    """Along the columns, by blocks of whole ones: the Gram matrix is summed as the covariance is by rows."""
+
+    turned: Rows
+
+    side = "gram"  # Z Zᵀ
+    known = 5
+    reads = 1
+    share = 1.0
+    few_rows = False
+
+    @property
+    def length(self) -> int:
+        return self.turned.shape[1]
+
+    @property
+    def gram_memory(self) -> int:
+        return 8 * self.rows.shape[0] ** 2 * (4 + 2 * self.rows.threads) + int(block_memory(self.turned, 1))
+
+    def thin_memory(self, b: int) -> int:
+        """Results of n×b in every thread, and two of d×b."""
+        n, d = self.rows.shape
+        return int(block_memory(self.turned, 1)) + 8 * b * (2 * n * self.rows.threads + 2 * d)
 
 
 def _led(turned: DaskRows, f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
