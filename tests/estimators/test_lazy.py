@@ -147,7 +147,7 @@ def test_columns_are_known_and_compared_without_computing(lazily):
             PCA(2).transform(chunked())
         with pytest.raises(NotFittedError, match="fit_inverse_transform=True"):
             KernelPCA(2).fit(X).reconstruction_error(chunked())
-        with pytest.raises(DataError, match=r"recovered later.*pass X\.compute"):
+        with pytest.raises(DataError, match=r"does not recover signals lazily.*pass X\.compute"):
             MODELS["CompressedSensing"].inverse_transform(chunked())
 
 

@@ -15,7 +15,8 @@ from ritz import PCA, DataError, plan
 from ritz.errors import ClusterError
 from ritz.rows import as_rows
 from ritz.rows.dask import groups
-from ritz.rows.dask.cluster import Cluster, Lost
+from ritz.rows.dask.cluster import Cluster
+from ritz.rows.dask.tasks import Lost
 
 N, D = 4000, 40
 SPREAD = np.linspace(9, 1, D)

@@ -13,9 +13,10 @@ from ritz import PCA
 from ritz.errors import ChunkError, ClusterError
 from ritz.rows import as_rows
 from ritz.rows.base import Workers
-from ritz.rows.dask import cluster, groups
-from ritz.rows.dask.cluster import Cluster, Lost
+from ritz.rows.dask import groups, tasks
+from ritz.rows.dask.cluster import Cluster
 from ritz.rows.dask.parts import Chunk
+from ritz.rows.dask.tasks import Lost
 from ritz.rows.memory.computed import Scaled
 from ritz.runtime import watch
 from ritz.runtime.threads import GivenUp
@@ -161,7 +162,7 @@ def fail():
 
 
 def test_a_chunk_that_failed_is_named_though_others_take_long(client, monkeypatch):
-    monkeypatch.setattr(cluster, "SETTLED", 0.1)
+    monkeypatch.setattr(tasks, "SETTLED", 0.1)
     held, failed = client.submit(hold, pure=False), client.submit(fail, pure=False)
     failed.exception()
     parts = [Chunk(f"chunk {i}", 1, task.key, needs=(task.key,)) for i, task in enumerate((held, failed))]
@@ -174,7 +175,7 @@ def test_a_chunk_that_failed_is_named_though_others_take_long(client, monkeypatc
 
 
 def test_a_cluster_without_workers(monkeypatch):
-    monkeypatch.setattr(cluster, "WORKERS", 0.1)
+    monkeypatch.setattr(tasks, "WORKERS", 0.1)
     x = da.random.default_rng(0).standard_normal((40, 5), chunks=(10, 5))
     with (
         LocalCluster(n_workers=0, processes=False, dashboard_address=":0", silence_logs=50) as none,

@@ -25,7 +25,7 @@ def connected(asked: Any) -> Iterator[Any]:
     client = _client(asked, started=_quiet_workers)
     from distributed.comm import CommClosedError
 
-    from ritz.rows.dask.cluster import lost_scheduler
+    from ritz.rows.dask.tasks import lost_scheduler
 
     address = client.scheduler.address
     with _silenced():
