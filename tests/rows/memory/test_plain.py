@@ -1,6 +1,8 @@
 """Arrays that hold no matrix of real numbers in one place: each is an error that says what to pass."""
 
 import sys
+from contextlib import suppress
+from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +13,14 @@ from ritz import PCA, DataError, read
 from ritz.rows.memory.plain import check_plain
 
 X = np.arange(12.0).reshape(4, 3)
+
+
+@pytest.fixture
+def more_types():
+    """What some packages add to the types of NumPy, where they are there."""
+    with suppress(ImportError):
+        import_module("ml_dtypes")
+
 
 NOT_PLAIN = {
     "meta": (lambda: tensor(X).to("meta"), "device meta, which holds no numbers; pass a tensor on the CPU or a GPU"),
@@ -36,6 +46,7 @@ NOT_PLAIN = {
 
 
 @pytest.mark.filterwarnings("ignore")  # PyTorch calls some of them prototypes
+@pytest.mark.usefixtures("more_types")
 @pytest.mark.parametrize("case", NOT_PLAIN)
 def test_tensors_that_are_not_plain(case):
     make, said = NOT_PLAIN[case]

@@ -25,8 +25,15 @@ def check_plain(X: Any) -> None:
         raise DataError("X lies on the device meta, which holds no numbers", "pass a tensor on the CPU or a GPU")
     if getattr(X, "is_quantized", False):
         raise DataError(f"X is quantized to {X.dtype}", "pass X.dequantize()")
+    if not _has_type(X):
+        wider = "X.float()" if hasattr(X, "float") else "X.astype('float32')"
+        step = "pass X.real and X.imag as columns" if "complex" in str(X.dtype) else f"make them float32: {wider}"
+        raise DataError(f"NumPy has no type for numbers of {X.dtype}", step)
+
+
+def _has_type(X: Any) -> bool:
+    """Whether NumPy itself has the type of the numbers; packages that are imported may have added others to it."""
     try:
-        arrays.dtype_of(X)
+        return arrays.dtype_of(X).isbuiltin == 1
     except TypeError:
-        parts = "pass X.real and X.imag as columns" if "complex" in str(X.dtype) else "make them float32: X.float()"
-        raise DataError(f"NumPy has no type for numbers of {X.dtype}", parts) from None
+        return False
