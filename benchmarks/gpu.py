@@ -122,7 +122,7 @@ def survived(name: str, work: Callable[[], Any]) -> bool:
     """Whether a piece of work was done; what stopped it is told, and what it left on the device is given back."""
     try:
         work()
-    except Exception:
+    except Exception:  # whatever it is, the other parts go on
         say(f"  {name} failed: {traceback.format_exc(limit=-3)}")
         return False
     finally:

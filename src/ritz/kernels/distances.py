@@ -123,7 +123,7 @@ def _from_differences(A: Any, B: Any, metric: str, factor: float) -> Any:  # (m,
 
 
 def _decayed_there(t: Any, a: Points, b: Points) -> Any:  # (m, p)
-    """exp(2 z·w − ‖z‖² − ‖w‖²) on a device, from z·w; 0 for rows too far out for float64. It is not waited for."""
+    """exp(2 z·w − ‖z‖² − ‖w‖²) on a device, from z·w; 0 for rows too far out for float64. Without a wait."""
     xp = namespace(t)
     t = (t * 2.0 - a.sizes[:, None]) - b.sizes[None, :]
     none = xp.zeros_like(t)

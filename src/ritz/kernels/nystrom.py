@@ -26,7 +26,7 @@ from ritz.kernels.device_features import DeviceFeatures
 from ritz.kernels.embedding import ROWS, Embedding
 from ritz.kernels.plans import Task
 from ritz.kernels.scatter import FeatureScatter, FeatureSums
-from ritz.linalg.dense import Array, gamma
+from ritz.linalg.dense import Array, gamma, row_squares
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
 from ritz.moments.preprocessing import ends
@@ -74,7 +74,7 @@ class Features(Computed):
         K = self._kernel.tile(new, self._landmarks, self._frame)
         with pinned.calling():
             F = solve_triangular(self._L, K.T, lower=True, check_finite=False).T
-        rest = self._kernel.diagonal(new, self._frame) - np.einsum("ij,ij->i", F, F)
+        rest = self._kernel.diagonal(new, self._frame) - row_squares(F)
         return np.column_stack([F, np.sqrt(np.maximum(rest, 0.0))])
 
 

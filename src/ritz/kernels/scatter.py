@@ -23,7 +23,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ritz.kernels.base import Frame, Kernel, Points
-from ritz.linalg.dense import Array, column_norms, gamma
+from ritz.linalg.dense import Array, column_norms, gamma, row_squares
 from ritz.moments.moments import Moments
 from ritz.operators import Dense
 from ritz.operators.base import Pairs
@@ -67,7 +67,7 @@ class FeatureScatter(Dense):
         self, sums: FeatureSums, L: Array, kernel: Kernel, frame: Frame, landmarks: Points, solving: float
     ) -> None:
         self._sums, self._unit = sums, frame.rounding + max(gamma(len(L) + 8), solving)
-        lengths = np.sqrt(np.maximum(kernel.diagonal(landmarks, frame), np.einsum("ij,ij->i", L, L)))
+        lengths = np.sqrt(np.maximum(kernel.diagonal(landmarks, frame), row_squares(L)))
         with pinned.calling():
             self._inverse = solve_triangular(L, np.diag(lengths), lower=True, check_finite=False)
         defect = (kernel.tile(landmarks, landmarks, frame) - L @ L.T) / np.outer(lengths, lengths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -52,15 +53,13 @@ def _computed(graph: Graph, keys: list[Key]) -> dict[Key, Any]:
         return {}
     from dask.threaded import get
 
-    try:
+    with suppress(Exception):  # of the user's own tasks, whatever it may be; below it is found of which
         return dict(zip(keys, get(graph.behind(keys)[0], keys), strict=True))
-    except Exception:  # of the user's own tasks, whatever it may be; below it is known of which
-        pass
     values = {}
     for key in keys:
         try:
             values[key] = get(graph.behind([key])[0], key)
-        except Exception as error:
+        except Exception as error:  # as above
             raise failed(f"chunk {_first_with(graph, key)}", error) from error
     return values
 

@@ -67,9 +67,9 @@ class DaskColumns(Rows):
     def watched(self, watch: Watch) -> Self:
         return self._with(self.turned.watched(watch))
 
-    def _with(self, turned: Rows) -> Self:
+    def _with(self, turned: DaskRows) -> Self:
         twin = copy(self)
-        twin.turned, twin.watch = turned, turned.watch  # type: ignore[assignment]
+        twin.turned, twin.watch = turned, turned.watch
         return twin
 
     @property

@@ -174,7 +174,7 @@ class DaskRows(Rows):
         part = self.known.parts[i]
         return f"row {row} (row {part.start + row - self.known.starts[i]} of {part.place})"
 
-    def at_hand(self, passes: int | None) -> Rows:
+    def at_hand(self, passes: int | None) -> Self:
         """In the memory of the cluster, if they are read more than once, are not there, and there is room for them."""
         if self.cluster is None or passes == 1 or self._loaded or not self._fits:
             return self

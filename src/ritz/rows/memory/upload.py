@@ -27,7 +27,7 @@ AHEAD = 2  # blocks that are on their way while the device computes with another
 
 
 class Done:
-    """What the CPU was told it has done."""
+    """Stands in for a CUDA event on the CPU, where a call is done when it returns."""
 
     def synchronize(self) -> None:
         """Nothing is on its way."""
