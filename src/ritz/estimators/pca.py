@@ -184,7 +184,7 @@ class PCA(Batches):
             fitted = rows.watched(watch).near(from_rows, request)
         choice = [] if fitted.choice is None else [fitted.choice]
         found = diagnostics.of_pca(fitted, self.n_components) if choice or fitted.certificate.diagnostics() else []
-        state = replace(state_of(fitted, rows.result_dtype), image_shape=rows.image_shape, white=rows.white)
+        state = state_of(fitted, rows.result_dtype, image_shape=rows.image_shape, white=rows.white)
         return Learned(state, found, [fitted.plan, *choice, fitted.certificate])
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:

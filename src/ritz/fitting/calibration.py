@@ -42,7 +42,7 @@ def calibrate(reset: bool = False) -> Rates:
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as new:
                 new.write_text(json.dumps(asdict(found), indent=1), encoding="utf-8")
-    costs.known_rates[str(path)] = found
+    costs.known_rates[costs.HERE] = found
     return found
 
 

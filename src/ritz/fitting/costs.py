@@ -49,15 +49,15 @@ CORES = 2  # of the machine whose rates these are
 # the CPU. Only their ratios decide a plan.
 GPU = Rates(product=2.3e13, narrow=2.3e13, thin=2.3e13, walk=2e12, start=1e-3)
 
-known_rates: dict[str, Rates] = {}  # by the file they come from
+HERE = "here"  # the machine whose rates `known_rates` holds, once they have been read
+known_rates: dict[str, Rates] = {}
 
 
 def rates() -> Rates:
-    """The rates measured on this machine if the user asked for that once, else the fixed table."""
-    path = cache_file()
-    if str(path) not in known_rates:
-        known_rates[str(path)] = _stored(path)
-    return known_rates[str(path)]
+    """The rates measured on this machine if the user asked for that once, else the fixed table; read once."""
+    if HERE not in known_rates:
+        known_rates[HERE] = _stored(cache_file())
+    return known_rates[HERE]
 
 
 def rates_of(rows: Rows) -> Rates:
@@ -122,7 +122,7 @@ def within(rows: Rows, cost: Callable[[Rows], Cost], limit: int) -> Cost:
         else:
             size, threads = rows.most_bytes, threads // 2
         found = cost(rows.limited(size, threads))
-    return replace(found, block_bytes=size, threads=threads)
+    return Cost(found.operations, found.passes, found.seconds, found.memory, size, threads)
 
 
 def direct(rows: Rows, k: int, side: str) -> Cost:

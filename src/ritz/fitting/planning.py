@@ -174,7 +174,7 @@ def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float =
     finest = _accurate_for_free(rows, k, limit)
     if finest is not None:
         return finest
-    direct = replace(direct_plan(rows, k, limit), why=_why_direct(n, d))
+    direct = direct_plan(rows, k, limit, why=_why_direct(n, d))
     k = min(k, GUESS) if isinstance(asked, float) else k  # an iteration grows until the share is reached
     plans = [] if asked == "mle" else krylov_plans(rows, k, limit)
     much = d <= n and float32_pays(n * d, d) and not (rows.sparse or rows.on_device)
@@ -196,11 +196,11 @@ def _accurate_for_free(rows: Rows, k: int, limit: int) -> Plan | None:
     n, d = rows.shape
     small = max(n, d) <= SMALL
     nearly_all = k >= 0.8 * min(n, d) and n < 10 * d  # much taller data has its covariance almost for free
-    finest = svd_plan(rows, limit) if small or nearly_all else None
-    if finest is None or finest.memory > limit or not (small or finest.seconds <= QUICK):
+    if not (small or nearly_all):
         return None
     why = "nearly the whole spectrum is asked for, and svd resolves its small end"
-    return replace(finest, why=f"{n}×{d} is small, so full accuracy in small variances costs nothing" if small else why)
+    finest = svd_plan(rows, limit, f"{n}×{d} is small, so full accuracy in small variances costs nothing" if small else why)
+    return finest if finest.memory <= limit and (small or finest.seconds <= QUICK) else None
 
 
 def _why_direct(n: int, d: int) -> str:
@@ -242,15 +242,15 @@ def smaller_side(rows: Rows) -> str:
     return "covariance" if rows.shape[1] <= rows.shape[0] else "gram"
 
 
-def svd_plan(rows: Rows, limit: int) -> Plan:
+def svd_plan(rows: Rows, limit: int, why: str = "") -> Plan:
     """svd, the most accurate solver."""
-    return _plan(rows, "covariance", False, limit, costs.svd, solver="svd")
+    return _plan(rows, "covariance", False, limit, costs.svd, solver="svd", why=why)
 
 
-def direct_plan(rows: Rows, k: int, limit: int, side: str | None = None) -> Plan:
+def direct_plan(rows: Rows, k: int, limit: int, side: str | None = None, why: str = "") -> Plan:
     """LAPACK on the smaller matrix, or on that of one side."""
     side = side or smaller_side(rows)
-    return _plan(rows, side, True, limit, partial(costs.direct, k=k, side=side), k + 1)
+    return _plan(rows, side, True, limit, partial(costs.direct, k=k, side=side), k + 1, why=why)
 
 
 def krylov_plans(rows: Rows, k: int, limit: int) -> list[Plan]:
@@ -287,8 +287,8 @@ def _plan(
 ) -> Plan:
     """In blocks as large as the limit allows, and with fewer threads where that is not enough."""
     narrow = dense and side == "covariance" and scatter_dtype(rows) == np.float32
-    plan = Plan.of(costs.within(rows, cost, limit), side, side, dense=dense)
-    plan = replace(plan, **{"precision": "float32" if narrow else "float64", **known})
+    about = {"solver": side, "why": "", "precision": "float32" if narrow else "float64", **known}
+    plan = Plan(side=side, dense=dense, **{**vars(costs.within(rows, cost, limit)), **about})
     if rows.workers is None:
         return plan
     W = rows.workers.count

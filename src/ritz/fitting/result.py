@@ -53,8 +53,8 @@ class Decomposition:
     choice: Choice | None = None  # what decided how many components, where that was left to the rows
 
     @classmethod
-    def of(cls, found: Spectrum, total: float, units: Units, plan: Plan) -> Decomposition:
-        """From a spectrum and its trace, which are in units of `unit`."""
+    def of(cls, found: Spectrum, total: float, units: Units, plan: Plan, **known: Any) -> Decomposition:
+        """From a spectrum and its trace, which are in units of `unit`, and what else is known of the fit."""
         d, unit, n, kept = len(found.vectors), units.unit, units.n_rows, float(np.sum(found.values))
         # Computed in another way than the values, the total may fall below their sum, but by rounding alone.
         rounding = (len(found.values) + 1) * found.certificate.rounding
@@ -68,7 +68,7 @@ class Decomposition:
             exact["remainder"] = units.remainder
         about = (units.mean, units.scale, rest, n, units.ddof)
         subspace = Subspace(found.vectors, variances, *about, orthonormal=True, **exact)
-        return cls(subspace, found, found.certificate.in_units(unit), plan, total, unit, seen)
+        return cls(subspace, found, found.certificate.in_units(unit), plan, total, unit, seen, **known)
 
 
 def _left_out(found: Spectrum, total: float, bound: int) -> tuple[float, bool]:
@@ -100,6 +100,8 @@ def attributes(table: Table, state: Any) -> dict[str, Any]:
 
 def as_result(values: Array, dtype: str | np.dtype[Any]) -> Array:
     """Values in that type, or in float64 where it has no room for them, or not for all their digits."""
+    if dtype == np.float64:
+        return values.astype(np.float64)
     sizes, limits = np.abs(values), np.finfo(dtype)
     outside = ((sizes > limits.max) & (sizes < np.inf)) | ((sizes < limits.tiny) & (sizes > 0))
     return values.astype(np.float64 if outside.any() else dtype)

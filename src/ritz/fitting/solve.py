@@ -64,10 +64,9 @@ def preprocessing(found: Moments, request: Request, name: Callable[[int], str] =
     shift = shift if shift is not None and shift.any() else None
     scale = _deviations(found, request, name) if request.scale else None
     unit = float(np.max(found.unit)) if scale is None else 1.0
-    weight = None if unit == 1 else np.full(len(found.mean), 1 / unit)
-    units = Units(unit, scale=scale, n_rows=found.count, ddof=request.ddof)
-    if request.center:
-        units = replace(units, mean=found.mean, remainder=found.remainder(unit))
+    weight = None if unit == 1 else np.full(len(found.unit), 1 / unit)
+    mean, remainder = (found.mean, found.remainder(unit)) if request.center else (None, None)
+    units = Units(unit, mean, scale, remainder, found.count, request.ddof)
     return Preprocessing(shift, delta, weight if scale is None else 1 / scale), units
 
 
@@ -185,7 +184,7 @@ class Attempts:
             return replace(direct, precision="float64", why=after_iteration)
         if further is Further.SVD:
             why = f"rounding of {first.solver} exceeds tol, or hides small variances; svd resolves more"
-            return replace(planning.svd_plan(self.rows, limit), why=why)
+            return planning.svd_plan(self.rows, limit, why)
         return None
 
 
@@ -197,9 +196,9 @@ def _first(rows: Rows, request: Request) -> Plan:
             k = min(k, planning.GUESS)  # it grows until the share is reached
         return planning.plan_for(rows, request.name, request.chosen(), k, limit)
     if request.tol == 0:
-        finest = planning.svd_plan(rows, limit)
+        finest = planning.svd_plan(rows, limit, "tol=0 asks for the best the arithmetic allows")
         if finest.memory <= limit:
-            return replace(finest, why="tol=0 asks for the best the arithmetic allows")
+            return finest
     return planning.choose(rows, request.n_components, limit, request.tol)
 
 

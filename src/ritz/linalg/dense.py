@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -21,6 +22,7 @@ from ritz.runtime.threads import pinned
 Array = NDArray[np.floating]
 LARGE = 1000  # order beyond which an iteration, or its probes, take less than a factorisation
 THREADED = 1000  # order beyond which LAPACK is worth threads of its own
+SUBSET = 80  # order beyond which some eigenpairs take less time than all of them
 UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
 # Multiplications up to which OpenBLAS multiplies without first copying its operands into panels. Against few columns
 # that copy costs as much as the product: pieces of this size run two to three times as fast, at the machine's peak.
@@ -122,8 +124,10 @@ def eigh_descending(A: Array, k: int | None = None) -> tuple[Array, Array]:
     """
     d = len(A)
     k = d if k is None else min(k, d)
-    if d == 1:  # for which some versions of SciPy have no workspace
-        return np.array(A[0, :k]), np.ones((1, k))
+    if d <= SUBSET:  # NumPy has the same routine, with less around it
+        with pinned():
+            values, vectors = np.linalg.eigh(A)
+        return values[::-1][:k], vectors[:, ::-1][:, :k]
     with pinned.calling(large=d > THREADED):
         if 4 * k < d:
             values, vectors = scipy.linalg.eigh(A, subset_by_index=[d - k, d - 1], driver="evr", check_finite=False)
@@ -136,6 +140,10 @@ def eigh_descending(A: Array, k: int | None = None) -> tuple[Array, Array]:
 
 def svd(F: Array) -> tuple[Array, Array, Array]:
     """Thin SVD F = P diag(s) Vᵀ, returned as P, s, V."""
+    if F.size <= SUBSET**2:
+        with pinned(), suppress(np.linalg.LinAlgError):
+            P, s, Vt = np.linalg.svd(F, full_matrices=False)
+            return P, s, Vt.T
     with pinned.calling(large=F.size > THREADED**2):
         try:
             P, s, Vt = scipy.linalg.svd(F, full_matrices=False, lapack_driver="gesdd", check_finite=False)
@@ -188,6 +196,8 @@ def qr_terms(m: int, d: int) -> int:
 
 def squared(values: Any, unit: float) -> Any:
     """values·unit², infinite or zero where that leaves the range of float64."""
+    if unit == 1:
+        return values
     with np.errstate(over="ignore", under="ignore"):
         return values * np.float64(unit) * np.float64(unit)
 

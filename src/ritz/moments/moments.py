@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.linalg.dense import Array, column_squares, diagonal_of, gamma, qr_terms, r_factor
 from ritz.moments.accumulate import PROBES, Scatter, Sums, audited, scatter_dtype, sums_of
-from ritz.moments.preprocessing import check_differences, peaks, power_near, provisional_mean, two_words, units
+from ritz.moments.preprocessing import (
+    check_differences,
+    few_rows,
+    peaks,
+    power_near,
+    provisional_mean,
+    spread_about,
+    two_words,
+    units,
+)
 from ritz.rows import Rows, check_finite
 
 FAR = 1e30  # times a unit, beyond which a square is not summed in it
@@ -172,10 +181,7 @@ def moments(rows: Rows, *, center: bool = True, scale: bool = False, scatter: Sc
     audits = scatter is Scatter.AUDITED
     unit: Array = np.ones(rows.shape[1])
     dtype = scatter_dtype(rows) if audits else scatter.dtype
-    shift, spread = (np.zeros_like(unit), unit) if rows.sparse else provisional_mean(rows, dtype)
-    if not center:
-        shift = np.zeros_like(unit)
-    deviations = spread if scale else unit
+    shift, deviations = _from_sample(rows, dtype, center, scale)
     if audits and (dtype == np.float64 or not (deviations > 0).all()):  # an audit needs to know the units beforehand
         scatter = Scatter.FLOAT64
     probes = none = np.empty((len(unit), 0))
@@ -188,9 +194,19 @@ def moments(rows: Rows, *, center: bool = True, scale: bool = False, scatter: Sc
     if unsafe.any():
         unit, scatter = units(unsafe), Scatter.FLOAT64 if scatter is Scatter.AUDITED else scatter
         sums = sums_of(rows, shift, unit, scatter, none)
-    audit = audited(sums, probes, spread if scale else None) if scatter is Scatter.AUDITED else 0.0
+    audit = audited(sums, probes, deviations if scale else None) if scatter is Scatter.AUDITED else 0.0
     rough = scatter is Scatter.FLOAT32
     return replace(_about_the_mean(sums, shift, unit, center), audit=audit, scaled=scale, rough=rough, centred=center)
+
+
+def _from_sample(rows: Rows, dtype: np.dtype[Any], center: bool, scale: bool) -> tuple[Array, Array]:
+    """The shift, and the deviations that columns will be divided by as far as a sample tells them."""
+    none, unit = np.zeros(rows.shape[1]), np.ones(rows.shape[1])
+    if rows.sparse or not (center or scale):
+        return none, unit
+    sample = few_rows(rows)
+    mean = provisional_mean(rows, sample, dtype)
+    return mean if center else none, spread_about(mean, sample) if scale else unit
 
 
 def _peaks_of_unsafe(rows: Rows, shift: Array, sums: Sums, dtype: np.dtype[Any]) -> Array:

@@ -189,20 +189,32 @@ def _subtracted(block: Block, shift: Array | None, Z: Array) -> Array:
     return Z
 
 
-def provisional_mean(rows: Rows, dtype: np.dtype[Any]) -> tuple[Array, Array]:
-    """Mean and spread of rows taken all over the data; the mean is representable in dtype, so that x − shift is exact.
+def few_rows(rows: Rows) -> Array:
+    """Rows taken all over the data, or all of them, in float64."""
+    n, d = rows.shape
+    size = min(n, SAMPLE, max(16, WIDE // d))
+    return dense(rows.sample(size)).astype(np.float64, copy=False)
+
+
+def provisional_mean(rows: Rows, sample: Array, dtype: np.dtype[Any]) -> Array:
+    """The mean of a sample, representable in the type of the rows, or in dtype, so that x − shift is exact.
 
     Where all the sampled values agree it is that value itself, so that a constant column shifts to exact zeros.
     """
-    n, d = rows.shape
-    size = min(n, SAMPLE, max(16, WIDE // d))
-    sample = dense(rows.sample(size)).astype(np.float64)
+    m, first = len(sample), sample[0]
     with np.errstate(invalid="ignore", over="ignore"):
-        mean = np.mean(sample / len(sample), axis=0) * len(sample)
-        mean = np.where((sample == sample[0]).all(axis=0), sample[0], mean)
+        mean = np.add.reduce(sample, axis=0) / m
+        if not np.isfinite(mean).all():  # the sum may have left float64, where the mean has not
+            mean = np.add.reduce(sample / m, axis=0)
+        mean = np.where((sample == first).all(axis=0), first, mean)
         narrow = rows.dtype if rows.dtype.kind == "f" else dtype
-        mean = mean.astype(narrow).astype(np.float64)
-        return mean, np.sqrt(np.mean(np.square(sample - mean), axis=0))
+        return mean if narrow == np.float64 else mean.astype(narrow).astype(np.float64)
+
+
+def spread_about(mean: Array, sample: Array) -> Array:
+    """The root mean square distance of a sample from that."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.sqrt(np.mean(np.square(sample - mean), axis=0))
 
 
 def peaks(rows: Rows, shift: Array, columns: NDArray[np.bool_]) -> Array:

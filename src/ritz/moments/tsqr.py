@@ -23,7 +23,7 @@ import numpy as np
 from ritz.linalg.arrays import device_of, namespace
 from ritz.linalg.dense import Array, column_squares, gamma, qr_terms, r_factor, terms_of_sum
 from ritz.moments.moments import Moments
-from ritz.moments.preprocessing import Preprocessing, peaks, provisional_mean, units
+from ritz.moments.preprocessing import Preprocessing, few_rows, peaks, provisional_mean, units
 from ritz.rows import Rows, check_finite
 from ritz.rows.base import Block
 
@@ -53,7 +53,7 @@ def triangular_moments(rows: Rows, *, center: bool = True, scale: bool = False) 
     (2.0, 100000002.0)
     """
     d = rows.shape[1]
-    shift = provisional_mean(rows, np.dtype(np.float64))[0] if center else np.zeros(d)
+    shift = provisional_mean(rows, few_rows(rows), np.dtype(np.float64)) if center else np.zeros(d)
     unit: Array = np.ones(d)
     T, terms = _reduced(rows, shift, unit, center)
     size = np.abs(T[:, int(center) :]).max(axis=0)

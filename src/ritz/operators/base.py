@@ -149,8 +149,8 @@ class Factored(Operator):
         P, Q, FQ, sigma = P[:, order], Q[:, order], FQ[:, order], sigma[order]
         coupling = np.maximum(column_norms(FQ - P * sigma), column_norms(F.T @ P - Q * sigma))
         own = 2 * orthogonality_defect(P) + 2 * orthogonality_defect(Q) + 4 * len(sigma) * UNIT
-        pairs = ritz_pairs(Q, F.T @ FQ, Rotation(sigma**2, None, 0.0))
-        return replace(pairs, levels=sigma, coupling=coupling + own * sigma[0] / np.sqrt(len(sigma)))
+        coupling += own * sigma[0] / np.sqrt(len(sigma))
+        return ritz_pairs(Q, F.T @ FQ, Rotation(sigma**2, None, 0.0), levels=sigma, coupling=coupling)
 
     def factor(self) -> Array:
         return self._F
@@ -179,6 +179,8 @@ class Pairs:
     def trusted(self, k: int, rounding: float) -> Pairs:
         """The k pairs asked for and those spare ones that are as good; unconverged ones would loosen every bound."""
         m = trusted(self.residuals, k, rounding)
+        if m == len(self.values):
+            return self
         # The last axis of every array counts the pairs.
         cut: dict[str, Any] = {name: part[..., :m] for name, part in vars(self).items() if isinstance(part, np.ndarray)}
         return replace(self, **cut)
@@ -243,8 +245,8 @@ def signed_pairs(Q: Array, AQ: Array, H: Array) -> Pairs:
     )
 
 
-def ritz_pairs(Q: Array, AQ: Array, turned: Rotation) -> Pairs:
-    """Pairs from a basis, its product with A, and the rotation to Ritz vectors."""
+def ritz_pairs(Q: Array, AQ: Array, turned: Rotation, **known: Any) -> Pairs:
+    """Pairs from a basis, its product with A, and the rotation to Ritz vectors, and what else is known of them."""
     U = turned(Q)
     return Pairs(
         values=turned.values,
@@ -252,4 +254,5 @@ def ritz_pairs(Q: Array, AQ: Array, turned: Rotation) -> Pairs:
         residuals=column_norms(turned(AQ) - U * turned.values),
         defect=turned.defect,
         image=U * np.sqrt(turned.values),
+        **known,
     )

@@ -11,7 +11,7 @@ from ritz.fitting import costs, planning, signflip_plans
 from ritz.fitting.planning import Plan
 from ritz.fitting.request import Request, check_count, checked_components, is_auto
 from ritz.fitting.result import Decomposition
-from ritz.fitting.solve import Attempts, Further, data_matrix, preprocessing, solve
+from ritz.fitting.solve import Attempts, Further, data_matrix, lacking, preprocessing, solve
 from ritz.linalg.dense import LARGE
 from ritz.moments.accumulate import Scatter
 from ritz.moments.by_columns import moments_by_columns
@@ -31,12 +31,14 @@ CARRIED = 256  # columns up to which the whole scatter costs little beside any s
 def from_rows(rows: Rows, request: Request) -> Decomposition:
     """Fit a principal subspace to rows."""
     check_count(rows.shape[0], request)
-    request = replace(request, limit=planning.within_worker(rows, request.limit))
+    limit = planning.within_worker(rows, request.limit)
+    if not is_auto(request.n_components):
+        request = replace(request, limit=limit, n_components=checked_components(request.n_components, *rows.shape))
     # One team for the whole fit: BLAS threads would spin after every small product and keep the next pass waiting.
     with team():
         if is_auto(request.n_components):
-            return _as_many_as_stand_above_noise(rows, request)
-        return _decomposed(rows, replace(request, n_components=checked_components(request.n_components, *rows.shape)))
+            return _as_many_as_stand_above_noise(rows, replace(request, limit=limit))
+        return _decomposed(rows, request)
 
 
 def _as_many_as_stand_above_noise(rows: Rows, request: Request) -> Decomposition:
@@ -63,6 +65,8 @@ def _decomposed(rows: Rows, request: Request) -> Decomposition:
     found = _moments(rows, request, attempts.first)
     result = _attempt(rows, request, attempts.first, found, passes=1)
     for further in Further:
+        if lacking(result, request, found) is None:
+            break
         plan = attempts.next(further, result, found)
         if plan is None:
             continue
@@ -70,7 +74,8 @@ def _decomposed(rows: Rows, request: Request) -> Decomposition:
         if not _serves(found, plan, rows):
             found, passes = _moments(rows, request, plan), passes + 1
         result = _attempt(rows, request, plan, found, passes)
-    return replace(result, plan=planning.remarked(result.plan, given))
+    plan = planning.remarked(result.plan, given)
+    return result if plan is result.plan else replace(result, plan=plan)
 
 
 def _held(rows: Rows, plan: Plan, limit: int) -> Rows:
@@ -142,8 +147,7 @@ def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: i
     result, total = solve(A, request.chosen(plan.solver), request, min(n, d), n)
     share = request.n_components if isinstance(request.n_components, float) else 0.0
     enough = len(result.values) == min(n, d) or float(np.sum(result.values)) >= share * total
-    fit = Decomposition.of(result, total, units, plan)
     # A model carries moments that are whole, not too large, and right in units that do not change: these can be merged.
     whole = (found.scatter.ndim == 2 or found.triangle is not None) and d <= LARGE
     right = not found.rough and not (found.audit and found.scaled)
-    return replace(fit, enough=enough, moments=found if whole and right else None)
+    return Decomposition.of(result, total, units, plan, enough=enough, moments=found if whole and right else None)

@@ -63,8 +63,8 @@ class PCAState:
     white: float | None = None
 
 
-def state_of(fitted: Decomposition, dtype: np.dtype[Any]) -> PCAState:
-    """What is kept of a finished fit."""
+def state_of(fitted: Decomposition, dtype: np.dtype[Any], **about_rows: Any) -> PCAState:
+    """What is kept of a finished fit, and of the rows beside it."""
     found, unit = fitted.spectrum, fitted.unit
     ratios = found.values / fitted.total if fitted.total > 0 else np.zeros(len(found.values))
     with np.errstate(over="ignore", under="ignore"):
@@ -81,6 +81,7 @@ def state_of(fitted: Decomposition, dtype: np.dtype[Any]) -> PCAState:
             dual=None if found.dual is None else found.dual / unit,
             moments=fitted.moments,
             choice=fitted.choice,
+            **about_rows,
         )
 
 

@@ -27,6 +27,9 @@ Result = TypeVar("Result")
 _local = threading.local()
 
 
+_release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
+
+
 class Pin:
     """BLAS at one thread while anyone needs it: the first to enter pins, the last to leave gives back.
 
@@ -96,8 +99,7 @@ class Pin:
         with self._lock:
             if not self._holders:
                 self._later = {found.filepath: self._get(found) for found in self._found()}
-                for found in self._found():
-                    self._set(found, 1)
+                self._set([(found, 1) for found in self._found()])
             self._holders += 1
             return self._generation
 
@@ -111,9 +113,7 @@ class Pin:
 
     def _restore(self) -> None:
         later, self._later = self._later, {}
-        for found in self._found():
-            if later.get(found.filepath) is not None:
-                self._set(found, later[found.filepath])
+        self._set([(found, number) for found in self._found() if (number := later.get(found.filepath)) is not None])
 
     def _begin(self, number: int, first: bool = False) -> None:
         ticket, generation = object(), self._generation
@@ -147,8 +147,7 @@ class Pin:
         """SciPy's library gets so many threads."""
         if number != self._number:
             self._number = number
-            for found in self._lapack:
-                self._set(found, number)
+            self._set([(found, number) for found in self._lapack])
 
     def _found(self) -> tuple[Any, ...]:
         """The BLAS libraries of this process; NumPy and SciPy bring one each, so both are loaded first."""
@@ -185,16 +184,16 @@ class Pin:
     def _get(self, library: Any) -> Any:
         return self._real[type(library)][0](library)
 
-    def _set(self, library: Any, number: int) -> None:
+    def _set(self, numbers: list[tuple[Any, int]]) -> None:
         """threadpoolctl lets one thread at a time change limits, but whoever pins or restores may be another."""
-        release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
-        release(force=True)
+        _release(force=True)
         self._setting = True
         try:
-            self._real[type(library)][1](library, number)
+            for library, number in numbers:
+                self._real[type(library)][1](library, number)
         finally:
             self._setting = False
-        release(force=True)
+        _release(force=True)
 
     def before_fork(self) -> None:
         """Nothing is half set, and no threads of LAPACK are at work, which the child would wait for."""

@@ -106,6 +106,8 @@ class Certificate:
 
     def in_units(self, unit: float) -> Certificate:
         """The certificate of unit²·A."""
+        if unit == 1:
+            return self
         names = ("residuals", "rounding", "missing")
         parts = {name: _rounded_up(squared(getattr(self, name), unit), getattr(self, name)) for name in names}
         parts["values"] = squared(self.values, unit)

@@ -54,6 +54,9 @@ class ArrayRows(Rows):
     def take(self, indices: NDArray[np.integer]) -> Block:
         return self._X[indices]
 
+    def sample(self, size: int) -> Block:
+        return self._X if size >= self.shape[0] else super().sample(size)
+
     @property
     def T(self) -> NDArray[Any]:
         return self._X.T
