@@ -212,7 +212,7 @@ class PCA(Batches):
         def decode(Y: Block) -> Array:
             return self.subspace_.decode(in_type(dense(Y), scores.result_dtype), bool(self.whiten))
 
-        return scores.each(decode)
+        return scores.each(decode, columns=self.n_features_in_)
 
     def _errors(self, rows: Rows) -> Generator[Array, None, None]:
         """Squared distances of rows to the subspace, in preprocessed units, block by block."""

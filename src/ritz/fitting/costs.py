@@ -24,6 +24,7 @@ GATHER = 1 / 8  # of the rate of products with few columns that sparse ones reac
 SCATTER = 1 / 400  # the same for products of a sparse matrix with itself
 LONG = 2.5  # how much slower products are where blocks hold only a few long rows
 SVD_SHARE = 1 / 11  # of the rate of products that LAPACK's svd and QR reach
+START = 5  # starts of a pass that a step of an iteration takes as long as, beside its products
 FEWEST = 16  # rows of a block, however little memory there is
 OVERSAMPLED = 10  # vectors beyond those asked for that an iteration carries along
 HELD = 1 << 28  # bytes of a file that may be read into memory to be read again
@@ -145,12 +146,17 @@ def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
         product, slower = 4.0 * n * d * b * rows.density, LONG if rows.passes.few_rows else 1.0
         step = slower * (one_pass(rows) + product / ((GATHER if rows.sparse else 1.0) * rates_of(rows).thin))
     operations = steps * product + own
-    seconds = steps * (5 * rates().start + step) + own / (2 * rates().reduction)
+    seconds = steps * (START * rates().start + step) + own / (2 * rates().reduction)
     if dense:
         return _on_matrix(rows, k, side, Cost(operations, 0, seconds, basis))
     steps_of_rows = Cost(operations, steps, seconds, basis + rows.passes.thin_memory(b))
     lift = [_lift(rows, k)] if rows.passes.side == "gram" else []
     return total(diagonal(rows), steps_of_rows, *lift)
+
+
+def least_of_krylov(rows: Rows, k: int) -> float:
+    """Seconds that its steps take however small the matrices are."""
+    return START * rates().start * expected_steps(k, rows.free_columns)
 
 
 def refined(rows: Rows, k: int) -> Cost:

@@ -175,6 +175,8 @@ def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float =
     if finest is not None:
         return finest
     direct = direct_plan(rows, k, limit, why=_why_direct(n, d))
+    if direct.memory <= limit and direct.seconds <= costs.least_of_krylov(rows, k):
+        return direct
     k = min(k, GUESS) if isinstance(asked, float) else k  # an iteration grows until the share is reached
     plans = [] if asked == "mle" else krylov_plans(rows, k, limit)
     much = d <= n and float32_pays(n * d, d) and not (rows.sparse or rows.on_device)

@@ -81,7 +81,7 @@ def _left_out(found: Spectrum, total: float, bound: int) -> tuple[float, bool]:
     if found.spare is not None and k + len(found.spare) >= bound:
         summed = float(np.sum(found.spare[: bound - k]))
         if rest - summed <= (bound + 1) * (certificate.rounding + certificate.missing):
-            return summed, True
+            return summed, certificate.by_singular_values or summed > (k + 1) * certificate.rounding
     return rest, rest > (k + 1) * certificate.rounding
 
 

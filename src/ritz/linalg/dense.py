@@ -7,6 +7,7 @@ strides are. So nothing is copied, and a product that is written into pieces of 
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -56,6 +57,12 @@ def row_squares(Z: Any) -> Any:  # (m, d) -> (m,)
 def column_norms(V: Array) -> Array:  # (d, b) -> (b,)
     """Euclidean norm of each column."""
     return np.sqrt(column_squares(V))
+
+
+def norm_of(V: Array) -> float:
+    """Euclidean norm of a vector, or the Frobenius norm of a matrix: NumPy's own takes longer to start."""
+    flat = V.ravel(order="K")
+    return math.sqrt(float(flat.dot(flat)))
 
 
 def orthonormalise(V: Array) -> Array:  # (d, b) -> (d, b)
@@ -110,7 +117,7 @@ def orthogonality_defect(U: Array) -> float:
     """‖UᵀU − I‖_F."""
     defect = U.T @ U
     defect.flat[:: len(defect) + 1] -= 1.0
-    return float(np.linalg.norm(defect))
+    return norm_of(defect)
 
 
 def eigh_descending(A: Array, k: int | None = None) -> tuple[Array, Array]:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg.arrays import beside, difference, in_float64, is_device_array, namespace, on_host
-from ritz.linalg.dense import Array, row_squares
+from ritz.linalg.dense import Array, row_squares, times
 from ritz.rows import Rows
 from ritz.rows.base import Block, dense
+from ritz.runtime.threads import scratch
 
 LOOP = 6000  # entries that one run of NumPy's innermost loop should cover
 SAMPLE = 1024  # rows averaged into the provisional mean, fewer where they are wide
@@ -57,11 +58,11 @@ class Preprocessing:
             Z = Z - beside(delta, Z)
         return Z if weight is None else Z * beside(weight, Z)
 
-    def nearly(self, block: Block, dtype: np.dtype[Any]) -> Array:
+    def nearly(self, block: Block, dtype: np.dtype[Any], out: Array | None = None) -> Array:
         """(x − shift) · weight of a dense block: all but `lacking`, which is the same for every row."""
         if not isinstance(block, np.ndarray):
             return self._on_device(block, self.shift, None, self.weight)
-        Z = _subtracted(block, self.shift, np.empty(block.shape, dtype))
+        Z = _subtracted(block, self.shift, np.empty(block.shape, dtype) if out is None else out)
         if self.weight is not None:
             Z *= self.weight.astype(dtype)
         return Z
@@ -82,7 +83,8 @@ class Preprocessing:
     def times(self, block: Block, V: Array) -> Array:  # (m, d), (d, b) -> (m, b)
         """Z V in float64; shifted before it is multiplied, but for sparse rows, where that cannot be."""
         if isinstance(block, np.ndarray) or is_device_array(block):
-            product: Array = self.nearly(block, V.dtype) @ (V if isinstance(block, np.ndarray) else beside(V, block))
+            out = scratch("block", *block.shape, V.dtype) if isinstance(block, np.ndarray) else None
+            product: Array = times(self.nearly(block, V.dtype, out), V)
             return less(product, self.lacking(V))
         W = self.weighted(V)
         product = block @ W
@@ -193,7 +195,8 @@ def few_rows(rows: Rows) -> Array:
     """Rows taken all over the data, or all of them, in float64."""
     n, d = rows.shape
     size = min(n, SAMPLE, max(16, WIDE // d))
-    return dense(rows.sample(size)).astype(np.float64, copy=False)
+    # One layout for all, so that sums are the same to the last bit however the data is stored.
+    return np.ascontiguousarray(dense(rows.sample(size)), np.float64)
 
 
 def provisional_mean(rows: Rows, sample: Array, dtype: np.dtype[Any]) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg.dense import UNIT, Array, column_norms, eigh_descending, gamma, orthogonality_defect, svd
+from ritz.linalg.dense import UNIT, Array, column_norms, eigh_descending, gamma, norm_of, orthogonality_defect, svd
 from ritz.runtime.wording import at_most, plain
 
 COMBINING = 16  # roundings beyond those of sums: shifting, scaling, dividing
@@ -125,7 +125,7 @@ class Factored(Operator):
         self._F, self.factor_rounding, self.passes = F, error, passes
         self.rows_of_factor, self.dim = F.shape
         self.rank_bound = min(F.shape) if rank_bound is None else rank_bound
-        self._size = float(np.linalg.norm(F))
+        self._size = norm_of(F)
         self.trace = self._size**2
 
     @property
@@ -213,7 +213,9 @@ def rotation(H: Array, T: Array | None = None) -> Rotation:
     A T with TᵀT = H was never squared and gives small values all their digits.
     """
     diagonal = np.diagonal(H)
-    off = float(np.linalg.norm(H - np.diag(diagonal)))
+    apart = H.copy()
+    apart.flat[:: len(H) + 1] = 0.0
+    off = norm_of(apart)
     if off <= ALIGNED * len(H) * abs(float(diagonal[0])) and np.all(diagonal[:-1] >= diagonal[1:]):
         values, turn = diagonal if T is None else column_norms(T) ** 2, None
     else:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ritz.linalg.arrays import is_device_array
-from ritz.linalg.dense import SKINNY, UNIT, Array, column_norms, gamma
+from ritz.linalg.dense import SKINNY, UNIT, Array, column_norms, gamma, norm_of
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
@@ -207,7 +207,7 @@ class Covariance(Operator):
 
     @cached_property
     def _norm(self) -> float:
-        return float(np.linalg.norm(self._dense))
+        return norm_of(self._dense)
 
     @property
     def audited(self) -> bool:  # type: ignore[override]

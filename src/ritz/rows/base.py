@@ -20,6 +20,7 @@ from ritz.rows.columns import Columns
 from ritz.rows.file_changes import Origin
 from ritz.rows.large_integers import check_block
 from ritz.rows.passes import Cut, Partition, Passes, Run, checked_results
+from ritz.runtime.threads import pinned
 from ritz.runtime.watch import UNWATCHED, Watch
 
 Partial = TypeVar("Partial")
@@ -142,7 +143,8 @@ class Rows(Columns, Partition, ABC):
 
     def sample(self, size: int) -> Block:
         """About so many rows, from all over the data."""
-        return self.take(np.unique(np.linspace(0, self.shape[0] - 1, size).astype(np.intp)))
+        n = self.shape[0]
+        return self.take(np.linspace(0, n - 1, min(size, n)).astype(np.intp))  # steps of one row at least
 
     def spread(self, size: int) -> Block:
         """The same, however they are stored; more is read than for `sample` where rows come one after another."""
@@ -176,6 +178,9 @@ class Rows(Columns, Partition, ABC):
             blocks = self.watch.seen(map(self.exact, self._blocks(*run, step)))
             return f(blocks if beside is None else paired(blocks, beside, run[0]))
 
+        if len(runs) == 1 and self.watch is UNWATCHED:  # as of small data: nothing to share out, and nobody looks
+            with pinned():
+                return partial(runs[0])
         return self.watch.fold(runs, lambda some: self.in_parallel(partial, some), combine)
 
     def normal(
@@ -245,10 +250,13 @@ class Rows(Columns, Partition, ABC):
         """
         return self.watch.whole(lambda: stack(self.each(f, exact), self.shape[0]))
 
-    def each(self, f: Callable[[Block], Block], exact: bool = True) -> Generator[Block, None, None]:
+    def each(
+        self, f: Callable[[Block], Block], exact: bool = True, columns: int | None = None
+    ) -> Generator[Block, None, None]:
         """f of every block, in order, as they come: few of them are in memory at a time.
 
-        Integers that float64 cannot hold are refused, unless `exact` is False because nobody computes with them.
+        Integers that float64 cannot hold are refused, unless `exact` is False because nobody computes with them. Where f
+        is a product with so many columns, `columns` says so: it decides whether threads are worth their start.
 
         Examples
         --------
@@ -264,8 +272,14 @@ class Rows(Columns, Partition, ABC):
             blocks = self._blocks(*ends, step)
             return [f(block) for block in self.watch.seen(map(self.exact, blocks) if exact else blocks)]
 
+        if len(pieces) == 1 and self.watch is UNWATCHED and self.files is None:
+            with pinned():
+                found = piece(pieces[0])
+            yield from found
+            return
         self.watch.begin(pieces)
-        with closing(self.in_parallel(piece, pieces)) as results:
+        known = columns if self.in_memory and not self.copied else None
+        with closing(self.in_parallel(piece, pieces, known)) as results:
             for blocks in checked_results(self.files, results, len(pieces)):
                 yield from blocks
 

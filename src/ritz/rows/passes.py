@@ -34,6 +34,7 @@ RUN_ROWS = 4096  # merging two partial results costs about as much as 100 rows
 RUN_WORK = 1 << 28  # products, and reading an entry counts for 32, that are worth a thread's start
 MOST_RUNS = 64
 SERIAL = 1 << 16  # entries below which starting threads costs more than it saves
+SERIAL_PRODUCTS = 1 << 24  # the same for multiplications
 # What reads rows, in one step. Whoever overrides one of them need not think of files that change.
 VERBS = (
     "reduce", "normal", "combine", "project", "map", "pairs", "block", "take", "sample", "head", "column", "cells",
@@ -132,9 +133,16 @@ class Partition:
         n, step = self.shape[0], self.block_rows
         return [(i, min(i + step, n)) for i in range(0, n, step)]
 
-    def in_parallel(self, f: Callable[[Any], Result], items: list[Any]) -> Generator[Result, None, None]:
-        """f over items, in order, by threads with BLAS pinned where there is enough to do."""
-        workers = 1 if self.shape[0] * self.shape[1] < SERIAL else min(self.threads, len(items))
+    def in_parallel(
+        self, f: Callable[[Any], Result], items: list[Any], columns: int | None = None
+    ) -> Generator[Result, None, None]:
+        """f over items, in order, by threads with BLAS pinned where there is enough to do.
+
+        Where it is known that f multiplies rows in memory by so many columns, and does no more, that decides.
+        """
+        entries = self.shape[0] * self.shape[1]
+        little = entries < SERIAL if columns is None else entries * columns < SERIAL_PRODUCTS
+        workers = 1 if little else min(self.threads, len(items))
         if workers > 1:
             yield from threads.ordered(f, items, workers)
         else:

@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
@@ -228,6 +228,7 @@ class Pin:
             self._later = later
             self._restore()
         _local.__dict__.clear()
+        Team.idle.clear()  # their threads are the parent's
 
 
 pinned = Pin()
@@ -252,25 +253,63 @@ def scratch(use: str, rows: int, columns: int, dtype: Any = float) -> Any:
     return cache[key][:rows]
 
 
+class Team(ThreadPoolExecutor):
+    """Threads that wait for the next team of as many, because to start them takes as long as many a transform."""
+
+    idle: ClassVar[list[Team]] = []  # one at most; appended to and taken from in one step each, so without a lock
+
+    def __init__(self, budget: int) -> None:
+        super().__init__(budget, "ritz", initializer=self._join)
+        self.budget = budget
+        self._caches: list[dict[Any, Any]] = []
+
+    def _join(self) -> None:
+        _local.cache = {}
+        self._caches.append(_local.cache)
+        pinned.own.budget, pinned.own.helps = self.budget, True
+
+    @classmethod
+    def of(cls, budget: int) -> Team:
+        """One that is idle and of that size, or a new one."""
+        while cls.idle:
+            try:
+                found = cls.idle.pop()
+            except IndexError:  # another thread was first
+                break
+            if found.budget == budget:
+                return found
+            found.shutdown(wait=False)
+        return cls(budget)
+
+    def rest(self) -> None:
+        """Keep the threads, but none of their memory."""
+        for cache in self._caches:
+            cache.clear()
+        if self.idle:
+            self.shutdown(wait=False)
+        else:
+            self.idle.append(self)
+
+
 @contextmanager
-def team() -> Iterator[ThreadPoolExecutor]:
+def team() -> Iterator[Team]:
     """Threads for all passes inside, as many as there are cores to use, with BLAS pinned to one thread each."""
     outer = getattr(_local, "team", None)
     if outer is not None:
         yield outer
         return
     budget = pinned.budget()
-
-    def join() -> None:
-        _local.cache = {}
-        pinned.own.budget, pinned.own.helps = budget, True
-
-    with pinned(), ThreadPoolExecutor(budget, "ritz", initializer=join) as pool:
-        _local.team, pinned.own.budget = pool, budget
+    with pinned():
+        found = _local.team = Team.of(budget)
+        pinned.own.budget = budget
         try:
-            yield pool
-        finally:
+            yield found
+        except BaseException:  # such as Ctrl-C: nothing is left behind
             _local.team = pinned.own.budget = None
+            found.shutdown()
+            raise
+        _local.team = pinned.own.budget = None
+        found.rest()
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ritz.linalg.dense import SUBSET
 from ritz.operators import Operator
 from ritz.solvers.base import Basis, leading_vectors
 
@@ -31,4 +32,5 @@ class Covariance:
     direct: ClassVar[bool] = True
 
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
-        return leading_vectors(A, k)
+        # LAPACK finds all vectors of a small matrix anyway, and beside all of them nothing can have been missed.
+        return leading_vectors(A, A.dim if A.dim <= SUBSET else k)

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ritz.linalg.dense import LARGE, Array, eigh_descending, gamma, norm_estimate, positive_definite
+from ritz.linalg.dense import LARGE, Array, eigh_descending, gamma, norm_estimate, norm_of, positive_definite
 from ritz.operators import Operator
 from ritz.operators.base import Pairs
 from ritz.solvers import Outside
@@ -93,15 +93,16 @@ def bounds(seen: Evidence, k: int, ceiling: float) -> Bounds:
     lower, upper = _value_bounds(seen, ceiling)
     values, upper, error_of_A = seen.values + seen.missing / 2, upper + seen.missing, seen.rounding + seen.missing / 2
     errors = seen.residuals + error_of_A
-    alone = seen.exhausted and k == len(values)
-    following = -np.inf if alone else float(np.append(upper, ceiling + seen.missing)[k])
-    groups, after = _groups(values[:k], errors[:k]), np.append(upper[:k], following)
+    alone, more = seen.exhausted and k == len(values), k < len(values)
+    following = -np.inf if alone else float(upper[k]) if more else ceiling + seen.missing
+    groups, turned = _groups(values[:k], errors[:k]), seen.turned
     angles = np.ones(k)
     for s, e in groups:
-        gap = min(lower[s - 1] - values[s] if s else np.inf, values[e - 1] - after[e])
-        error = float(np.linalg.norm(seen.turned[s:e])) + error_of_A
+        above = float(lower[s - 1] - values[s]) if s else np.inf
+        gap = min(above, float(values[e - 1]) - (float(upper[e]) if e < k else following))
+        error = norm_of(turned[s:e]) + error_of_A
         angles[s:e] = min(1.0, error / gap) if gap > 0 else 1.0
-    surely = values[:k] - (float(np.linalg.norm(seen.residuals[:k])) + error_of_A) > following
+    surely = values[:k] - (norm_of(seen.residuals[:k]) + error_of_A) > following
     return Bounds(
         lower=lower[:k],
         upper=upper[:k],
@@ -111,7 +112,7 @@ def bounds(seen: Evidence, k: int, ceiling: float) -> Bounds:
         tie_at_k=bool(angles[-1] >= 1) and _tied(values, errors, k, following),  # an angle bound rests on a proved gap
         complete_to=k if surely.all() else int(np.argmin(surely)),
         ceiling=ceiling,
-        next_lower=max(float(lower[k]), -seen.negativity) if k < len(lower) else -seen.negativity,
+        next_lower=max(float(lower[k]), -seen.negativity) if more else -seen.negativity,
     )
 
 
@@ -132,13 +133,16 @@ def _tied(values: Array, errors: Array, k: int, following: float) -> bool:
 
 def _value_bounds(seen: Evidence, ceiling: float) -> tuple[Array, Array]:
     values, rounding, defect, squares = seen.values, seen.rounding, seen.defect, seen.residuals**2
-    lead = np.sqrt(np.cumsum(squares)) + rounding  # ‖R[:, :i+1]‖
-    rest = np.append(np.sqrt(np.cumsum(squares[::-1]))[::-1][1:], 0.0) + rounding  # ‖R[:, i+1:]‖
+    lead = np.sqrt(np.add.accumulate(squares)) + rounding  # ‖R[:, :i+1]‖
+    rest = np.full(len(values), rounding)  # ‖R[:, i+1:]‖
+    rest[:-1] += np.sqrt(np.add.accumulate(squares[:0:-1])[::-1])
     lower = np.maximum.accumulate((values - defect - rounding)[::-1])[::-1]
     # Weyl: everything in span(U) against everything outside.
     upper = np.maximum(values, ceiling) + defect + rounding + lead[-1]
     # Li and Li: the first i+1 vectors against all the rest, whose norm is at most `outside`.
-    outside = np.maximum(np.append(values[1:] + defect, -np.inf), ceiling) + rest
+    outside = np.full(len(values), ceiling)
+    np.maximum(values[1:] + defect, ceiling, out=outside[:-1])
+    outside += rest
     gap = values - defect - outside
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         quadratic = values + defect + rounding + 2 * lead**2 / (gap + np.sqrt(gap**2 + 4 * lead**2))
@@ -194,7 +198,7 @@ def _by_trace(question: Question) -> float:
 def _by_frobenius_norm(question: Question) -> float:
     A, seen, matrix = question.A, question.seen, question.matrix
     if matrix is not None and question.exact:
-        norm = float(np.linalg.norm(matrix))
+        norm = norm_of(matrix)
     elif A.frobenius is not None:
         norm = A.frobenius
     else:
@@ -239,7 +243,7 @@ def _by_cholesky(question: Question, free: Bounds) -> tuple[Bounds, float] | Non
         return None
     deflated = matrix - pairs.image @ pairs.image.T
     # What follows may exceed the last value by the error of that value, but a proof is only of use within tol.
-    error, largest = float(np.linalg.norm(pairs.residuals)), float(pairs.values[0])
+    error, largest = norm_of(pairs.residuals), float(pairs.values[0])
     last = float(pairs.values[-1]) + (min(error, 0.4 * question.tol * largest) if question.tol else error)
     rounding = seen.rounding + _deflation_error(A, pairs)
     tau = proved_ceiling(deflated, last, rounding=rounding, converged=len(pairs.values) > question.k)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import UNIT, Array, orthogonality_defect, squared
+from ritz.linalg.dense import UNIT, Array, norm_of, orthogonality_defect, squared
 from ritz.operators import Operator
 from ritz.operators.base import Pairs
 from ritz.solvers import Basis, Outside, Solver, Step
@@ -265,7 +265,7 @@ def _own_rounding(A: Operator, pairs: Pairs) -> float:
     defect = pairs.nonorthogonality if pairs.nonorthogonality is not None else orthogonality_defect(pairs.vectors)
     size = abs(float(pairs.values[0]))
     if A.signed:  # where all values may be 0, and A U = R
-        size += float(np.linalg.norm(pairs.residuals))
+        size += norm_of(pairs.residuals)
     return (2 * defect + 4 * len(pairs.values) ** 1.5 * UNIT) * size + pairs.arithmetic
 
 
@@ -278,7 +278,7 @@ def _by_singular_values(A: Operator, pairs: Pairs, k: int) -> Verdict:
     levels, coupling, rounding = np.asarray(pairs.levels), np.asarray(pairs.coupling), A.factor_rounding
     m, dim = len(levels), len(pairs.vectors)
     whole = m >= min(dim, A.rows_of_factor)
-    seen = Evidence(levels, coupling, rounding, defect=float(np.linalg.norm(coupling)), exhausted=m >= dim)
+    seen = Evidence(levels, coupling, rounding, defect=norm_of(coupling), exhausted=m >= dim)
     found = bounds(seen, k, ceiling=0.0 if whole else np.inf)
     delivered = _delivered(coupling, levels, _resolved(levels, seen.floor, found.ceiling))
     worst, least = float(np.max(delivered[:k])) + rounding, float(found.lower[0])

@@ -22,7 +22,7 @@ from ritz.linalg.arrays import (
     on_host,
     taken,
 )
-from ritz.linalg.dense import Array, orthogonality_defect, row_squares
+from ritz.linalg.dense import Array, norm_of, orthogonality_defect, row_squares, times
 from ritz.linalg.exponents import (
     Exponents,
     delivered,
@@ -36,7 +36,7 @@ from ritz.linalg.exponents import (
 from ritz.moments.preprocessing import FAINT, Preprocessing, less
 from ritz.rows import Rows, as_rows, check_finite
 from ritz.rows.base import Block, dense, stack
-from ritz.runtime.threads import pinned
+from ritz.runtime.threads import pinned, scratch
 
 CANCELS = 1e-4  # share of ‖z‖² below which ‖z‖² − ‖y‖² has lost too many digits
 # ‖z‖ in deviations of the weakest component, up to which products in float32 err by about 1e-5 of that deviation.
@@ -199,7 +199,7 @@ class Subspace:
                 Y[which] = times_power(y, powers) if weight is None else times_power(y * weight, powers - unit)
             return Y
 
-        return self._each(rows, code, wanted)
+        return self._each(rows, code, wanted, columns=self.axes.shape[1])
 
     @np.errstate(over="ignore", invalid="ignore")
     def _product(self, rows: Rows, wanted: np.dtype[Any]) -> Callable[[Block], Array]:
@@ -211,12 +211,18 @@ class Subspace:
             lacking = narrow.lacking(self.axes)
         most = times_power(NARROW * self.deviations[-1], self.power)
         there = self._product_there(prepare, rows) if rows.on_device else None
+        plain = not (tried or self.faint or rows.sparse or rows.on_device) and self._close
+        weighted = np.ascontiguousarray(prepare.weighted(self.axes)) if plain else self.axes
+        offset = prepare.center @ self.axes if plain and prepare.center is not None else 0.0
 
         def product(block: Block) -> Array:
             if there is not None and not isinstance(block, np.ndarray):
                 return there(block)
+            if plain:
+                here = Preprocessing().shifted(block, scratch("block", *block.shape))
+                return less(times(here, weighted), offset)
             if tried:
-                Z = narrow.nearly(block, wanted)
+                Z = narrow.nearly(block, wanted, scratch("narrow", *block.shape, wanted))
                 if np.sqrt(np.vecdot(Z, Z).max()) < most:
                     return less(Z @ axes, lacking)
             ready, how = self._ready(block) if self.faint else (block, prepare)
@@ -229,6 +235,13 @@ class Subspace:
         ready = Preprocessing(prepare.shift, None, prepare.weight).beside(rows)
         axes, lacking = rows.here(self.axes), rows.here(prepare.lacking(self.axes))
         return lambda block: less(ready.nearly(block, FLOAT64) @ axes, lacking)
+
+    @property
+    def _close(self) -> bool:
+        """Whether the mean is so near to 0 that Uᵀx − Uᵀmean tells the weakest component as well as Uᵀ(x − mean) does,
+        which takes a copy of x."""
+        center = self.preprocessing(FLOAT64).center
+        return center is None or bool(norm_of(center) < times_power(NARROW * self.deviations[-1], self.power))
 
     @property
     def _near(self) -> bool:
@@ -421,7 +434,7 @@ class Subspace:
         return (self.n_rows - self.ddof) * self.left_out
 
     def _each(
-        self, rows: Rows, f: Callable[[Block], Array], dtype: np.dtype[Any] = FLOAT64
+        self, rows: Rows, f: Callable[[Block], Array], dtype: np.dtype[Any] = FLOAT64, columns: int | None = None
     ) -> Generator[Array, None, None]:
         if rows.shape[1] != len(self.axes):
             raise DataError(f"X has {rows.shape[1]} columns, but the model was learned from {len(self.axes)}")
@@ -436,7 +449,7 @@ class Subspace:
                 out = exact.astype(dtype, copy=False)  # here, so that what waits takes no more memory than it has to
             return out if out is exact or np.isfinite(out).all() else exact
 
-        for out in rows.each(quietly):
+        for out in rows.each(quietly, columns=columns):
             if not isinstance(out, np.ndarray):  # looked at already
                 yield out
                 continue

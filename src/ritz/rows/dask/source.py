@@ -108,7 +108,9 @@ class DaskRows(Rows):
         partials = in_order(self.groups, lambda group, _: job(group, {}, beside_parts(group, beside)), None)
         return folded(combine, partials)
 
-    def each(self, f: Callable[[Block], Block], exact: bool = True) -> Generator[Block, None, None]:
+    def each(
+        self, f: Callable[[Block], Block], exact: bool = True, columns: int | None = None
+    ) -> Generator[Block, None, None]:
         def blocks(group: Group, needed: Any) -> list[Block]:
             return [f(block) for block in group.blocks(needed, self.block_rows, self, exact)]
 

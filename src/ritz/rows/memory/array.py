@@ -19,7 +19,8 @@ from ritz.linalg.arrays import device_of, in_cpu_memory, is_other_array, library
 from ritz.linalg.dense import SKINNY, add_squares, cross, mirrored, times
 from ritz.rows.base import Block, Rows
 from ritz.rows.large_integers import check_numbers
-from ritz.rows.passes import Cut
+from ritz.rows.passes import SERIAL, Cut
+from ritz.runtime.threads import pinned
 from ritz.runtime.wording import plural
 
 NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
@@ -188,6 +189,9 @@ def _item(items: Any, i: int) -> Any:
 
 def thin_product(Q: NDArray[Any], S: NDArray[Any]) -> Block:  # (n, m), (m, b) -> (n, b)
     """Q S for a tall Q and few columns."""
+    if Q.size < SERIAL:  # one block, and no thread is worth its start
+        with pinned():
+            return times(Q, S)
     return ArrayRows(Q).map(lambda block: times(block, S))
 
 

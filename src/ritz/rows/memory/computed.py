@@ -88,10 +88,12 @@ class Computed(Rows):
         # Only slices of what stands beside rows are taken, and these it has.
         return there.reduce(paired, combine, Numbered(beside, places), cut, least)  # type: ignore[arg-type]
 
-    def each(self, f: Callable[[Block], Block], exact: bool = True) -> Generator[Block, None, None]:
+    def each(
+        self, f: Callable[[Block], Block], exact: bool = True, columns: int | None = None
+    ) -> Generator[Block, None, None]:
         if not self.scattered or self.numbered:
-            return super().each(f, exact)
-        return self._base.watched(self.watch).each(lambda block: f(self._made(block, None)), exact)
+            return super().each(f, exact, columns)
+        return self._base.watched(self.watch).each(lambda block: f(self._made(block, None)), exact, columns)
 
     def _pairs(self, f: Callable[[Block, Block], Block]) -> Block:
         if not self.scattered or self.numbered:

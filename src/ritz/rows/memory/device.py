@@ -79,7 +79,9 @@ class OnDevice(Rows):
     def map(self, f: Callable[[Block], Block], exact: bool = True) -> Block:
         return self.watch.whole(lambda: stack(map(on_host, self.each(f, exact)), self.shape[0]))
 
-    def each(self, f: Callable[[Block], Block], exact: bool = True) -> Generator[Block, None, None]:
+    def each(
+        self, f: Callable[[Block], Block], exact: bool = True, columns: int | None = None
+    ) -> Generator[Block, None, None]:
         """f of every block, on the device if f leaves it there."""
         self.watch.begin([(0, self.shape[0])])
         at, step = 0, self.block_rows
