@@ -119,7 +119,8 @@ class Transformer(FittedColumns, ABC):
             return lazy.rebuilt(self, X)
         self._check_fitted()
         scores = in_order(self._opened(X), self)
-        rows = Results(self._rebuilt(scores), scores.shape[0], self._column_names(), scores.result_dtype)
+        names = () if out is None else self._column_names()
+        rows = Results(self._rebuilt(scores), scores.shape[0], names, scores.result_dtype)
         return stacked_or_delivered(rows, out, files_of(X, scores), scores.home)
 
     def reconstruction_error(self, X: Any, *, out: Out | None = None) -> Any:

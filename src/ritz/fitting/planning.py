@@ -201,7 +201,9 @@ def _accurate_for_free(rows: Rows, k: int, limit: int) -> Plan | None:
     if not (small or nearly_all):
         return None
     why = "nearly the whole spectrum is asked for, and svd resolves its small end"
-    finest = svd_plan(rows, limit, f"{n}×{d} is small, so full accuracy in small variances costs nothing" if small else why)
+    finest = svd_plan(
+        rows, limit, f"{n}×{d} is small, so full accuracy in small variances costs nothing" if small else why
+    )
     return finest if finest.memory <= limit and (small or finest.seconds <= QUICK) else None
 
 

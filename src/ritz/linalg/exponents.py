@@ -77,6 +77,8 @@ def between(S: Array, scale: Array | None, power: int, inverse: bool = False) ->
 
 def times_power(values: Any, powers: Any) -> Any:
     """values·2^powers."""
+    if isinstance(powers, int) and not powers:
+        return values
     with np.errstate(over="ignore", under="ignore"):
         return np.ldexp(values, np.clip(powers, -4000, 4000))
 
@@ -91,10 +93,10 @@ def rows_outside(X: Array, least: float, most: float = np.inf) -> NDArray[np.int
 
     Ordinary ones are told by their first number: NumPy is slow to look along short rows.
     """
-    doubtful = np.arange(len(X))
     if X.shape[1] and -most < X.min(initial=0.0) and X.max(initial=0.0) < most:
         doubtful = np.flatnonzero(~(np.abs(X[:, 0]) > least))
-    return doubtful[outside_of(sizes_of(X[doubtful]), least, most)]
+        return doubtful[outside_of(sizes_of(X[doubtful]), least, most)] if len(doubtful) else doubtful
+    return outside_of(sizes_of(X), least, most)
 
 
 def outside_of(sizes: Array, least: float, most: float = np.inf) -> NDArray[np.intp]:

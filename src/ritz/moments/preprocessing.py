@@ -20,6 +20,7 @@ from ritz.rows.base import Block, dense
 from ritz.runtime.threads import scratch
 
 LOOP = 6000  # entries that one run of NumPy's innermost loop should cover
+CACHED = 1 << 17  # entries of rows that stay in cache
 SAMPLE = 1024  # rows averaged into the provisional mean, fewer where they are wide
 WIDE = 1 << 16  # entries of that sample
 # Units below which products with entries of rows may fall below 2⁻¹⁰²², where float64 has fewer and fewer digits.
@@ -83,14 +84,23 @@ class Preprocessing:
     def times(self, block: Block, V: Array) -> Array:  # (m, d), (d, b) -> (m, b)
         """Z V in float64; shifted before it is multiplied, but for sparse rows, where that cannot be."""
         if isinstance(block, np.ndarray) or is_device_array(block):
-            out = scratch("block", *block.shape, V.dtype) if isinstance(block, np.ndarray) else None
-            product: Array = times(self.nearly(block, V.dtype, out), V)
-            return less(product, self.lacking(V))
+            if isinstance(block, np.ndarray):
+                return self._times(block, np.ascontiguousarray(V))
+            return less(times(self.nearly(block, V.dtype), V), self.lacking(V))
         W = self.weighted(V)
         product = block @ W
         if self.shift is not None:
             product -= self.shift @ W
         return less(product, self.remainder(W))
+
+    def _times(self, block: Block, V: Array) -> Array:  # (m, d), (d, b) -> (m, b)
+        """The same of dense rows, as many at a time as stay in cache when they are shifted."""
+        (m, d), out = block.shape, np.empty((len(block), V.shape[1]), V.dtype)
+        step = max(16, CACHED // d)
+        for start in range(0, m, step):
+            some = block[start : start + step]
+            out[start : start + step] = times(self.nearly(some, V.dtype, scratch("shifted", *some.shape, V.dtype)), V)
+        return less(out, self.lacking(V))
 
     def sizes(self, block: Any) -> tuple[Array, Array]:  # (m, d) -> (m,), (m,)
         """‖z‖² of every row, and for sparse ones of what it is the difference: digits are lost by their ratio.
@@ -147,6 +157,8 @@ class Preprocessing:
         """Preprocessing by a mean in two words, whose first subtraction is rounded once even in a narrow dtype."""
         if mean is None:
             return cls(None, None, weight)
+        if dtype == np.float64:
+            return cls(mean, remainder, weight)
         with np.errstate(over="ignore"):
             high = mean.astype(dtype).astype(np.float64)
         low = np.where(np.isfinite(high), mean - high, 0.0) + (0.0 if remainder is None else remainder)

@@ -24,6 +24,7 @@ from ritz.runtime.threads import pinned
 from ritz.runtime.watch import UNWATCHED, Watch
 
 Partial = TypeVar("Partial")
+TOGETHER = 4  # blocks in memory that a thread is given at once: to hand one over takes as long as to copy it
 Block = NDArray[Any]
 
 
@@ -266,7 +267,7 @@ class Rows(Columns, Partition, ABC):
         ...     print(largest)
         [2. 4.]
         """
-        step, pieces = self.block_rows, self._pieces()
+        step, pieces = self.block_rows, self._pieces(TOGETHER if self.in_memory and not self.copied else 1)
 
         def piece(ends: tuple[int, int]) -> list[Block]:
             blocks = self._blocks(*ends, step)

@@ -128,9 +128,9 @@ class Partition:
         count = min(n, 1 << round(np.log2(count))) if count > 1 else 1
         return list(pairwise(n * i // count for i in range(count + 1)))
 
-    def _pieces(self) -> list[Run]:
-        """The least that is read at once."""
-        n, step = self.shape[0], self.block_rows
+    def _pieces(self, blocks: int = 1) -> list[Run]:
+        """The least that is read at once, or so many blocks of it."""
+        n, step = self.shape[0], blocks * self.block_rows
         return [(i, min(i + step, n)) for i in range(0, n, step)]
 
     def in_parallel(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import InitVar, dataclass, field, replace
 from typing import Any
@@ -145,7 +146,7 @@ class Subspace:
     @property
     def power(self) -> int:
         """The unit is 2 to this power."""
-        return int(np.frexp(self.unit)[1]) - 1
+        return math.frexp(self.unit)[1] - 1
 
     @property
     def faint(self) -> bool:
@@ -201,19 +202,22 @@ class Subspace:
 
         return self._each(rows, code, wanted, columns=self.axes.shape[1])
 
-    @np.errstate(over="ignore", invalid="ignore")
     def _product(self, rows: Rows, wanted: np.dtype[Any]) -> Callable[[Block], Array]:
         """Uᵀz of a block, in the unit of faint rows; in float32 where that is wanted, and z is not too far away."""
-        prepare = self.preprocessing(FLOAT64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._product_by(self.preprocessing(FLOAT64), rows, wanted)
+
+    def _product_by(self, prepare: Preprocessing, rows: Rows, wanted: np.dtype[Any]) -> Callable[[Block], Array]:
         tried = wanted == np.float32 and not rows.sparse and not rows.on_device and self._near
         if tried:
-            narrow, axes = self.preprocessing(wanted), self.axes.astype(wanted)
+            narrow, axes = self.preprocessing(wanted), self.axes.astype(wanted, order="C")
             lacking = narrow.lacking(self.axes)
         most = times_power(NARROW * self.deviations[-1], self.power)
         there = self._product_there(prepare, rows) if rows.on_device else None
-        plain = not (tried or self.faint or rows.sparse or rows.on_device) and self._close
+        center = prepare.center
+        plain = not (tried or self.faint or rows.sparse or rows.on_device) and self._close(center)
         weighted = np.ascontiguousarray(prepare.weighted(self.axes)) if plain else self.axes
-        offset = prepare.center @ self.axes if plain and prepare.center is not None else 0.0
+        offset = center @ self.axes if plain and center is not None else 0.0
 
         def product(block: Block) -> Array:
             if there is not None and not isinstance(block, np.ndarray):
@@ -224,7 +228,7 @@ class Subspace:
             if tried:
                 Z = narrow.nearly(block, wanted, scratch("narrow", *block.shape, wanted))
                 if np.sqrt(np.vecdot(Z, Z).max()) < most:
-                    return less(Z @ axes, lacking)
+                    return less(times(Z, axes), lacking)
             ready, how = self._ready(block) if self.faint else (block, prepare)
             return how.times(ready, self.axes)
 
@@ -236,11 +240,9 @@ class Subspace:
         axes, lacking = rows.here(self.axes), rows.here(prepare.lacking(self.axes))
         return lambda block: less(ready.nearly(block, FLOAT64) @ axes, lacking)
 
-    @property
-    def _close(self) -> bool:
+    def _close(self, center: Array | None) -> bool:
         """Whether the mean is so near to 0 that Uᵀx − Uᵀmean tells the weakest component as well as Uᵀ(x − mean) does,
         which takes a copy of x."""
-        center = self.preprocessing(FLOAT64).center
         return center is None or bool(norm_of(center) < times_power(NARROW * self.deviations[-1], self.power))
 
     @property
@@ -282,7 +284,8 @@ class Subspace:
             undo = self.deviations if self.faint else times_power(self.deviations, unit)
             S = np.multiply(Y, undo, dtype=np.float64).astype(dtype) if whiten else Y.astype(dtype, copy=False)
             X = S @ self.axes.T.astype(dtype, copy=False)
-            far, low = rows_outside(S, LEAST[dtype], 1 / LEAST[dtype]), words.delta
+            # Where mean and words are float64, what is beyond them is less than the rounding of the product.
+            far, low = rows_outside(S, LEAST[dtype], 1 / LEAST[dtype]), words.delta if dtype != np.float64 else None
             if whiten and self.faint:
                 X, low = times_power(X if self.remainder is None else X + self.remainder, unit), None
             if self.scale is not None:
