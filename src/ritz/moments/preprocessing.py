@@ -99,7 +99,7 @@ class Preprocessing:
         step = max(16, CACHED // d)
         for start in range(0, m, step):
             some = block[start : start + step]
-            out[start : start + step] = times(self.nearly(some, V.dtype, scratch("shifted", *some.shape, V.dtype)), V)
+            out[start : start + step] = times(self.nearly(some, V.dtype, scratch("shifted", len(some), d, V.dtype)), V)
         return less(out, self.lacking(V))
 
     def sizes(self, block: Any) -> tuple[Array, Array]:  # (m, d) -> (m,), (m,)

@@ -256,8 +256,8 @@ class Rows(Columns, Partition, ABC):
     ) -> Generator[Block, None, None]:
         """f of every block, in order, as they come: few of them are in memory at a time.
 
-        Integers that float64 cannot hold are refused, unless `exact` is False because nobody computes with them. Where f
-        is a product with so many columns, `columns` says so: it decides whether threads are worth their start.
+        Integers that float64 cannot hold are refused, unless `exact` is False because nobody computes with them. Where
+        f is a product with so many columns, `columns` says so: it decides whether threads are worth their start.
 
         Examples
         --------

@@ -226,7 +226,7 @@ class Subspace:
                 here = Preprocessing().shifted(block, scratch("block", *block.shape))
                 return less(times(here, weighted), offset)
             if tried:
-                Z = narrow.nearly(block, wanted, scratch("narrow", *block.shape, wanted))
+                Z = narrow.nearly(block, wanted, scratch("narrow", len(block), block.shape[1], wanted))
                 if np.sqrt(np.vecdot(Z, Z).max()) < most:
                     return less(times(Z, axes), lacking)
             ready, how = self._ready(block) if self.faint else (block, prepare)
@@ -284,8 +284,9 @@ class Subspace:
             undo = self.deviations if self.faint else times_power(self.deviations, unit)
             S = np.multiply(Y, undo, dtype=np.float64).astype(dtype) if whiten else Y.astype(dtype, copy=False)
             X = S @ self.axes.T.astype(dtype, copy=False)
-            # Where mean and words are float64, what is beyond them is less than the rounding of the product.
-            far, low = rows_outside(S, LEAST[dtype], 1 / LEAST[dtype]), words.delta if dtype != np.float64 else None
+            # Where the mean is near to 0, what its rounding left over is less than the rounding of the product.
+            low = None if dtype == np.float64 and self._close(words.center) else words.delta
+            far = rows_outside(S, LEAST[dtype], 1 / LEAST[dtype])
             if whiten and self.faint:
                 X, low = times_power(X if self.remainder is None else X + self.remainder, unit), None
             if self.scale is not None:
