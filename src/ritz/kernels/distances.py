@@ -60,12 +60,9 @@ class Rbf(Movable):
     def tile(self, a: Points, b: Points, frame: Frame) -> Array:
         if frame.exact:
             return decayed(a, b, "sqeuclidean", frame)
-        t = inner(a.Z, b.Z)
-        if not isinstance(t, np.ndarray):
-            return _decayed_there(t, a, b)
-        t *= t.dtype.type(2)
-        t -= a.sizes[:, None]
-        t -= b.sizes
+        if is_device_array(a.Z):
+            return _decayed_there(inner(a.Z, b.Z), a, b)
+        t = _exponents(a, b)
         if t.dtype == np.float64:  # in float32 a value of 1 + 1e-6 does no harm
             np.minimum(t, 0.0, out=t)
         far = ~np.isfinite(a.sizes)
@@ -101,6 +98,19 @@ class Laplacian(Kernel):
 
     def lengths(self, points: Points, frame: Frame) -> Array:
         return ones(points)
+
+
+def _exponents(a: Points, b: Points) -> Array:  # (m, p)
+    """2 z·w − ‖z‖² − ‖w‖² of all pairs: one product of rows with their sizes beside them, where they are dense."""
+    if isinstance(a.Z, np.ndarray) and isinstance(b.Z, np.ndarray):
+        one, other = np.ones((len(a), 1), a.Z.dtype), np.ones((len(b), 1), b.Z.dtype)
+        left = np.hstack([2 * a.Z, -a.sizes[:, None], -one])
+        return left @ np.hstack([b.Z, other, b.sizes[:, None]]).T
+    t = inner(a.Z, b.Z)
+    t *= t.dtype.type(2)
+    t -= a.sizes[:, None]
+    t -= b.sizes
+    return t
 
 
 def decayed(a: Points, b: Points, metric: str, frame: Frame) -> Array:

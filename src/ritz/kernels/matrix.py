@@ -14,6 +14,7 @@ from ritz.linalg.dense import Array, column_norms, cross, gamma, times
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.operators.base import Operator, Pairs
 from ritz.rows.memory.array import thin_product
+from ritz.rows.passes import SERIAL_PRODUCTS
 from ritz.runtime.threads import cached_property, check, ordered, pinned
 from ritz.runtime.watch import UNWATCHED, Watch
 
@@ -215,14 +216,16 @@ class KernelMatrix(Operator):
             return total
 
         out = np.zeros(V.shape)
-        for start, part in self._by_strips(partial):
+        together = kept is None or V.shape[1] * self.dim**2 >= SERIAL_PRODUCTS
+        for start, part in self._by_strips(partial, together):
             out[start:] += part
         return out
 
-    def _by_strips(self, f: Callable[[int], Any]) -> Iterator[tuple[int, Any]]:
-        """f of every strip's first row, by all cores, in order: sums do not depend on timing or the number of cores."""
+    def _by_strips(self, f: Callable[[int], Any], together: bool = True) -> Iterator[tuple[int, Any]]:
+        """f of every strip's first row, by all cores where that pays, in order: sums do not depend on timing or the
+        number of cores."""
         n, starts = self.dim, range(0, self.dim, STRIP)
-        workers = min(pinned.budget(), len(starts))
+        workers = min(pinned.budget(), len(starts)) if together else 1
         self.watch.begin([(0, n)])
         for start, part in zip(starts, ordered(f, starts, workers) if workers > 1 else map(f, starts), strict=True):
             yield start, part

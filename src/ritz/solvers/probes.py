@@ -65,33 +65,43 @@ class Probes:
         """What all products so far say about the norm of B, which is at most `ceiling` in any case."""
         if not self.steps:
             return Outside(ceiling)
-        each = np.stack(self._powers, axis=2).transpose(1, 0, 2)  # (q, dim, s + 1)
-        level = max(_level(Y, growth) for Y, growth in zip(each, np.stack(self._growth, axis=1), strict=True))
+        growth = np.stack(self._growth, axis=1)  # (q, s + 1)
+        growing = growth.all(axis=1)  # the others were multiplied to nothing
+        powers = np.stack(self._powers, axis=2)[:, growing]  # (dim, q, s + 1)
+        factors = [np.linalg.qr(powers[:, j], mode="r") for j in range(powers.shape[1])]
+        level = _level(np.stack(factors), growth[growing]) if factors else 0.0
         return Outside(level, FAILURE) if level < ceiling else Outside(ceiling)
 
 
-def _level(Y: Array, growth: Array) -> float:  # (dim, s + 1), (s + 1,) -> λ
-    """The largest λ that one probe does not exclude: the maximum of |p(λ)|/‖p(B) g‖ over all p is ‖R⁻ᵀ(1, λ, …, λˢ)‖.
+def _level(R: Array, growth: Array) -> float:  # (q, s + 1, s + 1), (q, s + 1) -> λ
+    """The largest λ that not all probes exclude: the maximum of |p(λ)|/‖p(B) g‖ over all p is ‖R⁻ᵀ(1, λ, …, λˢ)‖.
 
     That grows with λ from the largest Ritz value of the powers on, which λ cannot be below; p = λʲ alone limits it.
-    Y holds the powers as unit vectors, `growth` the norm of the first and the factor by which each one grew.
+    R are the factors of the powers as unit vectors, `growth` the norm of the first and the factor by which each one
+    grew. As many powers count as have something to say for every probe.
     """
-    if not growth.all():  # the probe was multiplied to nothing
-        return 0.0
-    sizes = np.cumsum(np.log(growth))
-    top = float(np.exp(np.min((sizes[1:] - np.log(ETA)) / np.arange(1, len(sizes)))))
-    R: Array = np.asarray(np.linalg.qr(Y, mode="r"))
-    steep = np.abs(np.diagonal(R)) > STEEP
+    sizes = np.cumsum(np.log(growth), axis=1)
+    top = np.exp(np.min((sizes[:, 1:] - np.log(ETA)) / np.arange(1, sizes.shape[1]), axis=1))
+    steep = (np.abs(np.diagonal(R, axis1=1, axis2=2)) > STEEP).all(axis=0)
     degree = len(steep) if steep.all() else int(np.argmin(steep))
     if degree < 2:
-        return top
-    inner = R[: degree - 1, : degree - 1]
-    T = np.linalg.solve(inner.T, (R[: degree - 1, 1:degree] * growth[1:degree]).T).T
-    largest = float(np.linalg.eigvalsh((T + T.T) / 2)[-1]) * (1 + CLOSE)
-    if not 0 < largest < top:
-        return max(largest, top) if np.isfinite(top) and np.isfinite(largest) else np.inf
-    levels = np.geomspace(largest, top, GRID)
-    powers = np.exp(np.log(levels) * np.arange(degree)[:, None] - sizes[:degree, None])
-    reach = np.linalg.norm(np.linalg.solve(R[:degree, :degree].T, powers), axis=0)
-    possible = np.flatnonzero(reach * ETA <= 1)
-    return float(levels[min(possible[-1] + 1, GRID - 1)]) if len(possible) else float(levels[1])
+        return float(top.max())
+    R, sizes = R[:, :degree, :degree], sizes[:, :degree]
+    T = np.linalg.solve(R[:, :-1, :-1].mT, (R[:, :-1, 1:] * growth[:, None, 1:degree]).mT)
+    largest = np.linalg.eigvalsh((T + T.mT) / 2)[:, -1] * (1 + CLOSE)
+    plain = (largest > 0) & (largest < top)
+    least = float(np.where(plain, 0.0, np.maximum(largest, top)).max())
+    if not (np.isfinite(top) & np.isfinite(largest)).all():
+        return np.inf
+    return max(least, _excluded(R[plain], sizes[plain], largest[plain], top[plain])) if plain.any() else least
+
+
+def _excluded(R: Array, sizes: Array, largest: Array, top: Array) -> float:
+    """The least λ on a grid between these that is excluded, with all beyond it, by each probe: the largest of them."""
+    q, degree = sizes.shape
+    levels = np.geomspace(largest, top, GRID, axis=1)  # (q, GRID)
+    powers = np.exp(np.log(levels)[:, None] * np.arange(degree)[:, None] - sizes[:, :, None])
+    reach = np.linalg.norm(np.linalg.solve(R.mT, powers), axis=1)
+    possible = reach * ETA <= 1
+    last = np.where(possible.any(axis=1), GRID - 1 - np.argmax(possible[:, ::-1], axis=1), 0)
+    return float(levels[np.arange(q), np.minimum(last + 1, GRID - 1)].max())

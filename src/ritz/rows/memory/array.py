@@ -197,6 +197,9 @@ def thin_product(Q: NDArray[Any], S: NDArray[Any]) -> Block:  # (n, m), (m, b) -
 
 def thin_inner(Q: NDArray[Any], W: NDArray[Any]) -> Block:  # (n, m), (n, b) -> (m, b)
     """Qᵀ W for a tall Q and few columns."""
+    if Q.size < SERIAL:
+        with pinned():
+            return cross(Q, W)
     return ArrayRows(Q).reduce(lambda pairs: sum(cross(*pair) for pair in pairs), np.add, beside=W, cut=Cut.THIN)
 
 
