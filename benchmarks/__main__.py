@@ -4,6 +4,7 @@
     python -m benchmarks --shape 200000x100 -k 10 --only ritz --only arpack
     python -m benchmarks --data t10k-images-idx3-ubyte.gz -k 50   real data: .npy, .npz, .csv, .mat, idx
     python -m benchmarks --markdown results.json                  the table of docs/speed.md, from an earlier run
+    python -m benchmarks everyday --only fit                      small fits, transforms, scores, "auto", sparse, files
     python -m benchmarks scaling                                  how the time grows with n, d and k
     python -m benchmarks planner                                  whether "auto" takes the fastest solver
     python -m benchmarks sources                                  sparse matrices, memory maps, files of 4 GB
@@ -26,7 +27,21 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import cluster, commands, gpu, kernel, overhead, peers, planner, report, scaling, sensing, sources, usps
+from benchmarks import (
+    cluster,
+    commands,
+    everyday,
+    gpu,
+    kernel,
+    overhead,
+    peers,
+    planner,
+    report,
+    scaling,
+    sensing,
+    sources,
+    usps,
+)
 from benchmarks.cases import CASES, Case
 from benchmarks.contenders import RITZ
 from benchmarks.harness import Settings
@@ -39,6 +54,7 @@ def arguments() -> argparse.Namespace:
     add = parser.add_argument
     tasks = [
         "peers",
+        "everyday",
         "scaling",
         "planner",
         "sources",
@@ -85,6 +101,8 @@ def main() -> None:
     settings = Settings(max(1, asked.repeat), asked.budget, asked.limit)
     if isinstance(asked.markdown, str):
         print(report.markdown(report.load(Path(asked.markdown))))
+    elif asked.what == "everyday":
+        everyday.run(asked.gigabytes, asked.data, asked.only, settings)
     elif asked.what == "scaling":
         scaling.run(asked.quick, asked.dtype, settings, asked.out)
     elif asked.what == "planner":

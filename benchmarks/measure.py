@@ -50,6 +50,14 @@ def repeated(fit: Callable[[], Any], repeat: int, budget: float) -> tuple[Any, d
     return answer, {"seconds": min(times), "times": times, "memory": peak.extra}
 
 
+def peak_of(work: Callable[[], Any]) -> int:
+    """Bytes by which the memory of this process rises while it works."""
+    peak = _Peak()
+    with peak:
+        work()
+    return peak.extra
+
+
 def _small(X: np.ndarray, k: int) -> np.ndarray:
     """Normal data just large enough for k components: imports and first calls are paid for on it.
 

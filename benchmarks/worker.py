@@ -6,6 +6,7 @@ import json
 import sys
 
 from benchmarks.cases import prepare
+from benchmarks.everyday import measure_line
 from benchmarks.kernel import kernel_data, measure_kernel
 from benchmarks.measure import machine, measure
 from benchmarks.overhead import certificate_share
@@ -20,6 +21,7 @@ TASKS = {
         *(prepare, measure, machine, certificate_share),
         *(kernel_data, measure_kernel, usps_errors),
         *(sensing_signals, measure_pursuit, sensing_image, measure_image, recovered_shares),
+        measure_line,
         *(dense_file, log_normalised, read_and_fit, sparse_counts),
     )
 }

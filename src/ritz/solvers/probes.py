@@ -82,7 +82,7 @@ def _level(R: Array, growth: Array) -> float:  # (q, s + 1, s + 1), (q, s + 1) -
     """
     sizes = np.cumsum(np.log(growth), axis=1)
     top = np.exp(np.min((sizes[:, 1:] - np.log(ETA)) / np.arange(1, sizes.shape[1]), axis=1))
-    steep = (np.abs(np.diagonal(R, axis1=1, axis2=2)) > STEEP).all(axis=0)
+    steep = np.all(np.abs(np.diagonal(R, axis1=1, axis2=2)) > STEEP, axis=0, keepdims=True)[0]
     degree = len(steep) if steep.all() else int(np.argmin(steep))
     if degree < 2:
         return float(top.max())
