@@ -18,7 +18,7 @@ from ritz.estimators.results import files_of, stacked_or_delivered
 from ritz.estimators.saving import Kind
 from ritz.fitting.request import Request, checked_components
 from ritz.fitting.result import Units, as_result
-from ritz.linalg.arrays import in_type, on_host
+from ritz.linalg.arrays import all_finite, in_type, on_host
 from ritz.linalg.dense import Array
 from ritz.pca.from_moments import from_covariance
 from ritz.pca.from_rows import from_rows
@@ -26,7 +26,7 @@ from ritz.pca.gaussian import Gaussian
 from ritz.pca.left_vectors import left_vectors, turned, turning
 from ritz.pca.model_file import FORMS, Parameter
 from ritz.pca.state import ATTRIBUTES, LEARNED, PCAState, in_data, state_of
-from ritz.rows import Rows, as_rows, check_exact, is_anndata, is_dask
+from ritz.rows import Rows, as_rows, check_exact, check_finite, is_anndata, is_dask
 from ritz.rows.base import Block, dense
 from ritz.rows.write.tables import Out, Results
 from ritz.runtime.rules import COUNT_OR_AUTO, FLAG, TOL_OF_PAIRS, check_all, integer, is_integer, parse_bytes
@@ -207,10 +207,13 @@ class PCA(Batches):
 
     def _rebuilt(self, scores: Rows) -> Generator[Array, None, None]:
         """x̂ = scale ⊙ (U y) + mean from scores y, block by block."""
-        self._check_scores(scores)
+        self._check_width(scores)
 
-        def decode(Y: Block) -> Array:
-            return self.subspace_.decode(in_type(dense(Y), scores.result_dtype), bool(self.whiten))
+        def decode(block: Block) -> Array:
+            Y = in_type(dense(block), scores.result_dtype)
+            if not all_finite(Y):  # only then are all scores searched for the place
+                check_finite(scores)
+            return self.subspace_.decode(Y, bool(self.whiten))
 
         return scores.each(decode, columns=self.n_features_in_)
 

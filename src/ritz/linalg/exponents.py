@@ -76,8 +76,8 @@ def between(S: Array, scale: Array | None, power: int, inverse: bool = False) ->
 
 
 def times_power(values: Any, powers: Any) -> Any:
-    """values·2^powers."""
-    if isinstance(powers, int) and not powers:
+    """values·2^powers, in the shape of the values."""
+    if not (powers if isinstance(powers, int) else np.any(powers)):
         return values
     with np.errstate(over="ignore", under="ignore"):
         return np.ldexp(values, np.clip(powers, -4000, 4000))

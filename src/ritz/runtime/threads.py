@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -22,12 +22,25 @@ from threadpoolctl import OpenBLASController, ThreadpoolController
 
 KEPT = 1 << 25  # bytes of working memory that a thread keeps from one task to the next
 PATIENCE = 5.0  # seconds that a fork waits for what takes microseconds: whoever stopped in the middle must not stop it
+GET_SET = ("get", "set")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _local = threading.local()
 
 
 _release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
+
+
+def _native(library: Any) -> tuple[Callable[[], Any], Callable[[int], Any]] | None:
+    """What gets and sets the number of threads in OpenBLAS itself, None elsewhere: threadpoolctl takes several times
+    as long on its way there, which small fits would notice."""
+    if getattr(library, "threading_layer", None) != "pthreads" or not isinstance(library, OpenBLASController):
+        return None
+    for prefix, suffix in product(("", "scipy_"), ("", "64_", "_64")):
+        get, put = (getattr(library.dynlib, f"{prefix}openblas_{verb}_num_threads{suffix}", None) for verb in GET_SET)
+        if get is not None and put is not None:
+            return get, put
+    return None
 
 
 class Pin:
@@ -41,6 +54,7 @@ class Pin:
     def __init__(self) -> None:
         self._libraries: tuple[Any, ...] | None = None
         self._real: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {}  # what gets and sets, by class
+        self._native: dict[str, tuple[Callable[[], Any], Callable[[int], Any]]] = {}  # the same of a library itself
         self._lapack: tuple[Any, ...] = ()  # those that nothing but SciPy calls
         self._generation = 0  # forks between this process and the first
         self._reset()
@@ -161,6 +175,7 @@ class Pin:
             for kind in {type(library) for library in found}:
                 self._answer(kind)
             self._lapack = tuple(x for x in found if Path(x.filepath).resolve().parent in folders)
+            self._native = {x.filepath: native for x in found if (native := _native(x)) is not None}
             self._libraries = tuple(found)
         return self._libraries
 
@@ -182,10 +197,22 @@ class Pin:
         kind.get_num_threads, kind.set_num_threads = get_num_threads, set_num_threads
 
     def _get(self, library: Any) -> Any:
-        return self._real[type(library)][0](library)
+        native = self._native.get(library.filepath)
+        return self._real[type(library)][0](library) if native is None else native[0]()
 
     def _set(self, numbers: list[tuple[Any, int]]) -> None:
         """threadpoolctl lets one thread at a time change limits, but whoever pins or restores may be another."""
+        through = []
+        for library, number in numbers:
+            native = self._native.get(library.filepath)
+            if native is None:
+                through.append((library, number))
+            else:
+                native[1](number)
+        if through:
+            self._set_through(through)
+
+    def _set_through(self, numbers: list[tuple[Any, int]]) -> None:
         _release(force=True)
         self._setting = True
         try:
