@@ -10,6 +10,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg.dense import UNIT, Array, column_norms, eigh_descending, gamma, norm_of, orthogonality_defect, svd
+from ritz.runtime.threads import cached_property
 from ritz.runtime.wording import at_most, plain
 
 COMBINING = 16  # roundings beyond those of sums: shifting, scaling, dividing
@@ -176,6 +177,12 @@ class Pairs:
     slack: Array | None = None  # (m,) what rounding may have turned u by, as a residual, beyond what it did to values
     arithmetic: float = 0.0  # norm bound on the errors of UᵀAU and R where the operator's own rounding is smaller
 
+    @cached_property
+    def departure(self) -> float:
+        """‖UᵀU − I‖."""
+        known = self.nonorthogonality
+        return orthogonality_defect(self.vectors) if known is None else known
+
     def trusted(self, k: int, rounding: float) -> Pairs:
         """The k pairs asked for and those spare ones that are as good; unconverged ones would loosen every bound."""
         m = trusted(self.residuals, k, rounding)
@@ -212,19 +219,23 @@ def rotation(H: Array, T: Array | None = None) -> Rotation:
 
     A T with TᵀT = H was never squared and gives small values all their digits.
     """
+    turn: Array | None = None
     diagonal = np.diagonal(H)
     apart = H.copy()
     apart.flat[:: len(H) + 1] = 0.0
     off = norm_of(apart)
-    if off <= ALIGNED * len(H) * abs(float(diagonal[0])) and np.all(diagonal[:-1] >= diagonal[1:]):
-        values, turn = diagonal if T is None else column_norms(T) ** 2, None
+    if off <= ALIGNED * len(H) * float(np.max(np.abs(diagonal))):
+        values = diagonal if T is None else column_norms(T) ** 2
+        if np.any(values[:-1] < values[1:]):  # rounding has put equal ones, such as zeros, out of order
+            order = np.argsort(-values, kind="stable")
+            values, turn = values[order], np.eye(len(H))[:, order]
     else:
         if T is None:
-            values, turn = eigh_descending(H)
+            values, V = eigh_descending(H)
         else:
-            _, sigma, turn = svd(T)
+            _, sigma, V = svd(T)
             values = sigma**2
-        off = float(np.linalg.norm(turn.T @ H @ turn - np.diag(values)))
+        off, turn = float(np.linalg.norm(V.T @ H @ V - np.diag(values))), V
     lowest = float(values[-1])
     return Rotation(np.maximum(values, 0.0), turn, off + max(0.0, -lowest), lowest)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import UNIT, Array, norm_of, orthogonality_defect, squared
+from ritz.linalg.dense import UNIT, Array, norm_of, squared
 from ritz.operators import Operator
 from ritz.operators.base import Pairs
 from ritz.solvers import Basis, Outside, Solver, Step
@@ -262,11 +262,10 @@ def _gap(A: Operator, verdict: Verdict, everything: Pairs, basis: Basis, k: int)
 
 def _own_rounding(A: Operator, pairs: Pairs) -> float:
     """What the vectors' departure from orthonormality and the arithmetic of R itself add: shares of ‖A U‖."""
-    defect = pairs.nonorthogonality if pairs.nonorthogonality is not None else orthogonality_defect(pairs.vectors)
     size = abs(float(pairs.values[0]))
     if A.signed:  # where all values may be 0, and A U = R
         size += norm_of(pairs.residuals)
-    return (2 * defect + 4 * len(pairs.values) ** 1.5 * UNIT) * size + pairs.arithmetic
+    return (2 * pairs.departure + 4 * len(pairs.values) ** 1.5 * UNIT) * size + pairs.arithmetic
 
 
 def _by_singular_values(A: Operator, pairs: Pairs, k: int) -> Verdict:
