@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, Self, TypeVar
 
 from ritz.runtime import threads
@@ -125,7 +124,11 @@ class Watch:
             return checkpoint.recall(lambda: self._resumed(checkpoint, runs, over, combine))
         self.begin(runs)
         with closing(over(runs)) as partials:
-            return reduce(combine, partials)
+            total = next(partials)
+            for part in partials:
+                total = combine(total, part)
+                del part  # it may be large, and the next one is still being computed
+            return total
 
     def _resumed(
         self, checkpoint: Checkpoint, runs: list[Run], over: Over[Partial], combine: Combine[Partial]
@@ -137,6 +140,7 @@ class Watch:
             for part in partials:
                 checkpoint.busy()
                 total = combine(total, part) if done else part
+                del part
                 done += 1
                 checkpoint.keep(done, len(runs), total)
         return total
