@@ -42,7 +42,9 @@ from ritz.runtime.threads import pinned, scratch
 CANCELS = 1e-4  # share of ‖z‖² below which ‖z‖² − ‖y‖² has lost too many digits
 # ‖z‖ in deviations of the weakest component, up to which products in float32 err by about 1e-5 of that deviation.
 NARROW = 128.0
-# ‖mean/scale‖ in the same deviations, beyond which sparse rows are centred as dense blocks: 1e5·eps of it is rounding.
+# ‖mean/scale‖ in the same deviations, up to which Uᵀx − Uᵀmean in float64 errs by about 1e-13 of one.
+NEAR = 1024.0
+# The same, beyond which sparse rows are centred as dense blocks: 1e5·eps of it is rounding.
 FAR = 1e5
 FLOAT64 = np.dtype(np.float64)
 APART = 1 << 20  # entries of rows that are preprocessed in units of their own at a time
@@ -243,7 +245,7 @@ class Subspace:
     def _close(self, center: Array | None) -> bool:
         """Whether the mean is so near to 0 that Uᵀx − Uᵀmean tells the weakest component as well as Uᵀ(x − mean) does,
         which takes a copy of x."""
-        return center is None or bool(norm_of(center) < times_power(NARROW * self.deviations[-1], self.power))
+        return center is None or bool(norm_of(center) < times_power(NEAR * self.deviations[-1], self.power))
 
     @property
     def _near(self) -> bool:
