@@ -259,9 +259,9 @@ def lines(folder: Path, data: str | None) -> Iterator[Line]:
     for n, d in ((1797, 64), (1000, 20), (5000, 50), (10_000, 100), (200_000, 100), (500, 20_000), (4000, 5000)):
         yield line("auto", '"auto":', automatic, n, d)
     if data is not None:
-        name = Path(data).name
-        yield Line("dense", f"fit, k=50: {name}", lambda: fits(read(Path(data)), 50, (SCIKIT_LEARN, *solvers)))
-        yield Line("auto", f'"auto": {name}', lambda: automatic(read(Path(data))))
+        path, peers = Path(data), (SCIKIT_LEARN, *solvers)
+        yield Line("dense", f"fit, k=50: {path.name}", lambda: fits(read(path, "float64"), 50, peers))
+        yield Line("auto", f'"auto": {path.name}', lambda: automatic(read(path, "float64")))
 
 
 # How it is measured

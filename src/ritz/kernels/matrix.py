@@ -216,16 +216,19 @@ class KernelMatrix(Operator):
             return total
 
         out = np.zeros(V.shape)
-        together = kept is None or V.shape[1] * self.dim**2 >= SERIAL_PRODUCTS
-        for start, part in self._by_strips(partial, together):
+        if kept is None or V.shape[1] * self.dim**2 >= SERIAL_PRODUCTS:
+            strips = self._by_strips(partial)
+        else:  # so few products that threads cost more than they save; BLAS has one as well, for the same bits
+            with pinned():
+                strips = list(self._by_strips(partial, workers=1))
+        for start, part in strips:
             out[start:] += part
         return out
 
-    def _by_strips(self, f: Callable[[int], Any], together: bool = True) -> Iterator[tuple[int, Any]]:
-        """f of every strip's first row, by all cores where that pays, in order: sums do not depend on timing or the
-        number of cores."""
+    def _by_strips(self, f: Callable[[int], Any], workers: int | None = None) -> Iterator[tuple[int, Any]]:
+        """f of every strip's first row, by all cores, in order: sums do not depend on timing or the number of cores."""
         n, starts = self.dim, range(0, self.dim, STRIP)
-        workers = min(pinned.budget(), len(starts)) if together else 1
+        workers = min(workers or pinned.budget(), len(starts))
         self.watch.begin([(0, n)])
         for start, part in zip(starts, ordered(f, starts, workers) if workers > 1 else map(f, starts), strict=True):
             yield start, part
