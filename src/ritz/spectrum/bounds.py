@@ -66,6 +66,11 @@ class Evidence:
         return self.rounding + self.defect
 
     @property
+    def least(self) -> float:
+        """Lower bound of the largest eigenvalue, by Cauchy's interlacing."""
+        return float(self.values[0]) - self.defect - self.rounding
+
+    @property
     def turned(self) -> Array:
         """Residuals of the vectors."""
         return self.residuals if self.slack is None else self.residuals + self.slack
@@ -129,6 +134,14 @@ def _tied(values: Array, errors: Array, k: int, following: float) -> bool:
         return bool(values[k - 1] - values[k] <= APART * max(errors[k - 1], errors[k]))
     # Without a next Ritz value, a proved ceiling at the k-th value's own height is the evidence.
     return bool(abs(following - values[k - 1]) <= max(APART * errors[k - 1], 1e-9 * values[0]))
+
+
+def may_tie(seen: Evidence, k: int) -> bool:
+    """Whether the k-th value may be tied with the next one: what only bounds can tell is left open."""
+    if k == len(seen.values):
+        return not seen.exhausted
+    errors = seen.residuals[k - 1 : k + 1] + (seen.rounding + seen.missing / 2)
+    return bool(seen.values[k - 1] - seen.values[k] <= APART * errors.max())
 
 
 def _value_bounds(seen: Evidence, ceiling: float) -> tuple[Array, Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,9 @@ import numpy as np
 from ritz.linalg.dense import Array, squared
 from ritz.runtime.wording import at_least, at_most, at_most_within, component, components, plain
 from ritz.spectrum.printed import remarks, table
+
+# What takes a bound on every value and angle, and is computed when it is first asked for.
+DETAILS = frozenset({"value_bounds", "angle_bounds", "groups", "complete_to", "gap_bounds"})
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,26 @@ class Certificate:
     missing: float = 0.0
     quantity: str = "variance"
     by_singular_values: bool = False
-    gap_bounds: Array | None = None
+    gap_bounds: Array | None = field(default_factory=lambda: None)  # so that the class has no such attribute
     by_magnitude: bool = False
+
+    @classmethod
+    def of(cls, details: Callable[[], dict[str, Any]], **known: Any) -> Certificate:
+        """From what is known, and a function that computes the rest when any of it is first asked for: to bound every
+        value and angle of a small fit would take as long as the rest of it."""
+        found = object.__new__(cls)
+        found.__dict__.update(known, _details=details)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        details = self.__dict__.get("_details")
+        if details is None or name not in DETAILS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.__dict__.update(details())
+        return self.__dict__[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     def in_units(self, unit: float) -> Certificate:
         """The certificate of unit²·A."""

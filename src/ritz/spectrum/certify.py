@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +13,9 @@ from numpy.typing import NDArray
 from ritz.linalg.dense import UNIT, Array, norm_of, squared
 from ritz.operators import Operator
 from ritz.operators.base import Pairs
+from ritz.runtime.threads import cached_property
 from ritz.solvers import Basis, Outside, Solver, Step
-from ritz.spectrum.bounds import Bounds, Evidence, Question, bounds, completeness, widened
+from ritz.spectrum.bounds import Bounds, Evidence, Question, bounds, completeness, may_tie, widened
 from ritz.spectrum.certificate import Certificate
 from ritz.spectrum.magnitudes import magnitudes
 
@@ -81,11 +84,12 @@ def certify(
     pairs = everything.trusted(k, A.rounding)
     verdict = _verdict(A, everything, pairs, basis, k, tol or 0.0)
     sizes = np.abs(everything.values) if everything.levels is None else everything.levels
-    resolved = _resolved(sizes, verdict.floor, verdict.found.ceiling)
+    resolved = _resolved(sizes, verdict.floor, verdict.ceiling)
     # The values that are meant lie between these and `missing` more.
     seen = np.where(resolved, everything.values, 0.0) + A.offset
     residuals = pairs.residuals if pairs.slack is None else pairs.residuals + pairs.slack
-    certificate = Certificate(
+    certificate = Certificate.of(
+        partial(verdict.details, _next_value(A, verdict, everything, basis, k)),
         values=seen[:k],
         residuals=_delivered(residuals, pairs.values, resolved[: len(pairs.values)])[:k],
         **verdict.claims(),
@@ -97,7 +101,6 @@ def certify(
         satisfied=not basis.note if tol is None else verdict.satisfied(tol, max(pairs.vectors.shape)),
         n_rows=n_rows,
         by_singular_values=pairs.levels is not None,
-        gap_bounds=_gap(A, verdict, everything, basis, k),
         by_magnitude=A.signed,
     )
     U, sign = pairs.vectors[:, :k], signs(pairs.vectors[:, :k])
@@ -148,10 +151,14 @@ def signs(U: Array) -> Array:  # (d, k) -> (k,)
     return sign
 
 
-class Verdict(NamedTuple):
-    """Bounds, and what follows from them."""
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What a fit must say at once, and bounds, which are computed when somebody asks for them."""
 
-    found: Bounds
+    bounds: Callable[[], Bounds]
+    k: int
+    ceiling: float  # τ of the bounds
+    tie_at_k: bool
     floor: float  # what rounding alone can make of 0: a variance, or for svd a standard deviation
     rounding: float  # in the units of the eigenvalues
     worst: float  # residual and rounding of the components asked for
@@ -159,6 +166,11 @@ class Verdict(NamedTuple):
     complete: bool
     failure: float = 0.0  # the probability that the bounds do not hold
     kth: tuple[float, float] | None = None  # what the k-th magnitude lies between, where values have signs
+
+    @cached_property
+    def found(self) -> Bounds:
+        """The bounds."""
+        return self.bounds()
 
     @property
     def reached(self) -> float:
@@ -181,18 +193,31 @@ class Verdict(NamedTuple):
 
     def claims(self) -> dict[str, Any]:
         """What the certificate repeats."""
-        found = self.found
         return {
-            "value_bounds": np.column_stack([found.lower, found.upper]),
-            "angle_bounds": found.angles,
-            "groups": found.groups,
-            "tie_at_k": found.tie_at_k,
-            "complete_to": found.complete_to,
+            "tie_at_k": self.tie_at_k,
             "completeness": self.completeness,
             "failure_probability": self.failure if self.complete else None,
             "rounding": self.rounding,
             "reached": self.reached,
         }
+
+    def details(self, following: float | None) -> dict[str, Any]:
+        """What it repeats of the bounds; `following` is a lower bound of the next value, None where there is none."""
+        found = self.found
+        return {
+            "value_bounds": np.column_stack([found.lower, found.upper]),
+            "angle_bounds": found.angles,
+            "groups": found.groups,
+            "complete_to": found.complete_to,
+            "gap_bounds": None if following is None else self._gap(following),
+        }
+
+    def _gap(self, following: float) -> Array:
+        """What λ_k − λ_{k+1}, or the difference of their magnitudes, lies between."""
+        found = self.found
+        low, high = self.kth or (float(found.lower[self.k - 1]), float(found.upper[self.k - 1]))
+        least = max(found.next_lower, following)
+        return np.maximum(np.nextafter([low - found.following, high - least], [-np.inf, np.inf]), 0.0)
 
 
 def _outside(A: Operator, basis: Basis, everything: Pairs, kept: int) -> Outside:
@@ -216,14 +241,19 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, o
         slack=pairs.slack,
         missing=A.missing,
     )
-    found, failure = completeness(Question(A, pairs, seen, k, tol, outside))
     uncertain = max(A.offset, A.missing - A.offset)
-    delivered = _delivered(seen.turned, seen.values, _resolved(seen.values, seen.floor, found.ceiling))
-    worst = float(np.max(delivered[:k])) + rounding + uncertain
-    largest, last = (float(value) + A.offset for value in pairs.values[[0, k - 1]])
-    complete = found.following - last <= max(tol * largest, 16 * rounding)
-    least = max(float(found.lower[0]), 0.0)
-    return Verdict(found, seen.floor, rounding + uncertain, worst, least, bool(complete), failure)
+    if seen.exhausted:  # so that nothing can have been missed
+        later, ceiling, complete, failure = partial(bounds, seen, k, 0.0), 0.0, True, 0.0
+    else:
+        found, failure = completeness(Question(A, pairs, seen, k, tol, outside))
+        largest, last = float(pairs.values[0]) + A.offset, float(pairs.values[k - 1]) + A.offset
+        complete = bool(found.following - last <= max(tol * largest, 16 * rounding))
+        later, ceiling = lambda: found, found.ceiling
+    delivered = _delivered(seen.turned, seen.values, _resolved(seen.values, seen.floor, ceiling))
+    worst = float(delivered[:k].max()) + rounding + uncertain
+    tie = may_tie(seen, k) and later().tie_at_k
+    about = seen.floor, rounding + uncertain, worst, max(seen.least, 0.0)
+    return Verdict(later, k, ceiling, tie, *about, complete, failure)
 
 
 def _by_magnitudes(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int) -> Verdict:
@@ -239,25 +269,23 @@ def _by_magnitudes(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int) ->
     worst = float(np.max(delivered[:k])) + rounding
     complete = found.following - float(sizes[k - 1]) <= max(tol * float(sizes[0]), 16 * rounding)
     kth = float(found.lower[k - 1]), float(found.upper[k - 1])
-    return Verdict(signed, seen.floor, rounding, worst, least, bool(complete), kth=kth)
+    about = seen.floor, rounding, worst, least
+    return Verdict(lambda: signed, k, signed.ceiling, signed.tie_at_k, *about, bool(complete), kth=kth)
 
 
-def _gap(A: Operator, verdict: Verdict, everything: Pairs, basis: Basis, k: int) -> Array | None:
-    """What λ_k − λ_{k+1}, or the difference of their magnitudes, lies between; None where nothing follows.
+def _next_value(A: Operator, verdict: Verdict, everything: Pairs, basis: Basis, k: int) -> float | None:
+    """A lower bound of the value after the k-th from the pairs found, None where nothing follows.
 
-    By Cauchy's interlacing the next value is no smaller than the next Ritz value, converged or not.
+    By Cauchy's interlacing it is no smaller than the next Ritz value, converged or not.
     """
     if k >= len(everything.vectors):
         return None
-    found, least = verdict.found, verdict.found.next_lower
-    low, high = verdict.kth or (float(found.lower[k - 1]), float(found.upper[k - 1]))
-    if everything.levels is None:
-        own = everything.defect + verdict.rounding + _own_rounding(A, everything)
-        rough = (basis.mixed + 2) * A.dense_rounding + NEARLY * abs(float(everything.values[0]))
-        measured = np.abs(everything.values[k : k + 1]) - own
-        least = float(np.max(measured, initial=max(least, basis.following - own - rough)))
-    between = np.nextafter([low - found.following, high - least], [-np.inf, np.inf])
-    return np.maximum(between, 0.0)
+    if everything.levels is not None:
+        return -np.inf
+    own = everything.defect + verdict.rounding + _own_rounding(A, everything)
+    rough = (basis.mixed + 2) * A.dense_rounding + NEARLY * abs(float(everything.values[0]))
+    measured = abs(float(everything.values[k])) - own if k < len(everything.values) else -np.inf
+    return max(measured, basis.following - own - rough)
 
 
 def _own_rounding(A: Operator, pairs: Pairs) -> float:
@@ -278,14 +306,21 @@ def _by_singular_values(A: Operator, pairs: Pairs, k: int) -> Verdict:
     m, dim = len(levels), len(pairs.vectors)
     whole = m >= min(dim, A.rows_of_factor)
     seen = Evidence(levels, coupling, rounding, defect=norm_of(coupling), exhausted=m >= dim)
-    found = bounds(seen, k, ceiling=0.0 if whole else np.inf)
-    delivered = _delivered(coupling, levels, _resolved(levels, seen.floor, found.ceiling))
-    worst, least = float(np.max(delivered[:k])) + rounding, float(found.lower[0])
-    by_variance = found._replace(
+    ceiling = 0.0 if whole else np.inf
+    delivered = _delivered(coupling, levels, _resolved(levels, seen.floor, ceiling))
+    worst, least = float(delivered[:k].max()) + rounding, max(seen.least, 0.0)
+    later = partial(_of_variances, seen, k, ceiling)
+    tie = may_tie(seen, k) and later().tie_at_k
+    return Verdict(later, k, ceiling, tie, seen.floor, A.rounding + _own_rounding(A, pairs), worst, least, whole)
+
+
+def _of_variances(seen: Evidence, k: int, ceiling: float) -> Bounds:
+    """Bounds of squared singular values, and of angles between their vectors."""
+    found = bounds(seen, k, ceiling)
+    return found._replace(
         lower=found.lower**2,
         upper=found.upper**2,
         following=found.following**2,
         next_lower=max(found.next_lower, 0.0) ** 2,
         angles=np.minimum(1.0, np.sqrt(2.0) * found.angles),
     )
-    return Verdict(by_variance, seen.floor, A.rounding + _own_rounding(A, pairs), worst, least, whole)
