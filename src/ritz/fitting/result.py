@@ -55,7 +55,7 @@ class Decomposition:
     @classmethod
     def of(cls, found: Spectrum, total: float, units: Units, plan: Plan, **known: Any) -> Decomposition:
         """From a spectrum and its trace, which are in units of `unit`, and what else is known of the fit."""
-        d, unit, n, kept = len(found.vectors), units.unit, units.n_rows, float(np.sum(found.values))
+        d, unit, n, kept = len(found.vectors), units.unit, units.n_rows, float(found.values.sum())
         # Computed in another way than the values, the total may fall below their sum, but by rounding alone.
         rounding = (len(found.values) + 1) * found.certificate.rounding
         total = kept if total < kept <= total + rounding else total
@@ -67,7 +67,7 @@ class Decomposition:
         if units.remainder is not None and units.remainder.any():
             exact["remainder"] = units.remainder
         about = (units.mean, units.scale, rest, n, units.ddof)
-        subspace = Subspace(found.vectors, variances, *about, orthonormal=True, **exact)
+        subspace = Subspace(found.vectors, variances, *about, checked=True, **exact)
         return cls(subspace, found, found.certificate.in_units(unit), plan, total, unit, seen, **known)
 
 
@@ -77,9 +77,9 @@ def _left_out(found: Spectrum, total: float, bound: int) -> tuple[float, bool]:
     So many Ritz values as there can be eigenvalues are not yet these; if they are, they add up to the trace.
     """
     certificate, k = found.certificate, len(found.values)
-    rest = max(total - float(np.sum(found.values)), 0.0)
+    rest = max(total - float(found.values.sum()), 0.0)
     if found.spare is not None and k + len(found.spare) >= bound:
-        summed = float(np.sum(found.spare[: bound - k]))
+        summed = float(found.spare[: bound - k].sum())
         if rest - summed <= (bound + 1) * (certificate.rounding + certificate.missing):
             return summed, certificate.by_singular_values or summed > (k + 1) * certificate.rounding
     return rest, rest > (k + 1) * certificate.rounding
@@ -100,7 +100,7 @@ def attributes(table: Table, state: Any) -> dict[str, Any]:
 
 def as_result(values: Array, dtype: str | np.dtype[Any]) -> Array:
     """Values in that type, or in float64 where it has no room for them, or not for all their digits."""
-    if dtype == np.float64:
+    if np.dtype(dtype) == np.float64:
         return values.astype(np.float64)
     sizes, limits = np.abs(values), np.finfo(dtype)
     outside = ((sizes > limits.max) & (sizes < np.inf)) | ((sizes < limits.tiny) & (sizes > 0))

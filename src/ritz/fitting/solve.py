@@ -21,18 +21,19 @@ from ritz.operators import ColumnMatrix, DataMatrix, Operator
 from ritz.rows import Rows
 from ritz.rows.memory.computed import Scaled
 from ritz.runtime.memory import format_bytes, too_small
-from ritz.solvers import SVD, Solver
+from ritz.solvers import SVD, Covariance, Gram, Solver
 from ritz.spectrum.certify import Spectrum, certify
 
 FIRST_GUESS = 16  # components an iterative solver starts with when a share of the variance is asked for
 PATIENCE = 3.0  # seconds, by the planner's table, that a further attempt may take when accuracy is not at stake
+EXACT, UNUSED = (SVD, Covariance, Gram), np.random.default_rng(0)  # solvers that draw nothing, and what they are given
 UNSETTLED = "the iteration did not reach tol, or could not exclude that a larger component was missed"
 MANY = "the share of the variance takes so many components that a full decomposition costs less than an iteration"
 
 
 def solve(A: Operator, solver: Solver, request: Request, bound: int, n_rows: int | None) -> tuple[Spectrum, float]:
     """The spectrum with as many components as the request means, and the total variance."""
-    asked, rng = request.n_components, np.random.default_rng(request.seed)
+    asked, rng = request.n_components, UNUSED if type(solver) in EXACT else np.random.default_rng(request.seed)
     if asked == "mle" and not solver.direct:
         given = request.solver if isinstance(request.solver, str) else request.name
         rule = f"cannot be a string with svd_solver={given!r}: it weighs the whole spectrum; use 'auto'"
@@ -44,7 +45,7 @@ def solve(A: Operator, solver: Solver, request: Request, bound: int, n_rows: int
     while True:
         basis = solver.basis(A, k, tol=request.tol, rng=rng)
         pairs = A.ritz(basis.Q, basis.AQ, basis.P, request.tol)
-        total = float(np.sum(pairs.values)) if isinstance(solver, SVD) else float(A.trace or 0.0)
+        total = float(pairs.values.sum()) if isinstance(solver, SVD) else float(A.trace or 0.0)
         if not isinstance(asked, float) or k == bound or float(np.sum(pairs.values[:k])) > asked * total:
             break
         if request.name == "auto" and 16 * k > bound:  # a direct solver has the whole spectrum for less
@@ -63,7 +64,7 @@ def preprocessing(found: Moments, request: Request, name: Callable[[int], str] =
         shift, delta = (found.shift, found.delta * found.unit) if request.center else (None, None)
     shift = shift if shift is not None and shift.any() else None
     scale = _deviations(found, request, name) if request.scale else None
-    unit = float(np.max(found.unit)) if scale is None else 1.0
+    unit = float(found.unit.max()) if scale is None else 1.0
     weight = None if unit == 1 else np.full(len(found.unit), 1 / unit)
     mean, remainder = (found.mean, found.remainder(unit)) if request.center else (None, None)
     units = Units(unit, mean, scale, remainder, found.count, request.ddof)

@@ -223,7 +223,9 @@ def provisional_mean(rows: Rows, sample: Array, dtype: np.dtype[Any]) -> Array:
         mean = np.add.reduce(sample, axis=0) / m
         if not np.isfinite(mean).all():  # the sum may have left float64, where the mean has not
             mean = np.add.reduce(sample / m, axis=0)
-        mean = np.where((sample == first).all(axis=0), first, mean)
+        alike = np.flatnonzero(first == sample[-1])  # few columns, as a rule, in which all the others can be the same
+        if len(alike):
+            mean[alike] = np.where((sample[:, alike] == first[alike]).all(axis=0), first[alike], mean[alike])
         narrow = rows.dtype if rows.dtype.kind == "f" else dtype
         return mean if narrow == np.float64 else mean.astype(narrow).astype(np.float64)
 

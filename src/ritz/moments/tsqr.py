@@ -90,7 +90,10 @@ def leaf_rows(rows: Rows) -> int:
 
 def _within(size: Array, limits: tuple[float, float]) -> bool:
     """Whether all sizes but zeros lie between the limits, and none is NaN or infinite."""
-    return bool(((size == 0) | ((size > limits[0]) & (size < limits[1]))).all())
+    low, high = limits
+    if low < size.min() and size.max() < high:
+        return True
+    return bool(((size == 0) | ((size > low) & (size < high))).all())
 
 
 def _reduced(rows: Rows, shift: Array, unit: Array, center: bool) -> Part:

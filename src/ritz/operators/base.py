@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -146,12 +147,15 @@ class Factored(Operator):
             P, Q = P @ left, Q @ turn
         FQ = F @ Q
         sigma = np.maximum(np.einsum("ij,ij->j", P, FQ), 0.0)
-        order = np.argsort(-sigma, kind="stable")
-        P, Q, FQ, sigma = P[:, order], Q[:, order], FQ[:, order], sigma[order]
+        if (sigma[:-1] < sigma[1:]).any():
+            order = np.argsort(-sigma, kind="stable")
+            P, Q, FQ, sigma = P[:, order], Q[:, order], FQ[:, order], sigma[order]
         coupling = np.maximum(column_norms(FQ - P * sigma), column_norms(F.T @ P - Q * sigma))
-        own = 2 * orthogonality_defect(P) + 2 * orthogonality_defect(Q) + 4 * len(sigma) * UNIT
-        coupling += own * sigma[0] / np.sqrt(len(sigma))
-        return ritz_pairs(Q, F.T @ FQ, Rotation(sigma**2, None, 0.0), levels=sigma, coupling=coupling)
+        departure = orthogonality_defect(Q)
+        own = 2 * orthogonality_defect(P) + 2 * departure + 4 * len(sigma) * UNIT
+        coupling += own * sigma[0] / math.sqrt(len(sigma))
+        known = {"levels": sigma, "coupling": coupling, "nonorthogonality": departure}
+        return ritz_pairs(Q, F.T @ FQ, Rotation(sigma**2, None, 0.0), **known)
 
     def factor(self) -> Array:
         return self._F
@@ -169,13 +173,19 @@ class Pairs:
     vectors: Array  # (dim, m)
     residuals: Array  # (m,) ‖A u − λ u‖
     defect: float  # ‖Uᵀ A U − Θ‖: of rounding alone, as values that do not exceed it are called 0
-    image: Array  # (order, m) L with L Lᵀ = the part of the dense operator that the pairs explain
+    image: Array | None = None  # (order, m) L, see `explained`; None for √Θ times the vectors
     dual: Array | None = None  # (n, m) α with U = Zᵀα
     levels: Array | None = None  # (m,) singular values of the factor
     coupling: Array | None = None  # (m,) max(‖F u − σ p‖, ‖Fᵀ p − σ u‖)
     nonorthogonality: float | None = None  # ‖UᵀU − I‖ where it was measured
     slack: Array | None = None  # (m,) what rounding may have turned u by, as a residual, beyond what it did to values
     arithmetic: float = 0.0  # norm bound on the errors of UᵀAU and R where the operator's own rounding is smaller
+
+    @property
+    def explained(self) -> Array:  # (order, order)
+        """L Lᵀ, the part of the dense operator that the pairs explain."""
+        L = self.vectors * np.sqrt(self.values) if self.image is None else self.image
+        return L @ L.T
 
     @cached_property
     def departure(self) -> float:
@@ -195,7 +205,7 @@ class Pairs:
 
 def trusted(residuals: Array, k: int, rounding: float) -> int:
     """How many pairs to keep: the k asked for, and the spare ones right behind them that are nearly as good."""
-    good = residuals[k:] <= 10 * float(np.max(residuals[:k])) + rounding
+    good = residuals[k:] <= 10 * float(residuals[:k].max()) + rounding
     return k + (len(good) if good.all() else int(np.argmin(good)))
 
 
@@ -224,9 +234,9 @@ def rotation(H: Array, T: Array | None = None) -> Rotation:
     apart = H.copy()
     apart.flat[:: len(H) + 1] = 0.0
     off = norm_of(apart)
-    if off <= ALIGNED * len(H) * float(np.max(np.abs(diagonal))):
+    if off <= ALIGNED * len(H) * float(np.abs(diagonal).max()):
         values = diagonal if T is None else column_norms(T) ** 2
-        if np.any(values[:-1] < values[1:]):  # rounding has put equal ones, such as zeros, out of order
+        if (values[:-1] < values[1:]).any():  # rounding has put equal ones, such as zeros, out of order
             order = np.argsort(-values, kind="stable")
             values, turn = values[order], np.eye(len(H))[:, order]
     else:
@@ -266,6 +276,5 @@ def ritz_pairs(Q: Array, AQ: Array, turned: Rotation, **known: Any) -> Pairs:
         vectors=U,
         residuals=column_norms(turned(AQ) - U * turned.values),
         defect=turned.defect,
-        image=U * np.sqrt(turned.values),
         **known,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -49,8 +50,9 @@ class DataMatrix:
         self.divisor, self.rank_bound, self.passes = moments.count - ddof, rank_bound, passes
         self.terms = 0
         self.ratio = unit_ratio(moments, prepare)
-        self.trace = float(np.sum(moments.diagonal * self.ratio**2)) / self.divisor
-        self.sizes = float(np.sum(moments.sizes * self.ratio**2)) / self.divisor
+        squares = self.ratio**2
+        self.trace = float((moments.diagonal * squares).sum()) / self.divisor
+        self.sizes = float((moments.sizes * squares).sum()) / self.divisor
 
     @cached_property
     def scaling(self) -> float:
@@ -288,8 +290,9 @@ def factored(
     R, ratio = np.asarray(moments.triangle), unit_ratio(moments, prepare)
     F = np.zeros((min(moments.count, R.shape[1]), R.shape[1]))
     F[: len(R)] = R * (ratio / np.sqrt(divisor))
-    size, spread = (np.sqrt(np.sum(part * ratio**2) / divisor) for part in (moments.sizes, moments.diagonal))
-    error = (moments.rounding / 2 + 4 * UNIT) * float(size) + scaling * float(spread)
+    squares = ratio**2
+    size, spread = (math.sqrt(float((part * squares).sum()) / divisor) for part in (moments.sizes, moments.diagonal))
+    error = (moments.rounding / 2 + 4 * UNIT) * size + scaling * spread
     return Factored(F, error, rank_bound, passes=1)
 
 

@@ -142,7 +142,7 @@ class Gram(Operator):
             vectors=np.column_stack([found.vectors, V]),
             residuals=np.append(found.residuals, column_norms(CV)),
             defect=found.defect + 2 * float(np.linalg.norm(CV)),
-            image=np.column_stack([found.image, none]),
+            image=np.column_stack([np.asarray(found.image), none]),
             dual=np.column_stack([np.asarray(found.dual), none]),
             slack=np.append(np.asarray(found.slack), np.zeros(count)),
             nonorthogonality=None,

@@ -146,7 +146,7 @@ def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: i
         A.dense()
     result, total = solve(A, request.chosen(plan.solver), request, min(n, d), n)
     share = request.n_components if isinstance(request.n_components, float) else 0.0
-    enough = len(result.values) == min(n, d) or float(np.sum(result.values)) >= share * total
+    enough = len(result.values) == min(n, d) or float(result.values.sum()) >= share * total
     # A model carries moments that are whole, not too large, and right in units that do not change: these can be merged.
     whole = (found.scatter.ndim == 2 or found.triangle is not None) and d <= LARGE
     right = not found.rough and not (found.audit and found.scaled)

@@ -85,9 +85,11 @@ class Partition:
 
     def limited(self, most_bytes: int, most_threads: int | None = None) -> Self:
         """The same rows, read in blocks of at most so many bytes in float64, by at most so many threads."""
+        most_threads = most_threads or self.most_threads
+        if most_bytes == self.most_bytes and most_threads >= self.threads:
+            return self
         limited = copy(self)
-        limited.most_bytes = most_bytes
-        limited.most_threads = most_threads or self.most_threads
+        limited.most_bytes, limited.most_threads = most_bytes, most_threads
         return limited
 
     def buffer(self, use: str, rows: int, columns: int) -> Any:

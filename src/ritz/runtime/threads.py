@@ -325,8 +325,8 @@ def team() -> Iterator[Team]:
     if outer is not None:
         yield outer
         return
-    budget = pinned.budget()
     with pinned():
+        budget = pinned.budget()
         found = _local.team = Team.of(budget)
         pinned.own.budget = budget
         try:

@@ -254,7 +254,7 @@ def _by_cholesky(question: Question, free: Bounds) -> tuple[Bounds, float] | Non
     cheap = A.dim**3 / 3 <= CHEAP * (A.work + 4 * A.dim**3 / 3)
     if matrix is None or seen.exhausted or (question.settled(free) and not cheap):
         return None
-    deflated = matrix - pairs.image @ pairs.image.T
+    deflated = matrix - pairs.explained
     # What follows may exceed the last value by the error of that value, but a proof is only of use within tol.
     error, largest = norm_of(pairs.residuals), float(pairs.values[0])
     last = float(pairs.values[-1]) + (min(error, 0.4 * question.tol * largest) if question.tol else error)

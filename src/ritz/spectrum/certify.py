@@ -266,7 +266,7 @@ def _by_magnitudes(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int) ->
     delivered = _delivered(pairs.residuals, sizes, _resolved(sizes, seen.floor, found.ceiling))
     # ‖A u‖ is a lower bound of the largest magnitude too, and a better one where an iteration alternates.
     least = max(float(found.lower[0]), float(np.hypot(sizes[0], pairs.residuals[0])) - 2 * seen.floor, 0.0)
-    worst = float(np.max(delivered[:k])) + rounding
+    worst = float(delivered[:k].max()) + rounding
     complete = found.following - float(sizes[k - 1]) <= max(tol * float(sizes[0]), 16 * rounding)
     kth = float(found.lower[k - 1]), float(found.upper[k - 1])
     about = seen.floor, rounding, worst, least

@@ -90,10 +90,10 @@ class Subspace:
     roots: Array | None = None
     beyond: float | None = None
     remainder: Array | None = None
-    orthonormal: InitVar[bool] = False  # whether that is known already
+    checked: InitVar[bool] = False  # whether all this is known to fit together
     _weight: Array | None = field(init=False, repr=False, default=None)
 
-    def __post_init__(self, orthonormal: bool) -> None:
+    def __post_init__(self, checked: bool) -> None:
         for name in ("axes", "variances", "mean", "scale", "roots", "remainder"):
             part = getattr(self, name)
             if part is not None:  # the model's own copies, so that nobody can change them
@@ -102,12 +102,18 @@ class Subspace:
                 part = np.array(part, np.float64, copy=None if shared else True)
                 part.setflags(write=False)
                 object.__setattr__(self, name, part)
+        if not checked:
+            self._check()
+        if self.scale is not None:
+            object.__setattr__(self, "_weight", 1.0 / self.scale)
+
+    def _check(self) -> None:
         d, k = self.axes.shape
         if self.variances.shape != (k,):
             raise DataError(f"{k} axes need {k} variances, got shape {self.variances.shape}")
         if np.any(self.variances[1:] > self.variances[:-1]) or not np.all(self.variances >= 0):
             raise DataError(f"variances must be descending and not negative, got {self.variances[:5]}")
-        defect = 0.0 if orthonormal else orthogonality_defect(self.axes)
+        defect = orthogonality_defect(self.axes)
         if not defect <= 1e-6 * max(1, k):
             raise DataError(f"axes are not orthonormal: ‖UᵀU − I‖ = {defect:.1e}")
         for name in ("mean", "scale", "remainder"):
@@ -117,10 +123,8 @@ class Subspace:
         low = self._low
         if low is not None and (self.mean is None or (self.mean + low != self.mean).any()):
             raise DataError("remainder must be what the rounding of the mean left over, at most half of its last digit")
-        if self.scale is not None:
-            if not (self.scale > 0).all():
-                raise DataError(f"scale must be positive, got {float(self.scale.min()):g}")
-            object.__setattr__(self, "_weight", 1.0 / self.scale)
+        if self.scale is not None and not (self.scale > 0).all():
+            raise DataError(f"scale must be positive, got {float(self.scale.min()):g}")
 
     @property
     def deviations(self) -> Array:  # (k,)
@@ -321,7 +325,7 @@ class Subspace:
             None if part is None else part[which] for part in (self.mean, self.scale, self.remainder)
         )
         axes = self.axes[which]  # of which only the whole is orthonormal: nobody is to check
-        return replace(self, axes=axes, mean=mean, scale=scale, remainder=remainder, orthonormal=True)
+        return replace(self, axes=axes, mean=mean, scale=scale, remainder=remainder, checked=True)
 
     def misfits(self, rows: Rows, Y: Array) -> Array:  # (n, d), (n, k) -> (n,)
         """‖z − U y‖² of rows with these scores, both in `unit`: the part of some columns in the squared error."""
