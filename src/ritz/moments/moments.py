@@ -17,6 +17,8 @@ from ritz.errors import DataError
 from ritz.linalg.dense import Array, column_squares, diagonal_of, gamma, qr_terms, r_factor
 from ritz.moments.accumulate import PROBES, Scatter, Sums, audited, scatter_dtype, sums_of
 from ritz.moments.preprocessing import (
+    SAMPLE,
+    SPREAD,
     check_differences,
     few_rows,
     peaks,
@@ -204,7 +206,7 @@ def _from_sample(rows: Rows, dtype: np.dtype[Any], center: bool, scale: bool) ->
     none, unit = np.zeros(rows.shape[1]), np.ones(rows.shape[1])
     if rows.sparse or not (center or scale):
         return none, unit
-    sample = few_rows(rows)
+    sample = few_rows(rows, SPREAD if scale else SAMPLE)
     mean = provisional_mean(rows, sample, dtype)
     return mean if center else none, spread_about(mean, sample) if scale else unit
 

@@ -19,10 +19,12 @@ from ritz.rows import Rows
 from ritz.rows.base import Block, dense
 from ritz.runtime.threads import scratch
 
-LOOP = 6000  # entries that one run of NumPy's innermost loop should cover
+LOOP, SHORT = 6000, 1500  # entries that one run of NumPy's innermost loop should cover, and of a small block
+SMALL = 1 << 16  # entries of such a block
 CACHED = 1 << 17  # entries of rows that stay in cache
-SAMPLE = 1024  # rows averaged into the provisional mean, fewer where they are wide
-WIDE = 1 << 16  # entries of that sample
+SAMPLE = 256  # rows averaged into the provisional mean, fewer where they are wide
+SPREAD = 1024  # the same where they also tell how far columns spread
+WIDE = 1 << 16  # entries of such a sample
 # Units below which products with entries of rows may fall below 2⁻¹⁰²², where float64 has fewer and fewer digits.
 FAINT = 2.0**-900
 
@@ -197,18 +199,21 @@ def _subtracted(block: Block, shift: Array | None, Z: Array) -> Array:
         return Z
     shift = shift.astype(Z.dtype, copy=False)
     m, d = block.shape
-    rows = -(-LOOP // d) if block.flags.c_contiguous and Z.flags.c_contiguous else 1
-    whole = m // rows * rows if rows > 1 else 0
+    rows = -(-(LOOP if m * d > SMALL else SHORT) // d)
+    whole = m // rows * rows if rows > 1 and block.flags.c_contiguous and Z.flags.c_contiguous else 0
     if whole:
-        np.subtract(block[:whole].reshape(-1, rows * d), np.tile(shift, rows), out=Z[:whole].reshape(-1, rows * d))
-    np.subtract(block[whole:], shift, out=Z[whole:])
+        tiled = np.empty((rows, d), shift.dtype)
+        tiled[...] = shift
+        np.subtract(block[:whole].reshape(-1, rows * d), tiled.ravel(), out=Z[:whole].reshape(-1, rows * d))
+    if whole < m:
+        np.subtract(block[whole:], shift, out=Z[whole:])
     return Z
 
 
-def few_rows(rows: Rows) -> Array:
+def few_rows(rows: Rows, most: int = SAMPLE) -> Array:
     """Rows taken all over the data, or all of them, in float64."""
     n, d = rows.shape
-    size = min(n, SAMPLE, max(16, WIDE // d))
+    size = min(n, most, max(16, WIDE // d))
     # One layout for all, so that sums are the same to the last bit however the data is stored.
     return np.ascontiguousarray(dense(rows.sample(size)), np.float64)
 
