@@ -54,7 +54,8 @@ class FittedColumns:
             check_names_once(rows, [*own, *map(str, rows.names or ())] if repeated else own)
         # Where names repeat, positions tell the columns apart, unless the model knows names.
         names = None if repeated else rows.names
-        if is_no_table(X) and not repeated:
+        nameless = type(X) is np.ndarray and "feature_names_in_" not in self.__dict__  # nothing to look up
+        if nameless or (is_no_table(X) and not repeated):
             self._compare_names(names, rows.shape[1])
         else:
             self._compare_table(np.broadcast_to(0.0, rows.shape) if names is None else as_table(X), names)

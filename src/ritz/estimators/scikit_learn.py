@@ -7,7 +7,6 @@ from functools import wraps
 from os import PathLike
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import validate_data
@@ -34,12 +33,7 @@ class Estimator(TransformerMixin, BaseEstimator, Certified):
         self._column_keys = keys_of(names)
 
     def _compare_table(self, X: Any, names: tuple[Any, ...] | None) -> None:
-        if (
-            type(X) is np.ndarray and "feature_names_in_" not in self.__dict__
-        ):  # without names there is nothing to look up
-            self._compare_names(None, X.shape[1])
-        else:
-            validate_data(self, X, reset=False, skip_check_array=True)
+        validate_data(self, X, reset=False, skip_check_array=True)
 
     def _container(self) -> str:
         return str(_get_output_config("transform", self)["dense"])

@@ -220,7 +220,7 @@ class KernelMatrix(Operator):
             strips = self._by_strips(partial)
         else:  # so few products that threads cost more than they save; BLAS has one as well, for the same bits
             with pinned():
-                strips = list(self._by_strips(partial, workers=1))
+                strips = iter(list(self._by_strips(partial, workers=1)))
         for start, part in strips:
             out[start:] += part
         return out

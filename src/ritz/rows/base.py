@@ -267,7 +267,9 @@ class Rows(Columns, Partition, ABC):
         ...     print(largest)
         [2. 4.]
         """
-        step, pieces = self.block_rows, self._pieces(TOGETHER if self.in_memory and not self.copied else 1)
+        at_hand = self.in_memory and not self.copied
+        known = columns if at_hand else None
+        step, pieces = self.block_rows, self._pieces(TOGETHER if at_hand else 1, known)
 
         def piece(ends: tuple[int, int]) -> list[Block]:
             blocks = self._blocks(*ends, step)
@@ -279,7 +281,6 @@ class Rows(Columns, Partition, ABC):
             yield from found
             return
         self.watch.begin(pieces)
-        known = columns if self.in_memory and not self.copied else None
         with closing(self.in_parallel(piece, pieces, known)) as results:
             for blocks in checked_results(self.files, results, len(pieces)):
                 yield from blocks

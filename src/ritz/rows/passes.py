@@ -34,7 +34,9 @@ RUN_ROWS = 4096  # merging two partial results costs about as much as 100 rows
 RUN_WORK = 1 << 28  # products, and reading an entry counts for 32, that are worth a thread's start
 MOST_RUNS = 64
 SERIAL = 1 << 16  # entries below which starting threads costs more than it saves
-SERIAL_PRODUCTS = 1 << 24  # the same for multiplications
+SERIAL_PRODUCTS = 1 << 23  # the same for multiplications
+SHARE = 1 << 22  # multiplications that are worth handing to a thread
+SHARES = 8  # as many of them are enough to share out evenly
 # What reads rows, in one step. Whoever overrides one of them need not think of files that change.
 VERBS = (
     "reduce", "normal", "combine", "project", "map", "pairs", "block", "take", "sample", "head", "column", "cells",
@@ -130,9 +132,13 @@ class Partition:
         count = min(n, 1 << round(np.log2(count))) if count > 1 else 1
         return list(pairwise(n * i // count for i in range(count + 1)))
 
-    def _pieces(self, blocks: int = 1) -> list[Run]:
-        """The least that is read at once, or so many blocks of it."""
-        n, step = self.shape[0], blocks * self.block_rows
+    def _pieces(self, blocks: int = 1, columns: int | None = None) -> list[Run]:
+        """The least that is read at once, or so many blocks of it; fewer rows where products with so many columns are
+        all there is to do, and would leave threads idle."""
+        (n, d), step = self.shape, blocks * self.block_rows
+        if columns is not None:
+            shares = max(1, min(SHARES, n * d * columns // SHARE))
+            step = min(step, -(-n // (1 << shares.bit_length() - 1)))  # a power of two, to share out evenly
         return [(i, min(i + step, n)) for i in range(0, n, step)]
 
     def in_parallel(

@@ -242,6 +242,7 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, o
         missing=A.missing,
     )
     uncertain = max(A.offset, A.missing - A.offset)
+    later: Callable[[], Bounds]
     if seen.exhausted:  # so that nothing can have been missed
         later, ceiling, complete, failure = partial(bounds, seen, k, 0.0), 0.0, True, 0.0
     else:
