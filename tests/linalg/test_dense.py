@@ -3,7 +3,19 @@
 import numpy as np
 import pytest
 
-from ritz.linalg.dense import eigh_descending, orthogonality_defect, orthonormalise, r_factor, times
+from ritz.linalg import dense
+from ritz.linalg.dense import (
+    PIECE,
+    WHOLE,
+    add_squares,
+    cross,
+    eigh_descending,
+    mirrored,
+    orthogonality_defect,
+    orthonormalise,
+    r_factor,
+    times,
+)
 
 
 def hard_blocks():
@@ -53,3 +65,16 @@ def test_a_matrix_of_order_1():
 
 def test_a_product_without_columns():
     assert times(np.ones((3, 2)), np.ones((2, 0))).shape == (3, 0)
+
+
+@pytest.mark.parametrize("piece", [5000, PIECE, WHOLE])
+@pytest.mark.parametrize(("m", "d", "b"), [(1, 1, 1), (257, 100, 6), (333, 784, 57), (40, 3000, 16), (500, 161, 161)])
+def test_products_with_few_columns_are_right_in_pieces_and_in_one(monkeypatch, piece, m, d, b):
+    """Whatever the BLAS is fastest with."""
+    monkeypatch.setattr(dense, "piece", lambda: piece)
+    rng = np.random.default_rng(0)
+    Z, Q, Y = rng.standard_normal((m, d)), rng.standard_normal((d, b)), rng.standard_normal((m, b))
+    np.testing.assert_allclose(times(Z, Q), np.einsum("ij,jk->ik", Z, Q), atol=1e-11)
+    np.testing.assert_allclose(cross(Z, Y), np.einsum("ji,jk->ik", Z, Y), atol=1e-11)
+    total = add_squares(Z, np.ones((d, d)))
+    np.testing.assert_allclose(mirrored(total), 1 + np.einsum("ji,jk->ik", Z, Z, optimize=True), atol=1e-11)

@@ -25,9 +25,11 @@ LARGE = 1000  # order beyond which an iteration, or its probes, take less than a
 THREADED = 1000  # order beyond which LAPACK is worth threads of its own
 SUBSET = 80  # order beyond which some eigenpairs take less time than all of them
 UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
-# Multiplications up to which OpenBLAS multiplies without first copying its operands into panels. Against few columns
-# that copy costs as much as the product: pieces of this size run two to three times as fast, at the machine's peak.
-PIECE = 1_000_000
+# Multiplications up to which OpenBLAS has kernels, on some processors, that do not first copy their operands into
+# panels. Against few columns that copy costs as much as the product: pieces of this size run two to three times as
+# fast, at the machine's peak. Where there are no such kernels, every piece would be copied: nothing is cut there.
+PIECE, WHOLE = 1_000_000, 1 << 40
+WITH_SMALL_KERNELS = frozenset({"SkylakeX", "Cooperlake", "SapphireRapids"})
 STRIP = 16  # columns of a narrow matrix that are multiplied at a time by those on their right
 TILE = 256  # rows of a symmetric matrix that are handled at a time
 PANEL = 128  # rows that BLAS sums up at least before it adds to a total; most libraries take 256 or more
@@ -219,16 +221,22 @@ def float32_pays(entries: int, columns: int) -> bool:
     return entries >= NARROW_ENTRIES and columns > NARROW_COLUMNS
 
 
+@cache
+def piece() -> int:
+    """Multiplications of one product with few columns."""
+    return PIECE if pinned.architectures() <= WITH_SMALL_KERNELS else WHOLE
+
+
 def times(Z: Array, Q: Array) -> Array:  # (m, d), (d, b) -> (m, b)
     """Z Q for a matrix with few columns, in pieces of rows; Z may be sparse."""
     (m, d), b = Z.shape, Q.shape[1]
     if not isinstance(Z, np.ndarray) or not 0 < b <= SKINNY:
         return Z @ beside(Q, Z)
     out = np.empty((m, b), np.result_type(Z, Q))
-    width = min(d, PIECE // (12 * b))  # the kernels like a dozen rows
+    width = min(d, piece() // (12 * b))  # the kernels like a dozen rows
     for left in range(0, d, width):
         strip, coefficients = Z[:, left : left + width], Q[left : left + width]
-        step = max(12, PIECE // (strip.shape[1] * b) // 12 * 12)
+        step = max(12, piece() // (strip.shape[1] * b) // 12 * 12)
         if not left:
             _multiply(strip, coefficients, step, out)
         else:
@@ -241,7 +249,7 @@ def cross(Z: Array, Y: Array, out: Array | None = None) -> Array:  # (m, d), (m,
     if not isinstance(Z, np.ndarray):
         return Z.T @ beside(Y, Z)
     (m, d), b = Z.shape, Y.shape[1]
-    step = PIECE // max(1, m * b) // 16 * 16
+    step = piece() // max(1, m * b) // 16 * 16
     if b > SKINNY or not step:
         return (Y.T @ Z).T
     dtype = np.result_type(Z, Y)
@@ -266,7 +274,8 @@ def add_squares(Z: Array, total: Array, keep: bool = True) -> Array:  # (m, d) -
 
     Arrays on a device, some of which cannot be written to, are added as a whole: what is returned is the total.
 
-    A narrow matrix goes strip by strip: there the symmetric product of BLAS runs at half its rate. Z may be sparse.
+    A narrow matrix goes strip by strip where pieces are fast: they beat the symmetric product of BLAS there. Z may be
+    sparse.
     """
     if not isinstance(Z, np.ndarray):
         if is_device_array(Z):
@@ -276,7 +285,7 @@ def add_squares(Z: Array, total: Array, keep: bool = True) -> Array:  # (m, d) -
         total[squares.coords] += squares.data
         return total
     d = Z.shape[1]
-    if d > SKINNY:
+    if d > SKINNY or piece() == WHOLE:
         add_upper_squares(np.ascontiguousarray(Z), total, keep)
         return total
     for left in range(0, d, STRIP):
@@ -288,7 +297,7 @@ def add_squares(Z: Array, total: Array, keep: bool = True) -> Array:  # (m, d) -
 
 def _inner(A: Array, B: Array) -> Array:  # (m, a), (m, b) -> (a, b)
     """AᵀB, the sum over pieces of equally many rows and over the few that are left."""
-    pieces = max(1, -(-len(A) * A.shape[1] * B.shape[1] // PIECE))
+    pieces = max(1, -(-len(A) * A.shape[1] * B.shape[1] // piece()))
     step = len(A) // pieces
     whole = step * pieces
     total: Array = (_split(A[:whole], step).transpose(0, 2, 1) @ _split(B[:whole], step)).sum(axis=0)

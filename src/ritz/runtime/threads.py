@@ -80,6 +80,11 @@ class Pin:
             allowed = [self._later.get(found.filepath) or self._get(found) for found in self._found()]
         return max(1, min([cores, *(number for number in allowed if number)]))
 
+    def architectures(self) -> frozenset[str]:
+        """The processors that the BLAS libraries of this process have chosen their kernels for, as they call them."""
+        with self._lock:
+            return frozenset(str(getattr(found, "architecture", "")) for found in self._found())
+
     @contextmanager
     def __call__(self) -> Iterator[None]:
         generation = self._enter()
