@@ -11,6 +11,7 @@ from ritz.kernels import device_features, kernel_named
 from ritz.kernels.device_features import DeviceFeatures, refined_residual
 from ritz.kernels.nystrom import Features, chosen
 from ritz.linalg.arrays import on_host
+from ritz.moments.preprocessing import SAMPLE
 from ritz.rows.memory.device import DeviceRows
 
 X = np.random.default_rng(0).standard_normal((150, 3)) * [2, 1, 0.5] + 20
@@ -98,7 +99,7 @@ def test_what_travels_does_not_grow_with_the_rows(monkeypatch):
     assert cut.up == whole.up
     assert not cut.looks
     # Rows to choose landmarks from and for the mean of their features, the range of the columns, sums, and the scatter.
-    assert sum(whole.down) == (512 + 1024) * 3 + 2 * 3 + 21 + 21 * 21
+    assert sum(whole.down) == (512 + SAMPLE) * 3 + 2 * 3 + 21 + 21 * 21
 
 
 @SILENT
