@@ -13,7 +13,7 @@ from helpers.counts import usually
 from helpers.matrices import blas_limits, blas_paths, with_spectrum
 from ritz import PCA, KernelPCA, compare, eigen, merge
 from ritz.linalg import dense
-from ritz.runtime.threads import ordered, pinned, scratch, team
+from ritz.runtime.threads import lent, ordered, pinned, scratch, team
 
 pytestmark = pytest.mark.usefixtures("blas_as_it_is")
 ONE = [1] * len(blas_limits())
@@ -295,6 +295,21 @@ def test_scratch_is_fresh_outside_and_the_same_again_inside_a_team():
     with team() as pool:
         for future in [pool.submit(inside) for _ in range(20)]:
             future.result()
+
+
+def test_memory_that_is_lent_is_nobody_elses():
+    with lent("any", 8) as mine, lent("any", 8) as other:
+        assert not np.shares_memory(mine, other)
+
+    def work(_):
+        with lent("any", 100) as mine, lent("any", 100) as other:
+            assert not np.shares_memory(mine, other)
+        with lent("any", 50) as again:
+            assert len(again) == 50
+            return np.shares_memory(mine, again)
+
+    with team():
+        assert list(ordered(work, range(4), 2)) == [True] * 4
 
 
 def test_scratch_of_two_threads_is_two():

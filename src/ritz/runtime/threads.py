@@ -285,6 +285,24 @@ def scratch(use: str, rows: int, columns: int, dtype: Any = float) -> Any:
     return cache[key][:rows]
 
 
+@contextmanager
+def lent(use: str, size: int) -> Iterator[Any]:
+    """So many bytes, uninitialised, and nobody else's until they are given back; in a thread of a team they are those
+    that it gave back last."""
+    import numpy
+
+    cache, memory = getattr(_local, "cache", None), None
+    if cache is not None:
+        memory = cache.pop(use, None)
+    if memory is None or len(memory) < size:
+        memory = numpy.empty(size, numpy.uint8)
+    try:
+        yield memory[:size]
+    finally:
+        if cache is not None:
+            cache[use] = memory
+
+
 class Team(ThreadPoolExecutor):
     """Threads that wait for the next team of as many, because to start them takes as long as many a transform."""
 

@@ -10,6 +10,8 @@ import pytest
 
 from helpers.files import NAMES, X, table
 from ritz import PCA, ColumnWarning, DataError, read
+from ritz.rows.formats import parquet
+from ritz.runtime.threads import ordered, team
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -33,6 +35,40 @@ def test_parquet_equals_its_table(tmp_path, group):
     np.testing.assert_allclose(PCA(2).fit(part).components_, PCA(2).fit(X[:, [5, 1]]).components_, atol=1e-11)
     with pytest.raises(DataError, match="not those the model"):
         found.transform(read(path, columns=NAMES[::-1]))
+
+
+@pytest.mark.parametrize("most_bytes", [1 << 24, 2000, 64])  # whole row groups, few columns at a time; batches of rows
+def test_parquet_in_whole_row_groups_and_in_batches(tmp_path, monkeypatch, most_bytes):
+    """Every kind of column, whatever is unpacked at once."""
+    path, rng = tmp_path / "x.parquet", np.random.default_rng(0)
+    wide = {f"w{j}": rng.standard_normal(500) for j in range(20)}
+    flag, count = rng.random(500) > 0.5, rng.integers(0, 9, 500)
+    gaps = np.where(rng.random(500) > 0.9, np.nan, rng.standard_normal(500)).astype(np.float32)
+    price = [Decimal(int(i)) / 4 for i in count]
+    columns = {**wide, "flag": flag, "count": count, "gaps": pa.array(gaps, from_pandas=True), "price": price}
+    pq.write_table(pa.table(columns), path, row_group_size=128)
+    monkeypatch.setattr(parquet, "TOGETHER", 3000)
+    expected = np.column_stack([*wide.values(), flag, count, gaps, count / 4])
+    rows = read(path).limited(most_bytes)
+    np.testing.assert_array_equal(rows.block(0, 500), expected)
+    np.testing.assert_array_equal(rows.take(np.array([499, 128, 127])), expected[[499, 128, 127]])
+    blocks = rows.reduce(lambda blocks: [block.copy() for block in blocks], lambda a, b: a + b)
+    np.testing.assert_array_equal(np.concatenate(blocks), expected)
+
+
+def test_two_readers_of_a_thread_take_turns(tmp_path):
+    """The memory that one of them unpacks into is not the other's."""
+    pq.write_table(table(), tmp_path / "x.parquet", row_group_size=100)
+    pq.write_table(table(-X), tmp_path / "y.parquet", row_group_size=100)
+    first, second = read(tmp_path / "x.parquet"), read(tmp_path / "y.parquet")
+
+    def both(_):
+        return [(a.copy(), b.copy()) for a, b in zip(first.stream(0, 9), second.stream(0, 9), strict=True)]
+
+    with team():
+        for pairs in ordered(both, range(3), 2):
+            assert all(np.array_equal(a, -b) for a, b in pairs)
+            np.testing.assert_array_equal(np.concatenate([a for a, _ in pairs]), X[:100])
 
 
 def test_parquet_of_vectors_and_folders(tmp_path):

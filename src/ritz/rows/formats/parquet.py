@@ -7,20 +7,28 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import FILE, DataError
+from ritz.rows.base import Block
 from ritz.rows.columns import shown
-from ritz.rows.formats.table import Table, arrow_damage
+from ritz.rows.formats.table import Table, arrow_damage, columns_of, turned
+from ritz.rows.passes import MOST_BYTES
 from ritz.rows.text.lines import pyarrow_file
+from ritz.runtime import threads
 
 PAGE_BYTES = 3.0 * (1 << 20)  # of a column: a page as most writers cut them, packed and unpacked, and its dictionary
 POOL_BYTES = 1 << 24  # that pyarrow does not give back at once
+WHOLE = 8  # times the bytes of a block, that a row group may have to be unpacked at once
+TOGETHER = 1 << 20  # bytes of columns that are unpacked together, so that they stay in cache
 BUFFER_BYTES = 1 << 16  # read at a time; without it all of a column would be
 
 
 class Parquet(Table):
     """A Parquet file, or all of them in a folder in the order of their names; one part per row group."""
+
+    turned_bytes = MOST_BYTES  # all of a batch
 
     def __init__(self, path: Path) -> None:
         files = listed(path)
@@ -35,14 +43,62 @@ class Parquet(Table):
 
     @property
     def reading(self) -> int:
-        """Batches, and of every column a page as it is stored and as it was, and its dictionary."""
+        """What is unpacked at once, and of its columns a page each as it is stored and as it was, and a dictionary."""
+        group = self.dtype.itemsize * self.shape[1] * int(np.diff(self.edges).max(initial=0))
+        if self._fits(group):
+            column = group // self.shape[1]
+            pages, numbers = min(1, together(column) / self.shape[1]) * self._pages, group + 6 * max(TOGETHER, column)
+        else:
+            pages, numbers = self._pages, 6 * min(self.most_bytes, self.dtype.itemsize * self.shape[0] * self.shape[1])
+        return numbers + int(pages) + min(POOL_BYTES, int(4 * pages))
+
+    @threads.cached_property
+    def _pages(self) -> float:
+        """Bytes of a page of every column, and of its dictionary."""
         pages = 0.0
         for file, i in self._groups:
             group = self._metadata[file].row_group(i)
             chunks = (group.column(j) for j in range(group.num_columns))
             pages = max(pages, sum(min(2 * chunk.total_uncompressed_size, PAGE_BYTES) for chunk in chunks))
-        batches = 6 * min(self.most_bytes, self.dtype.itemsize * self.shape[0] * self.shape[1])
-        return batches + int(pages) + min(POOL_BYTES, int(4 * pages))
+        return pages
+
+    def _fits(self, size: int) -> bool:
+        """Whether a row group of so many bytes is unpacked whole."""
+        return not self.vectors and size <= WHOLE * self.most_bytes
+
+    def stream(self, part: int, step: int) -> Iterator[Block]:
+        """A row group that fits comes column by column: in batches of rows, every column would have to wait for all
+        others, and its page and its dictionary would have left the cache meanwhile."""
+        d, m = self.shape[1], int(self.edges[part + 1] - self.edges[part])
+        if not self._fits(self.dtype.itemsize * d * m):
+            yield from super().stream(part, step)
+            return
+        with columns_of(d, m, self.dtype) as columns:
+            complete = self._unpack(part, columns)
+            if complete:
+                yield from turned(columns, step)
+        if not complete:
+            yield from super().stream(part, step)
+
+    def _unpack(self, part: int, columns: NDArray[Any]) -> bool:  # (d, m)
+        """A row group, some columns at a time; False where integers lack a value, or columns some rows."""
+        file, group = self._groups[part]
+        reader, (d, m) = _opened(file, self._metadata[file]), columns.shape
+        count = together(self.dtype.itemsize * m)
+        with arrow_damage(f"row group {group} of {FILE} is damaged", file):
+            for first in range(0, d, count):
+                names, at = list(self._picked[first : first + count]), 0
+                for batch in reader.iter_batches(m, [group], names, use_threads=False):
+                    picked, end = [batch.column(name) for name in names], at + batch.num_rows
+                    gaps = self.dtype.kind in "iu" and any(column.null_count for column in picked)
+                    if gaps or end > m:
+                        return False
+                    for j, (name, column) in enumerate(zip(names, picked, strict=True), first):
+                        columns[j, at:end] = self._column(name, column, exact=True)
+                    at = end
+                if at < m:
+                    return False
+        return True
 
     def _where(self, part: int) -> tuple[str, Path]:
         file, group = self._groups[part]
@@ -86,6 +142,11 @@ class Parquet(Table):
                 problem = f"the columns of {FILE} differ from those of {first}"
                 raise DataError(problem, "all files of a folder make one table", file=file)
         return schema
+
+
+def together(size: int) -> int:
+    """How many columns of so many bytes are unpacked together."""
+    return max(1, TOGETHER // size)
 
 
 def listed(path: Path) -> list[Path]:

@@ -6,8 +6,9 @@ import json
 import struct
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,18 @@ from ritz.rows.formats.damage import damage
 from ritz.rows.formats.streamed import Streamed
 from ritz.rows.large_integers import Where, check_integers, check_numbers
 from ritz.rows.memory.array import check_shape
+from ritz.runtime import threads
 
 TEXT = "string"  # as Arrow calls it
 FEW = 64  # rows that are read to see how long vectors are
+PAGE, LINE = 4096, 64  # bytes, of memory and of the cache
 
 
 class Table(Streamed):
     """A source gives the schema, how many rows every part has, and batches of them; the numbers follow."""
 
     tabular = True
+    turned_bytes = 1 << 21  # of columns that are made rows of at once
     _schema: Any
     _picked: tuple[str, ...]
 
@@ -128,15 +132,21 @@ class Table(Streamed):
             return
         if self.dtype.kind in "iu":
             self._check_gaps(picked, first)
-        columns = [_values(column) for column in picked]
+        found = list(map(partial(self._column, exact=exact), self._picked, picked))
+        some = self.turned_bytes // (self.dtype.itemsize * len(found))
+        some = some // step * step or max(1, some)
+        for start in range(0, batch.num_rows, some):
+            with columns_of(len(found), min(some, batch.num_rows - start), self.dtype) as columns:
+                for j, values in enumerate(found):
+                    columns[j] = values[start : start + some]
+                yield from turned(columns, step)
+
+    def _column(self, name: str, column: Any, exact: bool) -> NDArray[Any]:
+        """The numbers of a picked column."""
+        values: NDArray[Any] = _values(column)
         if exact and self.dtype.kind == "f":
-            for name, values, column in zip(self._picked, columns, picked, strict=True):
-                _check_exact(values, column, f"column {name!r}")
-        for start in range(0, batch.num_rows, step):
-            block = np.empty((min(step, batch.num_rows - start), len(columns)), self.dtype)
-            for j, column in enumerate(columns):
-                block[:, j] = column[start : start + step]
-            yield block
+            _check_exact(values, column, f"column {name!r}")
+        return values
 
     def _check_gaps(self, columns: list[Any], first: int) -> None:
         """Integers cannot say what is missing; statistics could, but damaged ones make pyarrow end the process."""
@@ -188,6 +198,22 @@ class Table(Streamed):
         if not self.edges[-1]:
             return 0
         raise DataError(f"column {self._picked[0]!r} has no vector in any of its {self.edges[-1]} rows")
+
+
+@contextmanager
+def columns_of(d: int, m: int, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:  # (d, m)
+    """Memory for columns, which each have their numbers in one piece."""
+    # Columns a multiple of a page apart would drive the numbers of a row out of each other's place in the cache.
+    width = -(-m * dtype.itemsize // PAGE) * PAGE + LINE
+    with threads.lent("columns", d * width) as memory:
+        yield memory.view(dtype).reshape(d, width // dtype.itemsize)[:, :m]
+
+
+def turned(columns: NDArray[Any], step: int) -> Iterator[Block]:  # (d, m)
+    """Columns as blocks of at most `step` rows: the numbers of all columns in one go, which takes less than one by one
+    where threads wait for each other between any two calls."""
+    for start in range(0, columns.shape[1], step):
+        yield columns[:, start : start + step].T.copy()
 
 
 def as_array(column: Any) -> NDArray[Any]:
