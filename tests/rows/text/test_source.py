@@ -18,7 +18,7 @@ from sklearn.datasets import load_iris
 from helpers.counts import usually
 from ritz import PCA, read
 from ritz.errors import ColumnWarning, DataError
-from ritz.rows.text import lines, reader
+from ritz.rows.text import lines, parsing, reader
 
 TABLE = [[1.5, -2.0, 3e-7], [0.0, 5.25, 6e20], [-7.125, 8.0, 9.0]]
 
@@ -26,6 +26,12 @@ TABLE = [[1.5, -2.0, 3e-7], [0.0, 5.25, 6e20], [-7.125, 8.0, 9.0]]
 def written(path, text, encoding="utf-8"):
     path.write_bytes(text if isinstance(text, bytes) else text.encode(encoding))
     return path
+
+
+@pytest.fixture(params=[parsing.LONG, 1])
+def either_way(request, monkeypatch):
+    """Parts of few rows are parsed cell by cell, those of many column by column."""
+    monkeypatch.setattr(parsing, "LONG", request.param)
 
 
 def values(rows):
@@ -37,6 +43,7 @@ def table(separator=",", decimal=".", header="a{0}b{0}c", newline="\n"):
     return newline.join([*([header.format(separator)] if header else []), *rows, ""])
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize(
     ("separator", "decimal"), [(",", "."), (";", "."), (";", ","), ("\t", "."), ("|", ","), (" ", ".")]
@@ -132,6 +139,7 @@ def test_any_table_comes_back(tmp_path_factory, cells, words, separator, size):
         lines.PART_BYTES = before
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -167,6 +175,7 @@ def test_a_compressed_file_that_is_cut_short(tmp_path):
         read(written(tmp_path / "x.csv.gz", whole[:-20]))
 
 
+@pytest.mark.usefixtures("either_way")
 def test_missing_words_are_gaps(tmp_path):
     text = "a,b,c\n1,NA,3\n?,5,-\n7,8,9\nN/A,null,#DIV/0!\n2, ,4\n"
     path = written(tmp_path / "x.csv", text)
@@ -176,6 +185,7 @@ def test_missing_words_are_gaps(tmp_path):
     assert np.allclose(values(read(path, missing="mean"))[1], [10 / 3, 5, 16 / 3])
 
 
+@pytest.mark.usefixtures("either_way")
 def test_text_is_left_out_or_kept_aside(tmp_path):
     iris = load_iris()
     lines_ = [",".join([*map(str, row), iris.target_names[t]]) for row, t in zip(iris.data, iris.target, strict=True)]
@@ -275,6 +285,7 @@ def test_a_small_file_is_parsed_once_however_often_it_is_walked(tmp_path, monkey
     assert np.allclose(model.explained_variance_, PCA(3).fit(X).explained_variance_, rtol=1e-12)
 
 
+@pytest.mark.usefixtures("either_way")
 def test_a_broken_column_that_is_not_asked_for_does_no_harm(tmp_path):
     path = written(tmp_path / "x.csv", "a,b,c\n" + "1,2,3\n4,5,7\n" * 500 + "7,eight,9\n")
     with pytest.raises(DataError, match=r"line 1002 of .*, column 'b': 'eight'"):
@@ -282,6 +293,7 @@ def test_a_broken_column_that_is_not_asked_for_does_no_harm(tmp_path):
     assert np.array_equal(values(read(path, columns=["c", "a"]))[-2:], [[7, 4], [9, 7]])
 
 
+@pytest.mark.usefixtures("either_way")
 def test_one_wrong_cell_among_numbers_is_a_mistake_and_not_a_reason_to_leave_them_out(tmp_path):
     path = written(tmp_path / "x.csv", "size,weight\n" + "1.5,70\n" * 10 + "1.6,7O\n")
     with pytest.raises(
@@ -290,6 +302,7 @@ def test_one_wrong_cell_among_numbers_is_a_mistake_and_not_a_reason_to_leave_the
         values(read(path))
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -54,6 +54,7 @@ class Lines:
         self._quotes = not dialect.vectors  # whether they may hold line ends
         self.plain = path.suffix.lower() not in COMPRESSED and dialect.encoding == "utf-8"
         found = self._side_by_side() if self.plain and not dialect.runs else None
+        self._full = found is not None  # whether no line is blank
         self._parts = found or self._one_by_one()
         self.rows = tuple(part.rows for part in self._parts)
         self.longest = max(part.stop - part.start for part in self._parts)  # bytes of a part
@@ -82,6 +83,8 @@ class Lines:
 
     def without_blank(self, text: bytes) -> bytes:
         """The same rows without the blank lines between them."""
+        if self._full:
+            return text
         ends = self.ends(text)
         blank = self._blank(text, ends)
         if not blank.any():

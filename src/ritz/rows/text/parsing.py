@@ -1,8 +1,8 @@
 """Cells of text as numbers, or as text: what pyarrow makes of a part of a table.
 
-Every cell is parsed as a line of its own: the separators of a part are turned into line ends, and one column of numbers
-comes out, row after row. That is quicker than parsing columns, of which every one has a price of its own, unless only
-few of them are wanted.
+Columns are parsed where they are long, or few of them are wanted: every one has a price of its own. In a part of few
+rows every cell is parsed as a line of its own: separators are turned into line ends, and one column of numbers comes
+out, row after row.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ ANY = re.compile(rb"[ \t]+")
 UNUSED = "\x1f"  # a character that no cell holds, for columns of cells
 WHOLE = 1 << 30  # bytes that pyarrow may take for one block: all of a part
 FEW = 0.25  # share of the columns below which the others are better passed over than parsed
+LONG = 1000  # rows from which columns are worth their price
 
 
 class Ragged(Exception):
@@ -69,9 +70,12 @@ def _truths(text: bytes, dialect: Dialect, columns: list[int]) -> list[NDArray[n
 
 def _digits(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
     """Columns whose numbers are written as such."""
-    if len(columns) <= FEW * dialect.width:
+    few, m = len(columns) <= FEW * dialect.width, text.count(b"\n")
+    if few or (m >= LONG and QUOTE not in text):
         with suppress(pa.ArrowInvalid):  # a gap may be made of blanks, or rows be ragged
-            return _by_columns(text, dialect, columns)
+            found = _by_columns(text, dialect, columns)
+            if few or len(found) == m:  # pyarrow takes a carriage return inside a line for its end
+                return found
     values = _by_cells(text, dialect, columns)
     return _by_columns(text, dialect, columns) if values is None else values
 
@@ -147,17 +151,30 @@ def _column(cells: Any, dialect: Dialect) -> Any:
 
 def _by_columns(text: bytes, dialect: Dialect, columns: list[int]) -> Block:
     """The numbers column by column, as pyarrow finds cells."""
-    found = _table(text, dialect, columns, pa.float64())
-    return np.stack([column.to_numpy() for column in found.columns], axis=1)
+    try:
+        found = _table(text, dialect, columns, pa.float64(), ("",))
+    except pa.ArrowInvalid:
+        found = _table(text, dialect, columns, pa.float64())
+    return np.array([column.to_numpy() for column in found.columns]).T.copy()
 
 
-def _table(text: bytes, dialect: Dialect, columns: list[int], kind: Any, gaps: bool = False) -> Any:
+def _table(
+    text: bytes,
+    dialect: Dialect,
+    columns: list[int],
+    kind: Any,
+    missing: tuple[str, ...] = MISSING,
+    gaps: bool = False,
+) -> Any:
     """Columns of one kind; `gaps` makes nulls of words for what is missing in text too."""
     names = [str(j) for j in range(dialect.width)]
     read = csv.ReadOptions(use_threads=False, block_size=WHOLE, column_names=names)
-    quote: Any = False if dialect.vectors else '"'
-    parse = csv.ParseOptions(delimiter=dialect.separator, quote_char=quote, newlines_in_values=True)
-    convert = _convert(columns, kind, dialect)
+    quoted = QUOTE in text and not dialect.vectors
+    quote: Any = '"' if quoted else False
+    parse = csv.ParseOptions(
+        delimiter=dialect.separator, quote_char=quote, newlines_in_values=quoted, ignore_empty_lines=False
+    )
+    convert = _convert(columns, kind, dialect, missing)
     convert.strings_can_be_null = gaps
     return csv.read_csv(pa.BufferReader(text), read, parse, convert)
 
