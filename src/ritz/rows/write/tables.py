@@ -28,6 +28,7 @@ from ritz.runtime.atomic import writing
 Out = str | os.PathLike[str] | Callable[[Block], object]
 # Written at a time: fewer calls than block by block, and enough row groups for all cores of a reader.
 MOST_BYTES, MOST_ROWS = 1 << 23, 1 << 17
+TEXT_BYTES = 1 << 20  # that become text at a time: it takes up to three times as many, and fresh memory where large
 
 
 @dataclass(frozen=True)
@@ -133,15 +134,21 @@ def _write_npy(results: Results, path: Path) -> None:
             file.write(np.ascontiguousarray(block, results.dtype).data)
 
 
-def _write_tables(results: Results, sink: Path | _Sink, writer: str) -> None:
+def _write_tables(results: Results, sink: Path | _Sink, writer: str, **options: Any) -> None:
     """All rows by a writer of pyarrow, into a file by its true name: as text it would have to be UTF-8."""
     import pyarrow as pa
 
     schema, tables = _tables(results)
     native = pa.OSFile(os.fsencode(sink), "wb") if isinstance(sink, Path) else nullcontext(sink)
-    with native as stream, resolve_name(writer)(stream, schema) as opened:
+    with native as stream, resolve_name(writer)(stream, schema, **options) as opened:
         for table in tables:
             opened.write_table(table)
+
+
+def _write_parquet(results: Results, sink: Path | _Sink) -> None:
+    """Numbers as they are: hardly any repeats, so that a dictionary of them takes time, and more room than they do."""
+    beside = _names(results)[: len(results.beside)]
+    _write_tables(results, sink, "pyarrow.parquet:ParquetWriter", use_dictionary=beside)
 
 
 def _write_csv(results: Results, sink: Path | _Sink, separator: str = ",") -> None:
@@ -174,7 +181,7 @@ def _tables(results: Results, spreadsheet: bool = False) -> tuple[Any, Iterator[
 
     def tables() -> Iterator[Any]:
         at = 0
-        for block in _gathered(results):
+        for block in _gathered(results, TEXT_BYTES if spreadsheet else MOST_BYTES):
             numbers = [pa.array(column, from_pandas=spreadsheet) for column in np.ascontiguousarray(block.T)]
             columns = [*(column.slice(at, len(block)) for column in beside), *numbers]
             yield pa.table(columns, schema=schema)
@@ -185,7 +192,7 @@ def _tables(results: Results, spreadsheet: bool = False) -> tuple[Any, Iterator[
     return schema, tables()
 
 
-def _names(results: Results, spreadsheet: bool) -> list[str]:
+def _names(results: Results, spreadsheet: bool = False) -> list[str]:
     """Names of all columns, told apart; those of the numbers stay, since someone may look for them."""
     import pyarrow as pa
 
@@ -194,11 +201,11 @@ def _names(results: Results, spreadsheet: bool) -> list[str]:
     return [*told[len(results.names) :], *told[: len(results.names)]]
 
 
-def _gathered(results: Results) -> Iterator[Block]:
-    """Blocks put together to some megabytes."""
+def _gathered(results: Results, most_bytes: int) -> Iterator[Block]:
+    """Blocks put together to about so many bytes."""
     waiting: list[Block] = []
     rows = 0
-    most = max(1, min(MOST_ROWS, MOST_BYTES // (results.dtype.itemsize * max(1, len(results.names)))))
+    most = max(1, min(MOST_ROWS, most_bytes // (results.dtype.itemsize * max(1, len(results.names)))))
     for block in results.blocks:
         waiting.append(block.reshape(len(block), len(results.names)).astype(results.dtype, copy=False))
         rows += len(block)
@@ -209,7 +216,6 @@ def _gathered(results: Results) -> Iterator[Block]:
         yield np.concatenate(waiting)
 
 
-_write_parquet = partial(_write_tables, writer="pyarrow.parquet:ParquetWriter")
 _write_arrow = partial(_write_tables, writer="pyarrow.ipc:new_file")
 _write_tsv = partial(_write_csv, separator="\t")
 FORMATS: dict[str, Callable[[Results, Path], None]] = {
