@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,64 +13,77 @@ from ritz.linalg.dense import Array
 from ritz.runtime.threads import ordered, pinned
 
 COMPILE = 2_000_000  # stored entries from which numba is worth its import
-LANES = 64
+RUN = 2_000_000  # multiplications that are worth handing out to a thread
+MOST_RUNS = 64
+WIDTHS = (8, 16, 32)  # columns that numba's loop gathers at a time; 24 would take as long as 32
+LINE = 64  # bytes of a cache line: rows that begin elsewhere lie in one line more, which takes half as long again
 
 
 def product(A: Any, V: Array) -> Array:  # (n, d) by rows, (d, b) -> (n, b)
     """A V in float64, every row summed in its own order whatever the number of threads."""
-    out = np.empty((A.shape[0], V.shape[1]))
-    V = np.ascontiguousarray(V, np.float64)
-    gather = _compiled() if A.nnz >= COMPILE else _by_scipy
-
-    def fill(run: tuple[int, int]) -> None:
-        gather(A.data, A.indices, A.indptr, V, out, *run)
-
-    # About the same number of entries for every thread.
-    ends = np.searchsorted(A.indptr, np.linspace(0, A.nnz, LANES + 1)).clip(0, A.shape[0])
-    ends[0], ends[-1] = 0, A.shape[0]
-    runs = [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
-    for _ in ordered(fill, runs, pinned.budget()):
-        pass
+    out = _aligned(A.shape[0], V.shape[1])
+    gather = _compiled() if A.nnz >= COMPILE else None
+    if gather is None:
+        V = np.ascontiguousarray(V, np.float64)
+        _share_out(A, V.shape[1], lambda start, stop: _by_scipy(A, V, out, start, stop))
+        return out
+    for left, panel in _panels(V):
+        rows_of = partial(gather, A.data, A.indices, A.indptr, panel, out, left)
+        _share_out(A, panel.shape[1], rows_of)
     return out
 
 
-def _by_scipy(data: Any, indices: Any, indptr: Any, V: Array, out: Array, start: int, stop: int) -> None:
-    from scipy.sparse import csr_array
+def _share_out(A: Any, columns: int, f: Callable[[int, int], None]) -> None:
+    """f(start, stop) for all rows of A by all threads, with about the same number of entries for each of them."""
+    count = min(max(1, A.nnz * columns // RUN), MOST_RUNS)
+    ends = np.searchsorted(A.indptr, np.linspace(0, A.nnz, count + 1)).clip(0, A.shape[0])
+    ends[0], ends[-1] = 0, A.shape[0]
+    runs = [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
+    for _ in ordered(lambda run: f(*run), runs, pinned.budget()):
+        pass
 
-    ends = indptr[start : stop + 1]
+
+def _panels(V: Array) -> Iterator[tuple[int, Array]]:
+    """As many columns of V as are gathered at a time, side by side in memory, and the number of the first of them."""
+    (d, b), most = V.shape, WIDTHS[-1]
+    for left in range(0, b, most):
+        part = V[:, left : left + most]
+        width = next(width for width in WIDTHS if width >= part.shape[1])
+        ready = part.shape[1] == width and part.dtype == np.float64 and part.flags.c_contiguous
+        if not (ready and part.ctypes.data % LINE == 0):
+            panel = _aligned(d, width)
+            panel[:, : part.shape[1]], panel[:, part.shape[1] :] = part, 0.0
+            part = panel
+        yield left, part
+
+
+def _aligned(rows: int, columns: int) -> Array:
+    """Uninitialised memory that begins with a cache line."""
+    size = 8 * rows * columns
+    memory = np.empty(size + LINE, np.uint8)
+    start = -memory.ctypes.data % LINE
+    return memory[start : start + size].view(np.float64).reshape(rows, columns)
+
+
+def _by_scipy(A: Any, V: Array, out: Array, start: int, stop: int) -> None:
+    ends = A.indptr[start : stop + 1]
     part = slice(int(ends[0]), int(ends[-1]))
-    shape = (stop - start, len(V))
-    out[start:stop] = csr_array((data[part], indices[part], ends - ends[0]), shape=shape) @ V
+    piece = type(A)((A.data[part], A.indices[part], ends - ends[0]), shape=(stop - start, len(V)))
+    out[start:stop] = piece @ V
 
 
 @cache
 def _compiled() -> Any:
-    """The same loop by numba, compiled once per machine where a folder for that can be written."""
+    """The loop of numba, compiled once per machine where a folder for that can be written; None where there is none."""
     try:
         import numba
+
+        from ritz.linalg.gather import gather
     except ImportError:  # not installed, or not for this NumPy
-        return _by_scipy
-    options: dict[str, Any] = {"nogil": True, "fastmath": {"contract", "nsz", "reassoc"}}
+        return None
+    if getattr(numba.config, "DISABLE_JIT", False):
+        return None
     try:
-        return numba.njit(cache=True, **options)(_gather)
+        return numba.njit(cache=True, nogil=True)(gather)
     except RuntimeError:  # no such folder
-        return numba.njit(**options)(_gather)
-
-
-def _gather(data: Any, indices: Any, indptr: Any, V: Any, out: Any, start: int, stop: int) -> None:
-    columns = V.shape[1]
-    for i in range(start, stop):
-        row = out[i]
-        row[:] = 0.0
-        p, end = indptr[i], indptr[i + 1]
-        while p + 3 < end:  # four entries at a time keep more than one product under way
-            a, b, c, d = data[p], data[p + 1], data[p + 2], data[p + 3]
-            u, v, w, x = V[indices[p]], V[indices[p + 1]], V[indices[p + 2]], V[indices[p + 3]]
-            for j in range(columns):
-                row[j] += a * u[j] + b * v[j] + c * w[j] + d * x[j]
-            p += 4
-        while p < end:
-            a, u = data[p], V[indices[p]]
-            for j in range(columns):
-                row[j] += a * u[j]
-            p += 1
+        return numba.njit(nogil=True)(gather)

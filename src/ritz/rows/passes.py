@@ -15,6 +15,7 @@ import numpy as np
 
 from ritz.linalg.arrays import Home
 from ritz.linalg.dense import SKINNY
+from ritz.linalg.sparse import WIDTHS
 from ritz.rows.file_changes import Files
 from ritz.runtime import threads
 
@@ -188,8 +189,8 @@ class Passes:
     def thin_memory(self, b: int) -> int:
         """Bytes of a pass that multiplies by b columns."""
         rows, (n, d) = self.rows, self.rows.shape
-        if rows.transposed:  # and all rows of a product
-            return int(entry_bytes(rows) * n * d) + 8 * b * (2 * n + 3 * d)
+        if rows.transposed:  # and all rows of a product, a panel of which may be copied
+            return int(entry_bytes(rows) * n * d) + 8 * (b * (2 * n + 3 * d) + WIDTHS[-1] * max(n, d))
         return rows.threads * (int(entry_bytes(rows) * rows.thin_rows * d) + 8 * 3 * d * b + rows.reading)
 
 

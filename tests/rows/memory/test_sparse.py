@@ -248,6 +248,32 @@ def test_products_are_the_same_for_any_number_of_threads(kernel, monkeypatch, bl
     np.testing.assert_allclose(sparse.product(A.astype(np.float32), V), A.astype(np.float32) @ V, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint16, bool])
+def test_products_by_numba_with_any_number_of_columns(dtype, monkeypatch):
+    pytest.importorskip("numba")
+    monkeypatch.setattr(sparse, "COMPILE", 0)
+    A = matrix((90, 50), 0.3)
+    A.data = np.round(3 * A.data).astype(dtype)
+    wide = sp.csr_array((A.data, A.indices.astype(np.int64), A.indptr.astype(np.int64)), shape=A.shape)
+    dense, V = A.toarray().astype(float), np.random.default_rng(0).standard_normal((50, 100))
+    for b in (0, 1, 2, 7, 8, 9, 16, 17, 24, 32, 33, 67, 100):
+        found = sparse.product(A, V[:, :b])
+        assert found.shape == (90, b)
+        np.testing.assert_allclose(found, dense @ V[:, :b], rtol=1e-13, atol=1e-12)
+        np.testing.assert_array_equal(sparse.product(wide, np.asfortranarray(V[:, :b])), found)
+        np.testing.assert_array_equal(found, sparse.product(A, V)[:, :b])  # whatever stands beside a column
+
+
+def test_products_without_what_compiles(monkeypatch):
+    numba = pytest.importorskip("numba")
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    monkeypatch.setattr(sparse, "COMPILE", 0)
+    sparse._compiled.cache_clear()
+    A = matrix((60, 30), 0.2)
+    np.testing.assert_allclose(sparse.product(A, np.ones((30, 2))), A @ np.ones((30, 2)), rtol=1e-13)
+    sparse._compiled.cache_clear()
+
+
 def test_the_rows_are_never_dense_as_a_whole():
     """A matrix that would take 10 or 40 GB: memory stays within what its entries need."""
     import tracemalloc
