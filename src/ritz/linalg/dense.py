@@ -30,6 +30,8 @@ UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
 # fast, at the machine's peak. Where there are no such kernels, every piece would be copied: nothing is cut there.
 PIECE, WHOLE = 1_000_000, 1 << 40
 WITH_SMALL_KERNELS = frozenset({"SkylakeX", "Cooperlake", "SapphireRapids"})
+NEARLY = 0.1  # ‖VᵀV − I‖ up to which one Cholesky factor makes V orthonormal to rounding
+CACHED = 1 << 15  # entries of a piece that stays in cache
 STRIP = 16  # columns of a narrow matrix that are multiplied at a time by those on their right
 TILE = 256  # rows of a symmetric matrix that are handled at a time
 PANEL = 128  # rows that BLAS sums up at least before it adds to a total; most libraries take 256 or more
@@ -61,6 +63,24 @@ def column_norms(V: Array) -> Array:  # (d, b) -> (b,)
     return np.sqrt(column_squares(V))
 
 
+def residual_norms(AU: Array, U: Array, values: Array) -> Array:  # (d, b), (d, b), (b,) -> (b,)
+    """‖A u − λ u‖ of each column, in pieces of rows that stay in cache: fresh memory costs more than the arithmetic."""
+    squares = np.zeros(U.shape[1])
+    step = max(1, CACHED // max(1, U.shape[1]))
+    for start in range(0, len(U), step):
+        part = U[start : start + step] * values
+        np.subtract(AU[start : start + step], part, out=part)
+        squares += column_squares(part)
+    return np.sqrt(squares)
+
+
+def subtract_outer(V: Array, u: Array, w: Array) -> None:  # (d, b), (d,), (b,)
+    """V −= u wᵀ, in such pieces too."""
+    step = max(1, CACHED // max(1, V.shape[1]))
+    for start in range(0, len(V), step):
+        V[start : start + step] -= u[start : start + step, None] * w
+
+
 def norm_of(V: Array) -> float:
     """Euclidean norm of a vector, or the Frobenius norm of a matrix: NumPy's own takes longer to start."""
     flat = V.ravel(order="K")
@@ -86,13 +106,20 @@ def orthonormalise(V: Array) -> Array:  # (d, b) -> (d, b)
 
 
 def _cholesky_qr(V: Array) -> Array | None:
-    """CholeskyQR2 of a block with unit columns, None where the columns are too dependent for it."""
+    """CholeskyQR2 of a block with unit columns, None where the columns are too dependent for it.
+
+    Where they are nearly orthonormal, the second round would find nothing but the rounding of the first.
+    """
     for _ in range(2):
+        inner = V.T @ V
         try:
-            R = np.linalg.cholesky(V.T @ V, upper=True)
+            R = np.linalg.cholesky(inner, upper=True)
         except np.linalg.LinAlgError:
             return None
         V = V @ np.linalg.inv(R)
+        inner.flat[:: len(inner) + 1] -= 1.0
+        if norm_of(inner) <= NEARLY:
+            break
     return V
 
 

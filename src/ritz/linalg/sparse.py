@@ -14,7 +14,7 @@ from ritz.runtime.threads import ordered, pinned
 
 COMPILE = 2_000_000  # stored entries from which numba is worth its import
 RUN = 2_000_000  # multiplications that are worth handing out to a thread
-MOST_RUNS = 64
+RUNS = 4  # of a thread, so that all end at about the same time
 WIDTHS = (8, 16, 32)  # columns that numba's loop gathers at a time; 24 would take as long as 32
 LINE = 64  # bytes of a cache line: rows that begin elsewhere lie in one line more, which takes half as long again
 
@@ -34,8 +34,8 @@ def product(A: Any, V: Array) -> Array:  # (n, d) by rows, (d, b) -> (n, b)
 
 
 def _share_out(A: Any, columns: int, f: Callable[[int, int], None]) -> None:
-    """f(start, stop) for all rows of A by all threads, with about the same number of entries for each of them."""
-    count = min(max(1, A.nnz * columns // RUN), MOST_RUNS)
+    """f(start, stop) for all rows of A by all threads, in runs of about the same number of entries."""
+    count = min(max(1, A.nnz * columns // RUN), RUNS * pinned.budget())
     ends = np.searchsorted(A.indptr, np.linspace(0, A.nnz, count + 1)).clip(0, A.shape[0])
     ends[0], ends[-1] = 0, A.shape[0]
     runs = [(int(a), int(b)) for a, b in pairwise(ends) if a < b]

@@ -244,11 +244,12 @@ def spread_about(mean: Array, sample: Array) -> Array:
 def peaks(rows: Rows, shift: Array, columns: NDArray[np.bool_]) -> Array:
     """Largest |x − shift| of those columns, an error where that is no float64."""
 
-    plain = not (rows.sparse or rows.on_device)
+    def some(block: Any) -> Any:
+        return (block.tocsr() if rows.sparse else block)[:, columns]
 
     def largest(blocks: Iterable[Block]) -> Array:
-        found = ends(block[:, columns] for block in blocks) if plain else ends(blocks)
-        high, low = found if plain else (end[columns] for end in found)
+        found = ends(blocks if rows.on_device else map(some, blocks))
+        high, low = (end[columns] for end in found) if rows.on_device else found
         with np.errstate(over="ignore"):
             return np.maximum(np.abs(high - shift[columns]), np.abs(low - shift[columns]))
 

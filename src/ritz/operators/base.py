@@ -10,7 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg.dense import UNIT, Array, column_norms, eigh_descending, gamma, norm_of, orthogonality_defect, svd
+from ritz.linalg.dense import (
+    UNIT,
+    Array,
+    column_norms,
+    eigh_descending,
+    gamma,
+    norm_of,
+    orthogonality_defect,
+    residual_norms,
+    svd,
+)
 from ritz.runtime.threads import cached_property
 from ritz.runtime.wording import at_most, plain
 
@@ -262,19 +272,20 @@ def signed_pairs(Q: Array, AQ: Array, H: Array) -> Pairs:
     return Pairs(
         values=values,
         vectors=U,
-        residuals=column_norms(AQ @ turn - U * values),
+        residuals=residual_norms(AQ @ turn, U, values),
         defect=float(np.linalg.norm(turn.T @ H @ turn - np.diag(values))),
         image=np.empty((0, len(values))),
     )
 
 
-def ritz_pairs(Q: Array, AQ: Array, turned: Rotation, **known: Any) -> Pairs:
+def ritz_pairs(Q: Array, AQ: Array, turned: Rotation, image: Array | None = None, **known: Any) -> Pairs:
     """Pairs from a basis, its product with A, and the rotation to Ritz vectors, and what else is known of them."""
     U = turned(Q)
     return Pairs(
         values=turned.values,
         vectors=U,
-        residuals=column_norms(turned(AQ) - U * turned.values),
+        residuals=residual_norms(turned(AQ), U, turned.values),
         defect=turned.defect,
+        image=image,
         **known,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ritz.linalg.arrays import is_device_array
-from ritz.linalg.dense import SKINNY, UNIT, Array, column_norms, gamma, norm_of
+from ritz.linalg.dense import SKINNY, UNIT, Array, column_norms, gamma, norm_of, subtract_outer
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
@@ -76,7 +76,7 @@ class DataMatrix:
         AW, total, terms, *R = self.rows.normal(W, self._shifted, self.prepare.remainder(W), factor=factor)
         self.terms = max(self.terms, terms)
         if self.prepare.delta is not None:
-            AW = AW - np.outer(self.prepare.delta, total)
+            subtract_outer(AW, self.prepare.delta, total)
         return self.prepare.weighted(AW) / self.divisor, *R
 
     def project(self, W: Array) -> Array:  # (d, b) -> (n, b)
@@ -96,7 +96,7 @@ class DataMatrix:
             return rows.reduce(lambda blocks: self._combine_wide(blocks, V.shape[1]), np.add, V, Cut.WHOLE)
         ZV = self.rows.combine(V, self._shifted)
         if self.prepare.delta is not None:
-            ZV -= np.outer(self.prepare.delta, V.sum(axis=0))
+            subtract_outer(ZV, self.prepare.delta, V.sum(axis=0))
         return self.prepare.weighted(ZV)
 
     def _combine_wide(self, blocks: Iterable[tuple[Block, Array]], b: int) -> Array:

@@ -154,11 +154,11 @@ class Gram(Operator):
         scores = self.Z.project(axes)
         T = r_factor(scores) / np.sqrt(self.divisor)
         turned = rotation(T.T @ T, T)
-        pairs = ritz_pairs(axes, self.Z.combine(scores) / self.divisor, turned)
         image = turned(scores) / np.sqrt(self.divisor)
+        pairs = ritz_pairs(axes, self.Z.combine(scores) / self.divisor, turned, image)
         seen = pairs.values > self.rounding
         dual = np.divide(image, pairs.values * np.sqrt(self.divisor), out=np.zeros_like(image), where=seen)
-        return replace(pairs, image=image, dual=dual)
+        return replace(pairs, dual=dual)
 
 
 class Sketched(Gram):

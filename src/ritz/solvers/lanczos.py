@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ritz.linalg.dense import UNIT, Array, column_norms, eigh_descending, orthonormalise
+from ritz.linalg.dense import UNIT, Array, column_norms, eigh_descending, orthonormalise, residual_norms
 from ritz.operators import Operator
 from ritz.rows.memory.array import thin_inner, thin_product
 from ritz.solvers.base import Outside
 from ritz.solvers.probes import Probes
 
 ORTHOGONAL = 1e-14  # the most of a new block that may lie in the space already
+SLIGHT = 1e-8  # as much of it as a further projection takes out but for rounding, so that nobody need look again
 
 
 class KrylovSpace:
@@ -79,6 +80,9 @@ class KrylovSpace:
             # What is still in the space after several projections has nothing outside: a random vector has.
             lost = (tilt > ORTHOGONAL) & (attempt % 3 == 2)
             W = W - thin_product(self.Q, inside)
+            if np.linalg.norm(inside) <= SLIGHT:
+                W = orthonormalise(W)
+                break
         else:
             W = orthonormalise(W)
         self.W, self.C = W, W.T @ rest
@@ -115,7 +119,7 @@ class KrylovSpace:
         """U, A U and the residuals ‖A u − θ u‖ of all Ritz values found, from products in float64."""
         if self._vectors is None:
             U, AU = thin_product(self.Q, self._S), thin_product(self._AQ[:, : self.size], self._S)
-            self._vectors = U, AU, column_norms(AU - U * self.values)
+            self._vectors = U, AU, residual_norms(AU, U, self.values)
         return self._vectors
 
     def residuals(self, k: int, goal: float) -> Array:  # (k,)
