@@ -14,7 +14,7 @@ from ritz.runtime.threads import ordered, pinned
 
 COMPILE = 2_000_000  # stored entries from which numba is worth its import
 RUN = 2_000_000  # multiplications that are worth handing out to a thread
-RUNS = 4  # of a thread, so that all end at about the same time
+RUNS = 2  # of a thread, so that all end at about the same time
 WIDTHS = (8, 16, 32)  # columns that numba's loop gathers at a time; 24 would take as long as 32
 LINE = 64  # bytes of a cache line: rows that begin elsewhere lie in one line more, which takes half as long again
 
@@ -66,10 +66,27 @@ def _aligned(rows: int, columns: int) -> Array:
 
 
 def _by_scipy(A: Any, V: Array, out: Array, start: int, stop: int) -> None:
+    """SciPy's own loop, which adds to what it is given: its product would take fresh memory, and be copied."""
     ends = A.indptr[start : stop + 1]
     part = slice(int(ends[0]), int(ends[-1]))
-    piece = type(A)((A.data[part], A.indices[part], ends - ends[0]), shape=(stop - start, len(V)))
-    out[start:stop] = piece @ V
+    data, indices, indptr = A.data[part], A.indices[part], ends - ends[0]
+    loop = _scipy_loop()
+    if loop is None:
+        out[start:stop] = type(A)((data, indices, indptr), shape=(stop - start, len(V))) @ V
+        return
+    sums = out[start:stop]
+    sums[:] = 0.0
+    loop(stop - start, *V.shape, indptr, indices, data, V.ravel(), sums.ravel())
+
+
+@cache
+def _scipy_loop() -> Any:
+    """What SciPy multiplies with, None in a version that keeps it elsewhere."""
+    try:
+        from scipy.sparse._sparsetools import csr_matvecs
+    except ImportError:
+        return None
+    return csr_matvecs
 
 
 @cache

@@ -244,8 +244,13 @@ def spread_about(mean: Array, sample: Array) -> Array:
 def peaks(rows: Rows, shift: Array, columns: NDArray[np.bool_]) -> Array:
     """Largest |x − shift| of those columns, an error where that is no float64."""
 
+    nothing = np.zeros((1, int(np.count_nonzero(columns))))
+
     def some(block: Any) -> Any:
-        return (block.tocsr() if rows.sparse else block)[:, columns]
+        if not rows.sparse:
+            return block[:, columns]
+        X = block.tocsr()
+        return X[:, columns] if columns[X.indices].any() else nothing
 
     def largest(blocks: Iterable[Block]) -> Array:
         found = ends(blocks if rows.on_device else map(some, blocks))

@@ -12,6 +12,8 @@ from helpers.counts import usually
 from helpers.matrices import promised, random_array, sine
 from ritz import PCA, AccuracyWarning, ColumnWarning, DataError, read
 from ritz.linalg import sparse
+from ritz.moments.accumulate import Scatter
+from ritz.moments.moments import moments
 from ritz.rows import as_rows
 
 FORMATS = ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"]
@@ -253,7 +255,7 @@ def test_products_by_numba_with_any_number_of_columns(dtype, monkeypatch):
     pytest.importorskip("numba")
     monkeypatch.setattr(sparse, "COMPILE", 0)
     A = matrix((90, 50), 0.3)
-    A.data = np.round(3 * A.data).astype(dtype)
+    A.data = np.abs(np.round(3 * A.data)).astype(dtype)
     wide = sp.csr_array((A.data, A.indices.astype(np.int64), A.indptr.astype(np.int64)), shape=A.shape)
     dense, V = A.toarray().astype(float), np.random.default_rng(0).standard_normal((50, 100))
     for b in (0, 1, 2, 7, 8, 9, 16, 17, 24, 32, 33, 67, 100):
@@ -262,6 +264,30 @@ def test_products_by_numba_with_any_number_of_columns(dtype, monkeypatch):
         np.testing.assert_allclose(found, dense @ V[:, :b], rtol=1e-13, atol=1e-12)
         np.testing.assert_array_equal(sparse.product(wide, np.asfortranarray(V[:, :b])), found)
         np.testing.assert_array_equal(found, sparse.product(A, V)[:, :b])  # whatever stands beside a column
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint16, bool])
+def test_products_by_scipy_with_and_without_its_own_loop(dtype, monkeypatch):
+    A = matrix((90, 50), 0.3)
+    A.data = np.abs(np.round(3 * A.data)).astype(dtype)
+    V = np.random.default_rng(0).standard_normal((50, 20))
+    found = sparse.product(A, V[:, ::2])
+    np.testing.assert_allclose(found, A.toarray().astype(float) @ V[:, ::2], rtol=1e-13, atol=1e-12)
+    monkeypatch.setattr(sparse, "_scipy_loop", lambda: None)
+    np.testing.assert_array_equal(sparse.product(A, V[:, ::2]), found)
+
+
+def test_columns_without_entries_beside_columns_of_any_size():
+    """Their squares are 0 as those of numbers that underflow are; both are told apart, whichever rows hold what."""
+    X = np.zeros((5000, 40))
+    X[:, :10] = np.random.default_rng(0).standard_normal((5000, 10))
+    X[4000:, 10] = 1e-200
+    X[:, 11] = -1e-170
+    found = moments(as_rows(sp.csr_array(X)), center=False, scatter=Scatter.DIAGONAL)
+    expected = moments(as_rows(X), center=False, scatter=Scatter.DIAGONAL)
+    np.testing.assert_array_equal(found.unit, expected.unit)
+    assert (found.unit[:12] != found.unit[11]).any()
+    np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-12)
 
 
 def test_products_without_what_compiles(monkeypatch):
