@@ -14,6 +14,8 @@ from ritz.linalg.dense import (
     orthogonality_defect,
     orthonormalise,
     r_factor,
+    residual_norms,
+    subtract_outer,
     times,
 )
 
@@ -78,3 +80,16 @@ def test_products_with_few_columns_are_right_in_pieces_and_in_one(monkeypatch, p
     np.testing.assert_allclose(cross(Z, Y), np.einsum("ji,jk->ik", Z, Y), atol=1e-11)
     total = add_squares(Z, np.ones((d, d)))
     np.testing.assert_allclose(mirrored(total), 1 + np.einsum("ji,jk->ik", Z, Z, optimize=True), atol=1e-11)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(1, 3), (50, 4), (5000, 40), (7, 1), (5, 0)])
+def test_what_is_subtracted_column_by_column(shape, order):
+    rng = np.random.default_rng(0)
+    V, U = np.asarray(rng.standard_normal(shape), order=order), rng.standard_normal(shape)
+    u, w = rng.standard_normal(shape[0]), rng.standard_normal(shape[1])
+    norms = np.linalg.norm(V - U * w, axis=0)
+    np.testing.assert_allclose(residual_norms(V, U, w), norms, rtol=1e-13)
+    expected = V - np.outer(u, w)
+    subtract_outer(V, u, w)
+    np.testing.assert_allclose(V, expected, atol=1e-14)

@@ -75,10 +75,12 @@ def residual_norms(AU: Array, U: Array, values: Array) -> Array:  # (d, b), (d, 
 
 
 def subtract_outer(V: Array, u: Array, w: Array) -> None:  # (d, b), (d,), (b,)
-    """V −= u wᵀ, in such pieces too."""
-    step = max(1, CACHED // max(1, V.shape[1]))
-    for start in range(0, len(V), step):
-        V[start : start + step] -= u[start : start + step, None] * w
+    """V −= u wᵀ, by BLAS where it can write to V: NumPy would begin a loop of a few numbers for every row."""
+    if V.flags.c_contiguous and V.dtype == np.float64 and V.size:
+        with pinned.calling():
+            scipy.linalg.blas.dger(-1.0, w, u, a=V.T, overwrite_a=1)
+    else:
+        V -= u[:, None] * w
 
 
 def norm_of(V: Array) -> float:
@@ -97,7 +99,7 @@ def orthonormalise(V: Array) -> Array:  # (d, b) -> (d, b)
     norms = column_norms(V)
     large = norms > 1e-7 * norms.max(initial=0.0)
     if d >= 8 * b and large.any():
-        Q = _cholesky_qr(V[:, large] / norms[large])
+        Q = _cholesky_qr(V / norms if large.all() else V[:, large] / norms[large])
         if Q is not None and not large.all():
             Q = np.column_stack([Q, outside(Q, V[:, ~large])])
         if Q is not None and orthogonality_defect(Q) <= 1e-13 * b:

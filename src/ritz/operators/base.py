@@ -278,7 +278,7 @@ def signed_pairs(Q: Array, AQ: Array, H: Array) -> Pairs:
     )
 
 
-def ritz_pairs(Q: Array, AQ: Array, turned: Rotation, image: Array | None = None, **known: Any) -> Pairs:
+def ritz_pairs(Q: Array, AQ: Array, turned: Rotation, **known: Any) -> Pairs:
     """Pairs from a basis, its product with A, and the rotation to Ritz vectors, and what else is known of them."""
     U = turned(Q)
     return Pairs(
@@ -286,6 +286,5 @@ def ritz_pairs(Q: Array, AQ: Array, turned: Rotation, image: Array | None = None
         vectors=U,
         residuals=residual_norms(turned(AQ), U, turned.values),
         defect=turned.defect,
-        image=image,
         **known,
     )

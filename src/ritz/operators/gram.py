@@ -155,7 +155,7 @@ class Gram(Operator):
         T = r_factor(scores) / np.sqrt(self.divisor)
         turned = rotation(T.T @ T, T)
         image = turned(scores) / np.sqrt(self.divisor)
-        pairs = ritz_pairs(axes, self.Z.combine(scores) / self.divisor, turned, image)
+        pairs = ritz_pairs(axes, self.Z.combine(scores) / self.divisor, turned, image=image)
         seen = pairs.values > self.rounding
         dual = np.divide(image, pairs.values * np.sqrt(self.divisor), out=np.zeros_like(image), where=seen)
         return replace(pairs, dual=dual)
