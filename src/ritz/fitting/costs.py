@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ritz.linalg.dense import SKINNY
+from ritz.linalg.sparse import compiles
 from ritz.moments.accumulate import FILLED, PROBES, scatter_dtype
 from ritz.moments.tsqr import leaf_rows
 from ritz.rows import Rows
@@ -20,7 +21,8 @@ from ritz.rows.passes import block_memory, entry_bytes
 from ritz.solvers.base import block_width, capacity, expected_steps
 from ritz.solvers.krylov import SPARE
 
-GATHER = 1 / 8  # of the rate of products with few columns that sparse ones reach
+# Of the rate of products with few columns, what sparse ones reach by SciPy's loop, and by one that numba compiles.
+GATHER, COMPILED = 1 / 7, 0.4
 SCATTER = 1 / 400  # the same for products of a sparse matrix with itself
 LONG = 2.5  # how much slower products are where blocks hold only a few long rows
 SVD_SHARE = 1 / 11  # of the rate of products that LAPACK's svd and QR reach
@@ -144,7 +146,7 @@ def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
         step = product / rates().thin
     else:
         product, slower = 4.0 * n * d * b * rows.density, LONG if rows.passes.few_rows else 1.0
-        step = slower * (one_pass(rows) + product / ((GATHER if rows.sparse else 1.0) * rates_of(rows).thin))
+        step = slower * (one_pass(rows) + product / _thin_rate(rows))
     operations = steps * product + own
     seconds = steps * (START * rates().start + step) + own / (2 * rates().reduction)
     if dense:
@@ -152,6 +154,14 @@ def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
     steps_of_rows = Cost(operations, steps, seconds, basis + rows.passes.thin_memory(b))
     lift = [_lift(rows, k)] if rows.passes.side == "gram" else []
     return total(diagonal(rows), steps_of_rows, *lift)
+
+
+def _thin_rate(rows: Rows) -> float:
+    """Operations per second of products with few columns."""
+    if not rows.sparse:
+        return rates_of(rows).thin
+    compiled = rows.transposed and compiles(rows.density * rows.shape[0] * rows.shape[1])
+    return (COMPILED if compiled else GATHER) * rates_of(rows).thin
 
 
 def least_of_krylov(rows: Rows, k: int) -> float:
@@ -249,7 +259,7 @@ def lapack(order: int, k: int) -> Cost:
 def _lift(rows: Rows, k: int) -> Cost:
     n, d = rows.shape
     along, across = 4.0 * n * d * k * rows.density, 2.0 * d * k * k
-    rate = GATHER * rates().thin if rows.sparse else rates_of(rows).product
+    rate = _thin_rate(rows) if rows.sparse else rates_of(rows).product
     memory = 8 * 2 * (n + d) * k + 8 * 6 * n * k + rows.passes.thin_memory(min(k, SKINNY))
     # Usually one pass is enough; where rounding asks for more, there are three.
     return Cost(along + across, 1, 3 * one_pass(rows) + along / rate + across / rates().product, memory)

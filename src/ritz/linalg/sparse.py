@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -31,6 +32,11 @@ def product(A: Any, V: Array) -> Array:  # (n, d) by rows, (d, b) -> (n, b)
         rows_of = partial(gather, A.data, A.indices, A.indptr, panel, out, left)
         _share_out(A, panel.shape[1], rows_of)
     return out
+
+
+def compiles(stored: float) -> bool:
+    """Whether a matrix of so many entries is multiplied by what numba compiles; numba is not imported to tell."""
+    return stored >= COMPILE and find_spec("numba") is not None
 
 
 def _share_out(A: Any, columns: int, f: Callable[[int, int], None]) -> None:

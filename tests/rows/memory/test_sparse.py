@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from helpers.counts import usually
 from helpers.matrices import promised, random_array, sine
 from ritz import PCA, AccuracyWarning, ColumnWarning, DataError, read
+from ritz.fitting import costs
 from ritz.linalg import sparse
 from ritz.moments.accumulate import Scatter
 from ritz.moments.moments import moments
@@ -425,6 +426,17 @@ def test_missing_values_of_sparse_files(tmp_path, dtype):
     sp.save_npz(tmp_path / "w.npz", whole)
     for missing in ("drop", "mean"):
         np.testing.assert_array_equal(read(tmp_path / "w.npz", missing=missing).block(0, 50).toarray(), whole.toarray())
+
+
+def test_plans_know_which_loop_multiplies(monkeypatch):
+    pytest.importorskip("numba")
+    rows = as_rows(matrix((900, 500), 0.1))
+    monkeypatch.setattr(sparse, "COMPILE", rows.stored // 2)
+    compiled = costs.krylov(rows, 10, "covariance", dense=False)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    without = costs.krylov(rows, 10, "covariance", dense=False)
+    assert compiled.seconds < without.seconds
+    assert (compiled.operations, compiled.memory) == (without.operations, without.memory)
 
 
 def test_numba_that_cannot_be_imported_is_done_without(monkeypatch):
