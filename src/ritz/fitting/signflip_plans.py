@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
 from ritz.fitting import costs
 from ritz.fitting.costs import Cost, rates
-from ritz.fitting.signflips import STRIP, Flipped, flipping_dtype
-from ritz.linalg.dense import LARGE
+from ritz.fitting.signflips import LARGE, STRIP, Flipped, flipping_dtype
+from ritz.fitting.stopping import LEAST
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.memory.array import ArrayRows
@@ -22,6 +23,7 @@ FLIPS = 19  # copies: what exceeds all of them is a test at 5 %
 SPECTRA = FLIPS + 1  # those of the copies, and that of the rows themselves
 COPIES = f"{FLIPS} copies of the rows with random signs"
 GUESS = 16  # components that an iteration starts with, until one is not above noise
+LITTLE = 1 << 17  # entries in memory of which all copies are made at once: to ask in between takes as long
 ROOM = 1 << 30  # bytes for matrices of rows in memory, which may as well be read again
 PARSED = 10  # times as long as a pass in memory that one along a file takes
 FLAT = 3  # times as many products as usual that an iteration takes where the spectrum is that of noise
@@ -36,11 +38,22 @@ class Route:
     kind : "scatter" (d×d matrices, several from one pass), "gram" (n×n, of rows in memory) or "krylov" (products)
     cost : what it takes
     at_once : spectra from one pass
+    first : copies from the first one, which has the spectrum of the rows as well
     """
 
     kind: str
     cost: Cost
     at_once: int
+    first: int = 0
+
+    @property
+    def groups(self) -> list[list[int | None]]:
+        """The flips of every pass, None for the rows themselves: after each it is seen whether more are needed."""
+        ends = [0, self.first]
+        while (done := ends[-1]) < FLIPS:
+            ends.append(min(FLIPS, done + min(self.at_once, LEAST - done if done < LEAST else FLIPS)))
+        first, *others = (list(range(*pair)) for pair in pairwise(ends))
+        return [[None, *first], *others]
 
 
 def route(rows: Rows, limit: int) -> Route:
@@ -62,10 +75,13 @@ def route(rows: Rows, limit: int) -> Route:
 
 
 def _by_matrices(kind: str, rows: Rows, limit: int) -> Route:
-    """As many spectra from one pass as leave room, but at least one."""
+    """As many spectra from one pass as leave room, but at least one; few where a pass takes less than a copy."""
     room = min(limit, ROOM) if kind == "gram" or rows.in_memory else limit
-    at_once = next((count for count in range(SPECTRA, 1, -1) if _matrices_cost(rows, kind, count).memory <= room), 1)
-    return Route(kind, costs.within(rows, partial(_matrices_cost, kind=kind, at_once=at_once), limit), at_once)
+    quick = rows.in_memory and rows.shape[0] * rows.shape[1] > LITTLE
+    most = LEAST if quick else SPECTRA
+    at_once = next((count for count in range(most, 1, -1) if _matrices_cost(rows, kind, count).memory <= room), 1)
+    cost = costs.within(rows, partial(_matrices_cost, kind=kind, at_once=at_once), limit)
+    return Route(kind, cost, at_once, first=min(1, at_once - 1) if quick else at_once - 1)
 
 
 def _krylov(rows: Rows, limit: int) -> Route:

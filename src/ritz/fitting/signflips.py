@@ -22,20 +22,25 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import LARGE, THREADED, Array, add_squares, add_upper, float32_pays, mirrored
+from ritz.linalg.dense import SUBSET, THREADED, UNIT, Array, add_squares, add_upper, float32_pays, mirrored, norm_of
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
-from ritz.operators import Covariance, DataMatrix, Dense, Operator
+from ritz.operators import Covariance, DataMatrix
 from ritz.rows import Rows
 from ritz.rows.base import Block, paired
 from ritz.rows.memory.computed import Computed
+from ritz.rows.passes import Cut
 from ritz.runtime import threads
 from ritz.runtime.threads import pinned, scratch
+from ritz.runtime.watch import UNWATCHED
 from ritz.solvers import Krylov
 
 STRIP = 2048  # columns whose signs stand together
 WORD = 64  # signs that the generator gives at once
 LOOSE, FINE = 1e-3, 1e-5  # accuracy of an iteration, for copies and for the rows themselves
+SOONER, NARROWER = 64, 4  # times fewer entries and columns that pay for float32: there are many copies, and no audit
+LARGE = 256  # order beyond which the largest eigenvalues of a matrix take less by iteration than by LAPACK
+STEPS, EVERY, MOST = 24, 8, 400  # of that iteration: before it first looks at what it found, between looks, and at all
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +56,8 @@ class Flips:
         """Z Zᵀ ("gram", n×n, for rows in memory) or ZᵀZ ("scatter", d×d) of several flips, so many from one pass."""
         for i in range(0, len(which), at_once):
             group = which[i : i + at_once]
-            totals = self.rows.watch.whole(partial(self._grams, group)) if side == "gram" else self._scatters(group)
-            yield from (mirrored(total).astype(np.float64) for total in totals)
+            totals = self.rows.watch.whole(partial(self._grams, group)) if side == "gram" else self._shared(group)
+            yield from map(mirrored, totals)
 
     def leading(self, flip: int | None, k: int) -> Array:  # -> (k,)
         """The k largest eigenvalues of ZᵀZ by iteration, or bounds above them where the signs are flipped."""
@@ -60,7 +65,18 @@ class Flips:
         known = Moments(n, none, none, self.diagonal, np.ones(d), self.diagonal, 0.0)
         flipped = Flipped(self.rows, self.prepare, self.seed, flip)
         A = Covariance(DataMatrix(flipped, Preprocessing(), known, 0, min(n, d)))
-        return n * _iterated(A, k, exact=flip is None)
+        basis = Krylov().basis(A, k, tol=FINE if flip is None else LOOSE, rng=np.random.default_rng(0))
+        pairs = A.ritz(basis.Q, basis.AQ)
+        return n * (pairs.values[:k] + (0.0 if flip is None else pairs.residuals[:k]))
+
+    def _shared(self, which: Sequence[int | None]) -> Iterable[Array]:
+        """The same as `_scatters`; where rows are few enough for one thread, the flips are shared out instead."""
+        rows, (n, d) = self.rows, self.rows.shape
+        if len(which) < 2 or len(rows.cut(Cut.SQUARE)[1]) > 1 or not rows.in_memory or rows.watch is not UNWATCHED:
+            return self._scatters(which)
+        share = -(-len(which) // rows.threads)
+        shares = [which[i : i + share] for i in range(0, len(which), share)]
+        return [total for totals in rows.in_parallel(self._scatters, shares, len(which) * d) for total in totals]
 
     def _scatters(self, which: Sequence[int | None]) -> Array:  # -> (len(which), d, d)
         """Upper triangles of ZᵀZ of several flips, by one pass."""
@@ -142,7 +158,7 @@ class Flipped(Computed):
 def flipping_dtype(rows: Rows) -> np.dtype[Any]:
     """float32 where there is enough to multiply: a quantile of chance needs no more digits."""
     n, d = rows.shape
-    return np.dtype(np.float32 if float32_pays(n * d, min(n, d)) else np.float64)
+    return np.dtype(np.float32 if float32_pays(SOONER * n * d, NARROWER * min(n, d)) else np.float64)
 
 
 def sign_bits(seed: int, flip: int, at: range, d: int) -> NDArray[np.uint8]:  # -> (len(at), d)
@@ -182,21 +198,56 @@ def _add(totals: Array, parts: Array) -> Array:
 
 def spectrum(K: Array) -> Array:  # (m, m) -> (m,)
     """All eigenvalues, descending."""
-    if len(K) == 1:  # for which some versions of SciPy have no workspace
-        return np.maximum(K[0], 0.0)
-    with pinned.calling(large=len(K) > THREADED):
-        values = scipy.linalg.eigh(K, eigvals_only=True, driver="evd", check_finite=False)
+    if len(K) <= SUBSET:  # NumPy has the same routine, with less around it
+        with pinned():
+            values = np.linalg.eigvalsh(K.astype(np.float64))
+    else:
+        with pinned.calling(large=len(K) > THREADED):
+            values = scipy.linalg.eigh(K.astype(np.float64), eigvals_only=True, driver="evd", check_finite=False)
     return np.maximum(values[::-1], 0.0)
 
 
-def edge(K: Array) -> float:
-    """The largest eigenvalue; of a large matrix, a bound above it by iteration."""
-    return float(spectrum(K)[0] if len(K) <= LARGE else _iterated(Dense(K), 1, exact=False)[0])
+def edge(K: Array, count: int = 1) -> Array:  # (m, m) -> (count,)
+    """The largest eigenvalues; of a large matrix bounds above them, 0 where there are fewer.
+
+    An iteration comes from below, and what it lacks of the null must not make a component.
+    """
+    values = spectrum(K) if len(K) <= LARGE else _iterated(K, count)
+    found: Array = np.zeros(count)
+    found[: len(values)] = values[:count]
+    return found
 
 
-def _iterated(A: Operator, k: int, exact: bool) -> Array:
-    """The k largest eigenvalues, or bounds above them: an iteration comes from below, and what it lacks of the null
-    must not make a component."""
-    basis = Krylov().basis(A, k, tol=FINE if exact else LOOSE, rng=np.random.default_rng(0))
-    pairs = A.ritz(basis.Q, basis.AQ)
-    return pairs.values[:k] + (0.0 if exact else pairs.residuals[:k])
+def _iterated(K: Array, count: int) -> Array:
+    """Largest eigenvalues of a matrix by Lanczos, each with its residual added.
+
+    All vectors are kept orthogonal. One that starts at random finds each eigenvalue once, however often it occurs.
+    """
+    order = len(K)
+    Q, q = np.empty((min(order, MOST), order)), np.random.default_rng(0).standard_normal(order)
+    diagonal, beside = [], [norm_of(q)]
+    with pinned():
+        while True:
+            Q[len(diagonal)] = q / beside[-1]
+            q = (K @ Q[len(diagonal)].astype(K.dtype)).astype(np.float64)
+            diagonal.append(float(q @ Q[len(diagonal)]))
+            known = Q[: len(diagonal)]
+            for _ in range(2):  # twice is enough (Kahan)
+                q -= (known @ q) @ known
+            beside.append(norm_of(q))
+            spent = len(known) == len(Q) or beside[-1] <= 100 * UNIT * order * max(diagonal)
+            if spent or (len(known) >= STEPS and len(known) % EVERY == 0):
+                values, residuals = _ritz(diagonal, beside, count)
+                if spent or residuals.max() <= LOOSE * values[0]:
+                    return np.maximum(values, 0.0) + residuals
+
+
+def _ritz(diagonal: list[float], beside: list[float], count: int) -> tuple[Array, Array]:
+    """The largest eigenvalues, descending, of the tridiagonal matrix of a Lanczos iteration, and their residuals."""
+    size = len(diagonal)
+    ends = (max(0, size - count), size - 1)
+    with pinned.calling():
+        values, vectors = scipy.linalg.eigh_tridiagonal(
+            np.array(diagonal), np.array(beside[1:-1]), select="i", select_range=ends, check_finite=False
+        )
+    return values[::-1], beside[-1] * np.abs(vectors[-1, ::-1])
