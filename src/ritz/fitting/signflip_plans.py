@@ -1,4 +1,8 @@
-"""How the spectra of rows with random signs are found: the quickest way that stays within memory, and what it takes."""
+"""How the spectra of rows with random signs are found: the quickest way that stays within memory, and what it takes.
+
+A cost counts the operations and passes of all copies. What is quickest is judged by the seconds of those that it mostly
+takes: as many as `stopping` asks for, or the whole first pass.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ FLIPS = 19  # copies: what exceeds all of them is a test at 5 %
 SPECTRA = FLIPS + 1  # those of the copies, and that of the rows themselves
 COPIES = f"{FLIPS} copies of the rows with random signs"
 GUESS = 16  # components that an iteration starts with, until one is not above noise
-LITTLE = 1 << 17  # entries in memory of which all copies are made at once: to ask in between takes as long
+LITTLE = 1 << 14  # entries in memory of which all copies are made at once: to ask in between takes as long
 ROOM = 1 << 30  # bytes for matrices of rows in memory, which may as well be read again
 PARSED = 10  # times as long as a pass in memory that one along a file takes
 FLAT = 3  # times as many products as usual that an iteration takes where the spectrum is that of noise
@@ -39,12 +43,14 @@ class Route:
     cost : what it takes
     at_once : spectra from one pass
     first : copies from the first one, which has the spectrum of the rows as well
+    quick : whether a pass takes little beside a copy, so that copies come in as many passes as there are questions
     """
 
     kind: str
     cost: Cost
     at_once: int
     first: int = 0
+    quick: bool = False
 
     @property
     def groups(self) -> list[list[int | None]]:
@@ -75,13 +81,19 @@ def route(rows: Rows, limit: int) -> Route:
 
 
 def _by_matrices(kind: str, rows: Rows, limit: int) -> Route:
-    """As many spectra from one pass as leave room, but at least one; few where a pass takes less than a copy."""
+    """As many spectra from one pass as leave room, but at least one; in memory, no more than are soon needed."""
+    (n, d), order = rows.shape, min(rows.shape)
     room = min(limit, ROOM) if kind == "gram" or rows.in_memory else limit
-    quick = rows.in_memory and rows.shape[0] * rows.shape[1] > LITTLE
-    most = LEAST if quick else SPECTRA
+    quick = _quick(rows)
+    most = LEAST if quick and SPECTRA * order**2 > n * d else SPECTRA
     at_once = next((count for count in range(most, 1, -1) if _matrices_cost(rows, kind, count).memory <= room), 1)
     cost = costs.within(rows, partial(_matrices_cost, kind=kind, at_once=at_once), limit)
-    return Route(kind, cost, at_once, first=min(1, at_once - 1) if quick else at_once - 1)
+    return Route(kind, cost, at_once, min(1, at_once - 1) if quick else at_once - 1, quick)
+
+
+def _quick(rows: Rows) -> bool:
+    """Whether a pass takes little beside a copy, and to stop early saves more than it takes to ask."""
+    return rows.in_memory and rows.shape[0] * rows.shape[1] > LITTLE
 
 
 def _krylov(rows: Rows, limit: int) -> Route:
@@ -94,7 +106,8 @@ def _matrices_cost(rows: Rows, kind: str, at_once: int) -> Cost:
     and LAPACK's eigenvalues."""
     (n, d), passes, size = rows.shape, -(-SPECTRA // at_once), flipping_dtype(rows).itemsize
     order, reading = (n, costs.one_pass(rows)) if kind == "gram" else (d, _read(rows))
-    operations, seconds = _flipping(rows, order)
+    quick = _quick(rows)
+    operations, seconds = _flipping(rows, order, LEAST if quick else max(LEAST, at_once - 1))
     # Sums in every thread, those that wait and their total; strips, or blocks before and after a flip and the signs.
     memory = size * order * order * at_once * (rows.threads + 3) + 24 * order * order
     memory += 40 * n * min(STRIP, d) * rows.threads if kind == "gram" else int(block_memory(rows, 4))
@@ -107,13 +120,14 @@ def _krylov_cost(rows: Rows, k: int) -> Cost:
     """The largest value of all but one of them by iteration, and k of the last; every step makes the signs again."""
     one, own = costs.krylov(rows, 1, "covariance", False), costs.krylov(rows, k, "covariance", False)
     steps = FLAT * (FLIPS * expected_steps(1) + expected_steps(k))
-    seconds = FLAT * (FLIPS * one.seconds + own.seconds) + steps * (_read(rows) + costs.one_pass(rows))
+    likely = FLAT * (LEAST * expected_steps(1) + expected_steps(k))
+    seconds = FLAT * (LEAST * one.seconds + own.seconds) + likely * (_read(rows) + costs.one_pass(rows))
     operations = FLAT * (FLIPS * one.operations + own.operations)
     return Cost(operations, steps, seconds, own.memory)
 
 
-def _flipping(rows: Rows, order: int) -> tuple[float, float]:
-    """Operations and seconds of signs, products and eigenvalues, but for reading the rows.
+def _flipping(rows: Rows, order: int, likely: int) -> tuple[float, float]:
+    """Operations of all copies and seconds of so many: signs, products and eigenvalues, but for reading the rows.
 
     To flip a block takes about as long as to centre it. Of copies the largest eigenvalue is found alone, by iteration
     where the matrix is large.
@@ -124,7 +138,7 @@ def _flipping(rows: Rows, order: int) -> tuple[float, float]:
     multiplying = rates().narrow if flipping_dtype(rows) == np.float32 else rates().product
     one = 8 * (1.0 * n * d) / rates().walk + 1.0 * n * d * order / multiplying
     operations = SPECTRA * 1.0 * n * d * order + own + FLIPS * edge
-    return operations, SPECTRA * one + own / rates().reduction + FLIPS * edge / solving
+    return operations, (likely + 1) * one + own / rates().reduction + likely * edge / solving
 
 
 def _read(rows: Rows) -> float:

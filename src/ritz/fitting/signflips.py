@@ -22,7 +22,18 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import SUBSET, THREADED, UNIT, Array, add_squares, add_upper, float32_pays, mirrored, norm_of
+from ritz.linalg.dense import (
+    SUBSET,
+    THREADED,
+    UNIT,
+    Array,
+    add_squares,
+    add_upper,
+    float32_pays,
+    mirrored,
+    norm_of,
+    positive_definite,
+)
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.operators import Covariance, DataMatrix
@@ -51,13 +62,17 @@ class Flips:
     prepare: Preprocessing
     diagonal: Array  # (d,) Σ z² of every column, which no flip changes
     seed: int = 0
+    own: Array | None = None  # (d, d) ZᵀZ of the rows themselves, where it is known
 
     def matrices(self, side: str, which: Sequence[int | None], at_once: int) -> Iterator[Array]:
-        """Z Zᵀ ("gram", n×n, for rows in memory) or ZᵀZ ("scatter", d×d) of several flips, so many from one pass."""
+        """Z Zᵀ ("gram", n×n, for rows in memory) or ZᵀZ ("scatter", d×d) of several flips, so many from one pass.
+
+        On and above the diagonal: that is all that is asked of them.
+        """
         for i in range(0, len(which), at_once):
             group = which[i : i + at_once]
             totals = self.rows.watch.whole(partial(self._grams, group)) if side == "gram" else self._shared(group)
-            yield from map(mirrored, totals)
+            yield from totals
 
     def leading(self, flip: int | None, k: int) -> Array:  # -> (k,)
         """The k largest eigenvalues of ZᵀZ by iteration, or bounds above them where the signs are flipped."""
@@ -197,22 +212,33 @@ def _add(totals: Array, parts: Array) -> Array:
 
 
 def spectrum(K: Array) -> Array:  # (m, m) -> (m,)
-    """All eigenvalues, descending."""
+    """All eigenvalues of a symmetric matrix, of which the upper triangle counts, descending."""
+    K = K.astype(np.float64, copy=False)
     if len(K) <= SUBSET:  # NumPy has the same routine, with less around it
         with pinned():
-            values = np.linalg.eigvalsh(K.astype(np.float64))
+            values = np.linalg.eigvalsh(K, UPLO="U")
     else:
+        known: dict[str, Any] = {"eigvals_only": True, "driver": "evd", "check_finite": False}
         with pinned.calling(large=len(K) > THREADED):
-            values = scipy.linalg.eigh(K.astype(np.float64), eigvals_only=True, driver="evd", check_finite=False)
+            values = scipy.linalg.eigh(K, lower=False, **known)
     return np.maximum(values[::-1], 0.0)
 
 
+def within(K: Array, bar: float) -> bool:
+    """Whether no eigenvalue of a matrix that need not be large is above the bar: a Cholesky factorisation tells."""
+    if len(K) > THREADED:
+        return False
+    rest = -K.T.astype(np.float64)  # of which the lower triangle counts
+    rest.flat[:: len(K) + 1] += bar
+    return positive_definite(rest)
+
+
 def edge(K: Array, count: int = 1) -> Array:  # (m, m) -> (count,)
-    """The largest eigenvalues; of a large matrix bounds above them, 0 where there are fewer.
+    """The largest eigenvalues; of a large matrix bounds above them, 0 where there are fewer. May mirror K.
 
     An iteration comes from below, and what it lacks of the null must not make a component.
     """
-    values = spectrum(K) if len(K) <= LARGE else _iterated(K, count)
+    values = spectrum(K) if len(K) <= LARGE else _iterated(mirrored(K), count)
     found: Array = np.zeros(count)
     found[: len(values)] = values[:count]
     return found

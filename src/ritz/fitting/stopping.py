@@ -11,6 +11,8 @@ than fluctuations, and more copies are compared than needed: never too few.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from ritz.fitting import rank
@@ -24,26 +26,67 @@ LEAST = 5  # copies without which none is left out while any value stands above 
 CLEAR = 1.25
 
 
-def settled(values: Array, copies: Array) -> bool:
-    """Whether more copies would change the number of leading values above all of them.
+@dataclass
+class Comparison:
+    """The rows beside their copies, as these come.
 
-    Parameters
+    Attributes
     ----------
-    values : (k,) descending; one that is not above the copies is among them, if there is any
-    copies : (m, p) largest values of every copy so far, descending
+    raised : by what the values of copies are multiplied
+    lifted : and what is then added, as a share of the largest value of the rows
+    values : (k,) those of the rows, descending; one that is not above the copies is among them, if there is any
+    tops : largest values, descending, of the first copies and of those that exceed all before them
+    count : copies so far
 
     Examples
     --------
     >>> import numpy as np
-    >>> copies = np.array([[2.0, 1.9, 1.8, 1.75, 1.7]] * 5)
-    >>> settled(np.array([9.0, 1.9]), copies), settled(np.array([2.1, 1.9]), copies), settled(np.array([1.9]), copies)
-    (True, False, True)
+    >>> seen = Comparison(values=np.array([9.0, 1.9]))
+    >>> for _ in range(5):
+    ...     seen.add(np.array([2.0, 1.9, 1.8, 1.75, 1.7]))
+    >>> seen.above, seen.bar, seen.settled
+    (1, 2.0, True)
+    >>> seen.values = np.array([2.1, 1.9])  # a sixth copy may well exceed 2.1
+    >>> seen.above, seen.settled
+    (1, False)
     """
-    bar = float(copies[:, 0].max())
-    above = rank.parallel(values, np.full((1, len(values)), bar))
-    if not above:
-        return True
-    if copies.shape[0] < LEAST or copies.shape[1] < PLACES:
-        return False
-    spread = float(np.mean(copies[:, 0] - copies[:, PLACES - 1]))
-    return bool(values[above - 1] > bar + CLEAR * spread)
+
+    raised: float = 1.0
+    lifted: float = 0.0
+    values: Array = field(default_factory=lambda: np.empty(0))
+    tops: list[Array] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, top: Array | None) -> None:
+        """Count a copy, by its largest values; None where they are known not to exceed those before it."""
+        self.count += 1
+        if top is not None:
+            self.tops.append(top)
+
+    @property
+    def largest(self) -> float:
+        """The largest value of all copies."""
+        return max(float(top[0]) for top in self.tops)
+
+    @property
+    def bar(self) -> float:
+        """What a value of the rows must exceed."""
+        return self.largest * self.raised + float(self.values[0]) * self.lifted
+
+    @property
+    def above(self) -> int:
+        """How many leading values do."""
+        return rank.parallel(self.values, np.full((1, len(self.values)), self.bar))
+
+    @property
+    def settled(self) -> bool:
+        """Whether more copies would not change that number."""
+        if not self.tops:
+            return False
+        above = self.above
+        if not above:
+            return True
+        if self.count < LEAST or len(self.tops[0]) < PLACES:
+            return False
+        spread = float(np.mean([top[0] - top[PLACES - 1] for top in self.tops]))
+        return bool(self.values[above - 1] > self.bar + CLEAR * spread * self.raised)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -10,12 +11,12 @@ from ritz.fitting import rank
 from ritz.fitting.rank import Choice
 from ritz.fitting.request import Request
 from ritz.fitting.signflip_plans import FLIPS, GUESS, Route
-from ritz.fitting.signflips import Flips, edge, flipping_dtype, spectrum
+from ritz.fitting.signflips import LARGE, Flips, edge, flipping_dtype, spectrum, within
 from ritz.fitting.solve import magnified, preprocessing
-from ritz.fitting.stopping import PLACES, settled
-from ritz.linalg.dense import SUBSET, THREADED, Array, squared
+from ritz.fitting.stopping import LEAST, PLACES, Comparison
+from ritz.linalg.dense import SUBSET, Array, squared
 from ritz.moments.accumulate import Scatter
-from ritz.moments.moments import moments
+from ritz.moments.moments import Moments, moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.runtime.threads import ordered
@@ -24,8 +25,8 @@ from ritz.runtime.threads import ordered
 TIE, DUST = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-9}, 1e-13
 
 
-def chosen(rows: Rows, request: Request, route: Route) -> Choice:
-    """How many components stand above noise, by random sign flips.
+def chosen(rows: Rows, request: Request, route: Route, found: Moments | None = None) -> Choice:
+    """How many components stand above noise, by random sign flips; `found` are the moments of the rows, if known.
 
     Every value is compared with the largest one of each copy, not with that at its own place: behind r components
     stands the largest of the noise at place r + 1, and the copies have a smaller one there where noise differs by
@@ -33,69 +34,77 @@ def chosen(rows: Rows, request: Request, route: Route) -> Choice:
     the count are not made.
     """
     rows = rows.limited(route.cost.block_bytes, route.cost.threads)
-    flips, unit = _flips(rows, request)
-    n, parts = rows.shape[0], []
-    more = (1 + TIE[flipping_dtype(rows)]) * n / (n - request.center)
-    for values, found in (_by_products if route.kind == "krylov" else _by_matrices)(flips, route):
-        parts.append(found * more + DUST * values[0])
-        copies = np.concatenate(parts)
-        if len(copies) and settled(values, copies):
-            break
-    null = np.broadcast_to(copies[:, :1], (len(copies), len(values)))
-    size = unit / np.sqrt(n - request.ddof)
-    above, told, null_told = rank.parallel(values, null), squared(values, size), squared(rank.threshold(null), size)
+    flips, unit = _flips(rows, request, found)
+    n = rows.shape[0]
+    seen = Comparison((1 + TIE[flipping_dtype(rows)]) * n / (n - request.center), DUST)
+    (_by_products if route.kind == "krylov" else _by_matrices)(flips, route, seen)
+    size, above = unit / np.sqrt(n - request.ddof), seen.above
+    told, null = squared(seen.values, size), squared(np.full(len(seen.values), seen.bar), size)
     return Choice(
         rule="random sign flips, upper edge",
         seed=request.seed,
-        flips=len(copies),
+        flips=seen.count,
         quantile=rank.QUANTILE,
         values=told,
-        null=null_told,
+        null=null,
         k=max(1, above),
-        count=None if rank.parallel(told, null_told[None]) == above else above,
+        count=None if rank.parallel(told, null[None]) == above else above,
     )
 
 
-def _flips(rows: Rows, request: Request) -> tuple[Flips, float]:
+def _flips(rows: Rows, request: Request, found: Moments | None = None) -> tuple[Flips, float]:
     """The rows, centred and scaled as the model is, in a unit near the size of their entries: no square leaves float32.
 
     The unit is a power of two, so that it costs no rounding.
     """
-    found = moments(rows, center=request.center, scale=request.scale, scatter=Scatter.DIAGONAL)
+    if found is None:
+        found = moments(rows, center=request.center, scale=request.scale, scatter=Scatter.DIAGONAL)
     prepare, units = preprocessing(found, request, rows.name)
     rows, prepare, found = magnified(rows, found, prepare, units.unit)
     weight = np.ones(rows.shape[1]) if prepare.weight is None else prepare.weight
-    squares = found.diagonal * (found.unit * weight) ** 2
+    factor = found.unit * weight
+    squares = found.diagonal * factor**2
     size = float(np.ldexp(1.0, int(np.frexp(np.sqrt(np.mean(squares) / rows.shape[0]))[1])))
     prepare = Preprocessing(prepare.shift, prepare.delta, weight / size)
-    return Flips(rows, prepare, squares / size**2, request.seed), units.unit * size
+    factor /= size
+    own = found.scatter * np.outer(factor, factor) if found.scatter.ndim == 2 else None
+    return Flips(rows, prepare, squares / size**2, request.seed, own), units.unit * size
 
 
-def _by_matrices(flips: Flips, route: Route) -> Iterator[tuple[Array, Array]]:
-    """All eigenvalues of the rows, and the largest ones of the copies of one pass after the other."""
-    places, values = min(PLACES, *flips.rows.shape), np.empty(0)
-
-    def of_one(pair: tuple[int | None, Array]) -> Array:
-        flip, K = pair
-        return spectrum(K) if flip is None else edge(K, places)
-
+def _by_matrices(flips: Flips, route: Route, seen: Comparison) -> None:
+    """All eigenvalues of the rows beside the largest ones of copies, one pass after the other until they tell."""
+    order = min(flips.rows.shape)
+    places, workers = min(PLACES, order), flips.rows.threads if SUBSET < order <= LARGE else 1
+    whole = LEAST if len(route.groups) > 1 else 1  # copies of which more than the largest value may be asked
     for group in route.groups:
-        pairs = zip(group, flips.matrices(route.kind, group, len(group)), strict=True)
-        order = min(flips.rows.shape)
-        alone = len(group) == 1 or not SUBSET < order <= THREADED  # threads do not help, or LAPACK has its own
-        found = list(map(of_one, pairs) if alone else ordered(of_one, pairs, flips.rows.threads))
-        if group[0] is None:
-            values = found.pop(0)
-        yield values, np.array(found).reshape(-1, places)
+        if flips.own is not None and route.kind == "scatter" and group[0] is None:
+            seen.values, group = spectrum(flips.own), group[1:]
+        if not group:
+            continue
+        matrices = flips.matrices(route.kind, group, len(group))
+        if not len(seen.values):
+            seen.values = spectrum(next(matrices))
+        while some := list(islice(matrices, LEAST if workers > 1 else 1)):
+            top = partial(_top, bar=seen.largest if seen.count >= whole else 0.0, places=places)
+            for found in ordered(top, some, workers) if workers > 1 else map(top, some):
+                seen.add(found)
+        if seen.settled:
+            return
 
 
-def _by_products(flips: Flips, route: Route) -> Iterator[tuple[Array, Array]]:
-    """The same by iteration, a copy at a time: as many of the rows' own as it takes to end the count."""
+def _top(K: Array, bar: float, places: int) -> Array | None:
+    """The largest eigenvalues; None where a factorisation, which takes less, shows that all are within the bar."""
+    return None if bar and within(K, bar) else edge(K, places)
+
+
+def _by_products(flips: Flips, route: Route, seen: Comparison) -> None:
+    """The same by iteration, a copy at a time: as many values of the rows as it takes to end the count."""
     most = min(flips.rows.shape)
     places, k = min(PLACES, most), min(GUESS, most)
-    first = flips.leading(0, places)
-    while (values := flips.leading(None, k))[-1] > first[0] and k < most:
-        k = min(2 * k, most)
-    yield values, first[None]
-    for flip in range(1, FLIPS):
-        yield values, flips.leading(flip, places)[None]
+    for flip in range(FLIPS):
+        seen.add(flips.leading(flip, places))
+        while len(seen.values) < k and (not len(seen.values) or seen.values[-1] > seen.largest):
+            seen.values = flips.leading(None, k)
+            k = min(2 * k, most)
+        if seen.settled:
+            return

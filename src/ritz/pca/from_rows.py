@@ -11,6 +11,7 @@ from ritz.fitting import costs, planning, signflip_plans
 from ritz.fitting.planning import Plan
 from ritz.fitting.request import Request, check_count, checked_components, is_auto
 from ritz.fitting.result import Decomposition
+from ritz.fitting.signflip_plans import Route
 from ritz.fitting.solve import Attempts, Further, data_matrix, lacking, preprocessing, solve
 from ritz.linalg.dense import LARGE
 from ritz.moments.accumulate import Scatter
@@ -50,19 +51,34 @@ def _as_many_as_stand_above_noise(rows: Rows, request: Request) -> Decomposition
         rows = held(rows)
         flipped = rows
     route = signflip_plans.route(flipped, request.limit)
-    choice = auto_rank.chosen(flipped, request, route)
-    fit = _decomposed(rows, replace(request, n_components=choice.k))
+    found = _shared_moments(rows, replace(request, n_components=min(signflip_plans.GUESS, *rows.shape)), route)
+    choice = auto_rank.chosen(flipped, request, route, found)
+    fit = _decomposed(rows, replace(request, n_components=choice.k), found)
     above = f"{choice.above or 'no'} component{'s' * (choice.above > 1)}"
     plan = planning.counted(fit.plan, route, f"{above} stood above the noise of {signflip_plans.COPIES}{where}")
     return replace(fit, choice=choice, plan=plan)
 
 
-def _decomposed(rows: Rows, request: Request) -> Decomposition:
-    """The first plan's result, or that of the last further attempt that could improve on it."""
+def _shared_moments(rows: Rows, request: Request, route: Route) -> Moments | None:
+    """Moments of an array that serve the count and, most likely, the fit after it; None where they differ."""
+    if route.kind != "scatter" or not route.quick or not isinstance(rows, ArrayRows):
+        return None
+    plan = Attempts.of(rows, request).first
+    if not (plan.dense and plan.side == "covariance") or _by_r_factor(plan, rows):
+        return None
+    return _moments(rows.limited(plan.block_bytes, plan.threads), request, plan)
+
+
+def _decomposed(rows: Rows, request: Request, known: Moments | None = None) -> Decomposition:
+    """The first plan's result, or that of the last further attempt that could improve on it.
+
+    Moments that are known are not computed again where they serve the first plan.
+    """
     attempts, given = Attempts.of(rows, request), rows
     rows = _held(rows.at_hand(attempts.first.passes), attempts.first, request.limit)
     rows = rows.limited(attempts.first.block_bytes, attempts.first.threads)
-    found = _moments(rows, request, attempts.first)
+    served = known is not None and known.rough == attempts.first.refined and _serves(known, attempts.first, rows)
+    found = known if known is not None and served else _moments(rows, request, attempts.first)
     result = _attempt(rows, request, attempts.first, found, passes=1)
     for further in Further:
         if lacking(result, request, found) is None:
