@@ -21,8 +21,8 @@ from ritz import PCA, AccuracyWarning, KernelPCA, merge, plan
 from ritz.errors import DataError
 from ritz.fitting import signflip_plans
 from ritz.fitting.request import Request
-from ritz.fitting.signflips import STRIP, Flipped, edge, sign_bits, spectrum
-from ritz.pca import auto_rank
+from ritz.fitting.signflips import STRIP, Flipped, edge, sign_bits, spectrum, within
+from ritz.pca import auto_rank, from_rows
 from ritz.rows import as_rows
 from ritz.runtime import checkpoint
 from ritz.runtime.threads import team
@@ -430,3 +430,48 @@ def test_digits():
     spectra = naive(X, 0, 19)
     edge = spectra[1:, 0].max() * len(X) / (len(X) - 1)
     assert PCA("auto").fit(X).n_components_ == np.count_nonzero(spectra[0] > edge) == 7
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3, 300])
+def test_edges_of_large_matrices_of_any_rank(rank):
+    F = np.random.default_rng(0).standard_normal((rank, 300)) if rank else np.zeros((1, 300))
+    K = F.T @ F
+    truth = np.linalg.eigvalsh(K)[: -5 - 1 : -1]
+    found = edge(np.triu(K), 5)  # the lower triangle is nobody's
+    assert np.allclose(found[0], truth[0], rtol=1e-3, atol=1e-12)
+    assert np.allclose(found, truth, rtol=0, atol=3e-3 * truth[0] + 1e-12)
+    assert (found >= truth - 1e-3 * truth[0]).all()
+
+
+@pytest.mark.parametrize("order", [1, 7, 300])
+def test_a_factorisation_tells_what_lies_within_the_bar(order):
+    F = np.random.default_rng(0).standard_normal((2 * order, order))
+    K = F.T @ F
+    largest = np.linalg.norm(F, 2) ** 2
+    for dtype in (float, np.float32):
+        for share in (0.5, 0.999, 1.001, 2.0):
+            assert within(np.triu(K).astype(dtype), share * largest) == (share > 1)
+
+
+@pytest.mark.parametrize("shape", [(100, 20), (5000, 60), (3000, 900), (60, 5000)])
+@pytest.mark.parametrize("limit", [1 << 40, 1 << 27])
+def test_every_copy_is_in_one_pass(shape, limit):
+    route = signflip_plans._by_matrices("gram" if shape[0] < shape[1] else "scatter", as_rows(np.zeros(shape)), limit)
+    assert [flip for group in route.groups for flip in group] == [None, *range(19)]
+    assert max(map(len, route.groups)) <= route.at_once
+    whole, first = route.followed(19).cost, route.followed(route.first).cost
+    assert whole.operations == route.cost.operations >= first.operations * 20 / (route.first + 1) * (1 - 1e-9)
+    assert (whole.passes, first.passes) == (1 + len(route.groups), 2)
+
+
+def test_the_count_and_the_fit_share_their_moments(monkeypatch):
+    X, made = planted(3000, 40, 3, 4.0, np.random.default_rng(0)), []
+    for module in (auto_rank, from_rows):
+        found = module.moments
+        monkeypatch.setattr(
+            module, "moments", lambda *rows, found=found, **how: made.append(how) or found(*rows, **how)
+        )
+    pca = PCA("auto").fit(X)
+    assert len(made) == 1
+    assert np.array_equal(pca.components_, PCA(3).fit(X).components_)
+    assert len(made) == 2

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ritz.fitting import costs, signflip_plans
+from ritz.fitting import costs, rank, signflip_plans
 from ritz.fitting.costs import Cost
 from ritz.fitting.request import checked_components
 from ritz.fitting.signflip_plans import Route
@@ -140,7 +140,7 @@ def plan(X: object, n_components: int | float | str | None = None, memory_limit:
     if asked != "auto":
         return remarked(choose(rows, asked, limit), rows)
     k = min(signflip_plans.GUESS, *rows.shape)
-    how = f"how many components, here taken to be {k}, will be decided by {signflip_plans.COPIES}"
+    how = f"how many components, here taken to be {k}, will be decided by {rank.copies()}"
     return counted(remarked(choose(rows, k, limit), rows), signflip_plans.route(rows, limit), how)
 
 

@@ -11,6 +11,7 @@ from ritz.linalg.dense import Array
 from ritz.runtime.wording import component, plural
 
 QUANTILE = 0.95  # of what chance reaches, that a component must exceed
+FLIPS = 19  # copies: what exceeds all of them is a test at 5 %
 # What the random signs of "auto" compare with: copies that keep the size of every entry, and so the scale of columns.
 INDEPENDENT = "columns that are independent of each other are noise to this rule, however unequal their variances"
 FIRST, AROUND = 3, 2  # components of a choice that are listed: the first ones, and those before and behind the cut
@@ -59,6 +60,24 @@ def threshold(null: Array, quantile: float = QUANTILE) -> Array:  # (flips, k) -
     return np.asarray(np.quantile(null, quantile, axis=0, method="higher"))
 
 
+def copies(flips: int = FLIPS) -> str:
+    """So many copies of the rows, in words.
+
+    Examples
+    --------
+    >>> copies(), copies(5)
+    ('19 copies of the rows with random signs', '5 of 19 copies of the rows with random signs')
+    """
+    return f"{flips:,}{f' of {FLIPS}' if flips < FLIPS else ''} copies of the rows with random signs"
+
+
+def reached(flips: int, quantile: float) -> str:
+    """What the null of so many copies is, in words."""
+    if flips < FLIPS:
+        return f"the largest variance in {copies(flips)}, which settle the count"
+    return f"the {quantile:g} quantile of the largest variance in {copies(flips)}"
+
+
 @dataclass(frozen=True, eq=False)
 class Choice:
     """How many components, and what decided it.
@@ -66,10 +85,11 @@ class Choice:
     Attributes
     ----------
     rule : the rule, in words
-    seed, flips : where the signs came from, and how many copies of the rows were flipped
-    quantile : of the copies' largest variances, that a component must exceed
+    seed, flips : where the signs came from, and how many copies of the rows were compared: 19, or as few as settle it
+        (`ritz.fitting.stopping`)
+    quantile : of the largest variances of 19 copies, that a component must exceed
     values : (m,) variances of the rows, those that were compared and those that were found on the way
-    null : (m,) what they must exceed, at the same places
+    null : (m,) what they must exceed, at the same places: the largest variance of the copies that were compared
     k : how many components are kept: those above the null, but at least one
     count : how many those above the null are, where values and null are too large or too small to tell; else None
 
@@ -107,8 +127,8 @@ class Choice:
             lines[FIRST:resumed] = [f"{'…':>9}"]
         kept = f"{self.k} {plural(self.k, 'component')} kept, {above} above noise: {self.rule}"
         kept += "" if above else f"; {INDEPENDENT}"
-        what = f"null: the {self.quantile:g} quantile of the largest variance in {self.flips} copies of the rows with"
-        return "\n".join([kept, f"{what} random signs (seed {self.seed})", "           variance         null", *lines])
+        what = f"null: {reached(self.flips, self.quantile)} (seed {self.seed})"
+        return "\n".join([kept, what, "           variance         null", *lines])
 
 
 def gavish_donoho(singular_values: Array, n: int, d: int, noise: float | None = None) -> int:

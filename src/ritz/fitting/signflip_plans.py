@@ -6,7 +6,7 @@ takes: as many as `stopping` asks for, or the whole first pass.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from ritz.fitting import costs
 from ritz.fitting.costs import Cost, rates
+from ritz.fitting.rank import FLIPS
 from ritz.fitting.signflips import LARGE, STRIP, Flipped, flipping_dtype
 from ritz.fitting.stopping import LEAST
 from ritz.moments.preprocessing import Preprocessing
@@ -23,9 +24,7 @@ from ritz.rows.passes import block_memory, entry_bytes
 from ritz.runtime.memory import format_bytes, too_small
 from ritz.solvers.base import block_width, expected_steps
 
-FLIPS = 19  # copies: what exceeds all of them is a test at 5 %
 SPECTRA = FLIPS + 1  # those of the copies, and that of the rows themselves
-COPIES = f"{FLIPS} copies of the rows with random signs"
 GUESS = 16  # components that an iteration starts with, until one is not above noise
 LITTLE = 1 << 14  # entries in memory of which all copies are made at once: to ask in between takes as long
 ROOM = 1 << 30  # bytes for matrices of rows in memory, which may as well be read again
@@ -58,8 +57,16 @@ class Route:
         ends = [0, self.first]
         while (done := ends[-1]) < FLIPS:
             ends.append(min(FLIPS, done + min(self.at_once, LEAST - done if done < LEAST else FLIPS)))
-        first, *others = (list(range(*pair)) for pair in pairwise(ends))
-        return [[None, *first], *others]
+        found: list[list[int | None]] = [list(range(*pair)) for pair in pairwise(ends)]
+        return [[None, *found[0]], *found[1:]]
+
+    def followed(self, flips: int) -> Route:
+        """The same as far as it was followed, until so many copies had been compared."""
+        share = (flips + 1) / SPECTRA
+        passes = round(share * self.cost.passes)
+        if self.kind != "krylov":
+            passes = 1 + sum(group[0] is None or group[0] < flips for group in self.groups if group)
+        return replace(self, cost=replace(self.cost, passes=passes, operations=share * self.cost.operations))
 
 
 def route(rows: Rows, limit: int) -> Route:

@@ -86,12 +86,14 @@ class Flips:
 
     def _shared(self, which: Sequence[int | None]) -> Iterable[Array]:
         """The same as `_scatters`; where rows are few enough for one thread, the flips are shared out instead."""
-        rows, (n, d) = self.rows, self.rows.shape
+        rows = self.rows
         if len(which) < 2 or len(rows.cut(Cut.SQUARE)[1]) > 1 or not rows.in_memory or rows.watch is not UNWATCHED:
             return self._scatters(which)
         share = -(-len(which) // rows.threads)
         shares = [which[i : i + share] for i in range(0, len(which), share)]
-        return [total for totals in rows.in_parallel(self._scatters, shares, len(which) * d) for total in totals]
+        return [
+            total for totals in rows.in_parallel(self._scatters, shares, len(which) * rows.shape[1]) for total in totals
+        ]
 
     def _scatters(self, which: Sequence[int | None]) -> Array:  # -> (len(which), d, d)
         """Upper triangles of ZᵀZ of several flips, by one pass."""
@@ -251,7 +253,8 @@ def _iterated(K: Array, count: int) -> Array:
     """
     order = len(K)
     Q, q = np.empty((min(order, MOST), order)), np.random.default_rng(0).standard_normal(order)
-    diagonal, beside = [], [norm_of(q)]
+    diagonal: list[float] = []
+    beside = [norm_of(q)]
     with pinned():
         while True:
             Q[len(diagonal)] = q / beside[-1]

@@ -1,12 +1,12 @@
 """When copies with random signs have told enough: the count will not change, however many more are compared.
 
-The bar is the largest value of all copies, so more of them can only raise it. Where no value of the rows stands above it,
-nothing will. Where some do, the least of these must be out of reach of all copies that are still to come. The largest
-eigenvalue of a copy hardly varies from one to the next: about as much as the largest ones of a single copy lie apart,
-with random fluctuations of the same origin (the edge of the spectrum, where they follow Tracy and Widom). The distance
-between the first and the fifth is some five standard deviations of the first, and much the same in every copy. Where
-one value is far above the others of its copy, such as that of a column with most of the variance, that distance is larger
-than fluctuations, and more copies are compared than needed: never too few.
+The bar is the largest value of all copies, so more of them can only raise it. Where no value of the rows stands above
+it, none will. Where some do, the least of these must be out of reach of all copies that are still to come. The largest
+eigenvalue hardly varies from copy to copy: about as much as the largest ones of a single copy lie apart, since both
+come from the same fluctuations at the edge of a spectrum (those of Tracy and Widom). From the first to the fifth it is
+some five standard deviations of the first, and much the same in every copy. Where one value is far above the others of
+its copy, such as that of a column with most of the variance, that distance exceeds the fluctuations by far, and more
+copies are compared than it takes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ritz.linalg.dense import Array
 
 PLACES = 5  # largest values of a copy that are looked at
 LEAST = 5  # copies without which none is left out while any value stands above them
-# Distances between the first and the last of these that a value must lie above the bar. Of simulated noise, equal and
-# unequal by row or column, with light and heavy tails, one of the copies left out reached that far less than once in
-# 1,000 times at the worst, and less than once in 10,000 where columns or rows are more than a hundred.
+# Distances between the first and the last of these that a value must lie above the bar. In simulated noise, equal and
+# unequal by row or column, with light and heavy tails, one of the other copies comes so far less than once in 10,000
+# times, and once in 3,000 in few columns that depend on few rows.
 CLEAR = 1.25
 
 

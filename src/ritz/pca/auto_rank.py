@@ -8,9 +8,9 @@ from itertools import islice
 import numpy as np
 
 from ritz.fitting import rank
-from ritz.fitting.rank import Choice
+from ritz.fitting.rank import FLIPS, Choice
 from ritz.fitting.request import Request
-from ritz.fitting.signflip_plans import FLIPS, GUESS, Route
+from ritz.fitting.signflip_plans import GUESS, Route
 from ritz.fitting.signflips import LARGE, Flips, edge, flipping_dtype, spectrum, within
 from ritz.fitting.solve import magnified, preprocessing
 from ritz.fitting.stopping import LEAST, PLACES, Comparison
