@@ -23,6 +23,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ritz.linalg.dense import (
+    SKINNY,
     SUBSET,
     THREADED,
     UNIT,
@@ -49,6 +50,7 @@ from ritz.solvers import Krylov
 STRIP = 2048  # columns whose signs stand together
 WORD = 64  # signs that the generator gives at once
 LOOSE, FINE = 1e-3, 1e-5  # accuracy of an iteration, for copies and for the rows themselves
+ROUGH = 5e-3  # the same of values of copies behind the first: nobody is compared with them
 SOONER, NARROWER = 64, 4  # times fewer entries and columns that pay for float32: there are many copies, and no audit
 LARGE = 256  # order beyond which the largest eigenvalues of a matrix take less by iteration than by LAPACK
 STEPS, EVERY, MOST = 24, 8, 400  # of that iteration: before it first looks at what it found, between looks, and at all
@@ -75,14 +77,14 @@ class Flips:
             yield from totals
 
     def leading(self, flip: int | None, k: int) -> Array:  # -> (k,)
-        """The k largest eigenvalues of ZᵀZ by iteration, or bounds above them where the signs are flipped."""
+        """The k largest eigenvalues of ZᵀZ by iteration; of flipped signs, a bound above the first."""
         (n, d), none = self.rows.shape, np.zeros(self.rows.shape[1])
         known = Moments(n, none, none, self.diagonal, np.ones(d), self.diagonal, 0.0)
         flipped = Flipped(self.rows, self.prepare, self.seed, flip)
         A = Covariance(DataMatrix(flipped, Preprocessing(), known, 0, min(n, d)))
         basis = Krylov().basis(A, k, tol=FINE if flip is None else LOOSE, rng=np.random.default_rng(0))
         pairs = A.ritz(basis.Q, basis.AQ)
-        return n * (pairs.values[:k] + (0.0 if flip is None else pairs.residuals[:k]))
+        return n * (pairs.values[:k] if flip is None else _bounded(pairs.values[:k], pairs.residuals[:k]))
 
     def _shared(self, which: Sequence[int | None]) -> Iterable[Array]:
         """The same as `_scatters`; where rows are few enough for one thread, the flips are shared out instead."""
@@ -110,7 +112,7 @@ class Flips:
                     Z = narrow[: len(Z)]
                 for flip, total in zip(which, totals, strict=True):
                     signs = None if flip is None else sign_bits(self.seed, flip, at, d)
-                    add_squares(flipped_into(buffer, Z, signs), total)
+                    _add_squares(flipped_into(buffer, Z, signs), total)
             return totals
 
         return rows.reduce(run, _add, beside=range(rows.shape[0]))
@@ -207,6 +209,15 @@ def flipped_into(out: Array, Z: Array, signs: NDArray[np.uint8] | None) -> Array
     return out
 
 
+def _add_squares(Z: Array, total: Array) -> None:
+    """total += ZᵀZ on and above the diagonal. A narrow block takes less as one product, which NumPy knows to be one of
+    a matrix with itself, than strip by strip."""
+    if Z.shape[1] <= SKINNY:
+        total += Z.T @ Z
+    else:
+        add_squares(Z, total)
+
+
 def _add(totals: Array, parts: Array) -> Array:
     for total, part in zip(totals, parts, strict=True):
         add_upper(part, total)
@@ -236,10 +247,7 @@ def within(K: Array, bar: float) -> bool:
 
 
 def edge(K: Array, count: int = 1) -> Array:  # (m, m) -> (count,)
-    """The largest eigenvalues; of a large matrix bounds above them, 0 where there are fewer. May mirror K.
-
-    An iteration comes from below, and what it lacks of the null must not make a component.
-    """
+    """The largest eigenvalues, 0 where there are fewer; of a large matrix a bound above the first. May mirror K."""
     values = spectrum(K) if len(K) <= LARGE else _iterated(mirrored(K), count)
     found: Array = np.zeros(count)
     found[: len(values)] = values[:count]
@@ -247,9 +255,9 @@ def edge(K: Array, count: int = 1) -> Array:  # (m, m) -> (count,)
 
 
 def _iterated(K: Array, count: int) -> Array:
-    """Largest eigenvalues of a matrix by Lanczos, each with its residual added.
+    """Largest eigenvalues of a matrix by Lanczos, with all vectors kept orthogonal.
 
-    All vectors are kept orthogonal. One that starts at random finds each eigenvalue once, however often it occurs.
+    One that starts at random finds each eigenvalue once, however often it occurs.
     """
     order = len(K)
     Q, q = np.empty((min(order, MOST), order)), np.random.default_rng(0).standard_normal(order)
@@ -267,8 +275,13 @@ def _iterated(K: Array, count: int) -> Array:
             spent = len(known) == len(Q) or beside[-1] <= 100 * UNIT * order * max(diagonal)
             if spent or (len(known) >= STEPS and len(known) % EVERY == 0):
                 values, residuals = _ritz(diagonal, beside, count)
-                if spent or residuals.max() <= LOOSE * values[0]:
-                    return np.maximum(values, 0.0) + residuals
+                if spent or (residuals[0] <= LOOSE * values[0] and residuals.max() <= ROUGH * values[0]):
+                    return _bounded(np.maximum(values, 0.0), residuals)
+
+
+def _bounded(values: Array, residuals: Array) -> Array:
+    """Values of an iteration, which come from below: what the first lacks of the null must not make a component."""
+    return np.concatenate([values[:1] + residuals[:1], values[1:]])
 
 
 def _ritz(diagonal: list[float], beside: list[float], count: int) -> tuple[Array, Array]:
