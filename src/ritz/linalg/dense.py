@@ -151,8 +151,10 @@ def orthogonality_defect(U: Array) -> float:
     return norm_of(defect)
 
 
-def eigh_descending(A: Array, k: int | None = None) -> tuple[Array, Array]:
+def eigh_descending(A: Array, k: int | None = None, overwrite: bool = False) -> tuple[Array, Array]:
     """The k largest eigenvalues of a symmetric matrix, descending, with orthonormal eigenvectors.
+
+    LAPACK may have the memory of the matrix with `overwrite`.
 
     Examples
     --------
@@ -172,7 +174,8 @@ def eigh_descending(A: Array, k: int | None = None) -> tuple[Array, Array]:
             if len(values) == k and orthogonality_defect(vectors) < 1e-10:
                 return values[::-1], vectors[:, ::-1]
         # The subset driver may lose orthogonality, or vectors, inside tight clusters; divide and conquer does not.
-        values, vectors = scipy.linalg.eigh(A, driver="evd", check_finite=False)
+        # LAPACK takes columns, which the rows of a symmetric matrix are, too.
+        values, vectors = scipy.linalg.eigh(A.T, driver="evd", check_finite=False, overwrite_a=overwrite)
         return values[::-1][:k], vectors[:, ::-1][:, :k]
 
 
@@ -351,18 +354,18 @@ def mirrored(total: Array) -> Array:
     return total
 
 
-def add_upper_squares(Z: NDArray[Any], total: NDArray[Any], keep: bool) -> None:  # (m, d) -> (d, d)
-    """total += ZᵀZ on and above the diagonal, or total = ZᵀZ there; what lies below is nobody's."""
+def add_upper_squares(Z: NDArray[Any], total: NDArray[Any], keep: bool, sign: float = 1.0) -> None:  # (m, d) -> (d, d)
+    """total += ±ZᵀZ on and above the diagonal, or total = ±ZᵀZ there; what lies below is nobody's."""
     alike = Z.ndim == 2 and Z.dtype == total.dtype and Z.dtype in _ROUTINES and total.shape == (Z.shape[1],) * 2
     if not (alike and Z.flags.c_contiguous and total.flags.c_contiguous and total.flags.writeable):
         raise ValueError(f"cannot add squares of {Z.dtype} {Z.shape} to {total.dtype} {total.shape} in place")
     name, real = _ROUTINES[Z.dtype]
     syrk = _routine(name)
     if syrk is None:
-        np.add(total if keep else 0.0, Z.T @ Z, out=total)
+        np.add(total if keep else 0.0, sign * (Z.T @ Z), out=total)
         return
     m, d = (ctypes.byref(ctypes.c_int(size)) for size in Z.shape)
-    alpha, beta = ctypes.byref(real(1.0)), ctypes.byref(real(float(keep)))
+    alpha, beta = ctypes.byref(real(sign)), ctypes.byref(real(float(keep)))
     # To BLAS, which counts by columns, Z is its transpose and the upper triangle is the lower one.
     with pinned.calling():
         syrk(b"L", b"N", d, m, alpha, Z.ctypes.data, d, beta, total.ctypes.data, d)

@@ -26,10 +26,12 @@ from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.passes import Cut
-from ritz.runtime.threads import scratch
+from ritz.runtime.threads import scratch, team, zeros
 
 FILLED = 0.05  # share of entries from which a sparse block is multiplied by itself as a dense one
-CHAIN = 6  # blocks whose float32 products are summed before they are added to the rest in float64
+CHAIN = 24  # blocks whose float32 products are summed before they are added to the rest in float64
+# Blocks of the data beside which one in float64 is small; of fewer, a half is in float64 at a time.
+MANY = 64
 # For a Gaussian g, ‖E g‖ ≥ |uᵀg| ‖E‖, so that six of them all stay below ‖E‖/8 with probability (0.8/8)⁶ = 1e-6
 # (after Halko, Martinsson and Tropp, SIAM Review 53, 2011, §4.3).
 PROBES, PROBE_FACTOR = 6, 8.0
@@ -55,7 +57,7 @@ class Sums:
 
     count: int
     total: Array  # (d,) Σ z
-    scatter: Array  # (d, d) or (d,) Σ z zᵀ; of a matrix, the upper triangle
+    scatter: Array  # (d, d) or (d,) Σ z zᵀ; of a matrix, the upper triangle, in float32 where one chain made it
     terms: int  # behind an entry of the scatter, as `terms_of_sum` counts them
     probed: Array  # (d, t) Σ z (zᵀ G), in float64
     squares: Array | float = 0.0  # (d,) Σ z², in float64 beside float32 products
@@ -81,9 +83,11 @@ class Sums:
             if sums.scatter.ndim == 1:
                 sums.scatter += other.scatter
             else:
+                sums.scatter = _in_float64(sums.scatter)
                 add_upper(other.scatter, sums.scatter)
             sums.terms = terms_of_sum(sums.terms, other.terms)
             sums.probed += other.probed
+            sums.squares += other.squares
         return sums.parts
 
 
@@ -107,7 +111,11 @@ def sums_of(rows: Rows, shift: Array, unit: Array, scatter: Scatter, probes: Arr
     thin = scatter is Scatter.DIAGONAL
     sums = Sums(*rows.reduce(run, Sums.absorbed, cut=Cut.THIN if thin else Cut.SQUARE))
     if not thin:
-        mirrored(sums.scatter)
+        with team() as threads:  # their blocks are the largest of the fit
+            threads.forget()
+        sums.scatter = mirrored(_in_float64(sums.scatter))
+    if add_up is _narrow:
+        np.fill_diagonal(sums.scatter, sums.squares)  # the trace is only as good as the diagonal
     return sums
 
 
@@ -139,25 +147,45 @@ def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probe
 def _narrow(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> Sums:
     """The same with products in float32 and, in float64, those of the probes and the diagonal."""
     step, d = rows.block_rows, rows.shape[1]
-    sums = Sums(0, np.zeros(d), np.zeros((d, d)), 0, np.zeros(probes.shape), np.zeros(d))
-    buffer, narrow = scratch("block", step, d), scratch("narrow", step, d, np.float32)
-    product, products = scratch("product", d, d, np.float32), 0
+    chain, products = zeros(d, d, dtype=np.float32), 0
+    sums = Sums(0, np.zeros(d), chain, 0, np.zeros(probes.shape), np.zeros(d))
+    some = float64_rows(rows)
+    buffer, narrow = scratch("block", some, d), scratch("narrow", step, d, np.float32)
     for block in blocks:
-        Z = prepare(block, buffer)
-        sums.add(Z)
-        thin = narrow[: len(Z)]
-        thin[...] = Z
-        add_squares(thin, product, keep=products > 0)
-        products = (products + 1) % CHAIN
-        if not products:
-            add_upper(product, sums.scatter)
-        if probes.size:
-            sums.probed += cross(Z, times(Z, probes))
-        sums.squares += np.ones(len(Z)) @ np.square(Z, out=Z)
-    if products:
-        add_upper(product, sums.scatter)
-    np.fill_diagonal(sums.scatter, sums.squares)  # the trace is only as good as the diagonal
+        thin = narrow[: len(block)]
+        for start in range(0, len(block), some):
+            Z = prepare(block[start : start + some], buffer)
+            sums.add(Z)
+            thin[start : start + some] = Z
+            if probes.size:
+                sums.probed += cross(Z, times(Z, probes))
+            sums.squares += np.ones(len(Z)) @ np.square(Z, out=Z)
+        if products == CHAIN:
+            sums.scatter, products = _with_chain(sums.scatter, chain), 0
+        add_squares(thin, chain, keep=products > 0)
+        products += 1
+    if sums.scatter is not chain:  # most runs are one chain, which takes half the memory
+        sums.scatter = _with_chain(sums.scatter, chain)
     return sums
+
+
+def float64_rows(rows: Rows) -> int:
+    """How many rows of a block are in float64 at a time, before all of it is multiplied in float32."""
+    step = rows.block_rows
+    return step if rows.shape[0] >= MANY * step else -(-step // 2)
+
+
+def _with_chain(total: Array, chain: Array) -> Array:
+    """The sum in float64 of all chains so far, of which the first has been the total itself."""
+    if total is chain:
+        return chain.astype(np.float64)
+    add_upper(chain, total)
+    return total
+
+
+def _in_float64(scatter: Array) -> Array:
+    """A sum to which those of other runs may be added."""
+    return scatter.astype(np.float64) if scatter.dtype == np.float32 else scatter
 
 
 def audited(sums: Sums, probes: Array, spread: Array | None) -> float:

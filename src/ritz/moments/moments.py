@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.errors import DataError
-from ritz.linalg.dense import Array, column_squares, diagonal_of, gamma, qr_terms, r_factor
+from ritz.linalg.dense import TILE, Array, column_squares, diagonal_of, gamma, qr_terms, r_factor
 from ritz.moments.accumulate import PROBES, Scatter, Sums, audited, scatter_dtype, sums_of
 from ritz.moments.preprocessing import (
     SAMPLE,
@@ -233,6 +233,7 @@ def _about_the_mean(sums: Sums, shift: Array, unit: Array, center: bool) -> Mome
         scatter -= remainder**2
         np.maximum(scatter, 0.0, out=scatter)
     else:
-        scatter -= np.outer(remainder, remainder)
+        for some in range(0, len(scatter), TILE):  # without a matrix of products beside the scatter
+            scatter[some : some + TILE] -= remainder[some : some + TILE, None] * remainder
         np.fill_diagonal(scatter, np.maximum(np.diagonal(scatter), 0.0))
     return Moments(sums.count, shift, delta, scatter, unit, sizes, 4 * gamma(sums.terms + 8))

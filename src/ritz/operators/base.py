@@ -120,6 +120,21 @@ class Operator(ABC):
         """A itself, None where it is not at hand. Not to be written to."""
         return None
 
+    def form(self) -> None:
+        """Have the matrix at hand from here on, where it can be: products are then products with it."""
+        self.dense()
+
+    def copied(self) -> Array | None:  # (dim, dim)
+        """A itself, in memory that may be written to."""
+        matrix = self.dense()
+        return None if matrix is None else matrix.copy()
+
+    @property
+    def size(self) -> float:
+        """The Frobenius norm of the matrix, which is at hand."""
+        matrix = self.dense()
+        return np.inf if matrix is None else norm_of(matrix)
+
     def factor(self) -> Array | None:  # (p, dim)
         """F with FᵀF = A, None where there is none."""
         return None
@@ -183,7 +198,7 @@ class Pairs:
     vectors: Array  # (dim, m)
     residuals: Array  # (m,) ‖A u − λ u‖
     defect: float  # ‖Uᵀ A U − Θ‖: of rounding alone, as values that do not exceed it are called 0
-    image: Array | None = None  # (order, m) L, see `explained`; None for √Θ times the vectors
+    image: Array | None = None  # (order, m) `root` where it is not √Θ times the vectors
     dual: Array | None = None  # (n, m) α with U = Zᵀα
     levels: Array | None = None  # (m,) singular values of the factor
     coupling: Array | None = None  # (m,) max(‖F u − σ p‖, ‖Fᵀ p − σ u‖)
@@ -192,10 +207,9 @@ class Pairs:
     arithmetic: float = 0.0  # norm bound on the errors of UᵀAU and R where the operator's own rounding is smaller
 
     @property
-    def explained(self) -> Array:  # (order, order)
-        """L Lᵀ, the part of the dense operator that the pairs explain."""
-        L = self.vectors * np.sqrt(self.values) if self.image is None else self.image
-        return L @ L.T
+    def root(self) -> Array:  # (order, m)
+        """L with L Lᵀ = the part of the dense operator that the pairs explain."""
+        return self.vectors * np.sqrt(self.values) if self.image is None else self.image
 
     @cached_property
     def departure(self) -> float:

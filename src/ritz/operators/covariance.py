@@ -199,7 +199,7 @@ class Covariance(Operator):
             return self._factored.rounding
         Z, scaled = self.Z, self.Z.scaling * self.Z.trace
         if self.is_dense and not self.rough:
-            return Z.moments.rounding * Z.sizes + Z.audit + gamma(self.dim + 8) * self._norm + scaled
+            return Z.moments.rounding * Z.sizes + Z.audit + gamma(self.dim + 8) * self.size + scaled
         products = 2 * gamma(Z.terms + self.dim + COMBINING)
         return max(products, Z.moments.rounding) * Z.sizes + scaled
 
@@ -208,8 +208,8 @@ class Covariance(Operator):
         return self.rounding + (self._roughness if self.rough else 0.0)
 
     @cached_property
-    def _norm(self) -> float:
-        return norm_of(self._dense)
+    def size(self) -> float:
+        return norm_of(self._scatter) / self.Z.divisor
 
     @property
     def audited(self) -> bool:  # type: ignore[override]
@@ -217,23 +217,38 @@ class Covariance(Operator):
 
     @property
     def is_dense(self) -> bool:
-        return "_dense" in self.__dict__
+        return "_scatter" in self.__dict__
 
     @cached_property
-    def _dense(self) -> Array:
-        C, ratio = self.Z.moments.scatter / self.Z.divisor, self.Z.ratio
+    def _scatter(self) -> Array:
+        """ZᵀZ: what the moments have summed up, of which there is no copy where it is that already."""
+        S, ratio = self.Z.moments.scatter, self.Z.ratio
         if (ratio != 1).any():
-            C *= ratio
-            C *= ratio[:, None]
-        return C
+            S = S * ratio
+            S *= ratio[:, None]
+        return S
+
+    def form(self) -> None:
+        if self.Z.moments.scatter.ndim == 2:
+            _ = self._scatter
+
+    def copied(self) -> Array | None:
+        return self._scatter / self.Z.divisor if self.Z.moments.scatter.ndim == 2 else None
 
     def dense(self) -> Array | None:
-        return self._dense if self.Z.moments.scatter.ndim == 2 else None
+        """A new array every time: nobody keeps it long, and it is as large as the scatter."""
+        return self.copied()
+
+    def _product(self, V: Array) -> Array:
+        """The matrix times V."""
+        CV = thin_product(self._scatter, V)
+        CV /= self.Z.divisor
+        return CV
 
     def apply(self, V: Array) -> Array:
         if self._factored is not None:
             return self._factored.apply(V)
-        return thin_product(self._dense, V) if self.is_dense else self.Z.normal(V)[0]
+        return self._product(V) if self.is_dense else self.Z.normal(V)[0]
 
     def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None, tol: float = 0.0) -> Pairs:
         """From the factor where it is known, else from a product that yields a factor of QᵀCQ on the way."""
@@ -252,7 +267,7 @@ class Covariance(Operator):
         G = np.random.default_rng(0).standard_normal((self.dim, PROBES))
         product = self.Z.normal(np.column_stack([Q, G]))[0]
         AQ, AG = product[:, : Q.shape[1]], product[:, Q.shape[1] :]
-        errors = column_norms(thin_product(self._dense, G) - AG) + self.rounding * column_norms(G)
+        errors = column_norms(self._product(G) - AG) + self.rounding * column_norms(G)
         self._roughness = PROBE_FACTOR * float(errors.max())
         return ritz_pairs(Q, AQ, rotation(Q.T @ AQ))
 

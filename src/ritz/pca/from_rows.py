@@ -160,7 +160,7 @@ def _attempt(rows: Rows, request: Request, plan: Plan, found: Moments, passes: i
     Z = data_matrix(rows, request, found, prepare, units.unit, bound, passes)
     A: Operator = Gram(Z) if plan.side == "gram" else Covariance(Z)
     if plan.dense:
-        A.dense()
+        A.form()
     result, total = solve(A, request.chosen(plan.solver), request, min(n, d), n)
     share = request.n_components if isinstance(request.n_components, float) else 0.0
     enough = len(result.values) == min(n, d) or float(result.values.sum()) >= share * total

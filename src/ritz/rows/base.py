@@ -24,6 +24,7 @@ from ritz.runtime.threads import pinned
 from ritz.runtime.watch import UNWATCHED, Watch
 
 Partial = TypeVar("Partial")
+LONG = 400  # columns of a d×d result beyond which a thread waits until it is combined rather than begin another one
 TOGETHER = 4  # blocks in memory that a thread is given at once: to hand one over takes as long as to copy it
 Block = NDArray[Any]
 
@@ -182,7 +183,8 @@ class Rows(Columns, Partition, ABC):
         if len(runs) == 1 and self.watch is UNWATCHED:  # as of small data: nothing to share out, and nobody looks
             with pinned():
                 return partial(runs[0])
-        return self.watch.fold(runs, lambda some: self.in_parallel(partial, some), combine)
+        ahead = 0 if cut is Cut.SQUARE and self.shape[1] > LONG else 1
+        return self.watch.fold(runs, lambda some: self.in_parallel(partial, some, ahead=ahead), combine)
 
     def normal(
         self, W: Array, shifted: Callable[[Block], Block], remainder: Array | float, factor: bool = False

@@ -101,7 +101,7 @@ class Partition:
 
     def zeros(self, *shape: int) -> Any:
         """What results of blocks are added to."""
-        return np.zeros(shape)
+        return threads.zeros(*shape)
 
     def here(self, A: Any) -> Any:
         """A small matrix where the blocks are; at an address that BLAS can use, which messages do not care for."""
@@ -143,17 +143,18 @@ class Partition:
         return [(i, min(i + step, n)) for i in range(0, n, step)]
 
     def in_parallel(
-        self, f: Callable[[Any], Result], items: list[Any], columns: int | None = None
+        self, f: Callable[[Any], Result], items: list[Any], columns: int | None = None, ahead: int = 1
     ) -> Generator[Result, None, None]:
         """f over items, in order, by threads with BLAS pinned where there is enough to do.
 
-        Where it is known that f multiplies rows in memory by so many columns, and does no more, that decides.
+        Where it is known that f multiplies rows in memory by so many columns, and does no more, that decides. `ahead`
+        is how many results may wait beside those that threads work on.
         """
         entries = self.shape[0] * self.shape[1]
         little = entries < SERIAL if columns is None else entries * columns < SERIAL_PRODUCTS
         workers = 1 if little else min(self.threads, len(items))
         if workers > 1:
-            yield from threads.ordered(f, items, workers)
+            yield from threads.ordered(f, items, workers, ahead)
         else:
             with threads.pinned():
                 yield from map(f, items)

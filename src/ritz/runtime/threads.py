@@ -7,22 +7,27 @@ seen by another fit, whose last digits would depend on it, nor outlive the fit, 
 from __future__ import annotations
 
 import functools
+import math
+import mmap
 import os
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from itertools import islice, product
+from contextlib import contextmanager, suppress
+from itertools import count, islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
+PAGES = 1 << 20  # bytes from which an array has pages of its own
 KEPT = 1 << 25  # bytes of working memory that a thread keeps from one task to the next
 PATIENCE = 5.0  # seconds that a fork waits for what takes microseconds: whoever stopped in the middle must not stop it
 GET_SET = ("get", "set")
+_held = {"": object()}
+UNUSED = sys.getrefcount(_held[""])  # references to what a dictionary alone holds, as it is asked for them
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _local = threading.local()
@@ -272,6 +277,37 @@ if hasattr(os, "register_at_fork"):
     )
 
 
+def pages(*shape: int, dtype: Any = float) -> Any:
+    """An array that nobody has written to. A large one has pages of its own, which go back to the system as soon as it
+    is let go: what a thread frees otherwise stays with it, and is of no use to whoever asks for memory next.
+    """
+    import numpy
+
+    size = math.prod(shape) * numpy.dtype(dtype).itemsize
+    if size < PAGES or not hasattr(mmap, "MAP_ANONYMOUS"):
+        return numpy.empty(shape, dtype)
+    fresh = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):  # as NumPy has it for its own
+        with suppress(OSError):
+            fresh.madvise(mmap.MADV_HUGEPAGE)
+    return numpy.frombuffer(fresh, dtype).reshape(shape)
+
+
+def zeros(*shape: int, dtype: Any = float) -> Any:
+    """Zeros; large ones, in a thread of a team, where it had some before to which nobody refers any more."""
+    import numpy
+
+    cache = getattr(_local, "cache", None)
+    if cache is None or math.prod(shape) * numpy.dtype(dtype).itemsize < PAGES:
+        return numpy.zeros(shape, dtype)
+    keys = (("zeros", shape, numpy.dtype(dtype), i) for i in count())
+    key = next(key for key in keys if key not in cache or sys.getrefcount(cache[key]) <= UNUSED)
+    if key not in cache:
+        cache[key] = pages(*shape, dtype=dtype)
+    cache[key].fill(0)
+    return cache[key]
+
+
 def scratch(use: str, rows: int, columns: int, dtype: Any = float) -> Any:
     """An uninitialised array; in a thread of a team the same memory for the same use: fresh pages cost a copy."""
     import numpy
@@ -281,7 +317,7 @@ def scratch(use: str, rows: int, columns: int, dtype: Any = float) -> Any:
         return numpy.empty((rows, columns), dtype)
     key = (use, columns, numpy.dtype(dtype))
     if key not in cache or len(cache[key]) < rows:
-        cache[key] = numpy.empty((rows, columns), dtype)
+        cache[key] = pages(rows, columns, dtype=dtype)
     return cache[key][:rows]
 
 
@@ -331,10 +367,14 @@ class Team(ThreadPoolExecutor):
             found.shutdown(wait=False)
         return cls(budget)
 
-    def rest(self) -> None:
-        """Keep the threads, but none of their memory."""
+    def forget(self) -> None:
+        """Let go of the memory that the threads keep from one task to the next; none of them may be at work."""
         for cache in self._caches:
             cache.clear()
+
+    def rest(self) -> None:
+        """Keep the threads, but none of their memory."""
+        self.forget()
         if self.idle:
             self.shutdown(wait=False)
         else:
@@ -391,8 +431,10 @@ def check() -> None:
         raise GivenUp
 
 
-def ordered(f: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Generator[Result, None, None]:
-    """f over items by `workers` threads, results in order, at most workers + 1 of them alive."""
+def ordered(
+    f: Callable[[Item], Result], items: Iterable[Item], workers: int, ahead: int = 1
+) -> Generator[Result, None, None]:
+    """f over items by `workers` threads, results in order, at most workers + `ahead` of them alive."""
     source, stop = iter(items), threading.Event()
     pending: deque[Future[Result]] = deque()
 
@@ -402,7 +444,7 @@ def ordered(f: Callable[[Item], Result], items: Iterable[Item], workers: int) ->
 
     with team() as pool:
         try:
-            pending.extend(pool.submit(task, item) for item in islice(source, workers + 1))
+            pending.extend(pool.submit(task, item) for item in islice(source, workers + ahead))
             while pending:
                 yield pending.popleft().result()
                 pending.extend(pool.submit(task, item) for item in islice(source, 1))

@@ -182,10 +182,10 @@ def capacity(dim: int, k: int, width: int) -> int:
 
 def leading_vectors(A: Operator, k: int) -> Basis:
     """The k leading eigenvectors of the dense operator, and one more if there is: for the certificate."""
-    matrix = A.dense()
+    matrix = A.copied()
     if matrix is None:
         raise DataError("this solver needs the matrix, but the operator is known only by its products; use 'krylov'")
-    return Basis(eigh_descending(matrix, k if A.rank_bound <= k else k + 1)[1])
+    return Basis(eigh_descending(matrix, k if A.rank_bound <= k else k + 1, overwrite=True)[1])
 
 
 def starting_block(start: Array | None, dim: int, width: int, rng: np.random.Generator) -> Array:

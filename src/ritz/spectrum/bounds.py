@@ -19,13 +19,24 @@ rest on: Weyl's theorem moves no value by more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ritz.linalg.dense import LARGE, Array, eigh_descending, gamma, norm_estimate, norm_of, positive_definite
+from ritz.linalg.dense import (
+    LARGE,
+    Array,
+    add_upper_squares,
+    eigh_descending,
+    gamma,
+    mirrored,
+    norm_estimate,
+    norm_of,
+    positive_definite,
+)
 from ritz.operators import Operator
 from ritz.operators.base import Pairs
 from ritz.solvers import Outside
@@ -175,9 +186,9 @@ class Question:
     outside: Outside
 
     @property
-    def matrix(self) -> Array | None:
-        """A itself where it is at hand; `exact` says how good it is."""
-        return self.A.dense() if self.A.is_dense else None
+    def at_hand(self) -> bool:
+        """Whether the matrix is; `exact` says how good it is."""
+        return self.A.is_dense
 
     @property
     def exact(self) -> bool:
@@ -209,9 +220,9 @@ def _by_trace(question: Question) -> float:
 
 
 def _by_frobenius_norm(question: Question) -> float:
-    A, seen, matrix = question.A, question.seen, question.matrix
-    if matrix is not None and question.exact:
-        norm = norm_of(matrix)
+    A, seen = question.A, question.seen
+    if question.at_hand and question.exact:
+        norm = A.size
     elif A.frobenius is not None:
         norm = A.frobenius
     else:
@@ -238,7 +249,7 @@ FREE = (_by_trace, _by_frobenius_norm, _by_norm, _by_solver)  # each costs at mo
 
 def _by_probes(question: Question, free: Bounds) -> tuple[Bounds, float] | None:
     """From random probes, unless a proof costs little: beside a matrix, only if they settle the question."""
-    products_alone = question.matrix is None
+    products_alone = not question.at_hand
     if question.settled(free) or not (products_alone or question.A.dim > LARGE):
         return None
     level, failure = question.outside
@@ -250,16 +261,22 @@ def _by_probes(question: Question, free: Bounds) -> tuple[Bounds, float] | None:
 
 def _by_cholesky(question: Question, free: Bounds) -> tuple[Bounds, float] | None:
     """From a proof; what is known of a rough matrix, random vectors have told."""
-    A, pairs, seen, matrix = question.A, question.pairs, question.seen, question.matrix
+    A, pairs, seen = question.A, question.pairs, question.seen
     cheap = A.dim**3 / 3 <= CHEAP * (A.work + 4 * A.dim**3 / 3)
-    if matrix is None or seen.exhausted or (question.settled(free) and not cheap):
+    if not question.at_hand or seen.exhausted or (question.settled(free) and not cheap):
         return None
-    deflated = matrix - pairs.explained
+    image = np.ascontiguousarray(pairs.root.T)
+
+    def deflated() -> Array:  # anew for every guess: at most guesses the first one holds
+        left: Any = A.copied()  # which is there, as the matrix is
+        add_upper_squares(image, left, keep=True, sign=-1.0)
+        return left
+
     # What follows may exceed the last value by the error of that value, but a proof is only of use within tol.
     error, largest = norm_of(pairs.residuals), float(pairs.values[0])
     last = float(pairs.values[-1]) + (min(error, 0.4 * question.tol * largest) if question.tol else error)
     rounding = seen.rounding + _deflation_error(A, pairs)
-    tau = proved_ceiling(deflated, last, rounding=rounding, converged=len(pairs.values) > question.k)
+    tau = _proved(deflated, last, rounding=rounding, converged=len(pairs.values) > question.k)
     return question.bounded(min(free.ceiling, tau)), 0.0 if question.exact else FAILURE
 
 
@@ -292,20 +309,31 @@ def proved_ceiling(deflated: Array, last: float, *, rounding: float, converged: 
     last : the smallest of the deflated values plus its error: what follows should not be larger
     converged : whether that value lies beyond those asked for, so that a τ at its height is tight enough
     """
-    n = len(deflated)
+    return _proved(deflated.copy, last, rounding=rounding, converged=converged)
+
+
+def _proved(deflated: Callable[[], Array], last: float, *, rounding: float, converged: bool) -> float:
+    """The same of a matrix that is made, above its diagonal, for every guess, which overwrites it."""
+    first = deflated()
+    n, trace = len(first), float(np.trace(first))
+    left: Array | None = first
+    del first
     growth = 2 * gamma(n + 2) * n
-    below = max(0.0, -float(np.trace(deflated))) / n  # what eigenvalues below 0 add to the trace of τI − …
-    shifted = np.empty_like(deflated)
+    below = max(0.0, -trace) / n  # what eigenvalues below 0 add to the trace of τI − …
 
     def proved(guess: float) -> float:
+        nonlocal left
         tau = guess + 8 * growth * (guess + below) + 2 * rounding
-        np.negative(deflated, out=shifted)
+        shifted, left = deflated() if left is None else left, None
+        np.negative(shifted, out=shifted)
         shifted.flat[:: n + 1] += tau
         return tau + growth * (tau + below) + rounding if positive_definite(shifted.T) else np.inf
 
     if converged and np.isfinite(tau := proved(last)):
         return tau
     small = n <= SMALL
-    estimate = max(float(eigh_descending(deflated, 1)[0][0]), 0.0) if small else norm_estimate(deflated)
+    whole = mirrored(deflated() if left is None else left)
+    estimate = max(float(eigh_descending(whole, 1)[0][0]), 0.0) if small else norm_estimate(whole)
+    del whole
     guesses = sorted([last, (1 + 1e-9 if small else 1.02) * estimate, 1.2 * estimate, 2 * estimate])
     return next((tau for guess in guesses if np.isfinite(tau := proved(guess))), np.inf)
