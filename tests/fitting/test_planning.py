@@ -18,6 +18,7 @@ from ritz.fitting import calibration, costs
 from ritz.fitting.calibration import calibrate
 from ritz.fitting.costs import Rates, cache_file, rates
 from ritz.rows.passes import MOST_BYTES
+from ritz.runtime import threads
 from ritz.solvers.base import BLOCK
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the cache folder is set by XDG_CACHE_HOME")
@@ -113,9 +114,12 @@ def test_a_plan_stays_within_the_limit(shape):
         ((20_000, 300), 300, {"svd_solver": "svd"}),
         ((3000, 2500), 100, {"svd_solver": "krylov", "memory_limit": "46MB"}),
         ((500, 9000), 499, {"svd_solver": "gram"}),
+        ((10_000, 784), 50, {}),
+        ((10_000, 500), 300, {}),
     ],
 )
-def test_a_fit_takes_no_more_memory_than_planned(shape, k, parameters):
+def test_a_fit_takes_no_more_memory_than_planned(monkeypatch, shape, k, parameters):
+    monkeypatch.setattr(threads, "pages", lambda *shape, dtype=float: np.empty(shape, dtype))  # so that all is traced
     X = np.random.default_rng(0).standard_normal(shape) / np.sqrt(np.arange(1, shape[1] + 1))
     PCA(k, **parameters).fit(X[:600])  # imports and caches
     tracemalloc.start()

@@ -14,10 +14,11 @@ import numpy as np
 
 from ritz.linalg.dense import SKINNY
 from ritz.linalg.sparse import compiles
-from ritz.moments.accumulate import FILLED, PROBES, scatter_dtype
+from ritz.moments.accumulate import CHAIN, FILLED, PROBES, float64_rows, scatter_dtype
 from ritz.moments.tsqr import leaf_rows
 from ritz.rows import Rows
-from ritz.rows.passes import block_memory, entry_bytes
+from ritz.rows.base import LONG as WAITS
+from ritz.rows.passes import Cut, block_memory, entry_bytes
 from ritz.solvers.base import block_width, capacity, expected_steps
 from ritz.solvers.krylov import SPARE
 
@@ -25,6 +26,8 @@ from ritz.solvers.krylov import SPARE
 GATHER, COMPILED = 1 / 7, 0.4
 SCATTER = 1 / 400  # the same for products of a sparse matrix with itself
 LONG = 2.5  # how much slower products are where blocks hold only a few long rows
+PACKED = 1 << 19  # bytes that BLAS packs its operands into, in every thread
+COPIES = 6  # of the vectors that a certificate is made from
 SVD_SHARE = 1 / 11  # of the rate of products that LAPACK's svd and QR reach
 START = 5  # starts of a pass that a step of an iteration takes as long as, beside its products
 FEWEST = 16  # rows of a block, however little memory there is
@@ -133,13 +136,14 @@ def direct(rows: Rows, k: int, side: str) -> Cost:
     return _on_matrix(rows, k, side, lapack(order_of(rows, side), k))
 
 
-def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
-    """Block Krylov on a dense operator or, one pass per step, on the rows."""
+def krylov(rows: Rows, k: int, side: str, dense: bool, narrow: bool | None = None) -> Cost:
+    """Block Krylov on a dense operator, which `narrow` forms in float32, or, one pass per step, on the rows."""
     (n, d), order = rows.shape, order_of(rows, side)
     free = 1 if dense else rows.free_columns
     b, steps = block_width(k, free), expected_steps(k, free)
     size = min(order, b * steps)
-    basis = 16 * order * (capacity(order, k, b) + k)
+    room = capacity(order, k, b)
+    basis = 16 * order * (room + k)
     own = 3.0 * order * size**2 + 10.0 * size**3
     if dense:
         product = 2.0 * order**2 * b
@@ -150,7 +154,7 @@ def krylov(rows: Rows, k: int, side: str, dense: bool) -> Cost:
     operations = steps * product + own
     seconds = steps * (START * rates().start + step) + own / (2 * rates().reduction)
     if dense:
-        return _on_matrix(rows, k, side, Cost(operations, 0, seconds, basis))
+        return _on_matrix(rows, k, side, Cost(operations, 0, seconds, basis + 16 * room**2), narrow)
     steps_of_rows = Cost(operations, steps, seconds, basis + rows.passes.thin_memory(b))
     lift = [_lift(rows, k)] if rows.passes.side == "gram" else []
     return total(diagonal(rows), steps_of_rows, *lift)
@@ -172,13 +176,12 @@ def least_of_krylov(rows: Rows, k: int) -> float:
 def refined(rows: Rows, k: int) -> Cost:
     """Block Krylov on a covariance of float32 products, and a pass in float64 that finishes what it found."""
     n, d = rows.shape
-    inside = krylov(rows, k, "covariance", True)
-    speed = rates_of(rows)
-    saved = 1.0 * n * d * d * (1 / speed.product - 1 / speed.narrow) if scatter_dtype(rows) != np.float32 else 0.0
+    inside = krylov(rows, k, "covariance", True, narrow=True)
     columns = min(d, k + SPARE + PROBES)
-    operations = 4.0 * n * d * columns
-    finish = Cost(operations, 1, one_pass(rows) + operations / speed.thin, rows.passes.thin_memory(columns))
-    return total(replace(inside, seconds=inside.seconds - saved), finish)
+    operations = 2.0 * n * d * (columns + PROBES)
+    memory = 8 * d * d + 8 * COPIES * d * columns + rows.passes.thin_memory(columns)
+    finish = Cost(operations, 1, one_pass(rows) + operations / rates_of(rows).thin, memory)
+    return replace(total(inside, finish), memory=max(inside.memory, memory))
 
 
 def iterative(rows: Rows, k: int, side: str, dense: bool) -> Cost:
@@ -218,13 +221,17 @@ def order_of(rows: Rows, side: str) -> int:
     return rows.shape[0 if side == "gram" else 1]
 
 
-def _on_matrix(rows: Rows, k: int, side: str, inside: Cost) -> Cost:
+def _on_matrix(rows: Rows, k: int, side: str, inside: Cost, narrow: bool | None = None) -> Cost:
     """A solver on a dense matrix; from the Gram matrix, four products lift, orthonormalise and check the axes."""
-    form = _form(rows, side)
-    return total(form, inside, _lift(rows, k)) if side == "gram" else total(form, inside)
+    form, d = _form(rows, side, narrow), rows.shape[1]
+    if side == "gram":
+        return total(form, inside, _lift(rows, k))
+    # What the pass takes it gives back, but for the scatter; beside that, a proof takes a matrix of its own.
+    proof = 8 * d * d + 8 * COPIES * d * min(d, k + SPARE)
+    return replace(total(form, inside), memory=max(form.memory, 8 * d * d + max(inside.memory, proof)))
 
 
-def _form(rows: Rows, side: str) -> Cost:
+def _form(rows: Rows, side: str, narrow: bool | None = None) -> Cost:
     """The covariance in one pass; the Gram matrix in one after that for the means."""
     n, d = rows.shape
     if side == "gram":
@@ -232,15 +239,29 @@ def _form(rows: Rows, side: str) -> Cost:
         rate = SCATTER * rates().thin if rows.sparse else way.share * rates_of(rows).product
         seconds = way.reads * one_pass(rows) + operations / rate
         return total(diagonal(rows), Cost(operations, 1, seconds, way.gram_memory))
-    narrow = scatter_dtype(rows) == np.float32
+    narrow = scatter_dtype(rows) == np.float32 if narrow is None else narrow
     speed = rates_of(rows)
     operations, rate = 1.0 * n * d * d, speed.narrow if narrow else speed.product
     if rows.density < FILLED:
         operations, rate = rows.outer_work, SCATTER * rates().thin
     seconds = one_pass(rows) + operations / rate
-    # A sum in every thread, or one in either precision, finished ones waiting to be added, the matrix and a copy.
-    memory = 8 * d * d * (4 + (2.5 if narrow else 2) * rows.threads) + block_memory(rows, 1.5 if narrow else 1)
-    return Cost(operations, 1, seconds, int(memory))
+    return Cost(operations, 1, seconds, scatter_memory(rows, narrow))
+
+
+def scatter_memory(rows: Rows, narrow: bool) -> int:
+    """Bytes of the pass that sums the scatter: the sum, one more in every thread, and blocks."""
+    d, threads = rows.shape[1], rows.threads
+    if rows.sparse or rows.on_device or rows.scattered:  # products that are added, finished ones waiting to be
+        return int(8 * d * d * (4 + (2.5 if narrow else 2) * threads) + block_memory(rows, 1.5 if narrow else 1))
+    # A finished one waits where they are small; those in float64 leave room for it, so that a plan that just fits is
+    # not one that takes all there is.
+    waiting = 8 * d * d * (d <= WAITS or not narrow)
+    if not narrow:
+        return int(8 * d * d * (1 + threads) + waiting + block_memory(rows, 1) + PACKED * threads)
+    longest = max(stop - start for start, stop in rows.cut(Cut.SQUARE)[1])
+    sums = 4 * d * d * (1 if longest <= CHAIN * rows.block_rows else 3)
+    blocks = 8 * d * float64_rows(rows) + 4 * d * rows.block_rows + rows.reading + PACKED
+    return int(8 * d * d + waiting + threads * (sums + blocks))
 
 
 def small_matrix(order: int, by_factor: bool) -> Cost:
@@ -253,7 +274,7 @@ def lapack(order: int, k: int) -> Cost:
     """The k leading eigenpairs of a dense matrix."""
     operations = 4 / 3 * order**3 + 2.0 * order * order * k
     seconds = (4 / 3 * order**3 + 1.6 * order * order * k) / rates().reduction
-    return Cost(operations, 0, seconds, 8 * order * (order + 2 * k))
+    return Cost(operations, 0, seconds, 8 * order * ((2 if 4 * k < order else 3) * order + 2 * k))
 
 
 def _lift(rows: Rows, k: int) -> Cost:

@@ -73,21 +73,28 @@ class Sums:
         """All fields, as plain values that a checkpoint can keep."""
         return self.count, self.total, self.scatter, self.terms, self.probed, self.squares
 
-    @classmethod
-    def absorbed(cls, ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The parts of one run with another added to them, in place: the scatter may be large."""
-        sums, other = cls(*ours), cls(*theirs)
+
+class Absorbing:
+    """The parts of one run with those of another added to them, in place: the scatter may be large."""
+
+    def __call__(self, ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
+        sums, other = Sums(*self.first(ours)), Sums(*theirs)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             sums.count += other.count
             sums.total += other.total
             if sums.scatter.ndim == 1:
                 sums.scatter += other.scatter
             else:
-                sums.scatter = _in_float64(sums.scatter)
                 add_upper(other.scatter, sums.scatter)
             sums.terms = terms_of_sum(sums.terms, other.terms)
             sums.probed += other.probed
             sums.squares += other.squares
+        return sums.parts
+
+    def first(self, ours: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The same with a sum in float64, to which others may be added."""
+        sums = Sums(*ours)
+        sums.scatter = _in_float64(sums.scatter)
         return sums.parts
 
 
@@ -109,7 +116,7 @@ def sums_of(rows: Rows, shift: Array, unit: Array, scatter: Scatter, probes: Arr
             return add_up(blocks, prepare.beside(rows), rows, probes).parts
 
     thin = scatter is Scatter.DIAGONAL
-    sums = Sums(*rows.reduce(run, Sums.absorbed, cut=Cut.THIN if thin else Cut.SQUARE))
+    sums = Sums(*rows.reduce(run, Absorbing(), cut=Cut.THIN if thin else Cut.SQUARE))
     if not thin:
         with team() as threads:  # their blocks are the largest of the fit
             threads.forget()

@@ -20,6 +20,7 @@ from ritz.moments.preprocessing import (
     SAMPLE,
     SPREAD,
     check_differences,
+    coarse,
     few_rows,
     peaks,
     power_near,
@@ -208,6 +209,8 @@ def _from_sample(rows: Rows, dtype: np.dtype[Any], center: bool, scale: bool) ->
         return none, unit
     sample = few_rows(rows, SPREAD if scale else SAMPLE)
     mean = provisional_mean(rows, sample, dtype)
+    if dtype == np.float32:
+        mean = coarse(mean, sample)
     return mean if center else none, spread_about(mean, sample) if scale else unit
 
 

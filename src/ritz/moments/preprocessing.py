@@ -235,6 +235,19 @@ def provisional_mean(rows: Rows, sample: Array, dtype: np.dtype[Any]) -> Array:
         return mean if narrow == np.float64 else mean.astype(narrow).astype(np.float64)
 
 
+def coarse(mean: Array, sample: Array) -> Array:
+    """The mean rounded to a power of two below the deviation of each column, and no further from it than half of that.
+
+    Whole numbers, such as those of pictures, stay whole where they vary by more than that: their products are then
+    exact in float32, where the same rounding of most of them, those of the background, would add up.
+    """
+    deviations = spread_about(mean, sample)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        grid = np.ldexp(1.0, np.clip(np.frexp(deviations)[1] - 1, -1000, 1000))
+        rounded = np.rint(mean / grid) * grid
+    return np.where((deviations > 0) & np.isfinite(rounded), rounded, mean)
+
+
 def spread_about(mean: Array, sample: Array) -> Array:
     """The root mean square distance of a sample from that."""
     with np.errstate(invalid="ignore", over="ignore"):

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ritz.linalg.arrays import is_device_array
-from ritz.linalg.dense import SKINNY, UNIT, Array, column_norms, gamma, norm_of, subtract_outer
+from ritz.linalg.dense import (
+    SKINNY,
+    UNIT,
+    Array,
+    add_squares,
+    column_norms,
+    column_sums,
+    cross,
+    gamma,
+    mirrored,
+    norm_of,
+    subtract_outer,
+    terms_of_sum,
+    times,
+)
 from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
@@ -21,9 +35,11 @@ from ritz.rows import Rows
 from ritz.rows.base import Block
 from ritz.rows.memory.array import thin_product
 from ritz.rows.passes import Cut
-from ritz.runtime.threads import cached_property, ordered, pinned, scratch
+from ritz.runtime.threads import cached_property, ordered, pinned, scratch, team
 
 CHUNK = 1 << 18  # entries of a tile's column chunk: two of them stay in cache
+HALF = 8192  # rows from which half of a product with the covariance is worth more than residuals to the last digit
+SMALL = 0.25  # share of tol that the errors of float32 products may add to residuals
 DEVICE_CHUNK = 1 << 26  # the same on a device
 
 
@@ -78,6 +94,32 @@ class DataMatrix:
         if self.prepare.delta is not None:
             subtract_outer(AW, self.prepare.delta, total)
         return self.prepare.weighted(AW) / self.divisor, *R
+
+    def inner_and_normal(self, Q: Array, G: Array) -> tuple[Array, Array]:  # (d, m), (d, t) -> (m, m), (d, t)
+        """(Z Q)ᵀ(Z Q)/(n − ddof), which takes half of a product with the covariance, and ZᵀZ G/(n − ddof)."""
+        self.passes += 1
+        W, m = self.prepare.weighted(np.column_stack([Q, G])), Q.shape[1]
+        shifted, here, lacking = self._shifted, self.rows.here(W), self.prepare.remainder(W)
+
+        def run(blocks: Iterable[Block]) -> tuple[Array, Array, Array, int]:
+            inner, AG, total, terms = np.zeros((m, m)), np.zeros(G.shape), np.zeros(G.shape[1]), 0
+            for block in blocks:
+                Z = shifted(block)
+                Y = times(Z, here)
+                Y -= lacking
+                add_squares(Y[:, :m], inner)
+                AG += cross(Z, Y[:, m:])
+                total += column_sums(Y[:, m:])
+                terms = terms_of_sum(terms, Y.shape[0])
+            return inner, AG, total, terms
+
+        inner, AG, total, terms = self.rows.reduce(run, _added, cut=Cut.THIN)
+        with team() as threads:  # this is the last pass
+            threads.forget()
+        self.terms = max(self.terms, terms)
+        if self.prepare.delta is not None:
+            AG = AG - np.outer(self.prepare.delta, total)
+        return mirrored(inner) / self.divisor, self.prepare.weighted(AG) / self.divisor
 
     def project(self, W: Array) -> Array:  # (d, b) -> (n, b)
         """Z W."""
@@ -255,21 +297,39 @@ class Covariance(Operator):
         if self._factored is not None:
             return self._factored.ritz(Q, AQ, P)
         if self.rough:
-            return self._refined(Q)
+            return self._refined(Q, tol)
         if AQ is not None or self.is_dense:
             return super().ritz(Q, AQ)
         AQ, R = self.Z.normal(Q, factor=True)
         return ritz_pairs(Q, AQ, rotation(R.T @ R / self.Z.divisor, R / np.sqrt(self.Z.divisor)))
 
-    def _refined(self, Q: Array) -> Pairs:
+    def _refined(self, Q: Array, tol: float) -> Pairs:
         """Ritz pairs from the rows in float64, for a Q that was found with float32 products. Random vectors that are
         multiplied in the same pass tell how far off the dense matrix is."""
         G = np.random.default_rng(0).standard_normal((self.dim, PROBES))
-        product = self.Z.normal(np.column_stack([Q, G]))[0]
-        AQ, AG = product[:, : Q.shape[1]], product[:, Q.shape[1] :]
-        errors = column_norms(self._product(G) - AG) + self.rounding * column_norms(G)
-        self._roughness = PROBE_FACTOR * float(errors.max())
+        if self.Z.shape[0] >= HALF:
+            found = self._half_refined(Q, G)
+            if self._roughness <= SMALL * tol * float(found.values[0]):
+                return found
+            AQ = self.Z.normal(Q)[0]
+        else:
+            product = self.Z.normal(np.column_stack([Q, G]))[0]
+            AQ = product[:, : Q.shape[1]]
+            self._roughness = self._measured(G, product[:, Q.shape[1] :])
         return ritz_pairs(Q, AQ, rotation(Q.T @ AQ))
+
+    def _half_refined(self, Q: Array, G: Array) -> Pairs:
+        """The same from half a product. QᵀCQ is right in float64, and so are values, and how vectors are turned in
+        their span; residuals are those of the dense matrix, and how far that is off at most."""
+        H, CG = self.Z.inner_and_normal(Q, G)
+        self._roughness = self._measured(G, CG)
+        pairs = ritz_pairs(Q, self._product(Q), rotation(H))
+        return replace(pairs, residuals=pairs.residuals + self._roughness + gamma(self.dim + 8) * self.size)
+
+    def _measured(self, G: Array, CG: Array) -> float:
+        """How far the dense matrix is off, by its product with random vectors and the one in float64."""
+        errors = column_norms(self._product(G) - CG) + self.rounding * column_norms(G)
+        return PROBE_FACTOR * float(errors.max())
 
     def factor(self) -> Array:
         """F with FᵀF = C: the R factor of Z when Z is tall, Z itself otherwise."""
@@ -277,6 +337,13 @@ class Covariance(Operator):
             self._factored = self.Z.factored()
             self.factor_rounding, self.rows_of_factor = self._factored.factor_rounding, self._factored.rows_of_factor
         return self._factored.factor()
+
+
+def _added(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Partial sums, into the first, and the terms behind them."""
+    for total, part in zip(a[:-1], b[:-1], strict=True):
+        total += part
+    return *a[:-1], terms_of_sum(a[-1], b[-1])
 
 
 class Summed(Dense):
