@@ -213,7 +213,7 @@ def _subtracted(block: Block, shift: Array | None, Z: Array) -> Array:
 def few_rows(rows: Rows, most: int = SAMPLE) -> Array:
     """Rows taken all over the data, or all of them, in float64."""
     n, d = rows.shape
-    size = min(n, most, max(16, WIDE // d))
+    size = min(n, most if n > SPREAD else SPREAD, max(16, WIDE // d))  # few rows are taken whole, from every source
     # One layout for all, so that sums are the same to the last bit however the data is stored.
     return np.ascontiguousarray(dense(rows.sample(size)), np.float64)
 
