@@ -8,6 +8,7 @@ import pytest
 from helpers.matrices import SPECTRA, preprocess, sine, with_spectrum
 from ritz import PCA
 from ritz.fitting import costs, planning
+from ritz.operators import covariance
 
 K = 4
 
@@ -67,3 +68,35 @@ def test_an_easy_problem_is_finished_in_two_passes_and_says_what_it_rests_on(alw
 def test_a_tight_tolerance_is_not_left_to_float32():
     assert not planning.choose(planning.as_rows(np.empty((100_000, 784))), 50, 1 << 40, tol=1e-9).refined
     assert planning.choose(planning.as_rows(np.empty((100_000, 784))), 50, 1 << 40).refined
+
+
+@pytest.mark.filterwarnings("ignore::ritz.AccuracyWarning")
+@pytest.mark.parametrize("spectrum", SPECTRA)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("prep", ["none", "centre", "scale"])
+def test_the_same_holds_where_half_a_product_finishes(always, monkeypatch, prep, dtype, spectrum):
+    monkeypatch.setattr(covariance, "HALF", 0)
+    test_bounds_hold_and_the_accuracy_asked_for_is_reached(None, prep, dtype, spectrum)
+
+
+@pytest.mark.parametrize("share", [0.0, 1e9])
+def test_residuals_from_half_a_product_are_no_smaller_than_the_true_ones(always, monkeypatch, share):
+    """Where float32 is too far off for tol, which a share of 0 stands for, the other half follows."""
+    monkeypatch.setattr(covariance, "SMALL", share)
+    X = with_spectrum(9000, 80, 0.9 ** np.arange(80), np.random.default_rng(2), offset=3.0)
+    pca = PCA(K, tol=1e-5).fit(X)
+    assert pca.plan_.refined
+    assert pca.certificate_.passes == (2 if share else 3)
+    C, U = np.cov(X.T), pca.subspace_.axes
+    true = np.linalg.norm(C @ U - U * pca.explained_variance_, axis=0)
+    assert (true <= pca.certificate_.residuals + pca.certificate_.rounding).all()
+    np.testing.assert_allclose(pca.explained_variance_, np.linalg.eigvalsh(C)[: -K - 1 : -1], rtol=1e-9)
+
+
+def test_a_background_that_is_the_same_everywhere_does_not_add_up_in_float32(always):
+    """Whole numbers stay whole when they are shifted, as long as they vary."""
+    rng = np.random.default_rng(3)
+    X = np.where(rng.random((9000, 80)) < 0.1, rng.integers(1, 256, (9000, 80)), 0).astype(np.float64)
+    pca = PCA(K).fit(X)
+    assert pca.plan_.refined
+    assert pca.certificate_.passes == 2

@@ -13,7 +13,7 @@ from helpers.counts import usually
 from helpers.matrices import blas_limits, blas_paths, with_spectrum
 from ritz import PCA, KernelPCA, compare, eigen, merge
 from ritz.linalg import dense
-from ritz.runtime.threads import lent, ordered, pinned, scratch, team
+from ritz.runtime.threads import lent, ordered, pinned, scratch, team, zeros
 
 pytestmark = pytest.mark.usefixtures("blas_as_it_is")
 ONE = [1] * len(blas_limits())
@@ -423,3 +423,22 @@ def test_nothing_depends_on_what_other_threads_do(other):
     other.leave()
     for name, found in alone.items():
         np.testing.assert_array_equal(found, beside[name], err_msg=name)
+
+
+def test_large_zeros_of_a_team_are_lent_again_when_nobody_refers_to_them():
+    def two(_):
+        first, second = zeros(300, 300), zeros(300, 300)
+        apart = not np.shares_memory(first, second) and not first.any() and not second.any()
+        first += 1
+        view, at = first[1:], first.ctypes.data
+        del first
+        third = zeros(300, 300)  # a view refers to the first one
+        held = not np.shares_memory(third, view)
+        del view
+        fourth = zeros(300, 300)
+        return apart and held and fourth.ctypes.data == at and not fourth.any()
+
+    with team() as pool:
+        assert pool.submit(two, None).result()
+        pool.forget()
+    assert zeros(300, 300).base is None  # outside of a team they are NumPy's

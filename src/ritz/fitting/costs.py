@@ -17,7 +17,7 @@ from ritz.linalg.sparse import compiles
 from ritz.moments.accumulate import CHAIN, FILLED, PROBES, float64_rows, scatter_dtype
 from ritz.moments.tsqr import leaf_rows
 from ritz.rows import Rows
-from ritz.rows.base import LONG as WAITS
+from ritz.rows.base import LONG_RESULT
 from ritz.rows.passes import Cut, block_memory, entry_bytes
 from ritz.solvers.base import block_width, capacity, expected_steps
 from ritz.solvers.krylov import SPARE
@@ -26,7 +26,6 @@ from ritz.solvers.krylov import SPARE
 GATHER, COMPILED = 1 / 7, 0.4
 SCATTER = 1 / 400  # the same for products of a sparse matrix with itself
 LONG = 2.5  # how much slower products are where blocks hold only a few long rows
-PACKED = 1 << 19  # bytes that BLAS packs its operands into, in every thread
 COPIES = 6  # of the vectors that a certificate is made from
 SVD_SHARE = 1 / 11  # of the rate of products that LAPACK's svd and QR reach
 START = 5  # starts of a pass that a step of an iteration takes as long as, beside its products
@@ -226,9 +225,14 @@ def _on_matrix(rows: Rows, k: int, side: str, inside: Cost, narrow: bool | None 
     form, d = _form(rows, side, narrow), rows.shape[1]
     if side == "gram":
         return total(form, inside, _lift(rows, k))
-    # What the pass takes it gives back, but for the scatter; beside that, a proof takes a matrix of its own.
-    proof = 8 * d * d + 8 * COPIES * d * min(d, k + SPARE)
-    return replace(total(form, inside), memory=max(form.memory, 8 * d * d + max(inside.memory, proof)))
+    found = total(form, inside)
+    narrow = scatter_dtype(rows) == np.float32 if narrow is None else narrow
+    if not narrow or elsewhere(rows):
+        return found
+    # What a pass in float32 takes it gives back, but for the scatter. Beside that, LAPACK takes matrices of its own,
+    # and so does a proof.
+    beside = 8 * d * d + max(8 * d * d, 8 * COPIES * d * min(d, k + SPARE))
+    return replace(found, memory=max(form.memory, 8 * d * d + max(inside.memory, beside)))
 
 
 def _form(rows: Rows, side: str, narrow: bool | None = None) -> Cost:
@@ -251,17 +255,17 @@ def _form(rows: Rows, side: str, narrow: bool | None = None) -> Cost:
 def scatter_memory(rows: Rows, narrow: bool) -> int:
     """Bytes of the pass that sums the scatter: the sum, one more in every thread, and blocks."""
     d, threads = rows.shape[1], rows.threads
-    if rows.sparse or rows.on_device or rows.scattered:  # products that are added, finished ones waiting to be
+    if not narrow or elsewhere(rows):  # with room for finished sums that wait, for the matrix and a copy
         return int(8 * d * d * (4 + (2.5 if narrow else 2) * threads) + block_memory(rows, 1.5 if narrow else 1))
-    # A finished one waits where they are small; those in float64 leave room for it, so that a plan that just fits is
-    # not one that takes all there is.
-    waiting = 8 * d * d * (d <= WAITS or not narrow)
-    if not narrow:
-        return int(8 * d * d * (1 + threads) + waiting + block_memory(rows, 1) + PACKED * threads)
     longest = max(stop - start for start, stop in rows.cut(Cut.SQUARE)[1])
     sums = 4 * d * d * (1 if longest <= CHAIN * rows.block_rows else 3)
-    blocks = 8 * d * float64_rows(rows) + 4 * d * rows.block_rows + rows.reading + PACKED
-    return int(8 * d * d + waiting + threads * (sums + blocks))
+    blocks = 8 * d * float64_rows(rows) + 4 * d * rows.block_rows + rows.reading
+    return int(8 * d * d * (1 + (d <= LONG_RESULT)) + threads * (sums + blocks))
+
+
+def elsewhere(rows: Rows) -> bool:
+    """Whether products are not formed in the threads of this process, by dense blocks."""
+    return rows.sparse or rows.on_device or rows.scattered
 
 
 def small_matrix(order: int, by_factor: bool) -> Cost:
@@ -274,7 +278,7 @@ def lapack(order: int, k: int) -> Cost:
     """The k leading eigenpairs of a dense matrix."""
     operations = 4 / 3 * order**3 + 2.0 * order * order * k
     seconds = (4 / 3 * order**3 + 1.6 * order * order * k) / rates().reduction
-    return Cost(operations, 0, seconds, 8 * order * ((2 if 4 * k < order else 3) * order + 2 * k))
+    return Cost(operations, 0, seconds, 8 * order * (order + 2 * k))
 
 
 def _lift(rows: Rows, k: int) -> Cost:

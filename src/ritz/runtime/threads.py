@@ -290,7 +290,7 @@ def pages(*shape: int, dtype: Any = float) -> Any:
     if hasattr(mmap, "MADV_HUGEPAGE"):  # as NumPy has it for its own
         with suppress(OSError):
             fresh.madvise(mmap.MADV_HUGEPAGE)
-    return numpy.frombuffer(fresh, dtype).reshape(shape)
+    return numpy.ndarray(shape, dtype, fresh)  # not by a reshape: views of it are to refer to it, not past it
 
 
 def zeros(*shape: int, dtype: Any = float) -> Any:
