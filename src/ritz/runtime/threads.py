@@ -26,8 +26,6 @@ PAGES = 1 << 18  # bytes from which an array has pages of its own
 KEPT = 1 << 25  # bytes of working memory that a thread keeps from one task to the next
 PATIENCE = 5.0  # seconds that a fork waits for what takes microseconds: whoever stopped in the middle must not stop it
 GET_SET = ("get", "set")
-_held = [object()]
-UNUSED = sys.getrefcount(_held[0])  # references to what a list alone holds, as it is asked for them
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _local = threading.local()
@@ -290,40 +288,15 @@ def pages(*shape: int, dtype: Any = float) -> Any:
     if hasattr(mmap, "MADV_HUGEPAGE"):  # as NumPy has it for its own
         with suppress(OSError):
             fresh.madvise(mmap.MADV_HUGEPAGE)
-    return numpy.ndarray(shape, dtype, fresh)  # not by a reshape: views of it are to refer to it, not past it
+    return numpy.frombuffer(fresh, dtype).reshape(shape)
 
 
 def zeros(*shape: int, dtype: Any = float) -> Any:
-    """Zeros; large ones, in a thread of a team, where the team had some before to which nobody refers any more."""
+    """Zeros; large ones with pages of their own, in which the system leaves nothing behind."""
     import numpy
 
-    lent: Lent | None = getattr(_local, "lent", None)
-    if lent is None or math.prod(shape) * numpy.dtype(dtype).itemsize < PAGES:
-        return numpy.zeros(shape, dtype)
-    found = lent(shape, numpy.dtype(dtype))
-    found.fill(0)
-    return found
-
-
-class Lent:
-    """Large arrays of a team, each lent again when nobody but this list refers to it."""
-
-    def __init__(self) -> None:
-        self._arrays: list[Any] = []
-        self._lock = threading.Lock()
-
-    def __call__(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        with self._lock:
-            for i in range(len(self._arrays)):
-                unused = sys.getrefcount(self._arrays[i]) <= UNUSED
-                if unused and (self._arrays[i].shape, self._arrays[i].dtype) == (shape, dtype):
-                    return self._arrays[i]
-            self._arrays.append(pages(*shape, dtype=dtype))
-            return self._arrays[-1]
-
-    def clear(self) -> None:
-        with self._lock:
-            self._arrays.clear()
+    large = math.prod(shape) * numpy.dtype(dtype).itemsize >= PAGES
+    return pages(*shape, dtype=dtype) if large and hasattr(mmap, "MAP_ANONYMOUS") else numpy.zeros(shape, dtype)
 
 
 def scratch(use: str, rows: int, columns: int, dtype: Any = float) -> Any:
@@ -366,10 +339,9 @@ class Team(ThreadPoolExecutor):
         super().__init__(budget, "ritz", initializer=self._join)
         self.budget = budget
         self._caches: list[dict[Any, Any]] = []
-        self._lent = Lent()
 
     def _join(self) -> None:
-        _local.cache, _local.lent = {}, self._lent
+        _local.cache = {}
         self._caches.append(_local.cache)
         pinned.own.budget, pinned.own.helps = self.budget, True
 
@@ -388,7 +360,6 @@ class Team(ThreadPoolExecutor):
 
     def forget(self) -> None:
         """Let go of the memory that the threads keep from one task to the next; none of them may be at work."""
-        self._lent.clear()
         for cache in self._caches:
             cache.clear()
 
