@@ -119,7 +119,7 @@ def test_a_plan_stays_within_the_limit(shape):
     ],
 )
 def test_a_fit_takes_no_more_memory_than_planned(monkeypatch, shape, k, parameters):
-    monkeypatch.setattr(threads, "pages", lambda *shape, dtype=float: np.empty(shape, dtype))  # so that all is traced
+    monkeypatch.setattr(threads, "pages", lambda *shape, dtype=float: np.zeros(shape, dtype))  # so that all is traced
     X = np.random.default_rng(0).standard_normal(shape) / np.sqrt(np.arange(1, shape[1] + 1))
     PCA(k, **parameters).fit(X[:600])  # imports and caches
     tracemalloc.start()
