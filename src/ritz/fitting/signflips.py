@@ -112,7 +112,7 @@ class Flips:
                     Z = narrow[: len(Z)]
                 for flip, total in zip(which, totals, strict=True):
                     signs = None if flip is None else sign_bits(self.seed, flip, at, d)
-                    _add_squares(flipped_into(buffer, Z, signs), total)
+                    add_squares(flipped_into(buffer, Z, signs), total)
             return totals
 
         return rows.reduce(run, _add, beside=range(rows.shape[0]))
@@ -207,15 +207,6 @@ def flipped_into(out: Array, Z: Array, signs: NDArray[np.uint8] | None) -> Array
     flipped <<= 8 * out.itemsize - 1
     flipped ^= Z.view(flipped.dtype)
     return out
-
-
-def _add_squares(Z: Array, total: Array) -> None:
-    """total += ZᵀZ on and above the diagonal. A narrow block takes less as one product, which NumPy knows to be one of
-    a matrix with itself, than strip by strip."""
-    if Z.shape[1] <= SKINNY:
-        total += Z.T @ Z
-    else:
-        add_squares(Z, total)
 
 
 def _add(totals: Array, parts: Array) -> Array:

@@ -33,6 +33,7 @@ WITH_SMALL_KERNELS = frozenset({"SkylakeX", "Cooperlake", "SapphireRapids"})
 NEARLY = 0.1  # ‖VᵀV − I‖ up to which one Cholesky factor makes V orthonormal to rounding
 CACHED = 1 << 15  # entries of a piece that stays in cache
 STRIP = 16  # columns of a narrow matrix that are multiplied at a time by those on their right
+SHORT_BYTES = 640  # of a row, up to which NumPy's own symmetric product is the faster one
 TILE = 256  # rows of a symmetric matrix that are handled at a time
 PANEL = 128  # rows that BLAS sums up at least before it adds to a total; most libraries take 256 or more
 SKINNY = 160  # columns beyond which a product is worth its panels
@@ -306,8 +307,8 @@ def add_squares(Z: Array, total: Array, keep: bool = True) -> Array:  # (m, d) -
 
     Arrays on a device, some of which cannot be written to, are added as a whole: what is returned is the total.
 
-    A narrow matrix goes strip by strip where pieces are fast: they beat the symmetric product of BLAS there. Z may be
-    sparse.
+    A narrow matrix goes strip by strip where pieces are fast: they beat the symmetric product of BLAS there. One of very
+    short rows is multiplied by NumPy, which takes less on its way to BLAS. Z may be sparse.
     """
     if not isinstance(Z, np.ndarray):
         if is_device_array(Z):
@@ -317,6 +318,9 @@ def add_squares(Z: Array, total: Array, keep: bool = True) -> Array:  # (m, d) -
         total[squares.coords] += squares.data
         return total
     d = Z.shape[1]
+    if piece() == WHOLE and d * Z.itemsize <= SHORT_BYTES:
+        np.add(total if keep else 0.0, Z.T @ Z, out=total)
+        return total
     if d > SKINNY or piece() == WHOLE:
         add_upper_squares(np.ascontiguousarray(Z), total, keep)
         return total
