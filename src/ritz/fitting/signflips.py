@@ -23,7 +23,6 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ritz.linalg.dense import (
-    SKINNY,
     SUBSET,
     THREADED,
     UNIT,

@@ -307,8 +307,8 @@ def add_squares(Z: Array, total: Array, keep: bool = True) -> Array:  # (m, d) -
 
     Arrays on a device, some of which cannot be written to, are added as a whole: what is returned is the total.
 
-    A narrow matrix goes strip by strip where pieces are fast: they beat the symmetric product of BLAS there. One of very
-    short rows is multiplied by NumPy, which takes less on its way to BLAS. Z may be sparse.
+    A narrow matrix goes strip by strip where pieces are fast: they beat the symmetric product of BLAS there. One of
+    very short rows is multiplied by NumPy, which takes less on its way to BLAS. Z may be sparse.
     """
     if not isinstance(Z, np.ndarray):
         if is_device_array(Z):
