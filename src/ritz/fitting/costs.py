@@ -120,8 +120,7 @@ class Cost:
 def within(rows: Rows, cost: Callable[[Rows], Cost], limit: int) -> Cost:
     """A cost in blocks as large as the limit allows, and with fewer threads where that is not enough."""
     found, size, threads = cost(rows), rows.most_bytes, rows.threads
-    least = 8 * FEWEST * rows.passes.length
-    while found.memory > limit and (size > least or threads > 1):
+    while found.memory > limit and (size > (least := 8 * FEWEST * rows.passes.length) or threads > 1):
         if size > least:
             size //= 2
         else:
@@ -304,5 +303,8 @@ def one_pass(rows: Rows) -> float:
 
 def total(*costs: Cost) -> Cost:
     """One after the other; memory is not given back in between."""
-    parts = ((cost.operations, cost.passes, cost.seconds, cost.memory) for cost in costs)
-    return Cost(*map(sum, zip(*parts, strict=True)))
+    operations, passes, seconds, memory = 0.0, 0, 0.0, 0
+    for cost in costs:
+        operations, passes = operations + cost.operations, passes + cost.passes
+        seconds, memory = seconds + cost.seconds, memory + cost.memory
+    return Cost(operations, passes, seconds, memory)

@@ -57,10 +57,12 @@ def checked_components(asked: Any, n: int, d: int) -> int | float | str | None:
     ...
     ritz.errors.ParameterError: n_components=7 must be between 1 and min(n_samples, n_features)=5
     """
-    rule = f"must be between 1 and min(n_samples, n_features)={min(n, d)}"
-    plain = f"must be between 1 and the smaller of rows and columns, {min(n, d)}"
     if asked is None or is_auto(asked):
         return asked
+    if is_integer(asked) and 1 <= int(asked) <= min(n, d):
+        return int(asked)
+    rule = f"must be between 1 and min(n_samples, n_features)={min(n, d)}"
+    plain = f"must be between 1 and the smaller of rows and columns, {min(n, d)}"
     if isinstance(asked, str) and asked == "mle":
         if n < d:
             rule = f"is only supported if n_samples >= n_features, got {n} < {d}"
@@ -69,8 +71,6 @@ def checked_components(asked: Any, n: int, d: int) -> int | float | str | None:
     if is_share(asked):
         return float(asked)
     if is_integer(asked):
-        if 1 <= int(asked) <= min(n, d):
-            return int(asked)
         raise ParameterError("n_components", int(asked), rule, plain)
     if is_number(asked):
         more = ", or a fraction strictly between 0 and 1"

@@ -94,13 +94,12 @@ def optional(name: str) -> Callable[[Any], Any]:
 def attributes(table: Table, state: Any) -> dict[str, Any]:
     """All attributes that this fit has."""
     with np.errstate(over="ignore", under="ignore"):
-        found = {name: value(state) for name, value in table.items()}
-    return {name: value for name, value in found.items() if value is not ABSENT}
+        return {name: part for name, value in table.items() if (part := value(state)) is not ABSENT}
 
 
 def as_result(values: Array, dtype: str | np.dtype[Any]) -> Array:
     """Values in that type, or in float64 where it has no room for them, or not for all their digits."""
-    if np.dtype(dtype) == np.float64:
+    if dtype == "float64":
         return values.astype(np.float64)
     sizes, limits = np.abs(values), np.finfo(dtype)
     outside = ((sizes > limits.max) & (sizes < np.inf)) | ((sizes < limits.tiny) & (sizes > 0))

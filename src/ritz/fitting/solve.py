@@ -66,7 +66,7 @@ def preprocessing(found: Moments, request: Request, name: Callable[[int], str] =
     scale = _deviations(found, request, name) if request.scale else None
     unit = float(found.unit.max()) if scale is None else 1.0
     weight = None if unit == 1 else np.full(len(found.unit), 1 / unit)
-    mean, remainder = (found.mean, found.remainder(unit)) if request.center else (None, None)
+    mean, remainder = found.mean_and_remainder(unit) if request.center else (None, None)
     units = Units(unit, mean, scale, remainder, found.count, request.ddof)
     return Preprocessing(shift, delta, weight if scale is None else 1 / scale), units
 
@@ -140,6 +140,8 @@ class Further(Enum):
     DIRECT = "LAPACK on the covariance or Gram matrix, after an iteration"
     SVD = "svd of the rows, after any other solver"
 
+
+FURTHER = tuple(Further)  # to walk along the class itself takes longer
 
 # What the result lacks: what is tried next, and how many seconds it may take by the planner's table.
 MENDS = {

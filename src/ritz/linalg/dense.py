@@ -10,7 +10,7 @@ import ctypes
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
 # fast, at the machine's peak. Where there are no such kernels, every piece would be copied: nothing is cut there.
 PIECE, WHOLE = 1_000_000, 1 << 40
 WITH_SMALL_KERNELS = frozenset({"SkylakeX", "Cooperlake", "SapphireRapids"})
+LITTLE = 1 << 13  # entries of a matrix whose factorisation takes no longer than to call NumPy's
 NEARLY = 0.1  # ‖VᵀV − I‖ up to which one Cholesky factor makes V orthonormal to rounding
 CACHED = 1 << 15  # entries of a piece that stays in cache
 STRIP = 16  # columns of a narrow matrix that are multiplied at a time by those on their right
@@ -168,7 +169,7 @@ def eigh_descending(A: Array, k: int | None = None, overwrite: bool = False) -> 
     if d <= SUBSET:  # NumPy has the same routine, with less around it
         with pinned():
             values, vectors = np.linalg.eigh(A)
-        return values[::-1][:k], vectors[:, ::-1][:, :k]
+        return values[::-1][:k], np.ascontiguousarray(vectors[:, ::-1][:, :k])
     with pinned.calling(large=d > THREADED):
         if 4 * k < d:
             values, vectors = scipy.linalg.eigh(A, subset_by_index=[d - k, d - 1], driver="evr", check_finite=False)
@@ -182,9 +183,10 @@ def eigh_descending(A: Array, k: int | None = None, overwrite: bool = False) -> 
 
 def svd(F: Array) -> tuple[Array, Array, Array]:
     """Thin SVD F = P diag(s) Vᵀ, returned as P, s, V."""
-    if F.size <= SUBSET**2:
-        with pinned(), suppress(np.linalg.LinAlgError):
-            P, s, Vt = np.linalg.svd(F, full_matrices=False)
+    if F.size <= SUBSET**2:  # without what SciPy has around it
+        with pinned.calling():
+            P, s, Vt, info = scipy.linalg.lapack.dgesdd(F, full_matrices=0)
+        if not info:
             return P, s, Vt.T
     with pinned.calling(large=F.size > THREADED**2):
         try:
@@ -198,7 +200,12 @@ def r_factor(*blocks: Array) -> Array:
     """R of the QR factorisation of the stacked blocks: the step of TSQR."""
     if not isinstance(blocks[-1], np.ndarray):
         return r_of(stacked([beside(block, blocks[-1]) for block in blocks]))
-    return np.asarray(np.linalg.qr(np.concatenate(blocks) if len(blocks) > 1 else blocks[0], mode="r"))
+    A = np.concatenate(blocks) if len(blocks) > 1 else blocks[0]
+    if A.size > LITTLE:  # SciPy keeps the interpreter's lock meanwhile, NumPy takes longer on its way there
+        return np.asarray(np.linalg.qr(A, mode="r"))
+    with pinned.calling():
+        R = scipy.linalg.lapack.dgeqrf(A)[0][: A.shape[1]]
+    return np.where(_below(*R.shape), 0.0, R)
 
 
 def positive_definite(A: Array) -> bool:
@@ -263,8 +270,10 @@ def piece() -> int:
 def times(Z: Array, Q: Array) -> Array:  # (m, d), (d, b) -> (m, b)
     """Z Q for a matrix with few columns, in pieces of rows; Z may be sparse."""
     (m, d), b = Z.shape, Q.shape[1]
-    if not isinstance(Z, np.ndarray) or not 0 < b <= SKINNY:
+    if not isinstance(Z, np.ndarray):
         return Z @ beside(Q, Z)
+    if not 0 < b <= SKINNY or piece() == WHOLE:
+        return Z @ Q
     out = np.empty((m, b), np.result_type(Z, Q))
     width = min(d, piece() // (12 * b))  # the kernels like a dozen rows
     for left in range(0, d, width):
@@ -292,8 +301,10 @@ def cross(Z: Array, Y: Array, out: Array | None = None) -> Array:  # (m, d), (m,
 def _multiply(A: Array, B: Array, step: int, out: Array) -> Array:  # (m, d), (d, b) -> (m, b)
     """out = A B, one product for every `step` rows of A and one for the rows that are left."""
     whole = len(A) // step * step
-    np.matmul(_split(A[:whole], step), B, out=_split(out[:whole], step))
-    np.matmul(A[whole:], B, out=out[whole:])
+    if whole:
+        np.matmul(_split(A[:whole], step), B, out=_split(out[:whole], step))
+    if whole < len(A):
+        np.matmul(A[whole:], B, out=out[whole:])
     return out
 
 
@@ -348,12 +359,18 @@ def add_upper(part: Array, total: Array) -> None:  # (d, d)
         total[left : left + TILE, left:] += part[left : left + TILE, left:]
 
 
+@lru_cache(maxsize=16)
+def _below(rows: int, columns: int) -> NDArray[np.bool_]:
+    """Where entries stand below the diagonal of a small matrix."""
+    return np.tri(rows, columns, k=-1, dtype=bool)
+
+
 def mirrored(total: Array) -> Array:
     """The symmetric matrix with this upper triangle. Overwrites the lower one."""
     for left in range(0, len(total), TILE):
         right = left + TILE
         corner = total[left:right, left:right]
-        corner[...] = np.triu(corner) + np.triu(corner, 1).T
+        np.copyto(corner, corner.T, where=_below(*corner.shape))
         total[right:, left:right] = total[left:right, right:].T
     return total
 

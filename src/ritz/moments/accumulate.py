@@ -141,11 +141,13 @@ def _diagonals(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, prob
 
 def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> Sums:
     """Sums of z and z zᵀ over consecutive blocks, in float64."""
-    step, d = rows.block_rows, rows.shape[1]
+    step, d = rows.square_rows, rows.shape[1]
     sums = Sums(0, rows.zeros(d), rows.zeros(d, d), 0, np.zeros(probes.shape))
-    buffer = rows.buffer("block", step, d)
     for block in blocks:
-        Z = prepare.uncentred(block) if rows.density < FILLED else prepare(block, buffer)
+        if rows.density < FILLED:
+            Z = prepare.uncentred(block)
+        else:
+            Z = prepare(block, rows.buffer("block", max(step, block.shape[0]), d))
         sums.add(Z)
         sums.scatter = add_squares(Z, sums.scatter)
     return sums

@@ -7,6 +7,7 @@ instead loses all digits once the offset reaches 10⁸ standard deviations.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -76,11 +77,14 @@ class Moments:
     def mean(self) -> Array:
         return self.shift + self.delta * self.unit
 
-    def remainder(self, unit: float) -> Array:
-        """What the mean as a float64 lacks, in that unit."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            rest = two_words(self.shift, self.delta, self.unit)[1] * (self.unit / unit)
-        return np.where(np.isfinite(rest), rest, 0.0)  # of a column that cannot matter in that unit
+    def mean_and_remainder(self, unit: float) -> tuple[Array, Array]:
+        """The mean as a float64, and what it lacks as that, in a unit."""
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            mean, rest = two_words(self.shift, self.delta, self.unit)
+            rest *= self.unit / unit
+            if not math.isfinite(rest.dot(rest)):
+                rest = np.where(np.isfinite(rest), rest, 0.0)  # of a column that cannot matter in that unit
+            return mean, rest
 
     @property
     def diagonal(self) -> Array:

@@ -17,12 +17,13 @@ from ritz.linalg.arrays import beside, difference, in_float64, is_device_array, 
 from ritz.linalg.dense import Array, row_squares, times
 from ritz.rows import Rows
 from ritz.rows.base import Block, dense
+from ritz.rows.passes import Cut
 from ritz.runtime.threads import scratch
 
 LOOP, SHORT = 6000, 1500  # entries that one run of NumPy's innermost loop should cover, and of a small block
 SMALL = 1 << 16  # entries of such a block
 CACHED = 1 << 17  # entries of rows that stay in cache
-SAMPLE = 256  # rows averaged into the provisional mean, fewer where they are wide
+SAMPLE = 128  # rows averaged into the provisional mean, fewer where they are wide
 SPREAD = 1024  # the same where they also tell how far columns spread
 WIDE = 1 << 16  # entries of such a sample
 # Units below which products with entries of rows may fall below 2⁻¹⁰²², where float64 has fewer and fewer digits.
@@ -228,7 +229,7 @@ def provisional_mean(rows: Rows, sample: Array, dtype: np.dtype[Any]) -> Array:
         mean = np.add.reduce(sample, axis=0) / m
         if not np.isfinite(mean).all():  # the sum may have left float64, where the mean has not
             mean = np.add.reduce(sample / m, axis=0)
-        alike = np.flatnonzero(first == sample[-1])  # few columns, as a rule, in which all the others can be the same
+        (alike,) = (first == sample[-1]).nonzero()  # few columns, as a rule, in which all the others can be the same
         if len(alike):
             mean[alike] = np.where((sample[:, alike] == first[alike]).all(axis=0), first[alike], mean[alike])
         narrow = rows.dtype if rows.dtype.kind == "f" else dtype
@@ -271,7 +272,7 @@ def peaks(rows: Rows, shift: Array, columns: NDArray[np.bool_]) -> Array:
         with np.errstate(over="ignore"):
             return np.maximum(np.abs(high - shift[columns]), np.abs(low - shift[columns]))
 
-    found = rows.reduce(largest, np.maximum)
+    found = rows.reduce(largest, np.maximum, cut=Cut.THIN)
     check_differences(found, lambda j: rows.name(int(np.flatnonzero(columns)[j])))
     return found
 

@@ -55,15 +55,16 @@ def triangular_moments(rows: Rows, *, center: bool = True, scale: bool = False) 
     d = rows.shape[1]
     shift = provisional_mean(rows, few_rows(rows), np.dtype(np.float64)) if center else np.zeros(d)
     unit: Array = np.ones(d)
-    T, terms = _reduced(rows, shift, unit, center)
+    T, terms = _reduced(rows, Preprocessing(shift if center else None), center)
     size = np.abs(T[:, int(center) :]).max(axis=0)
-    if not _within(size, EXACT):
-        check_finite(rows)
-        unit = units(peaks(rows, shift, np.ones(d, bool)))
-        T, terms = _reduced(rows, shift, unit, center)
-    elif not _within(size, SQUARED):
-        unit = units(size)
-        T[:, int(center) :] /= unit
+    if not _within(size, SQUARED):
+        if not _within(size, EXACT):
+            check_finite(rows)
+            unit = units(peaks(rows, shift, np.ones(d, bool)))
+            T, terms = _reduced(rows, Preprocessing(shift if center else None, None, 1 / unit), center)
+        else:
+            unit = units(size)
+            T[:, int(center) :] /= unit
     delta, R = (T[0, 1:] / T[0, 0], np.ascontiguousarray(T[1:, 1:])) if center else (np.zeros(d), T)
     diagonal = column_squares(R)
     return Moments(
@@ -96,9 +97,8 @@ def _within(size: Array, limits: tuple[float, float]) -> bool:
     return bool(((size == 0) | ((size > low) & (size < high))).all())
 
 
-def _reduced(rows: Rows, shift: Array, unit: Array, center: bool) -> Part:
+def _reduced(rows: Rows, prepare: Preprocessing, center: bool) -> Part:
     """The R factor of all rows, from one pass."""
-    prepare = Preprocessing(shift if shift.any() else None, None, 1 / unit if (unit != 1).any() else None)
     size, width = leaf_rows(rows), rows.shape[1] + center
 
     def run(blocks: Iterable[Block]) -> Part:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg.dense import (
@@ -164,7 +165,10 @@ class Factored(Operator):
         return self._F.T @ (self._F @ V)
 
     def ritz(self, Q: Array, AQ: Array | None = None, P: Array | None = None, tol: float = 0.0) -> Pairs:
-        """From singular triplets of the factor, where nothing was squared; P holds the left vectors if known."""
+        """From singular triplets of the factor, where nothing was squared; P holds the left vectors if known.
+
+        FᵀF u − σ²u = Fᵀ(F u − σ p) + σ (Fᵀp − σ u), so that residuals of all triplets need no product with FᵀF.
+        """
         F = self._F
         if P is None:
             P, T = np.linalg.qr(F @ Q)
@@ -178,9 +182,21 @@ class Factored(Operator):
         coupling = np.maximum(column_norms(FQ - P * sigma), column_norms(F.T @ P - Q * sigma))
         departure = orthogonality_defect(Q)
         own = 2 * orthogonality_defect(P) + 2 * departure + 4 * len(sigma) * UNIT
-        coupling += own * sigma[0] / math.sqrt(len(sigma))
-        known = {"levels": sigma, "coupling": coupling, "nonorthogonality": departure}
-        return ritz_pairs(Q, F.T @ FQ, Rotation(sigma**2, None, 0.0), **known)
+        sure = coupling + own * sigma[0] / math.sqrt(len(sigma))
+        values = sigma**2
+        if len(sigma) == min(F.shape):  # nothing of F is outside
+            residuals = coupling * (sigma[0] + norm_of(sure) + sigma)
+        else:
+            residuals = residual_norms(F.T @ FQ, Q, values)
+        return Pairs(
+            values=values,
+            vectors=Q,
+            residuals=residuals,
+            defect=0.0,
+            levels=sigma,
+            coupling=sure,
+            nonorthogonality=departure,
+        )
 
     def factor(self) -> Array:
         return self._F
@@ -196,7 +212,7 @@ class Pairs:
 
     values: Array  # (m,)
     vectors: Array  # (dim, m)
-    residuals: Array  # (m,) ‖A u − λ u‖
+    residuals: Array  # (m,) ‖A u − λ u‖; at most, where the factor is at hand
     defect: float  # ‖Uᵀ A U − Θ‖: of rounding alone, as values that do not exceed it are called 0
     image: Array | None = None  # (order, m) `root` where it is not √Θ times the vectors
     dual: Array | None = None  # (n, m) α with U = Zᵀα
@@ -234,18 +250,26 @@ def trusted(residuals: Array, k: int, rounding: float) -> int:
 
 
 class Rotation(NamedTuple):
-    """From a basis to Ritz vectors: values, the turn (None for none), and ‖turnᵀ H turn − Θ‖.
+    """From a basis to Ritz vectors: values, the turn (None for none, or an order of columns), and ‖turnᵀ H turn − Θ‖.
 
     Values below 0, which only rounding can make, are lifted to 0; `lowest` keeps the lowest as it was.
     """
 
     values: Array
-    turn: Array | None
+    turn: Array | NDArray[np.intp] | None
     defect: float
     lowest: float = 0.0
 
     def __call__(self, V: Array) -> Array:
-        return V if self.turn is None else V @ self.turn
+        if self.turn is None:
+            return V
+        return V @ self.turn if self.turn.ndim == 2 else V[:, self.turn]
+
+    def norms(self, sizes: Array) -> Array:  # (m,) -> (m,)
+        """Upper bounds of the norms of turned columns, from those of the columns."""
+        if self.turn is None:
+            return sizes
+        return np.abs(self.turn).T @ sizes if self.turn.ndim == 2 else sizes[self.turn]
 
 
 def rotation(H: Array, T: Array | None = None) -> Rotation:
@@ -253,7 +277,7 @@ def rotation(H: Array, T: Array | None = None) -> Rotation:
 
     A T with TᵀT = H was never squared and gives small values all their digits.
     """
-    turn: Array | None = None
+    turn: Array | NDArray[np.intp] | None = None
     diagonal = np.diagonal(H)
     apart = H.copy()
     apart.flat[:: len(H) + 1] = 0.0
@@ -261,8 +285,8 @@ def rotation(H: Array, T: Array | None = None) -> Rotation:
     if off <= ALIGNED * len(H) * float(np.abs(diagonal).max()):
         values = diagonal if T is None else column_norms(T) ** 2
         if (values[:-1] < values[1:]).any():  # rounding has put equal ones, such as zeros, out of order
-            order = np.argsort(-values, kind="stable")
-            values, turn = values[order], np.eye(len(H))[:, order]
+            turn = np.argsort(-values, kind="stable")
+            values = values[turn]
     else:
         if T is None:
             values, V = eigh_descending(H)
@@ -292,13 +316,13 @@ def signed_pairs(Q: Array, AQ: Array, H: Array) -> Pairs:
     )
 
 
-def ritz_pairs(Q: Array, AQ: Array, turned: Rotation, **known: Any) -> Pairs:
-    """Pairs from a basis, its product with A, and the rotation to Ritz vectors, and what else is known of them."""
+def ritz_pairs(Q: Array, AQ: Array, turned: Rotation, image: Array | None = None) -> Pairs:
+    """Pairs from a basis, its product with A, and the rotation to Ritz vectors; `image` as in `Pairs`."""
     U = turned(Q)
     return Pairs(
         values=turned.values,
         vectors=U,
         residuals=residual_norms(turned(AQ), U, turned.values),
         defect=turned.defect,
-        **known,
+        image=image,
     )

@@ -67,8 +67,8 @@ class DataMatrix:
         self.terms = 0
         self.ratio = unit_ratio(moments, prepare)
         squares = self.ratio**2
-        self.trace = float((moments.diagonal * squares).sum()) / self.divisor
-        self.sizes = float((moments.sizes * squares).sum()) / self.divisor
+        self.trace = float(np.add.reduce(moments.diagonal * squares)) / self.divisor  # by pairs, as BLAS does not add
+        self.sizes = float(np.add.reduce(moments.sizes * squares)) / self.divisor
 
     @cached_property
     def scaling(self) -> float:
@@ -373,7 +373,7 @@ def factored(
     F = np.zeros((min(moments.count, R.shape[1]), R.shape[1]))
     F[: len(R)] = R * (ratio / np.sqrt(divisor))
     squares = ratio**2
-    size, spread = (math.sqrt(float((part * squares).sum()) / divisor) for part in (moments.sizes, moments.diagonal))
+    size, spread = (math.sqrt(float(part @ squares) / divisor) for part in (moments.sizes, moments.diagonal))
     error = (moments.rounding / 2 + 4 * UNIT) * size + scaling * spread
     return Factored(F, error, rank_bound, passes=1)
 

@@ -97,7 +97,7 @@ class Gram(Operator):
             axes, dual, image = turn(axes), turn(dual), turn(image)
             magnified = 2 * float(np.linalg.norm(slack)) * float(np.sqrt(turn.values[0] / values[0]))
             values, defect = turn.values, turn.defect + magnified
-            slack = slack if turn.turn is None else np.abs(turn.turn).T @ slack
+            slack = turn.norms(slack)
         R = image / np.sqrt(divisor) - dual * values
         return Pairs(
             values=values,
@@ -171,7 +171,7 @@ class Sketched(Gram):
     passes = 1  # over the rows themselves; products with F are none
 
     def __init__(self, sketch: Sketch, ddof: int, rank_bound: int, least: int) -> None:
-        self.remainder = sketch.moments.remainder(sketch.unit)
+        _, self.remainder = sketch.moments.mean_and_remainder(sketch.unit)
         self.mean, self.unit, d = sketch.moments.mean, sketch.unit, len(sketch.moments.mean)
         rows = sum(map(len, sketch.pieces))
         F = np.concatenate([*sketch.pieces, np.zeros((max(0, least - rows), d))])

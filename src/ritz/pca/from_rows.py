@@ -12,7 +12,7 @@ from ritz.fitting.planning import Plan
 from ritz.fitting.request import Request, check_count, checked_components, is_auto
 from ritz.fitting.result import Decomposition
 from ritz.fitting.signflip_plans import Route
-from ritz.fitting.solve import Attempts, Further, data_matrix, lacking, preprocessing, solve
+from ritz.fitting.solve import FURTHER, Attempts, data_matrix, lacking, preprocessing, solve
 from ritz.linalg.dense import LARGE
 from ritz.moments.accumulate import Scatter
 from ritz.moments.by_columns import moments_by_columns
@@ -33,13 +33,13 @@ def from_rows(rows: Rows, request: Request) -> Decomposition:
     """Fit a principal subspace to rows."""
     check_count(rows.shape[0], request)
     limit = planning.within_worker(rows, request.limit)
-    if not is_auto(request.n_components):
-        request = replace(request, limit=limit, n_components=checked_components(request.n_components, *rows.shape))
+    asked = request.n_components
+    known = asked if is_auto(asked) else checked_components(asked, *rows.shape)
+    if known is not asked or limit != request.limit:
+        request = replace(request, limit=limit, n_components=known)
     # One team for the whole fit: BLAS threads would spin after every small product and keep the next pass waiting.
     with team():
-        if is_auto(request.n_components):
-            return _as_many_as_stand_above_noise(rows, replace(request, limit=limit))
-        return _decomposed(rows, request)
+        return (_as_many_as_stand_above_noise if is_auto(asked) else _decomposed)(rows, request)
 
 
 def _as_many_as_stand_above_noise(rows: Rows, request: Request) -> Decomposition:
@@ -81,7 +81,7 @@ def _decomposed(rows: Rows, request: Request, known: Moments | None = None) -> D
     served = known is not None and known.rough == attempts.first.refined and _serves(known, attempts.first, rows)
     found = known if known is not None and served else _moments(rows, request, attempts.first)
     result = _attempt(rows, request, attempts.first, found, passes=1)
-    for further in Further:
+    for further in FURTHER:
         if lacking(result, request, found) is None:
             break
         plan = attempts.next(further, result, found)

@@ -3,6 +3,7 @@ that stay what they are."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ THIN_ROWS = 256  # the same for d×b products with few columns
 RUN_ROWS = 4096  # merging two partial results costs about as much as 100 rows
 RUN_WORK = 1 << 28  # products, and reading an entry counts for 32, that are worth a thread's start
 MOST_RUNS = 64
+# Data of a block or two is cut into a few runs all the same, where each has so many rows and products.
+FEW_RUNS, FEW_ROWS, FEW_WORK = 4, 256, 5_500_000
 SERIAL = 1 << 16  # entries below which starting threads costs more than it saves
 SERIAL_PRODUCTS = 1 << 23  # the same for multiplications
 SHARE = 1 << 22  # multiplications that are worth handing to a thread
@@ -73,6 +76,18 @@ class Partition:
         n, d = self.shape
         rows = max((BLOCK_BYTES if d > SKINNY else 2 * BLOCK_BYTES) // (8 * d), BLOCK_ROWS)
         return max(1, min(n, rows, self.most_bytes // (8 * d)))
+
+    @property
+    def few_runs(self) -> int:
+        """Runs that products of all columns are worth, however few blocks there are; a power of two."""
+        n, d = self.shape
+        most = min(FEW_RUNS, n * d * (d + 32) // FEW_WORK, n // max(FEW_ROWS, d))
+        return 1 << most.bit_length() - 1 if most > 1 else 1
+
+    @property
+    def square_rows(self) -> int:
+        """Rows of a block that is multiplied by itself."""
+        return min(self.block_rows, -(-self.shape[0] // self.few_runs))
 
     @property
     def thin_rows(self) -> int:
@@ -124,13 +139,17 @@ class Partition:
         if cut is Cut.THIN:
             return self.thin_rows, self._runs(self.thin_rows, max(least, min(RUN_ROWS // 4, n // 8)), MOST_RUNS)
         worth = max(RUN_ROWS // 4, min(max(RUN_ROWS, 8 * d, RUN_WORK // (d * (d + 32))), n // 8))
-        return self.block_rows, self._runs(self.block_rows, max(least, worth), MOST_RUNS)
+        if self.few_runs > 1:
+            worth = min(worth, n // self.few_runs)
+        return self.square_rows, self._runs(self.square_rows, max(least, worth), MOST_RUNS)
 
     def _runs(self, step: int, least: int, most: int) -> list[Run]:
         """At most so many runs, about equal, of about so many rows at least; a power of two, to share out evenly."""
         n = self.shape[0]
         count = min(most, -(-n // step), n // max(1, least))
-        count = min(n, 1 << round(np.log2(count))) if count > 1 else 1
+        if count <= 1:
+            return [(0, n)]
+        count = min(n, 1 << round(math.log2(count)))
         return list(pairwise(n * i // count for i in range(count + 1)))
 
     def _pieces(self, blocks: int = 1, columns: int | None = None) -> list[Run]:
@@ -153,7 +172,9 @@ class Partition:
         entries = self.shape[0] * self.shape[1]
         little = entries < SERIAL if columns is None else entries * columns < SERIAL_PRODUCTS
         workers = 1 if little else min(self.threads, len(items))
-        if workers > 1:
+        if workers > 1 and len(items) <= (1 + (ahead > 0)) * workers:
+            yield from threads.shared(f, items, workers)
+        elif workers > 1:
             yield from threads.ordered(f, items, workers, ahead)
         else:
             with threads.pinned():

@@ -32,9 +32,12 @@ Table = Mapping[str, Rule]
 
 
 def check_all(model: Any, table: Table) -> None:
-    """Every parameter of a model by its rule."""
+    """Every parameter of a model by its rule; defaults, which are attributes of its class, obey theirs."""
+    kind = type(model)
     for name, rule in table.items():
-        rule.check(name, getattr(model, name))
+        value = getattr(model, name)
+        if value is not getattr(kind, name, model):
+            rule.check(name, value)
 
 
 def is_flag(value: Any) -> bool:

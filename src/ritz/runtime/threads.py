@@ -15,15 +15,16 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import ContextDecorator, contextmanager, suppress
 from itertools import islice, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-PAGES = 1 << 18  # bytes from which an array has pages of its own
+PAGES, HUGE = 1 << 18, 1 << 21  # bytes from which an array has pages of its own, and of a huge page
 KEPT = 1 << 25  # bytes of working memory that a thread keeps from one task to the next
+RESTING = HUGE, 1 << 24  # the same from one fit to the next, and of all threads together
 PATIENCE = 5.0  # seconds that a fork waits for what takes microseconds: whoever stopped in the middle must not stop it
 GET_SET = ("get", "set")
 Item = TypeVar("Item")
@@ -44,6 +45,48 @@ def _native(library: Any) -> tuple[Callable[[], Any], Callable[[int], Any]] | No
         if get is not None and put is not None:
             return get, put
     return None
+
+
+class Pinned(ContextDecorator):
+    """One who needs the pin. A class, because a generator takes longer to enter than a small product."""
+
+    def __init__(self, pin: Pin) -> None:
+        self._pin = pin
+
+    def _recreate_cm(self) -> Self:  # for every call of a function that this decorates
+        return type(self)(self._pin)
+
+    def __enter__(self) -> None:
+        self._generation = self._pin._enter()
+
+    def __exit__(self, *_: object) -> None:
+        self._pin._leave(self._generation)
+
+
+class Calling:
+    """One who calls SciPy's library, in turn; calls inside are part of it."""
+
+    def __init__(self, pin: Pin, large: bool) -> None:
+        self._pin, self._large, self._begun = pin, large, False
+
+    def __enter__(self) -> None:
+        pin = self._pin
+        self._generation = pin._enter()
+        try:
+            if not getattr(pin.own, "calls", False):
+                all_threads = self._large and pin._lapack and not getattr(pin.own, "helps", False)
+                pin._begin(pin.budget() if all_threads else 1)
+                self._begun = True
+        except BaseException:
+            pin._leave(self._generation)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            if self._begun:
+                self._pin._end(self._generation)
+        finally:
+            self._pin._leave(self._generation)
 
 
 class Pin:
@@ -88,34 +131,16 @@ class Pin:
         with self._lock:
             return frozenset(str(getattr(found, "architecture", "")) for found in self._found())
 
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        generation = self._enter()
-        try:
-            yield
-        finally:
-            self._leave(generation)
+    def __call__(self) -> Pinned:
+        return Pinned(self)
 
-    @contextmanager
-    def calling(self, large: bool = False) -> Iterator[None]:
+    def calling(self, large: bool = False) -> Calling:
         """Around a call of SciPy's BLAS or LAPACK; a large factorisation has all threads, unless others help with it.
 
         One that has all threads runs alone, those that have one run together, and each waits for its turn, so that
         what a call returns never depends on what other threads do. Where NumPy shares the library, all have one.
         """
-        generation = self._enter()
-        try:
-            if getattr(self.own, "calls", False):
-                yield
-                return
-            alone = not getattr(self.own, "helps", False)
-            self._begin(self.budget() if large and alone and self._lapack else 1)
-            try:
-                yield
-            finally:
-                self._end(generation)
-        finally:
-            self._leave(generation)
+        return Calling(self, large)
 
     def _enter(self) -> int:
         with self._lock:
@@ -138,23 +163,28 @@ class Pin:
         self._set([(found, number) for found in self._found() if (number := later.get(found.filepath)) is not None])
 
     def _begin(self, number: int, first: bool = False) -> None:
-        ticket, generation = object(), self._generation
+        generation = self._generation
         with self._turn:
-            (self._waiting.appendleft if first else self._waiting.append)(ticket)
-            try:
-                while generation == self._generation and (
-                    self._waiting[0] is not ticket or (self._calls and max(number, self._number) > 1)
-                ):
-                    self._turn.wait()
-            finally:
-                if generation == self._generation:
-                    self._waiting.remove(ticket)
-                    self._turn.notify_all()
+            if self._waiting or (self._calls and max(number, self._number) > 1):
+                self._wait_for_turn(number, first)
             self.own.calls = True
             if generation != self._generation:  # the parent was in line, and in the child there is none
                 return
             self._calls += 1
             self._let(number)
+
+    def _wait_for_turn(self, number: int, first: bool) -> None:
+        ticket, generation = object(), self._generation
+        (self._waiting.appendleft if first else self._waiting.append)(ticket)
+        try:
+            while generation == self._generation and (
+                self._waiting[0] is not ticket or (self._calls and max(number, self._number) > 1)
+            ):
+                self._turn.wait()
+        finally:
+            if generation == self._generation:
+                self._waiting.remove(ticket)
+                self._turn.notify_all()
 
     def _end(self, generation: int) -> None:
         with self._turn:
@@ -284,11 +314,12 @@ def pages(*shape: int, dtype: Any = float) -> Any:
     size = math.prod(shape) * numpy.dtype(dtype).itemsize
     if size < PAGES or not hasattr(mmap, "MAP_ANONYMOUS"):
         return numpy.empty(shape, dtype)
-    fresh = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    # A huge page costs a fraction of the small ones in it, and is there for ranges of its own size.
+    fresh = mmap.mmap(-1, max(size, HUGE) if 2 * size > HUGE else size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):  # as NumPy has it for its own
         with suppress(OSError):
             fresh.madvise(mmap.MADV_HUGEPAGE)
-    return numpy.frombuffer(fresh, dtype).reshape(shape)
+    return numpy.frombuffer(fresh, dtype, math.prod(shape)).reshape(shape)
 
 
 def zeros(*shape: int, dtype: Any = float) -> Any:
@@ -338,7 +369,8 @@ class Team(ThreadPoolExecutor):
     def __init__(self, budget: int) -> None:
         super().__init__(budget, "ritz", initializer=self._join)
         self.budget = budget
-        self._caches: list[dict[Any, Any]] = []
+        self.own: dict[Any, Any] = {}  # the working memory of the thread that the team works for
+        self._caches = [self.own]
 
     def _join(self) -> None:
         _local.cache = {}
@@ -359,12 +391,15 @@ class Team(ThreadPoolExecutor):
         return cls(budget)
 
     def forget(self) -> None:
-        """Let go of the memory that the threads keep from one task to the next; none of them may be at work."""
+        """Let go of the memory that the threads keep from one task to the next, but for a little: to ask the system
+        for it again takes as long as a small fit. None of them may be at work."""
+        most = min(RESTING[0], RESTING[1] // self.budget)
         for cache in self._caches:
-            cache.clear()
+            if sum(part.nbytes for part in cache.values()) > most:
+                cache.clear()
 
     def rest(self) -> None:
-        """Keep the threads, but none of their memory."""
+        """Keep the threads, but little of their memory."""
         self.forget()
         if self.idle:
             self.shutdown(wait=False)
@@ -372,25 +407,39 @@ class Team(ThreadPoolExecutor):
             self.idle.append(self)
 
 
-@contextmanager
-def team() -> Iterator[Team]:
+class team(ContextDecorator):
     """Threads for all passes inside, as many as there are cores to use, with BLAS pinned to one thread each."""
-    outer = getattr(_local, "team", None)
-    if outer is not None:
-        yield outer
-        return
-    with pinned():
-        budget = pinned.budget()
-        found = _local.team = Team.of(budget)
-        pinned.own.budget = budget
+
+    def _recreate_cm(self) -> Self:
+        return type(self)()
+
+    def __enter__(self) -> Team:
+        outer = getattr(_local, "team", None)
+        self._own: Team | None = None
+        if outer is not None:
+            return outer
+        self._pin = pinned()
+        self._pin.__enter__()
         try:
-            yield found
-        except BaseException:  # such as Ctrl-C: nothing is left behind
-            _local.team = pinned.own.budget = None
-            found.shutdown()
+            budget = pinned.budget()
+            self._own = found = Team.of(budget)
+            _local.team, pinned.own.budget = found, budget
+        except BaseException:
+            self._pin.__exit__()
             raise
+        return found
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._own is None:
+            return
         _local.team = pinned.own.budget = None
-        found.rest()
+        try:
+            if kind is None:
+                self._own.rest()
+            else:  # such as Ctrl-C: nothing is left behind
+                self._own.shutdown()
+        finally:
+            self._pin.__exit__()
 
 
 @contextmanager
@@ -444,6 +493,53 @@ def ordered(
             for future in pending:
                 future.cancel()
             wait(pending)
+
+
+@contextmanager
+def helping(pool: Team, stop: threading.Event) -> Iterator[None]:
+    """This thread as one of the team that works for it, with working memory of its own."""
+    cache, before = getattr(_local, "cache", None), getattr(_local, "stop", None)
+    helped = getattr(pinned.own, "helps", False)
+    _local.cache, _local.stop, pinned.own.helps = pool.own if cache is None else cache, stop, True
+    try:
+        yield
+    finally:
+        _local.cache, _local.stop, pinned.own.helps = cache, before, helped
+
+
+def shared(f: Callable[[Item], Result], items: list[Item], workers: int) -> Generator[Result, None, None]:
+    """The same of a few items, all of whose results may be alive. The calling thread is one of the workers, so that
+    short work need not wait until another one is awake."""
+    found: list[Result | None] = [None] * len(items)
+    failed: dict[int, Exception] = {}
+    left, stop = deque(range(len(items))), threading.Event()
+
+    def work() -> None:
+        _local.stop = stop
+        with suppress(IndexError):
+            while True:
+                at = left.popleft()
+                try:
+                    found[at] = f(items[at])
+                except Exception as error:
+                    failed[at] = error
+                    left.clear()  # what comes later is not asked for
+
+    with team() as pool:
+        others = [pool.submit(work) for _ in range(min(workers, len(items)) - 1)]
+        try:
+            with helping(pool, stop):
+                work()
+            for other in others:
+                other.result()
+        except BaseException:  # such as Ctrl-C
+            stop.set()
+            wait(others)
+            raise
+        if failed:
+            raise failed[min(failed)]
+        while found:
+            yield found.pop(0)  # type: ignore[misc]
 
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ rest on: Weyl's theorem moves no value by more.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -155,6 +156,22 @@ def may_tie(seen: Evidence, k: int) -> bool:
     return bool(seen.values[k - 1] - seen.values[k] <= APART * errors.max())
 
 
+def next_upper(seen: Evidence, k: int, ceiling: float) -> float:
+    """The upper bound of the value after the first k alone, as `bounds` has it or hardly higher: all that most fits need
+    at once, for a small part of the work."""
+    m, more = len(seen.values), k < len(seen.values)
+    if not more:
+        return -np.inf if seen.exhausted and k == m else ceiling + seen.missing
+    value, own = float(seen.values[k]), seen.defect + seen.rounding
+    whole, lead = (norm_of(part) + seen.rounding for part in (seen.residuals, seen.residuals[: k + 1]))
+    upper = max(value, ceiling) + own + whole
+    outside = max(float(seen.values[k + 1]) + seen.defect, ceiling) if k + 1 < m else ceiling
+    gap = value - seen.defect - outside - norm_of(seen.residuals[k + 1 :]) - seen.rounding
+    if gap > 0:
+        upper = min(upper, value + own + 2 * lead**2 / (gap + math.hypot(gap, 2 * lead)))
+    return upper + seen.missing
+
+
 def _value_bounds(seen: Evidence, ceiling: float) -> tuple[Array, Array]:
     values, rounding, defect, squares = seen.values, seen.rounding, seen.defect, seen.residuals**2
     lead = np.sqrt(np.add.accumulate(squares)) + rounding  # ‖R[:, :i+1]‖
@@ -195,18 +212,16 @@ class Question:
         """Whether the matrix is about as good as products with A; a rough one was formed in float32."""
         return self.A.dense_rounding <= 2 * self.A.rounding
 
-    def bounded(self, ceiling: float) -> Bounds:
-        """The bounds that follow from a ceiling."""
-        return bounds(self.seen, self.k, ceiling)
-
-    def settled(self, found: Bounds) -> bool:
-        """Whether all components that can have variance surely are the leading ones."""
-        return found.complete_to >= min(self.k, self.A.rank_bound)
+    def settled(self, ceiling: float) -> bool:
+        """Whether all components that can have variance surely are the leading ones, with this ceiling."""
+        seen, last = self.seen, min(self.k, self.A.rank_bound) - 1
+        error = norm_of(seen.residuals[: self.k]) + seen.rounding
+        return last < 0 or float(seen.values[last]) - error > next_upper(seen, self.k, ceiling)
 
 
-def completeness(question: Question) -> tuple[Bounds, float]:
-    """The bounds from the first ceiling that settles the question, and the probability that they do not hold."""
-    free = question.bounded(0.0 if question.seen.exhausted else min(ceiling(question) for ceiling in FREE))
+def completeness(question: Question) -> tuple[float, float]:
+    """The first ceiling that settles the question, or the lowest, and the probability that it does not hold."""
+    free = 0.0 if question.seen.exhausted else min(ceiling(question) for ceiling in FREE)
     return _by_probes(question, free) or _by_cholesky(question, free) or (free, 0.0)
 
 
@@ -247,19 +262,19 @@ def _by_solver(question: Question) -> float:
 FREE = (_by_trace, _by_frobenius_norm, _by_norm, _by_solver)  # each costs at most a look at every entry of A
 
 
-def _by_probes(question: Question, free: Bounds) -> tuple[Bounds, float] | None:
+def _by_probes(question: Question, free: float) -> tuple[float, float] | None:
     """From random probes, unless a proof costs little: beside a matrix, only if they settle the question."""
     products_alone = not question.at_hand
-    if question.settled(free) or not (products_alone or question.A.dim > LARGE):
+    if not (products_alone or question.A.dim > LARGE) or question.settled(free):
         return None
     level, failure = question.outside
-    if level >= free.ceiling:
+    if level >= free:
         return None
-    found = question.bounded(level + question.seen.rounding)
+    found = level + question.seen.rounding
     return (found, failure) if products_alone or question.settled(found) else None
 
 
-def _by_cholesky(question: Question, free: Bounds) -> tuple[Bounds, float] | None:
+def _by_cholesky(question: Question, free: float) -> tuple[float, float] | None:
     """From a proof; what is known of a rough matrix, random vectors have told."""
     A, pairs, seen = question.A, question.pairs, question.seen
     cheap = A.dim**3 / 3 <= CHEAP * (A.work + 4 * A.dim**3 / 3)
@@ -277,7 +292,7 @@ def _by_cholesky(question: Question, free: Bounds) -> tuple[Bounds, float] | Non
     last = float(pairs.values[-1]) + (min(error, 0.4 * question.tol * largest) if question.tol else error)
     rounding = seen.rounding + _deflation_error(A, pairs)
     tau = _proved(deflated, last, rounding=rounding, converged=len(pairs.values) > question.k)
-    return question.bounded(min(free.ceiling, tau)), 0.0 if question.exact else FAILURE
+    return min(free, tau), 0.0 if question.exact else FAILURE
 
 
 def _deflation_error(A: Operator, pairs: Pairs) -> float:

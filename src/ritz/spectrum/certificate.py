@@ -45,7 +45,7 @@ class Certificate:
     Attributes
     ----------
     values : the computed eigenvalues (variances), for reading beside their bounds
-    residuals : ‖A u_i − λ_i u_i‖, but for `rounding`; from inner products of rows, at most
+    residuals : ‖A u_i − λ_i u_i‖, but for `rounding`; from inner products of rows, and from svd, at most
     value_bounds : (k, 2), the true i-th eigenvalue lies between; inf where no upper bound is known. With `by_magnitude`
         the j-th positive value stands for the j-th largest eigenvalue, the j-th negative one for the j-th lowest
     gap_bounds : (2,), what the eigengap λ_k − λ_{k+1} lies between, from the bounds of both and, where one was

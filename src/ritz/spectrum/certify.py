@@ -15,7 +15,7 @@ from ritz.operators import Operator
 from ritz.operators.base import Pairs
 from ritz.runtime.threads import cached_property
 from ritz.solvers import Basis, Outside, Solver, Step
-from ritz.spectrum.bounds import Bounds, Evidence, Question, bounds, completeness, may_tie, widened
+from ritz.spectrum.bounds import Bounds, Evidence, Question, bounds, completeness, may_tie, next_upper, widened
 from ritz.spectrum.certificate import Certificate
 from ritz.spectrum.magnitudes import magnitudes
 
@@ -86,14 +86,14 @@ def certify(
     sizes = np.abs(everything.values) if everything.levels is None else everything.levels
     resolved = _resolved(sizes, verdict.floor, verdict.ceiling)
     # The values that are meant lie between these and `missing` more.
-    seen = np.where(resolved, everything.values, 0.0) + A.offset
+    seen = (everything.values if resolved is None else np.where(resolved, everything.values, 0.0)) + A.offset
     residuals = pairs.residuals if pairs.slack is None else pairs.residuals + pairs.slack
     certificate = Certificate.of(
         partial(verdict.details, _next_value(A, verdict, everything, basis, k)),
         values=seen[:k],
-        residuals=_delivered(residuals, pairs.values, resolved[: len(pairs.values)])[:k],
+        residuals=_delivered(residuals, pairs.values, resolved)[:k],
         **verdict.claims(),
-        rank=int(np.count_nonzero(resolved[:k])),
+        rank=k if resolved is None else int(np.count_nonzero(resolved[:k])),
         missing=A.missing,
         audited=A.audited,
         passes=A.passes,
@@ -119,16 +119,16 @@ def _verdict(A: Operator, everything: Pairs, pairs: Pairs, basis: Basis, k: int,
     return _by_eigenvalues(A, pairs, k, tol, basis.mixed, _outside(A, basis, everything, len(pairs.values)))
 
 
-def _resolved(values: Array, floor: float, ceiling: float) -> NDArray[np.bool_]:
-    """Which values are not called 0. Rounding has to be the reason: where variance is left outside all vectors, one may
-    be small because its vector has not converged."""
+def _resolved(values: Array, floor: float, ceiling: float) -> NDArray[np.bool_] | None:
+    """Which of descending values are not called 0, None where no one is. Rounding has to be the reason: where variance
+    is left outside all vectors, one may be small because its vector has not converged."""
     left = ceiling > (len(values) + MARGIN) * floor  # a trace less the values that were found errs by all of theirs
-    return (values > floor) | left
+    return None if left or float(values[-1]) > floor else values > floor
 
 
-def _delivered(residuals: Array, values: Array, resolved: NDArray[np.bool_]) -> Array:
+def _delivered(residuals: Array, values: Array, resolved: NDArray[np.bool_] | None) -> Array:
     """Residuals of what is delivered: 0 for values not resolved."""
-    return np.hypot(residuals, np.where(resolved, 0.0, values))
+    return residuals if resolved is None else np.hypot(residuals, np.where(resolved[: len(values)], 0.0, values))
 
 
 def signs(U: Array) -> Array:  # (d, k) -> (k,)
@@ -146,7 +146,7 @@ def signs(U: Array) -> Array:  # (d, k) -> (k,)
     high, low = U.max(axis=0), -U.min(axis=0)
     large = (1 - 1e-3) * np.maximum(high, low)
     sign = np.where(low >= large, -1.0, 1.0)
-    for j in np.flatnonzero((high >= large) & (low >= large)):  # rare: both signs come close to the largest
+    for j in (np.minimum(high, low) >= large).nonzero()[0]:  # rare: both signs come close to the largest
         sign[j] = 1.0 if np.argmax(U[:, j] >= large[j]) <= np.argmax(-U[:, j] >= large[j]) else -1.0
     return sign
 
@@ -246,10 +246,10 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, o
     if seen.exhausted:  # so that nothing can have been missed
         later, ceiling, complete, failure = partial(bounds, seen, k, 0.0), 0.0, True, 0.0
     else:
-        found, failure = completeness(Question(A, pairs, seen, k, tol, outside))
+        ceiling, failure = completeness(Question(A, pairs, seen, k, tol, outside))
         largest, last = float(pairs.values[0]) + A.offset, float(pairs.values[k - 1]) + A.offset
-        complete = bool(found.following - last <= max(tol * largest, 16 * rounding))
-        later, ceiling = lambda: found, found.ceiling
+        complete = next_upper(seen, k, ceiling) - last <= max(tol * largest, 16 * rounding)
+        later = partial(bounds, seen, k, ceiling)
     delivered = _delivered(seen.turned, seen.values, _resolved(seen.values, seen.floor, ceiling))
     worst = float(delivered[:k].max()) + rounding + uncertain
     tie = may_tie(seen, k) and later().tie_at_k
