@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ritz.linalg import dense
+from ritz.linalg.bases import orthonormalise
 from ritz.linalg.dense import (
     PIECE,
     WHOLE,
@@ -12,7 +13,6 @@ from ritz.linalg.dense import (
     eigh_descending,
     mirrored,
     orthogonality_defect,
-    orthonormalise,
     r_factor,
     residual_norms,
     subtract_outer,

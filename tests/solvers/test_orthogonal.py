@@ -7,7 +7,7 @@ import pytest
 
 from helpers.matrices import sine, with_eigenvalues, with_spectrum
 from ritz import PCA, AccuracyWarning, eigen, solvers
-from ritz.linalg.dense import orthonormalise
+from ritz.linalg.bases import orthonormalise
 from ritz.operators import Dense
 
 SPECTRUM = np.array([5.0, 4.0, 3.0, 1.8, 1.0, 0.5, 0.2])

@@ -17,7 +17,6 @@ from ritz.linalg.sparse import compiles
 from ritz.moments.accumulate import CHAIN, FILLED, PROBES, float64_rows, scatter_dtype
 from ritz.moments.tsqr import leaf_rows
 from ritz.rows import Rows
-from ritz.rows.base import LONG_RESULT
 from ritz.rows.passes import Cut, block_memory, entry_bytes
 from ritz.solvers.base import block_width, capacity, expected_steps
 from ritz.solvers.krylov import SPARE
@@ -259,7 +258,7 @@ def scatter_memory(rows: Rows, narrow: bool) -> int:
     longest = max(stop - start for start, stop in rows.cut(Cut.SQUARE)[1])
     sums = 4 * d * d * (1 if longest <= CHAIN * rows.block_rows else 3)
     blocks = 8 * d * float64_rows(rows) + 4 * d * rows.block_rows + rows.reading
-    return int(8 * d * d * (1 + (d <= LONG_RESULT)) + threads * (sums + blocks))
+    return int(8 * d * d * (1 + (not rows.long_result)) + threads * (sums + blocks))
 
 
 def elsewhere(rows: Rows) -> bool:

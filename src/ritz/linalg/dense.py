@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any
 
@@ -31,7 +30,10 @@ UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
 PIECE, WHOLE = 1_000_000, 1 << 40
 WITH_SMALL_KERNELS = frozenset({"SkylakeX", "Cooperlake", "SapphireRapids"})
 LITTLE = 1 << 13  # entries of a matrix whose factorisation takes no longer than to call NumPy's
-NEARLY = 0.1  # ‖VᵀV − I‖ up to which one Cholesky factor makes V orthonormal to rounding
+FEW = 6  # one in so many vectors of a tridiagonal matrix takes less one by one than all of them together
+BLOCK = 64  # columns that LAPACK works on at a time
+BY_PLACE = 2  # how dstemr calls a choice of eigenvalues by their places
+LOST, SLIGHT = 1e-10, 1e-13  # ‖VᵀV − I‖ beyond which vectors are not those of a subset, or are made orthonormal
 CACHED = 1 << 15  # entries of a piece that stays in cache
 STRIP = 16  # columns of a narrow matrix that are multiplied at a time by those on their right
 SHORT_BYTES = 640  # of a row, up to which NumPy's own symmetric product is the faster one
@@ -91,61 +93,6 @@ def norm_of(V: Array) -> float:
     return math.sqrt(float(flat.dot(flat)))
 
 
-def orthonormalise(V: Array) -> Array:  # (d, b) -> (d, b)
-    """An orthonormal basis of span(V), orthonormal even where V has lost rank.
-
-    Tall blocks go through Cholesky factorisations of small Gram matrices, at the speed of matrix products; where that
-    does not give an orthonormal basis, Householder reflections do.
-    """
-    d, b = V.shape
-    norms = column_norms(V)
-    large = norms > 1e-7 * norms.max(initial=0.0)
-    if d >= 8 * b and large.any():
-        Q = _cholesky_qr(V / norms if large.all() else V[:, large] / norms[large])
-        if Q is not None and not large.all():
-            Q = np.column_stack([Q, outside(Q, V[:, ~large])])
-        if Q is not None and orthogonality_defect(Q) <= 1e-13 * b:
-            return Q
-    return np.linalg.qr(V)[0]
-
-
-def _cholesky_qr(V: Array) -> Array | None:
-    """CholeskyQR2 of a block with unit columns, None where the columns are too dependent for it.
-
-    Where they are nearly orthonormal, the second round would find nothing but the rounding of the first.
-    """
-    for _ in range(2):
-        inner = V.T @ V
-        try:
-            R = np.linalg.cholesky(inner, upper=True)
-        except np.linalg.LinAlgError:
-            return None
-        V = V @ np.linalg.inv(R)
-        inner.flat[:: len(inner) + 1] -= 1.0
-        if norm_of(inner) <= NEARLY:
-            break
-    return V
-
-
-def outside(Q: Array, V: Array) -> Array:
-    """Orthonormal columns outside span(Q): the directions of V there, random ones where V has none."""
-    W = V / np.maximum(column_norms(V), np.finfo(float).tiny)
-    W = W - Q @ (Q.T @ W)
-    lost = column_norms(W) < 1e-8
-    W[:, lost] = np.random.default_rng(0).standard_normal((len(V), int(lost.sum())))
-    for _ in range(2):  # twice is enough (Kahan)
-        W = np.linalg.qr(W - Q @ (Q.T @ W))[0]
-    return W
-
-
-def norm_estimate(A: Array) -> float:
-    """‖A‖₂ of a symmetric matrix from below, by orthogonal iteration on four vectors."""
-    V = orthonormalise(np.random.default_rng(0).standard_normal((len(A), min(4, len(A)))))
-    for _ in range(20):
-        V = orthonormalise(A @ V)
-    return float(np.linalg.norm(A @ V, 2))
-
-
 def orthogonality_defect(U: Array) -> float:
     """‖UᵀU − I‖_F."""
     defect = U.T @ U
@@ -166,19 +113,57 @@ def eigh_descending(A: Array, k: int | None = None, overwrite: bool = False) -> 
     """
     d = len(A)
     k = d if k is None else min(k, d)
-    if d <= SUBSET:  # NumPy has the same routine, with less around it
+    if d <= SUBSET:  # NumPy takes the least on its way to LAPACK
         with pinned():
             values, vectors = np.linalg.eigh(A)
         return values[::-1][:k], np.ascontiguousarray(vectors[:, ::-1][:, :k])
     with pinned.calling(large=d > THREADED):
+        if d <= THREADED and k < d and hasattr(scipy.linalg.lapack, "dstevd"):  # since SciPy 1.16
+            return _some(A, k, overwrite)
         if 4 * k < d:
             values, vectors = scipy.linalg.eigh(A, subset_by_index=[d - k, d - 1], driver="evr", check_finite=False)
-            if len(values) == k and orthogonality_defect(vectors) < 1e-10:
+            if len(values) == k and orthogonality_defect(vectors) < LOST:
                 return values[::-1], vectors[:, ::-1]
-        # The subset driver may lose orthogonality, or vectors, inside tight clusters; divide and conquer does not.
+        # The subset drivers may lose orthogonality, or vectors, inside tight clusters; divide and conquer does not.
         # LAPACK takes columns, which the rows of a symmetric matrix are, too.
         values, vectors = scipy.linalg.eigh(A.T, driver="evd", check_finite=False, overwrite_a=overwrite)
         return values[::-1][:k], vectors[:, ::-1][:, :k]
+
+
+def _some(A: Array, k: int, overwrite: bool) -> tuple[Array, Array]:
+    """The same of a matrix of moderate order, where LAPACK's drivers transform all vectors back, or look for some of
+    them by bisection: both take longer than the tridiagonal matrix needs."""
+    d = len(A)
+    reflectors, diagonal, off_diagonal, tau, _ = scipy.linalg.lapack.dsytrd(
+        A.T, lower=1, lwork=BLOCK * d, overwrite_a=overwrite
+    )
+    found = _few_of_tridiagonal(diagonal, off_diagonal, k) if FEW * k <= d else None
+    if found is None:
+        values, vectors, info = scipy.linalg.lapack.dstevd(diagonal, off_diagonal)
+        if info:
+            raise np.linalg.LinAlgError(f"LAPACK found no eigenvalues of a matrix of order {d}")
+        found = values[d - k :], np.asfortranarray(vectors[:, d - k :])
+    values, vectors = found
+    # The reflectors are those of a QR factorisation of all rows but the first.
+    size = BLOCK * (k + BLOCK + 1)
+    vectors[1:] = scipy.linalg.lapack.dormqr("L", "N", reflectors[1:, :-1], tau, vectors[1:], size)[0]
+    return values[::-1], vectors[:, ::-1]
+
+
+def _few_of_tridiagonal(diagonal: Array, off_diagonal: Array, k: int) -> tuple[Array, Array] | None:
+    """The k largest eigenvalues, ascending, and vectors of a tridiagonal matrix; None where those are not orthonormal,
+    as inside tight clusters, or where the matrix falls into parts, of which LAPACK may take the wrong ones."""
+    d = len(diagonal)
+    if np.abs(off_diagonal).min() <= 4 * d * UNIT * np.abs(diagonal).max():
+        return None
+    count, values, vectors, info = scipy.linalg.lapack.dstemr(
+        diagonal, np.append(off_diagonal, 0.0), BY_PLACE, 0.0, 0.0, d - k + 1, d
+    )
+    vectors = np.asfortranarray(vectors[:, :k])
+    defect = np.inf if info or count != k else orthogonality_defect(vectors)
+    if not defect <= LOST:
+        return None
+    return values[:k], np.asfortranarray(np.linalg.qr(vectors)[0]) if defect > SLIGHT else vectors
 
 
 def svd(F: Array) -> tuple[Array, Array, Array]:

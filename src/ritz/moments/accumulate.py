@@ -25,16 +25,16 @@ from ritz.linalg.dense import (
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
 from ritz.rows.base import Block
-from ritz.rows.passes import Cut
+from ritz.rows.passes import FEW_RUNS, Cut
 from ritz.runtime.threads import scratch, team, zeros
 
 FILLED = 0.05  # share of entries from which a sparse block is multiplied by itself as a dense one
 CHAIN = 24  # blocks whose float32 products are summed before they are added to the rest in float64
 # Blocks of the data beside which one in float64 is small; of fewer, a half is in float64 at a time.
 MANY = 64
-# For a Gaussian g, ‖E g‖ ≥ |uᵀg| ‖E‖, so that six of them all stay below ‖E‖/8 with probability (0.8/8)⁶ = 1e-6
-# (after Halko, Martinsson and Tropp, SIAM Review 53, 2011, §4.3).
-PROBES, PROBE_FACTOR = 6, 8.0
+# For a Gaussian g, ‖E g‖ ≥ |uᵀg| ‖E‖, so that seven of them all stay below ‖E‖/5.8 with probability (0.8/5.8)⁷ = 1e-6
+# (after Halko, Martinsson and Tropp, SIAM Review 53, 2011, §4.3). With ones they are eight columns, as BLAS likes it.
+PROBES, PROBE_FACTOR = 7, 5.8
 
 
 class Scatter(Enum):
@@ -62,11 +62,11 @@ class Sums:
     probed: Array  # (d, t) Σ z (zᵀ G), in float64
     squares: Array | float = 0.0  # (d,) Σ z², in float64 beside float32 products
 
-    def add(self, Z: Array) -> None:
-        """Count a block and add up its rows."""
+    def add(self, Z: Array, total: Array | None = None) -> None:
+        """Count a block and add up its rows, whose sum may be known."""
         self.count += Z.shape[0]
         self.terms = terms_of_sum(self.terms, Z.shape[0], panels(Z.shape[0]))
-        self.total += column_sums(Z)
+        self.total += column_sums(Z) if total is None else total
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -118,8 +118,9 @@ def sums_of(rows: Rows, shift: Array, unit: Array, scatter: Scatter, probes: Arr
     thin = scatter is Scatter.DIAGONAL
     sums = Sums(*rows.reduce(run, Absorbing(), cut=Cut.THIN if thin else Cut.SQUARE))
     if not thin:
-        with team() as threads:  # their blocks are the largest of the fit
-            threads.forget()
+        if rows.shape[0] > FEW_RUNS * rows.square_rows:  # else the next fit may use them again
+            with team() as threads:  # their blocks are the largest of the fit
+                threads.forget()
         sums.scatter = mirrored(_in_float64(sums.scatter))
     if add_up is _narrow:
         np.fill_diagonal(sums.scatter, sums.squares)  # the trace is only as good as the diagonal
@@ -156,23 +157,29 @@ def _scatters(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probe
 def _narrow(blocks: Iterable[Block], prepare: Preprocessing, rows: Rows, probes: Array) -> Sums:
     """The same with products in float32 and, in float64, those of the probes and the diagonal."""
     step, d = rows.block_rows, rows.shape[1]
-    chain, products = zeros(d, d, dtype=np.float32), 0
+    chain, chained = zeros(d, d, dtype=np.float32), 0
     sums = Sums(0, np.zeros(d), chain, 0, np.zeros(probes.shape), np.zeros(d))
     some = float64_rows(rows)
     buffer, narrow = scratch("block", some, d), scratch("narrow", step, d, np.float32)
+    probing = np.column_stack([probes, np.zeros(d)])
     for block in blocks:
         thin = narrow[: len(block)]
         for start in range(0, len(block), some):
             Z = prepare(block[start : start + some], buffer)
-            sums.add(Z)
             thin[start : start + some] = Z
             if probes.size:
-                sums.probed += cross(Z, times(Z, probes))
+                Y = times(Z, probing)
+                Y[:, -1] = 1.0
+                products = cross(Z, Y)
+                sums.probed += products[:, :-1]
+                sums.add(Z, products[:, -1])
+            else:
+                sums.add(Z)
             sums.squares += np.ones(len(Z)) @ np.square(Z, out=Z)
-        if products == CHAIN:
-            sums.scatter, products = _with_chain(sums.scatter, chain), 0
-        add_squares(thin, chain, keep=products > 0)
-        products += 1
+        if chained == CHAIN:
+            sums.scatter, chained = _with_chain(sums.scatter, chain), 0
+        add_squares(thin, chain, keep=chained > 0)
+        chained += 1
     if sums.scatter is not chain:  # most runs are one chain, which takes half the memory
         sums.scatter = _with_chain(sums.scatter, chain)
     return sums

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ritz.linalg.dense import Array, column_norms, gamma, orthonormalise, outside, r_factor
+from ritz.linalg.bases import orthonormalise, outside
+from ritz.linalg.dense import Array, column_norms, gamma, r_factor
 from ritz.moments.preprocessing import Preprocessing
 from ritz.moments.sketch import Sketch
 from ritz.operators.base import COMBINING, Operator, Pairs, Rotation, ritz_pairs, rotation

@@ -8,7 +8,8 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg.arrays import on_host
-from ritz.linalg.dense import Array, orthonormalise, svd
+from ritz.linalg.bases import orthonormalise
+from ritz.linalg.dense import Array, svd
 from ritz.rows.columns import model_columns, order_of
 from ritz.runtime.threads import pinned
 from ritz.spectrum.certify import Spectrum

@@ -24,9 +24,6 @@ from ritz.runtime.threads import pinned
 from ritz.runtime.watch import UNWATCHED, Watch
 
 Partial = TypeVar("Partial")
-LONG_RESULT = (
-    400  # columns of a d×d result beyond which a thread waits until it is combined rather than begin another one
-)
 TOGETHER = 4  # blocks in memory that a thread is given at once: to hand one over takes as long as to copy it
 Block = NDArray[Any]
 
@@ -185,7 +182,7 @@ class Rows(Columns, Partition, ABC):
         if len(runs) == 1 and self.watch is UNWATCHED:  # as of small data: nothing to share out, and nobody looks
             with pinned():
                 return partial(runs[0])
-        ahead = 0 if cut is Cut.SQUARE and self.shape[1] > LONG_RESULT else 1
+        ahead = 0 if cut is Cut.SQUARE and self.long_result else 1
         return self.watch.fold(runs, lambda some: self.in_parallel(partial, some, ahead=ahead), combine)
 
     def normal(

@@ -35,6 +35,7 @@ THIN_ROWS = 256  # the same for d×b products with few columns
 RUN_ROWS = 4096  # merging two partial results costs about as much as 100 rows
 RUN_WORK = 1 << 28  # products, and reading an entry counts for 32, that are worth a thread's start
 MOST_RUNS = 64
+LONG_RESULT, SMALL_SHARE = 400, 64  # columns of a d×d result that is long, unless there are so many times as many rows
 # Data of a block or two is cut into a few runs all the same, where each has so many rows and products.
 FEW_RUNS, FEW_ROWS, FEW_WORK = 4, 256, 5_500_000
 SERIAL = 1 << 16  # entries below which starting threads costs more than it saves
@@ -76,6 +77,12 @@ class Partition:
         n, d = self.shape
         rows = max((BLOCK_BYTES if d > SKINNY else 2 * BLOCK_BYTES) // (8 * d), BLOCK_ROWS)
         return max(1, min(n, rows, self.most_bytes // (8 * d)))
+
+    @property
+    def long_result(self) -> bool:
+        """Whether a thread waits until its d×d result is combined, rather than begin another one meanwhile."""
+        n, d = self.shape
+        return d > LONG_RESULT and SMALL_SHARE * d > n
 
     @property
     def few_runs(self) -> int:

@@ -390,17 +390,17 @@ class Team(ThreadPoolExecutor):
             found.shutdown(wait=False)
         return cls(budget)
 
-    def forget(self) -> None:
-        """Let go of the memory that the threads keep from one task to the next, but for a little: to ask the system
-        for it again takes as long as a small fit. None of them may be at work."""
-        most = min(RESTING[0], RESTING[1] // self.budget)
+    def forget(self, most: int = 0) -> None:
+        """Let go of the memory that the threads keep from one task to the next, where it is more than so many bytes in
+        one of them; none of them may be at work."""
         for cache in self._caches:
             if sum(part.nbytes for part in cache.values()) > most:
                 cache.clear()
 
     def rest(self) -> None:
-        """Keep the threads, but little of their memory."""
-        self.forget()
+        """Keep the threads, and as much of their memory as a small fit takes, for which asking for it would take as
+        long as all the rest."""
+        self.forget(min(RESTING[0], RESTING[1] // self.budget))
         if self.idle:
             self.shutdown(wait=False)
         else:

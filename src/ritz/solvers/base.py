@@ -10,7 +10,8 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.linalg.arrays import on_host
-from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
+from ritz.linalg.bases import orthonormalise
+from ritz.linalg.dense import Array, column_norms, eigh_descending
 from ritz.operators import Operator
 from ritz.runtime.rules import FRACTION, integer
 from ritz.runtime.wording import component, plural

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ritz.linalg.dense import UNIT, Array, column_norms, eigh_descending, orthonormalise, residual_norms
+from ritz.linalg.bases import orthonormalise
+from ritz.linalg.dense import UNIT, Array, column_norms, eigh_descending, residual_norms
 from ritz.operators import Operator
 from ritz.rows.memory.array import thin_inner, thin_product
+from ritz.runtime.threads import pages
 from ritz.solvers.base import Outside
 from ritz.solvers.probes import Probes
 
@@ -25,8 +27,7 @@ class KrylovSpace:
         self.A, self.W, self.C, self._rng = A, W, np.zeros((0, 0)), rng
         self.size, self._last, self.multiplied, self._dropped = 0, slice(0, 0), 0, 0.0
         self._capacity = capacity
-        self._Q = np.empty((A.dim, capacity))
-        self._AQ = np.empty((A.dim, capacity))
+        self._Q, self._AQ = pages(A.dim, capacity), pages(A.dim, capacity)  # which the system gets back at the end
         self._H = np.zeros((capacity, capacity))
         self._vectors: tuple[Array, Array, Array] | None = None  # of the Ritz values found last
 

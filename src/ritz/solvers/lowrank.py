@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.linalg.dense import orthonormalise
+from ritz.linalg.bases import orthonormalise
 from ritz.operators import LowRank as Approximation
 from ritz.operators import Operator
 from ritz.rows.memory.array import thin_product

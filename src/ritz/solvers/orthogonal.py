@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ritz.linalg.dense import Array, column_norms, eigh_descending, orthonormalise
+from ritz.linalg.bases import orthonormalise
+from ritz.linalg.dense import Array, column_norms, eigh_descending
 from ritz.operators import Operator
 from ritz.solvers.base import Basis, Iterative, Step, measured_gap, slow, starting_block, target
 

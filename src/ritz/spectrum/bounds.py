@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ritz.linalg.bases import norm_estimate
 from ritz.linalg.dense import (
     LARGE,
     Array,
@@ -34,7 +35,6 @@ from ritz.linalg.dense import (
     eigh_descending,
     gamma,
     mirrored,
-    norm_estimate,
     norm_of,
     positive_definite,
 )
@@ -157,8 +157,8 @@ def may_tie(seen: Evidence, k: int) -> bool:
 
 
 def next_upper(seen: Evidence, k: int, ceiling: float) -> float:
-    """The upper bound of the value after the first k alone, as `bounds` has it or hardly higher: all that most fits need
-    at once, for a small part of the work."""
+    """The upper bound of the value after the first k alone, as `bounds` has it or hardly higher: all that most fits
+    need at once, for a small part of the work."""
     m, more = len(seen.values), k < len(seen.values)
     if not more:
         return -np.inf if seen.exhausted and k == m else ceiling + seen.missing

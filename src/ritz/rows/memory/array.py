@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ritz.errors import DataError
 from ritz.linalg.arrays import device_of, in_cpu_memory, is_other_array, library_of
 from ritz.linalg.dense import SKINNY, add_squares, cross, mirrored, times
-from ritz.rows.base import Block, Rows
+from ritz.rows.base import Block, Rows, stack
 from ritz.rows.large_integers import check_numbers
 from ritz.rows.passes import SERIAL, Cut
 from ritz.runtime.threads import pinned
@@ -192,7 +192,7 @@ def thin_product(Q: NDArray[Any], S: NDArray[Any]) -> Block:  # (n, m), (m, b) -
     if Q.size < SERIAL:  # one block, and no thread is worth its start
         with pinned():
             return times(Q, S)
-    return ArrayRows(Q).map(lambda block: times(block, S))
+    return stack(ArrayRows(Q).each(lambda block: times(block, S), columns=S.shape[1]), len(Q))
 
 
 def thin_inner(Q: NDArray[Any], W: NDArray[Any]) -> Block:  # (n, m), (n, b) -> (m, b)
