@@ -238,7 +238,7 @@ def squared(values: Any, unit: float) -> Any:
 
 def diagonal_of(scatter: Array) -> Array:
     """The diagonal of a scatter, which may be all of it that was kept."""
-    return scatter if scatter.ndim == 1 else np.diagonal(scatter)
+    return scatter if scatter.ndim == 1 else scatter.diagonal()
 
 
 def float32_pays(entries: int, columns: int) -> bool:

@@ -78,24 +78,20 @@ class Absorbing:
     """The parts of one run with those of another added to them, in place: the scatter may be large."""
 
     def __call__(self, ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
-        sums, other = Sums(*self.first(ours)), Sums(*theirs)
+        count, total, scatter, terms, probed, squares = self.first(ours)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            sums.count += other.count
-            sums.total += other.total
-            if sums.scatter.ndim == 1:
-                sums.scatter += other.scatter
+            total += theirs[1]
+            if scatter.ndim == 1:
+                scatter += theirs[2]
             else:
-                add_upper(other.scatter, sums.scatter)
-            sums.terms = terms_of_sum(sums.terms, other.terms)
-            sums.probed += other.probed
-            sums.squares += other.squares
-        return sums.parts
+                add_upper(theirs[2], scatter)
+            probed += theirs[4]
+            squares += theirs[5]
+        return count + theirs[0], total, scatter, terms_of_sum(terms, theirs[3]), probed, squares
 
     def first(self, ours: tuple[Any, ...]) -> tuple[Any, ...]:
         """The same with a sum in float64, to which others may be added."""
-        sums = Sums(*ours)
-        sums.scatter = _in_float64(sums.scatter)
-        return sums.parts
+        return *ours[:2], _in_float64(ours[2]), *ours[3:]
 
 
 def scatter_dtype(rows: Rows) -> np.dtype[Any]:
@@ -106,16 +102,15 @@ def scatter_dtype(rows: Rows) -> np.dtype[Any]:
     return np.dtype(np.float32 if pays else np.float64)
 
 
-def sums_of(rows: Rows, shift: Array, unit: Array, scatter: Scatter, probes: Array) -> Sums:
+def sums_of(rows: Rows, prepare: Preprocessing, scatter: Scatter, probes: Array) -> Sums:
     """Sums over all rows, and over the same rows the products of the probes, of which an audit has some."""
-    add_up = {Scatter.DIAGONAL: _diagonals, Scatter.FLOAT64: _scatters}.get(scatter, _narrow)
-    prepare = Preprocessing(shift if shift.any() else None, None, 1 / unit if (unit != 1).any() else None)
+    thin = scatter is Scatter.DIAGONAL
+    add_up = _diagonals if thin else _scatters if scatter is Scatter.FLOAT64 else _narrow
 
     def run(blocks: Iterable[Block]) -> tuple[Any, ...]:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             return add_up(blocks, prepare.beside(rows), rows, probes).parts
 
-    thin = scatter is Scatter.DIAGONAL
     sums = Sums(*rows.reduce(run, Absorbing(), cut=Cut.THIN if thin else Cut.SQUARE))
     if not thin:
         if rows.shape[0] > FEW_RUNS * rows.square_rows:  # else the next fit may use them again

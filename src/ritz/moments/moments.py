@@ -20,6 +20,7 @@ from ritz.moments.accumulate import PROBES, Scatter, Sums, audited, scatter_dtyp
 from ritz.moments.preprocessing import (
     SAMPLE,
     SPREAD,
+    Preprocessing,
     check_differences,
     coarse,
     few_rows,
@@ -194,16 +195,29 @@ def moments(rows: Rows, *, center: bool = True, scale: bool = False, scatter: Sc
     probes = none = np.empty((len(unit), 0))
     if scatter is Scatter.AUDITED:  # Gaussian vectors, in units of the columns
         probes = np.random.default_rng(0).standard_normal((len(unit), PROBES)) / deviations[:, None]
-    sums = sums_of(rows, shift, unit, scatter, probes)
+    centre = shift if center and not rows.sparse else None
+    sums = sums_of(rows, Preprocessing(centre), scatter, probes)
     if not np.isfinite(sums.total).all():
         check_finite(rows)
     unsafe = _peaks_of_unsafe(rows, shift, sums, scatter.dtype)
     if unsafe.any():
         unit, scatter = units(unsafe), Scatter.FLOAT64 if scatter is Scatter.AUDITED else scatter
-        sums = sums_of(rows, shift, unit, scatter, none)
+        sums = sums_of(rows, Preprocessing(centre, None, 1 / unit), scatter, none)
     audit = audited(sums, probes, deviations if scale else None) if scatter is Scatter.AUDITED else 0.0
-    rough = scatter is Scatter.FLOAT32
-    return replace(_about_the_mean(sums, shift, unit, center), audit=audit, scaled=scale, rough=rough, centred=center)
+    delta, about, sizes = _about_the_mean(sums, center)
+    return Moments(
+        count=sums.count,
+        shift=shift,
+        delta=delta,
+        scatter=about,
+        unit=unit,
+        sizes=sizes,
+        rounding=4 * gamma(sums.terms + 8),
+        audit=audit,
+        scaled=scale,
+        rough=scatter is Scatter.FLOAT32,
+        centred=center,
+    )
 
 
 def _from_sample(rows: Rows, dtype: np.dtype[Any], center: bool, scale: bool) -> tuple[Array, Array]:
@@ -223,6 +237,8 @@ def _peaks_of_unsafe(rows: Rows, shift: Array, sums: Sums, dtype: np.dtype[Any])
     low, high = SAFE_SQUARES[dtype]
     diagonal = diagonal_of(sums.scatter)
     found: Array = np.zeros(len(diagonal))
+    if low <= diagonal.min() and diagonal.max() < high:
+        return found
     small = diagonal < low
     if small.any():  # constant columns land here too; only their own entries are read again
         found[small] = peaks(rows, shift, small)
@@ -231,8 +247,8 @@ def _peaks_of_unsafe(rows: Rows, shift: Array, sums: Sums, dtype: np.dtype[Any])
     return found
 
 
-def _about_the_mean(sums: Sums, shift: Array, unit: Array, center: bool) -> Moments:
-    """Correct the remainder δ of the shift, and bound what rounding did to the scatter."""
+def _about_the_mean(sums: Sums, center: bool) -> tuple[Array, Array, Array]:
+    """The remainder δ of the shift, the scatter without it, and the sizes that rounding errors scale with."""
     delta = sums.total / sums.count if center else np.zeros_like(sums.total)
     remainder = delta * np.sqrt(sums.count)
     scatter, sizes = sums.scatter, diagonal_of(sums.scatter).copy()
@@ -242,5 +258,6 @@ def _about_the_mean(sums: Sums, shift: Array, unit: Array, center: bool) -> Mome
     else:
         for some in range(0, len(scatter), TILE):  # without a matrix of products beside the scatter
             scatter[some : some + TILE] -= remainder[some : some + TILE, None] * remainder
-        np.fill_diagonal(scatter, np.maximum(np.diagonal(scatter), 0.0))
-    return Moments(sums.count, shift, delta, scatter, unit, sizes, 4 * gamma(sums.terms + 8))
+        diagonal = scatter.reshape(-1)[:: len(scatter) + 1]
+        np.maximum(diagonal, 0.0, out=diagonal)
+    return delta, scatter, sizes

@@ -278,7 +278,7 @@ def rotation(H: Array, T: Array | None = None) -> Rotation:
     A T with TᵀT = H was never squared and gives small values all their digits.
     """
     turn: Array | NDArray[np.intp] | None = None
-    diagonal = np.diagonal(H)
+    diagonal = H.diagonal()
     apart = H.copy()
     apart.flat[:: len(H) + 1] = 0.0
     off = norm_of(apart)

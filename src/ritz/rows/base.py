@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -145,7 +146,8 @@ class Rows(Columns, Partition, ABC):
     def sample(self, size: int) -> Block:
         """About so many rows, from all over the data."""
         n = self.shape[0]
-        return self.take(np.linspace(0, n - 1, min(size, n)).astype(np.intp))  # steps of one row at least
+        size = min(size, n)
+        return self.take(np.arange(size) * (n - 1) // max(1, size - 1))  # steps of one row at least
 
     def spread(self, size: int) -> Block:
         """The same, however they are stored; more is read than for `sample` where rows come one after another."""
@@ -366,7 +368,7 @@ class Rows(Columns, Partition, ABC):
     @property
     def narrow(self) -> bool:
         """Whether float32 holds every digit of the data."""
-        return bool(np.result_type(self.dtype, np.float32) == np.float32)
+        return _fits_float32(self.dtype)
 
     @property
     def result_dtype(self) -> np.dtype[Any]:
@@ -412,6 +414,11 @@ class Rows(Columns, Partition, ABC):
         count = -(-(stop - start) // step)
         for i, j in pairwise(start + (stop - start) * part // count for part in range(count + 1)):
             yield self.read(i, j)
+
+
+@cache
+def _fits_float32(dtype: np.dtype[Any]) -> bool:
+    return bool(np.result_type(dtype, np.float32) == np.float32)
 
 
 def paired(blocks: Iterable[Block], beside: Block | range, start: int) -> Iterator[tuple[Block, Any]]:

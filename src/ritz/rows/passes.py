@@ -127,7 +127,7 @@ class Partition:
 
     def here(self, A: Any) -> Any:
         """A small matrix where the blocks are; at an address that BLAS can use, which messages do not care for."""
-        return np.require(A, requirements="A") if isinstance(A, np.ndarray) else A
+        return np.require(A, requirements="A") if isinstance(A, np.ndarray) and not A.flags.aligned else A
 
     def on_cpu(self) -> Self:
         """The same rows in blocks of NumPy, and so are results."""
@@ -141,14 +141,14 @@ class Partition:
         """Rows of a block, and the runs; those of fewer rows than `least` are not worth a partial result."""
         n, d = self.shape
         if cut is Cut.WHOLE:
-            step = max(1, self.most_bytes // (8 * d))
-            return step, self._runs(step, least, 1)
-        if cut is Cut.THIN:
-            return self.thin_rows, self._runs(self.thin_rows, max(least, min(RUN_ROWS // 4, n // 8)), MOST_RUNS)
-        worth = max(RUN_ROWS // 4, min(max(RUN_ROWS, 8 * d, RUN_WORK // (d * (d + 32))), n // 8))
-        if self.few_runs > 1:
-            worth = min(worth, n // self.few_runs)
-        return self.square_rows, self._runs(self.square_rows, max(least, worth), MOST_RUNS)
+            step, worth, most = max(1, self.most_bytes // (8 * d)), least, 1
+        elif cut is Cut.THIN:
+            step, worth, most = self.thin_rows, min(RUN_ROWS // 4, n // 8), MOST_RUNS
+        else:
+            step, few, most = self.square_rows, self.few_runs, MOST_RUNS
+            worth = max(RUN_ROWS // 4, min(max(RUN_ROWS, 8 * d, RUN_WORK // (d * (d + 32))), n // 8))
+            worth = worth if few == 1 else min(worth, n // few)
+        return step, self._runs(step, max(least, worth), most)
 
     def _runs(self, step: int, least: int, most: int) -> list[Run]:
         """At most so many runs, about equal, of about so many rows at least; a power of two, to share out evenly."""
