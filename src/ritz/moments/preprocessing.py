@@ -153,6 +153,8 @@ class Preprocessing:
 
     def beside(self, rows: Rows) -> Preprocessing:
         """The same where the blocks of rows are, brought there once and not block by block."""
+        if not rows.on_device:
+            return self
         return Preprocessing(*(None if part is None else rows.here(part) for part in vars(self).values()))
 
     @classmethod

@@ -245,8 +245,10 @@ class Pairs:
 
 def trusted(residuals: Array, k: int, rounding: float) -> int:
     """How many pairs to keep: the k asked for, and the spare ones right behind them that are nearly as good."""
-    good = residuals[k:] <= 10 * float(residuals[:k].max()) + rounding
-    return k + (len(good) if good.all() else int(np.argmin(good)))
+    most = 10 * float(residuals[:k].max()) + rounding
+    if residuals[k:].max(initial=0.0) <= most:
+        return len(residuals)
+    return k + int(np.argmax(residuals[k:] > most))
 
 
 class Rotation(NamedTuple):

@@ -21,7 +21,7 @@ from ritz.rows.columns import Columns
 from ritz.rows.file_changes import Origin
 from ritz.rows.large_integers import check_block
 from ritz.rows.passes import Cut, Partition, Passes, Run, checked_results
-from ritz.runtime.threads import pinned
+from ritz.runtime.threads import pinned, working
 from ritz.runtime.watch import UNWATCHED, Watch
 
 Partial = TypeVar("Partial")
@@ -178,11 +178,13 @@ class Rows(Columns, Partition, ABC):
         step, runs = self.cut(cut, least)
 
         def partial(run: Run) -> Partial:
-            blocks = self.watch.seen(map(self.exact, self._blocks(*run, step)))
+            blocks: Iterable[Any] = map(self.exact, self._blocks(*run, step))
+            if self.watch is not UNWATCHED or run[1] - run[0] > step:  # else there is nothing to be seen in between
+                blocks = self.watch.seen(blocks)
             return f(blocks if beside is None else paired(blocks, beside, run[0]))
 
         if len(runs) == 1 and self.watch is UNWATCHED:  # as of small data: nothing to share out, and nobody looks
-            with pinned():
+            with working():
                 return partial(runs[0])
         ahead = 0 if cut is Cut.SQUARE and self.long_result else 1
         return self.watch.fold(runs, lambda some: self.in_parallel(partial, some, ahead=ahead), combine)
@@ -412,8 +414,10 @@ class Rows(Columns, Partition, ABC):
     def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
         """Blocks of at most `step` rows, about equal: a small one at the end would cost as many calls."""
         count = -(-(stop - start) // step)
-        for i, j in pairwise(start + (stop - start) * part // count for part in range(count + 1)):
-            yield self.read(i, j)
+        if count == 1:
+            return iter((self.read(start, stop),))
+        ends = pairwise(start + (stop - start) * part // count for part in range(count + 1))
+        return (self.read(i, j) for i, j in ends)
 
 
 @cache

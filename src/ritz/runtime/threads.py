@@ -495,16 +495,29 @@ def ordered(
             wait(pending)
 
 
-@contextmanager
-def helping(pool: Team, stop: threading.Event) -> Iterator[None]:
-    """This thread as one of the team that works for it, with working memory of its own."""
-    cache, before = getattr(_local, "cache", None), getattr(_local, "stop", None)
-    helped = getattr(pinned.own, "helps", False)
-    _local.cache, _local.stop, pinned.own.helps = pool.own if cache is None else cache, stop, True
-    try:
-        yield
-    finally:
-        _local.cache, _local.stop, pinned.own.helps = cache, before, helped
+class working:
+    """This thread does what one of its team would do, with BLAS pinned and working memory that stays with the team.
+
+    Where `others` work beside it, they all stop together, and LAPACK has one thread each.
+    """
+
+    def __init__(self, others: threading.Event | None = None) -> None:
+        self._others = others
+
+    def __enter__(self) -> None:
+        self._pin = pinned()
+        self._pin.__enter__()
+        self._cache, self._stop = getattr(_local, "cache", None), getattr(_local, "stop", None)
+        self._helped = getattr(pinned.own, "helps", False)
+        team = getattr(_local, "team", None)
+        if self._cache is None and team is not None:
+            _local.cache = team.own
+        if self._others is not None:
+            _local.stop, pinned.own.helps = self._others, True
+
+    def __exit__(self, *_: object) -> None:
+        _local.cache, _local.stop, pinned.own.helps = self._cache, self._stop, self._helped
+        self._pin.__exit__()
 
 
 def shared(f: Callable[[Item], Result], items: list[Item], workers: int) -> Generator[Result, None, None]:
@@ -528,7 +541,7 @@ def shared(f: Callable[[Item], Result], items: list[Item], workers: int) -> Gene
     with team() as pool:
         others = [pool.submit(work) for _ in range(min(workers, len(items)) - 1)]
         try:
-            with helping(pool, stop):
+            with working(stop):
                 work()
             for other in others:
                 other.result()
