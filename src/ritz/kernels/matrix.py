@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from typing import Any
 
@@ -15,10 +15,10 @@ from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.operators.base import Operator, Pairs
 from ritz.rows.memory.array import thin_product
 from ritz.rows.passes import SERIAL_PRODUCTS
-from ritz.runtime.threads import cached_property, check, ordered, pinned
+from ritz.runtime.threads import cached_property, check, ordered, pinned, shared
 from ritz.runtime.watch import UNWATCHED, Watch
 
-STRIP = 512  # rows of the matrix that are handled at a time
+STRIP, SHORT = 512, 128  # rows of the matrix that are handled at a time; of a small one a quarter, or so many
 TILE = 1 << 17  # entries of a tile: it stays in cache while it is computed and multiplied
 ALIKE = 1e-8  # share of the largest value by which a symmetric matrix may differ from its transpose
 PIECE = 2048  # columns of a strip that are multiplied at a time
@@ -67,6 +67,11 @@ class KernelMatrix(Operator):
         A.negativity, A.tolerance, A.indefinite = negativity, tolerance, indefinite
         A.rank_bound = self.rank_bound if rank is None else rank
         return A
+
+    @property
+    def strip(self) -> int:
+        """Rows that are handled at a time."""
+        return min(STRIP, max(SHORT, -(-self.dim // 4)))
 
     @cached_property
     def diagonal(self) -> Array:  # (n,)
@@ -178,8 +183,8 @@ class KernelMatrix(Operator):
 
     def _tiles(self, start: int, points: Points) -> Iterator[tuple[int, Array]]:
         """Tiles of these rows and the columns where they begin; the first one is the square on the diagonal."""
-        left = points[start : start + STRIP]
-        step = max(STRIP, TILE // len(left))
+        left = points[start : start + self.strip]
+        step = max(self.strip, TILE // len(left))
         column, stop = start, start + len(left)
         while column < self.dim:
             check()
@@ -206,7 +211,7 @@ class KernelMatrix(Operator):
         kept = self._kept if self.stored and points is self._tiled else None
 
         def partial(start: int) -> Array:
-            tiles = self._tiles(start, points) if kept is None else _cut(start, kept[start // STRIP])
+            tiles = self._tiles(start, points) if kept is None else _cut(start, kept[start // self.strip])
             total = np.zeros((self.dim - start, V.shape[1]))
             for column, tile in tiles:
                 m, p = tile.shape
@@ -227,12 +232,16 @@ class KernelMatrix(Operator):
 
     def _by_strips(self, f: Callable[[int], Any], workers: int | None = None) -> Iterator[tuple[int, Any]]:
         """f of every strip's first row, by all cores, in order: sums do not depend on timing or the number of cores."""
-        n, starts = self.dim, range(0, self.dim, STRIP)
+        n, starts = self.dim, range(0, self.dim, self.strip)
         workers = min(workers or pinned.budget(), len(starts))
         self.watch.begin([(0, n)])
-        for start, part in zip(starts, ordered(f, starts, workers) if workers > 1 else map(f, starts), strict=True):
+        if workers == 1:
+            found: Iterable[Any] = map(f, starts)
+        else:
+            found = (shared if len(starts) <= 2 * workers else ordered)(f, list(starts), workers)
+        for start, part in zip(starts, found, strict=True):
             yield start, part
-            height = min(STRIP, n - start)
+            height = min(self.strip, n - start)
             self.watch.advance(height * (2 * (n - start) - height) // n)  # the first strips are the longest
 
 
