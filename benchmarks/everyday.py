@@ -5,8 +5,9 @@
                                                        sparse, files
     python -m benchmarks everyday --data t10k-images-idx3-ubyte.gz       real data: images, or a sparse matrix of cells
 
-All contenders of a line run in turns in one process, so that a clock that drifts, drifts for all, and rest in between
-until no thread of the one before is busy; the best time of each counts. The ratio is that of the fastest accurate peer
+All contenders of a line run in turns in one process, so that a clock that drifts, drifts for all: a turn is a few calls
+one after the other, and begins when no thread of the one before is busy any more. The best time of each counts. The
+ratio is that of the fastest accurate peer
 over Ritz, or of the fastest where none is: bold. An answer is off by its largest difference from what LAPACK, or the
 formula written out in float64, says, relative to the largest number in it.
 """
@@ -30,10 +31,10 @@ from benchmarks.measure import peak_of
 from benchmarks.report import ACCURATE
 
 RITZ, SCIKIT_LEARN, INTELEX, BY_HAND = "Ritz", "scikit-learn", "intelex", "NumPy by hand"
-MOST = 1000  # calls of each contender, however quick it is
-# Seconds between two contenders, where calls take so long that it matters: threads of OpenBLAS wait busily for more
-# work after every call, about 0.025 s, on a core that the next contender needs.
-PAUSE, LONG = 0.04, 0.002
+TURNS, TURN = 40, 0.03  # turns of each contender, however quick it is, and seconds of one
+# Threads of OpenBLAS wait busily for more work after every call, up to 0.1 s, on a core that the next contender needs:
+# it begins when the process has been idle for a moment, and after some seconds in any case.
+MOMENT, IDLE, PATIENCE = 0.005, 0.1, 3.0
 
 Answer = Callable[[], np.ndarray]
 
@@ -279,16 +280,33 @@ def measure_line(group: str, title: str, data: str | None, budget: float) -> dic
         off = {name: _off(answer(), truth) for name, answer in contenders.items()}
         memory = {name: peak_of(answer) for name, answer in contenders.items()}
         times = dict.fromkeys(contenders, np.inf)
-        end, calls = time.perf_counter() + budget, 0
-        while calls < 3 or (calls < MOST and time.perf_counter() < end):
-            pause = PAUSE if calls and max(times.values()) > LONG else 0.0
+        end, turns = time.perf_counter() + budget, 0
+        while turns < 3 or (turns < TURNS and time.perf_counter() < end):
             for name, answer in contenders.items():
-                time.sleep(pause)
-                begun = time.perf_counter()
-                answer()
-                times[name] = min(times[name], time.perf_counter() - begun)
-            calls += 1
+                rest()
+                times[name] = min(times[name], best_of_turn(answer))
+            turns += 1
     return {"contenders": [(name, times[name], memory[name], off[name]) for name in contenders]}
+
+
+def rest() -> None:
+    """Wait until no thread of this process is at work."""
+    end = time.perf_counter() + PATIENCE
+    busy = True
+    while busy and time.perf_counter() < end:
+        before = time.process_time()
+        time.sleep(MOMENT)
+        busy = time.process_time() - before > IDLE * MOMENT
+
+
+def best_of_turn(answer: Answer) -> float:
+    """Seconds of the quickest of some calls, two at least."""
+    end, times = time.perf_counter() + TURN, list[float]()
+    while len(times) < 2 or time.perf_counter() < end:
+        begun = time.perf_counter()
+        answer()
+        times.append(time.perf_counter() - begun)
+    return min(times)
 
 
 def _off(answer: np.ndarray, truth: np.ndarray) -> float:
