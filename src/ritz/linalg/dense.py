@@ -271,6 +271,12 @@ def times(Z: Array, Q: Array) -> Array:  # (m, d), (d, b) -> (m, b)
     return out
 
 
+def in_lines(Z: Array) -> bool:
+    """Whether the rows of Z lie one after the other, with gaps or without, as BLAS takes them."""
+    size, (along, apart) = Z.itemsize, (Z.strides[1], Z.strides[0])
+    return along == size and apart >= size * Z.shape[1] and apart % size == 0 and Z.flags.aligned
+
+
 def cross(Z: Array, Y: Array, out: Array | None = None) -> Array:  # (m, d), (m, b) -> (d, b)
     """Zᵀ Y for a matrix with few columns, in pieces of columns of Z, in `out` where it is of use; Z may be sparse."""
     if not isinstance(Z, np.ndarray):

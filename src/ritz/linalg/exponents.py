@@ -94,7 +94,7 @@ def rows_outside(X: Array, least: float, most: float = np.inf) -> NDArray[np.int
     Ordinary ones are told by their first number: NumPy is slow to look along short rows.
     """
     if X.shape[1] and -most < X.min(initial=0.0) and X.max(initial=0.0) < most:
-        doubtful = np.flatnonzero(~(np.abs(X[:, 0]) > least))
+        (doubtful,) = (~(np.abs(X[:, 0]) > least)).nonzero()
         return doubtful[outside_of(sizes_of(X[doubtful]), least, most)] if len(doubtful) else doubtful
     return outside_of(sizes_of(X), least, most)
 

@@ -178,9 +178,7 @@ class Rows(Columns, Partition, ABC):
         step, runs = self.cut(cut, least)
 
         def partial(run: Run) -> Partial:
-            blocks: Iterable[Any] = map(self.exact, self._blocks(*run, step))
-            if self.watch is not UNWATCHED or run[1] - run[0] > step:  # else there is nothing to be seen in between
-                blocks = self.watch.seen(blocks)
+            blocks = self._seen(map(self.exact, self._blocks(*run, step)), run, step)
             return f(blocks if beside is None else paired(blocks, beside, run[0]))
 
         if len(runs) == 1 and self.watch is UNWATCHED:  # as of small data: nothing to share out, and nobody looks
@@ -278,7 +276,7 @@ class Rows(Columns, Partition, ABC):
 
         def piece(ends: tuple[int, int]) -> list[Block]:
             blocks = self._blocks(*ends, step)
-            return [f(block) for block in self.watch.seen(map(self.exact, blocks) if exact else blocks)]
+            return [f(block) for block in self._seen(map(self.exact, blocks) if exact else blocks, ends, step)]
 
         if len(pieces) == 1 and self.watch is UNWATCHED and self.files is None:
             with pinned():
@@ -410,6 +408,11 @@ class Rows(Columns, Partition, ABC):
         watched = copy(self)
         watched.watch = watch
         return watched
+
+    def _seen(self, blocks: Iterable[Block], run: Run, step: int) -> Iterable[Block]:
+        """The blocks of a run, with whoever watches; between the parts of a single block there is nothing to see."""
+        single = self.watch is UNWATCHED and run[1] - run[0] <= step
+        return blocks if single else self.watch.seen(blocks)
 
     def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
         """Blocks of at most `step` rows, about equal: a small one at the end would cost as many calls."""

@@ -40,7 +40,7 @@ LONG_RESULT, SMALL_SHARE = 400, 64  # columns of a d×d result that is long, unl
 FEW_RUNS, FEW_ROWS, FEW_WORK = 4, 256, 10_000_000
 SERIAL = 1 << 16  # entries below which starting threads costs more than it saves
 SERIAL_PRODUCTS = 1 << 22  # the same for multiplications
-SHARE = 1 << 21  # multiplications that are worth handing to a thread
+SHARE = 1 << 22  # multiplications that are worth handing to a thread
 SHARES = 8  # as many of them are enough to share out evenly
 # What reads rows, in one step. Whoever overrides one of them need not think of files that change.
 VERBS = (

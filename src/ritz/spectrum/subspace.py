@@ -23,7 +23,7 @@ from ritz.linalg.arrays import (
     on_host,
     taken,
 )
-from ritz.linalg.dense import Array, norm_of, orthogonality_defect, row_squares, times
+from ritz.linalg.dense import Array, in_lines, norm_of, orthogonality_defect, row_squares, times
 from ritz.linalg.exponents import (
     Exponents,
     delivered,
@@ -228,7 +228,8 @@ class Subspace:
             if there is not None and not isinstance(block, np.ndarray):
                 return there(block)
             if plain:
-                here = Preprocessing().shifted(block, scratch("block", *block.shape))
+                asis = block.dtype == np.float64 and in_lines(block)
+                here = block if asis else Preprocessing().shifted(block, scratch("block", *block.shape))
                 return less(times(here, weighted), offset)
             if tried:
                 Z = narrow.nearly(block, wanted, scratch("narrow", len(block), block.shape[1], wanted))
