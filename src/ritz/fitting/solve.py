@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from ritz.errors import DataError, ParameterError
 from ritz.fitting import planning, rank
+from ritz.fitting.costs import rates
 from ritz.fitting.planning import Plan
 from ritz.fitting.request import Request
 from ritz.fitting.result import Decomposition, Units
@@ -19,6 +22,7 @@ from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import FAINT, Preprocessing
 from ritz.operators import ColumnMatrix, DataMatrix, Operator
 from ritz.rows import Rows
+from ritz.rows.memory.array import ArrayRows
 from ritz.rows.memory.computed import Scaled
 from ritz.runtime.memory import format_bytes, too_small
 from ritz.solvers import SVD, Covariance, Gram, Solver
@@ -60,13 +64,15 @@ def solve(A: Operator, solver: Solver, request: Request, bound: int, n_rows: int
 
 def preprocessing(found: Moments, request: Request, name: Callable[[int], str] = str) -> tuple[Preprocessing, Units]:
     """z = (x − mean)/scale in units where nothing overflows, those of the data when scaled."""
-    with np.errstate(under="ignore"):
-        shift, delta = (found.shift, found.delta * found.unit) if request.center else (None, None)
-    shift = shift if shift is not None and shift.any() else None
     scale = _deviations(found, request, name) if request.scale else None
     unit = float(found.unit.max()) if scale is None else 1.0
     weight = None if unit == 1 else np.full(len(found.unit), 1 / unit)
-    mean, remainder = found.mean_and_remainder(unit) if request.center else (None, None)
+    shift = delta = mean = remainder = None
+    if request.center:
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            shift = found.shift if found.shift[0] or found.shift.any() else None
+            delta = found.delta * found.unit
+            mean, remainder = found.mean_and_remainder(unit)
     units = Units(unit, mean, scale, remainder, found.count, request.ddof)
     return Preprocessing(shift, delta, weight if scale is None else 1 / scale), units
 
@@ -198,11 +204,27 @@ def _first(rows: Rows, request: Request) -> Plan:
         if isinstance(request.n_components, float) and not request.chosen().direct:
             k = min(k, planning.GUESS)  # it grows until the share is reached
         return planning.plan_for(rows, request.name, request.chosen(), k, limit)
-    if request.tol == 0:
+    if type(rows) is not ArrayRows:
+        return _chosen(rows, request.n_components, limit, request.tol)
+    about = rows.most_bytes, rows.most_threads, rows.threads, rates()
+    return plan_of_array(request.n_components, limit, request.tol, rows.shape, rows.dtype, about)
+
+
+def _chosen(rows: Rows, asked: int | float | str | None, limit: int, tol: float) -> Plan:
+    if tol == 0:
         finest = planning.svd_plan(rows, limit, "tol=0 asks for the best the arithmetic allows")
         if finest.memory <= limit:
             return finest
-    return planning.choose(rows, request.n_components, limit, request.tol)
+    return planning.choose(rows, asked, limit, tol)
+
+
+@lru_cache(maxsize=64, typed=True)
+def plan_of_array(
+    asked: int | float | str | None, limit: int, tol: float, shape: tuple[int, int], dtype: Any, about: tuple[Any, ...]
+) -> Plan:
+    """The planner's choice for an array, for which nothing but this counts: the same shape is often fitted again."""
+    rows = ArrayRows(np.broadcast_to(np.zeros((), dtype), shape))
+    return _chosen(rows.limited(*about[:2]), asked, limit, tol)
 
 
 def _most_components(rows: Rows, request: Request) -> int:

@@ -79,13 +79,12 @@ class Moments:
         return self.shift + self.delta * self.unit
 
     def mean_and_remainder(self, unit: float) -> tuple[Array, Array]:
-        """The mean as a float64, and what it lacks as that, in a unit."""
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            mean, rest = two_words(self.shift, self.delta, self.unit)
-            rest *= self.unit / unit
-            if not math.isfinite(rest.dot(rest)):
-                rest = np.where(np.isfinite(rest), rest, 0.0)  # of a column that cannot matter in that unit
-            return mean, rest
+        """The mean as a float64, and what it lacks as that, in a unit; it may leave the range of float64 on the way."""
+        mean, rest = two_words(self.shift, self.delta, self.unit)
+        rest *= self.unit / unit
+        if not math.isfinite(rest.dot(rest)):
+            rest = np.where(np.isfinite(rest), rest, 0.0)  # of a column that cannot matter in that unit
+        return mean, rest
 
     @property
     def diagonal(self) -> Array:
@@ -200,7 +199,7 @@ def moments(rows: Rows, *, center: bool = True, scale: bool = False, scatter: Sc
     if not np.isfinite(sums.total).all():
         check_finite(rows)
     unsafe = _peaks_of_unsafe(rows, shift, sums, scatter.dtype)
-    if unsafe.any():
+    if unsafe is not None:
         unit, scatter = units(unsafe), Scatter.FLOAT64 if scatter is Scatter.AUDITED else scatter
         sums = sums_of(rows, Preprocessing(centre, None, 1 / unit), scatter, none)
     audit = audited(sums, probes, deviations if scale else None) if scatter is Scatter.AUDITED else 0.0
@@ -222,29 +221,27 @@ def moments(rows: Rows, *, center: bool = True, scale: bool = False, scatter: Sc
 
 def _from_sample(rows: Rows, dtype: np.dtype[Any], center: bool, scale: bool) -> tuple[Array, Array]:
     """The shift, and the deviations that columns will be divided by as far as a sample tells them."""
-    none, unit = np.zeros(rows.shape[1]), np.ones(rows.shape[1])
+    d = rows.shape[1]
     if rows.sparse or not (center or scale):
-        return none, unit
+        return np.zeros(d), np.ones(d)
     sample = few_rows(rows, SPREAD if scale else SAMPLE)
     mean = provisional_mean(rows, sample, dtype)
     if dtype == np.float32:
         mean = coarse(mean, sample)
-    return mean if center else none, spread_about(mean, sample) if scale else unit
+    return mean if center else np.zeros(d), spread_about(mean, sample) if scale else np.ones(d)
 
 
-def _peaks_of_unsafe(rows: Rows, shift: Array, sums: Sums, dtype: np.dtype[Any]) -> Array:
-    """Largest |x − shift| per column if squares may have overflowed or underflowed, else zeros."""
+def _peaks_of_unsafe(rows: Rows, shift: Array, sums: Sums, dtype: np.dtype[Any]) -> Array | None:
+    """Largest |x − shift| per column if squares may have overflowed or underflowed, else None."""
     low, high = SAFE_SQUARES[dtype]
     diagonal = diagonal_of(sums.scatter)
-    found: Array = np.zeros(len(diagonal))
     if low <= diagonal.min() and diagonal.max() < high:
-        return found
+        return None
     small = diagonal < low
-    if small.any():  # constant columns land here too; only their own entries are read again
-        found[small] = peaks(rows, shift, small)
-    if found.any() or not (diagonal < high).all():
-        found = peaks(rows, shift, np.ones_like(small))
-    return found
+    # Constant columns land here too; only their own entries are read again.
+    if (diagonal < high).all() and not peaks(rows, shift, small).any():
+        return None
+    return peaks(rows, shift, np.ones_like(small))
 
 
 def _about_the_mean(sums: Sums, center: bool) -> tuple[Array, Array, Array]:

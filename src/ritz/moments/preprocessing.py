@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg.arrays import beside, difference, in_float64, is_device_array, namespace, on_host
-from ritz.linalg.dense import Array, row_squares, times
+from ritz.linalg.dense import Array, column_sums, row_squares, times
 from ritz.rows import Rows
 from ritz.rows.base import Block, dense
 from ritz.rows.passes import Cut
-from ritz.runtime.threads import scratch
+from ritz.runtime.threads import pinned, scratch
 
 LOOP, SHORT = 6000, 1500  # entries that one run of NumPy's innermost loop should cover, and of a small block
 SMALL = 1 << 16  # entries of such a block
@@ -227,8 +227,8 @@ def provisional_mean(rows: Rows, sample: Array, dtype: np.dtype[Any]) -> Array:
     Where all the sampled values agree it is that value itself, so that a constant column shifts to exact zeros.
     """
     m, first = len(sample), sample[0]
-    with np.errstate(invalid="ignore", over="ignore"):
-        mean = np.add.reduce(sample, axis=0) / m
+    with np.errstate(invalid="ignore", over="ignore"), pinned():
+        mean = column_sums(sample) / m
         if not np.isfinite(mean).all():  # the sum may have left float64, where the mean has not
             mean = np.add.reduce(sample / m, axis=0)
         (alike,) = (first == sample[-1]).nonzero()  # few columns, as a rule, in which all the others can be the same

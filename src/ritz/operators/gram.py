@@ -172,7 +172,8 @@ class Sketched(Gram):
     passes = 1  # over the rows themselves; products with F are none
 
     def __init__(self, sketch: Sketch, ddof: int, rank_bound: int, least: int) -> None:
-        _, self.remainder = sketch.moments.mean_and_remainder(sketch.unit)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            _, self.remainder = sketch.moments.mean_and_remainder(sketch.unit)
         self.mean, self.unit, d = sketch.moments.mean, sketch.unit, len(sketch.moments.mean)
         rows = sum(map(len, sketch.pieces))
         F = np.concatenate([*sketch.pieces, np.zeros((max(0, least - rows), d))])

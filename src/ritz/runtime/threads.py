@@ -394,7 +394,7 @@ class Team(ThreadPoolExecutor):
         """Let go of the memory that the threads keep from one task to the next, where it is more than so many bytes in
         one of them; none of them may be at work."""
         for cache in self._caches:
-            if sum(part.nbytes for part in cache.values()) > most:
+            if cache and sum([part.nbytes for part in cache.values()]) > most:
                 cache.clear()
 
     def rest(self) -> None:

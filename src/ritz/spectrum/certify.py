@@ -81,7 +81,8 @@ def certify(
     A: Operator, everything: Pairs, basis: Basis, k: int, *, tol: float | None, n_rows: int | None = None
 ) -> Spectrum:
     """The first k of the Ritz pairs, with decided signs and a certificate; without a tol, the solver's word counts."""
-    pairs = everything.trusted(k, A.rounding) if len(everything.values) > k else everything
+    some = k < len(everything.values) < len(everything.vectors)  # beside all of them nothing can have been missed
+    pairs = everything.trusted(k, A.rounding) if some else everything
     verdict = _verdict(A, everything, pairs, basis, k, tol or 0.0)
     sizes = np.abs(everything.values) if everything.levels is None else everything.levels
     resolved = _resolved(sizes, verdict.floor, verdict.ceiling)
