@@ -195,7 +195,8 @@ def less(Z: Array, vector: Array | float) -> Array:
 
 def _subtracted(block: Block, shift: Array | None, Z: Array) -> Array:
     """Z = block − shift, several rows at a time: NumPy's loops are slow to start."""
-    if shift is None or block.dtype != Z.dtype:  # converting first is faster than converting on the way
+    # Converting first, or closing gaps between rows, is faster than to do so on the way.
+    if shift is None or block.dtype != Z.dtype or not block.flags.c_contiguous:
         Z[...] = block
         block = Z
     if shift is None:

@@ -21,7 +21,7 @@ from ritz.rows.columns import Columns
 from ritz.rows.file_changes import Origin
 from ritz.rows.large_integers import check_block
 from ritz.rows.passes import Cut, Partition, Passes, Run, checked_results
-from ritz.runtime.threads import pinned, working
+from ritz.runtime.threads import folded, pinned, working
 from ritz.runtime.watch import UNWATCHED, Watch
 
 Partial = TypeVar("Partial")
@@ -185,6 +185,8 @@ class Rows(Columns, Partition, ABC):
             with working():
                 return partial(runs[0])
         ahead = 0 if cut is Cut.SQUARE and self.long_result else 1
+        if self.watch is UNWATCHED:
+            return folded(self.in_parallel(partial, runs, ahead=ahead), combine)
         return self.watch.fold(runs, lambda some: self.in_parallel(partial, some, ahead=ahead), combine)
 
     def normal(

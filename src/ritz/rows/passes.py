@@ -37,7 +37,7 @@ RUN_WORK = 1 << 28  # products, and reading an entry counts for 32, that are wor
 MOST_RUNS = 64
 LONG_RESULT, SMALL_SHARE = 400, 64  # columns of a d×d result that is long, unless there are so many times as many rows
 # Data of a block or two is cut into a few runs all the same, where each has so many rows and products.
-FEW_RUNS, FEW_ROWS, FEW_WORK = 4, 256, 10_000_000
+FEW_RUNS, FEW_ROWS, FEW_WORK = 4, 256, 25_000_000
 SERIAL = 1 << 16  # entries below which starting threads costs more than it saves
 SERIAL_PRODUCTS = 1 << 22  # the same for multiplications
 SHARE = 1 << 22  # multiplications that are worth handing to a thread

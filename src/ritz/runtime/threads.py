@@ -1,308 +1,30 @@
-"""Threads over blocks, with BLAS pinned to one thread each so that one fit never oversubscribes the cores.
-
-How many threads BLAS uses is a property of the process, not of a thread. Whatever one fit does to it must neither be
-seen by another fit, whose last digits would depend on it, nor outlive the fit, whatever limits others set meanwhile.
-"""
+"""Threads over blocks, with BLAS pinned to one thread each so that one fit never oversubscribes the cores; and the
+memory that they work in."""
 
 from __future__ import annotations
 
+import atexit
 import functools
 import math
 import mmap
-import os
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ContextDecorator, contextmanager, suppress
-from itertools import islice, product
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from concurrent.futures import Executor, Future, wait
+from contextlib import ContextDecorator, closing, contextmanager, suppress
+from itertools import islice
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-from threadpoolctl import OpenBLASController, ThreadpoolController
+from ritz.runtime.pin import Pin as Pin
+from ritz.runtime.pin import pinned as pinned
 
 PAGES, HUGE = 1 << 18, 1 << 21  # bytes from which an array has pages of its own, and of a huge page
 KEPT = 1 << 25  # bytes of working memory that a thread keeps from one task to the next
 RESTING = HUGE, 1 << 24  # the same from one fit to the next, and of all threads together
-PATIENCE = 5.0  # seconds that a fork waits for what takes microseconds: whoever stopped in the middle must not stop it
-GET_SET = ("get", "set")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _local = threading.local()
-
-
-_release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
-
-
-def _native(library: Any) -> tuple[Callable[[], Any], Callable[[int], Any]] | None:
-    """What gets and sets the number of threads in OpenBLAS itself, None elsewhere: threadpoolctl takes several times
-    as long on its way there, which small fits would notice."""
-    if getattr(library, "threading_layer", None) != "pthreads" or not isinstance(library, OpenBLASController):
-        return None
-    for prefix, suffix in product(("", "scipy_"), ("", "64_", "_64")):
-        get, put = (getattr(library.dynlib, f"{prefix}openblas_{verb}_num_threads{suffix}", None) for verb in GET_SET)
-        if get is not None and put is not None:
-            return get, put
-    return None
-
-
-class Pinned(ContextDecorator):
-    """One who needs the pin. A class, because a generator takes longer to enter than a small product."""
-
-    def __init__(self, pin: Pin) -> None:
-        self._pin = pin
-
-    def _recreate_cm(self) -> Self:  # for every call of a function that this decorates
-        return type(self)(self._pin)
-
-    def __enter__(self) -> None:
-        self._generation = self._pin._enter()
-
-    def __exit__(self, *_: object) -> None:
-        self._pin._leave(self._generation)
-
-
-class Calling:
-    """One who calls SciPy's library, in turn; calls inside are part of it."""
-
-    def __init__(self, pin: Pin, large: bool) -> None:
-        self._pin, self._large, self._begun = pin, large, False
-
-    def __enter__(self) -> None:
-        pin = self._pin
-        self._generation = pin._enter()
-        try:
-            if not getattr(pin.own, "calls", False):
-                all_threads = self._large and pin._lapack and not getattr(pin.own, "helps", False)
-                pin._begin(pin.budget() if all_threads else 1)
-                self._begun = True
-        except BaseException:
-            pin._leave(self._generation)
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        try:
-            if self._begun:
-                self._pin._end(self._generation)
-        finally:
-            self._pin._leave(self._generation)
-
-
-class Pin:
-    """BLAS at one thread while anyone needs it: the first to enter pins, the last to leave gives back.
-
-    Meanwhile threadpoolctl is answered, here and in other libraries, as if nothing were pinned: a limit that someone
-    sets is kept for later, and one who asks what to restore is told what holds later. Else a limit that begins or ends
-    during a fit would be lost, or one thread would be restored for good.
-    """
-
-    def __init__(self) -> None:
-        self._libraries: tuple[Any, ...] | None = None
-        self._real: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {}  # what gets and sets, by class
-        self._native: dict[str, tuple[Callable[[], Any], Callable[[int], Any]]] = {}  # the same of a library itself
-        self._lapack: tuple[Any, ...] = ()  # those that nothing but SciPy calls
-        self._generation = 0  # forks between this process and the first
-        self._reset()
-
-    def _reset(self) -> None:
-        self._lock = threading.RLock()
-        self._turn = threading.Condition(self._lock)
-        self.own = threading.local()  # the budget of a thread's team, whether it is one of it, and calls LAPACK now
-        self._holders = self._calls = 0
-        self._later: dict[str, int] = {}  # by path, what each library is to have when nobody needs the pin
-        self._number = 1  # threads of LAPACK in the calls that run
-        self._waiting: deque[object] = deque()
-        self._setting = False
-
-    def budget(self) -> int:
-        """How many threads may run: what BLAS is allowed when it is not pinned, and the cores of this process."""
-        budget = getattr(self.own, "budget", None)  # the same for a whole fit
-        return self._allowed() if budget is None else int(budget)
-
-    def _allowed(self) -> int:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        with self._lock:
-            allowed = [self._later.get(found.filepath) or self._get(found) for found in self._found()]
-        return max(1, min([cores, *(number for number in allowed if number)]))
-
-    def architectures(self) -> frozenset[str]:
-        """The processors that the BLAS libraries of this process have chosen their kernels for, as they call them."""
-        with self._lock:
-            return frozenset(str(getattr(found, "architecture", "")) for found in self._found())
-
-    def __call__(self) -> Pinned:
-        return Pinned(self)
-
-    def calling(self, large: bool = False) -> Calling:
-        """Around a call of SciPy's BLAS or LAPACK; a large factorisation has all threads, unless others help with it.
-
-        One that has all threads runs alone, those that have one run together, and each waits for its turn, so that
-        what a call returns never depends on what other threads do. Where NumPy shares the library, all have one.
-        """
-        return Calling(self, large)
-
-    def _enter(self) -> int:
-        with self._lock:
-            if not self._holders:
-                self._later = {found.filepath: self._get(found) for found in self._found()}
-                self._set([(found, 1) for found in self._found()])
-            self._holders += 1
-            return self._generation
-
-    def _leave(self, generation: int) -> None:
-        with self._lock:
-            if generation != self._generation:  # the parent's, whose thread was forked inside
-                return
-            self._holders -= 1
-            if not self._holders:
-                self._restore()
-
-    def _restore(self) -> None:
-        later, self._later = self._later, {}
-        self._set([(found, number) for found in self._found() if (number := later.get(found.filepath)) is not None])
-
-    def _begin(self, number: int, first: bool = False) -> None:
-        generation = self._generation
-        with self._turn:
-            if self._waiting or (self._calls and max(number, self._number) > 1):
-                self._wait_for_turn(number, first)
-            self.own.calls = True
-            if generation != self._generation:  # the parent was in line, and in the child there is none
-                return
-            self._calls += 1
-            self._let(number)
-
-    def _wait_for_turn(self, number: int, first: bool) -> None:
-        ticket, generation = object(), self._generation
-        (self._waiting.appendleft if first else self._waiting.append)(ticket)
-        try:
-            while generation == self._generation and (
-                self._waiting[0] is not ticket or (self._calls and max(number, self._number) > 1)
-            ):
-                self._turn.wait()
-        finally:
-            if generation == self._generation:
-                self._waiting.remove(ticket)
-                self._turn.notify_all()
-
-    def _end(self, generation: int) -> None:
-        with self._turn:
-            self.own.calls = False
-            if generation == self._generation:
-                self._calls -= 1
-                if not self._calls:
-                    self._let(1)
-                    self._turn.notify_all()
-
-    def _let(self, number: int) -> None:
-        """SciPy's library gets so many threads."""
-        if number != self._number:
-            self._number = number
-            self._set([(found, number) for found in self._lapack])
-
-    def _found(self) -> tuple[Any, ...]:
-        """The BLAS libraries of this process; NumPy and SciPy bring one each, so both are loaded first."""
-        if self._libraries is None:
-            import numpy  # noqa: F401
-            import scipy.linalg
-
-            found = ThreadpoolController().select(user_api="blas").lib_controllers
-            home = Path(scipy.__file__).resolve().parent
-            folders = (home.with_name("scipy.libs"), home / ".dylibs")  # where wheels have it
-            for kind in {type(library) for library in found}:
-                self._answer(kind)
-            self._lapack = tuple(x for x in found if Path(x.filepath).resolve().parent in folders)
-            self._native = {x.filepath: native for x in found if (native := _native(x)) is not None}
-            self._libraries = tuple(found)
-        return self._libraries
-
-    def _answer(self, kind: Any) -> None:
-        """Let threadpoolctl read and set what holds later, while BLAS is pinned."""
-        get, put = self._real[kind] = kind.get_num_threads, kind.set_num_threads
-
-        def get_num_threads(library: Any) -> Any:
-            with self._lock:
-                return self._later[library.filepath] if library.filepath in self._later else get(library)
-
-        def set_num_threads(library: Any, num_threads: int) -> None:
-            with self._lock:
-                if self._setting or library.filepath not in self._later:
-                    put(library, num_threads)
-                else:
-                    self._later[library.filepath] = num_threads
-
-        kind.get_num_threads, kind.set_num_threads = get_num_threads, set_num_threads
-
-    def _get(self, library: Any) -> Any:
-        native = self._native.get(library.filepath)
-        return self._real[type(library)][0](library) if native is None else native[0]()
-
-    def _set(self, numbers: list[tuple[Any, int]]) -> None:
-        """threadpoolctl lets one thread at a time change limits, but whoever pins or restores may be another."""
-        through = []
-        for library, number in numbers:
-            native = self._native.get(library.filepath)
-            if native is None:
-                through.append((library, number))
-            else:
-                native[1](number)
-        if through:
-            self._set_through(through)
-
-    def _set_through(self, numbers: list[tuple[Any, int]]) -> None:
-        _release(force=True)
-        self._setting = True
-        try:
-            for library, number in numbers:
-                self._real[type(library)][1](library, number)
-        finally:
-            self._setting = False
-        _release(force=True)
-
-    def before_fork(self) -> None:
-        """Nothing is half set, and no threads of LAPACK are at work, which the child would wait for."""
-        self.own.locked, self.own.forks = self._lock.acquire(timeout=PATIENCE), False
-        if self.own.locked and not getattr(self.own, "calls", False):  # as in a handler of signals
-            self._begin(1, first=True)  # such a handler may have come while this thread waits for its turn
-            self.own.forks = True
-            if {"numpy", "scipy.linalg"} <= sys.modules.keys():
-                self._found()  # now: in the child, the loader's lock may be held by a thread that is gone
-
-    def after_fork_in_parent(self) -> None:
-        if self.own.forks:
-            self._end(self._generation)
-        if self.own.locked:
-            self._lock.release()
-
-    def after_fork_in_child(self) -> None:
-        """A child has none of its parent's threads and no team: whoever held the pin or a lock is gone.
-
-        But the thread that forked, in a handler of signals, may be in line for the lock or for its turn, and goes on.
-        """
-        locked, lock, turn = self.own.locked, self._lock, self._turn
-        later, self._generation = self._later, self._generation + 1
-        self._reset()
-        if locked:
-            turn.notify_all()
-            lock.release()
-        shared: Any = getattr(OpenBLASController, "_SHARED_STATE", None)
-        if hasattr(shared, "lock"):
-            shared.lock = threading.Lock()
-        if later:
-            self._later = later
-            self._restore()
-        _local.__dict__.clear()
-        Team.idle.clear()  # their threads are the parent's
-
-
-pinned = Pin()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=pinned.before_fork,
-        after_in_parent=pinned.after_fork_in_parent,
-        after_in_child=pinned.after_fork_in_child,
-    )
 
 
 def pages(*shape: int, dtype: Any = float) -> Any:
@@ -361,21 +83,68 @@ def lent(use: str, size: int) -> Iterator[Any]:
             cache[use] = memory
 
 
-class Team(ThreadPoolExecutor):
-    """Threads that wait for the next team of as many, because to start them takes as long as many a transform."""
+class Team(Executor):
+    """Threads that wait for the next team of as many, because to start them takes as long as many a transform.
+
+    The executors of Python have locks and conditions for every task, which take as long as a small block.
+    """
 
     idle: ClassVar[list[Team]] = []  # one at most; appended to and taken from in one step each, so without a lock
 
     def __init__(self, budget: int) -> None:
-        super().__init__(budget, "ritz", initializer=self._join)
-        self.budget = budget
+        self.budget = self._max_workers = budget
         self.own: dict[Any, Any] = {}  # the working memory of the thread that the team works for
         self._caches = [self.own]
+        self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
 
-    def _join(self) -> None:
+    def _work(self) -> None:
+        """What one of the threads does: task after task, until there is none any more."""
         _local.cache = {}
         self._caches.append(_local.cache)
         pinned.own.budget, pinned.own.helps = self.budget, True
+        while (task := self._tasks.get()) is not None:
+            task()
+            del task  # and all that it refers to, before the next one comes
+
+    def _start(self, count: int) -> None:
+        """Have so many threads, if the budget allows for them."""
+        while len(self._threads) < min(count, self.budget):
+            thread = threading.Thread(target=self._work, name=f"ritz-{len(self._threads)}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def do(self, task: Callable[[], None], times: int) -> None:
+        """Have so many threads do this, which must not raise."""
+        self._start(times)
+        for _ in range(times):
+            self._tasks.put(task)
+
+    def submit(self, f: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
+        """A task whose result is waited for."""
+        future: Future[Result] = Future()
+
+        def task() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                result = f(*args, **kwargs)
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        self._start(len(self._threads) + 1)
+        self._tasks.put(task)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Let the threads go, once they have done what was asked for."""
+        threads, self._threads = self._threads, []
+        for _ in threads:
+            self._tasks.put(None)
+        for thread in threads if wait else ():
+            thread.join()
 
     @classmethod
     def of(cls, budget: int) -> Team:
@@ -520,39 +289,111 @@ class working:
         self._pin.__exit__()
 
 
+class Shares(Generic[Item, Result]):
+    """A few items that a thread and its helpers take one after the other, and what they make of them."""
+
+    def __init__(self, f: Callable[[Item], Result], items: list[Item]) -> None:
+        self._f, self._items, self._left = f, items, deque(range(len(items)))
+        self._lock, self._last = threading.Lock(), threading.Lock()
+        self._helping, self._waits = 0, False  # items that helpers are at work on, and whether they are waited for
+        self.stop = threading.Event()
+        self.found: list[Result | None] = [None] * len(items)
+        self.failed: dict[int, BaseException] = {}
+
+    def work(self) -> None:
+        """Do what is left, beside others who do the same."""
+        with suppress(IndexError):
+            while True:
+                self._make(self._left.popleft())
+
+    def help(self) -> None:
+        """The same in another thread, which is waited for from its first item on."""
+        _local.stop = self.stop
+        while (at := self._next()) is not None:
+            try:
+                self._make(at)
+            except BaseException as error:  # for the thread that waits
+                self.failed[at] = error
+                self._left.clear()
+            with self._lock:
+                self._helping -= 1
+                if self._waits and not self._helping:
+                    self._last.release()
+
+    def _next(self) -> int | None:
+        with self._lock:
+            if not self._left:
+                return None
+            self._helping += 1
+            return self._left.popleft()
+
+    def _make(self, at: int) -> None:
+        try:
+            self.found[at] = self._f(self._items[at])
+        except Exception as error:
+            self.failed[at] = error
+            self._left.clear()  # what comes later is not asked for
+
+    def wait(self) -> None:
+        """Wait for the helpers; those who come now find nothing left."""
+        self._left.clear()
+        with self._lock:
+            self._waits = self._helping > 0
+            if self._waits:
+                self._last.acquire()
+        if self._waits:
+            self._last.acquire()
+
+
 def shared(f: Callable[[Item], Result], items: list[Item], workers: int) -> Generator[Result, None, None]:
     """The same of a few items, all of whose results may be alive. The calling thread is one of the workers, so that
     short work need not wait until another one is awake."""
-    found: list[Result | None] = [None] * len(items)
-    failed: dict[int, Exception] = {}
-    left, stop = deque(range(len(items))), threading.Event()
-
-    def work() -> None:
-        _local.stop = stop
-        with suppress(IndexError):
-            while True:
-                at = left.popleft()
-                try:
-                    found[at] = f(items[at])
-                except Exception as error:
-                    failed[at] = error
-                    left.clear()  # what comes later is not asked for
-
+    shares = Shares(f, items)
     with team() as pool:
-        others = [pool.submit(work) for _ in range(min(workers, len(items)) - 1)]
         try:
-            with working(stop):
-                work()
-            for other in others:
-                other.result()
+            pool.do(shares.help, min(workers, len(items)) - 1)
+            with working(shares.stop):
+                shares.work()
         except BaseException:  # such as Ctrl-C
-            stop.set()
-            wait(others)
+            shares.stop.set()
             raise
-        if failed:
-            raise failed[min(failed)]
+        finally:
+            shares.wait()
+        if shares.failed:
+            raise shares.failed[min(shares.failed)]
+        found = shares.found
         while found:
             yield found.pop(0)  # type: ignore[misc]
+
+
+def folded(partials: Generator[Result, None, None], combine: Callable[[Result, Result], Result]) -> Result:
+    """combine over results, in order.
+
+    A `combine` may have a method `first`, of what the first of them becomes before another one is begun.
+    """
+    with closing(partials):
+        first = getattr(combine, "first", None)
+        total = next(partials) if first is None else first(next(partials))
+        for part in partials:
+            total = combine(total, part)
+            del part  # it may be large, and the next one is still being computed
+        return total
+
+
+@atexit.register
+def _dismiss() -> None:
+    """Threads that wait for the next team end before the interpreter does."""
+    while Team.idle:
+        Team.idle.pop().shutdown()
+
+
+def _forget() -> None:
+    """The child of a fork has none of its parent's threads, and no team."""
+    _local.__dict__.clear()
+    Team.idle.clear()
+
+
+pinned.forgetting.append(_forget)
 
 
 if TYPE_CHECKING:

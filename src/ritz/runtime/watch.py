@@ -118,21 +118,12 @@ class Watch:
     checkpoint: Checkpoint | None = None
 
     def fold(self, runs: list[Run], over: Over[Partial], combine: Combine[Partial]) -> Partial:
-        """combine over the partial results of runs of rows, in order.
-
-        A `combine` may have a method `first`, of what the first of them becomes before another run is begun.
-        """
+        """combine over the partial results of runs of rows, in order, as `threads.folded` does."""
         checkpoint = self.checkpoint
         if checkpoint is not None:
             return checkpoint.recall(lambda: self._resumed(checkpoint, runs, over, combine))
         self.begin(runs)
-        with closing(over(runs)) as partials:
-            first = getattr(combine, "first", None)
-            total = next(partials) if first is None else first(next(partials))
-            for part in partials:
-                total = combine(total, part)
-                del part  # it may be large, and the next one is still being computed
-            return total
+        return threads.folded(over(runs), combine)
 
     def _resumed(
         self, checkpoint: Checkpoint, runs: list[Run], over: Over[Partial], combine: Combine[Partial]
