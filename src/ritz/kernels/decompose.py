@@ -20,12 +20,13 @@ from ritz.linalg.dense import Array
 from ritz.operators import LowRank
 from ritz.operators.pivoted_cholesky import Factor, randomly_pivoted
 from ritz.rows.base import Block
-from ritz.runtime.threads import team
+from ritz.runtime.threads import cached_property, team
 from ritz.runtime.watch import UNWATCHED, Watch
 from ritz.runtime.wording import at_most
 from ritz.solvers import Basis, Gram, Outside
 from ritz.solvers import LowRank as SmallSide
 from ritz.solvers.lowrank import SPARE
+from ritz.solvers.single import SingleVectors
 from ritz.spectrum.certificate import Certificate
 from ritz.spectrum.certify import Spectrum, certify
 
@@ -51,7 +52,7 @@ class KernelFit:
     n_rows: int | None = None  # of the fit, where the spectrum does not tell
     indefinite: float = 0.0  # size of the lowest eigenvalue relative to the largest, where it is tolerated below 0
 
-    @property
+    @cached_property
     def certificate(self) -> Certificate:
         """That of the spectrum, in the units of the kernel."""
         return replace(self.spectrum.certificate, quantity="eigenvalue").in_units(self.embedding.frame.unit)
@@ -83,6 +84,7 @@ class Problem:
             positive=self.kernel.positive,
             narrow=may_be_narrow and accurate,
             share=isinstance(asked, float),
+            tol=self.request.tol,
         )
 
     def plans(self) -> list[Plan]:
@@ -127,7 +129,8 @@ def _exact(problem: Problem, plan: Plan) -> KernelFit:
         A.dense()
     A = with_definiteness(A, request.n_components)
     if plan.solver == "dense" or (A.indefinite and A.is_dense):  # an iteration may meet eigenvalues below 0
-        request = replace(request, solver=Gram())
+        few = request.name == "auto" and plans.by_single_vectors(problem.task)
+        request = replace(request, solver=SingleVectors() if few else Gram())
     elif request.name == "auto":
         request = replace(request, solver=plan.solver)
     bound = _most_components(problem, plan)

@@ -18,7 +18,7 @@ from ritz.rows.passes import SERIAL_PRODUCTS
 from ritz.runtime.threads import cached_property, check, ordered, pinned, shared
 from ritz.runtime.watch import UNWATCHED, Watch
 
-STRIP, SHORT = 512, 128  # rows of the matrix that are handled at a time; of a small one a quarter, or so many
+STRIP, SHORT = 512, 128  # rows of the matrix that are handled at a time: a quarter of all, between these
 TILE = 1 << 17  # entries of a tile: it stays in cache while it is computed and multiplied
 ALIKE = 1e-8  # share of the largest value by which a symmetric matrix may differ from its transpose
 PIECE = 2048  # columns of a strip that are multiplied at a time
@@ -70,8 +70,8 @@ class KernelMatrix(Operator):
 
     @property
     def strip(self) -> int:
-        """Rows that are handled at a time."""
-        return min(STRIP, max(SHORT, -(-self.dim // 4)))
+        """Rows that are handled at a time; all of few."""
+        return min(STRIP, self.dim if self.dim <= STRIP else max(SHORT, -(-self.dim // 4)))
 
     @cached_property
     def diagonal(self) -> Array:  # (n,)
@@ -147,18 +147,24 @@ class KernelMatrix(Operator):
         """A itself, n×n in float64."""
         if self._dense is None:
             self.__dict__.pop("_kept", None)
-            n = self.dim
-            K = np.empty((n, n))
-            for start, strip in self._by_strips(lambda start: self._strip(start, self.points)):
-                K[start : start + len(strip), start:] = strip
-                K[start:, start : start + len(strip)] = strip.T
+            K = self._whole()
             self.passes += 1
             self._means = K.mean(axis=1)
             K -= self._means[:, None]
-            K -= self._means
-            K += self._means.mean()
+            K -= self._means - self._means.mean()
             self._dense = K
         return self._dense
+
+    def _whole(self) -> Array:
+        """K, not centred, in memory of its own."""
+        n = self.dim
+        if n <= self.strip:  # a single tile, which nobody else keeps
+            return self._strip(0, self.points)
+        K = np.empty((n, n))
+        for start, strip in self._by_strips(lambda start: self._strip(start, self.points)):
+            K[start : start + len(strip), start:] = strip
+            K[start:, start : start + len(strip)] = strip.T
+        return K
 
     def entries(self, rows: Any, columns: Any) -> Array:
         """K itself, not centred, at these rows and columns."""

@@ -13,6 +13,7 @@ from ritz.runtime.memory import format_bytes, too_small
 from ritz.runtime.threads import pinned
 from ritz.solvers.base import block_width, capacity, expected_steps
 from ritz.solvers.krylov import SPARE
+from ritz.solvers.single import worth_single_vectors
 
 SMALL = 500  # rows up to which the whole spectrum costs no noticeable time
 NARROW_ROWS = 1500  # from where on float32 pays
@@ -21,6 +22,7 @@ THIN = 0.15  # of the rate of products that inner products of short rows reach
 PATIENCE = 20.0  # seconds that an exact answer may take before few columns of the matrix have to do
 GUESS = 64  # components that a share of the variance is expected to take
 LANDMARKS = 1000  # of them, where nobody says how many
+STEPS = 8  # products for every component where vectors go one by one
 FEW = 0.25  # of the rows that landmarks may be: more would cost as much as all
 
 
@@ -35,6 +37,7 @@ class Task:
     positive: bool = True  # whether the kernel is so by its formula, so that landmarks may stand for rows
     narrow: bool = False  # whether float32 is accurate enough to find the components
     share: bool = False  # whether k is only a guess of what a share of the variance will take
+    tol: float = 1e-6
 
 
 def plans_for(task: Task, solver: str = "auto", n_landmarks: int | None = None) -> list[Plan]:
@@ -63,6 +66,8 @@ def plans_for(task: Task, solver: str = "auto", n_landmarks: int | None = None) 
 def _chosen(task: Task) -> Plan:
     n, limit = task.n, task.limit
     whole = dense(replace(task, k=n) if task.share else task)
+    if by_single_vectors(task) and (one_by_one := single(task)).memory <= limit:
+        return one_by_one
     if n <= SMALL and whole.memory <= limit:
         return replace(whole, why=f"{n} rows are few, so the whole {n}×{n} matrix costs nothing")
     if task.share and whole.seconds <= PATIENCE and whole.memory <= limit:
@@ -103,6 +108,22 @@ def krylov(task: Task, precision: str, kept: bool) -> Plan:
     operations = 1.0 * n * n * d * (1 if kept else steps) + 2.0 * n * n * width * steps
     passes = steps + (precision == "float32")
     return Plan("krylov", "kernel", passes, operations, int(memory), why, kept, seconds, precision, width)
+
+
+def by_single_vectors(task: Task) -> bool:
+    """Whether so few eigenpairs of a formed matrix are found by single vectors, unless LAPACK is asked for."""
+    return not task.share and worth_single_vectors(task.n, task.k, task.tol)
+
+
+def single(task: Task) -> Plan:
+    """A few eigenpairs of a matrix that stays in cache, by single vectors."""
+    n, d, k = task.n, task.d, task.k
+    steps = STEPS * (k + 1)
+    seconds = _evaluation(n, d, "float64") + 2.0 * n * n * steps / rates().walk
+    memory = 8 * n * (4 * n + steps) + 24 * n * d  # the matrix, what it is made from, and a copy for the proof
+    why = f"{k} of {n} components are few, and the {n}×{n} matrix stays in cache"
+    operations = 1.0 * n * n * d + 2.0 * n * n * steps
+    return Plan("dense", "kernel", 1, operations, int(memory), why, True, seconds)
 
 
 def _half(n: int, precision: str) -> int:

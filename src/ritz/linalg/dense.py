@@ -137,7 +137,7 @@ def _some(A: Array, k: int, overwrite: bool) -> tuple[Array, Array]:
     reflectors, diagonal, off_diagonal, tau, _ = scipy.linalg.lapack.dsytrd(
         A.T, lower=1, lwork=BLOCK * d, overwrite_a=overwrite
     )
-    found = _few_of_tridiagonal(diagonal, off_diagonal, k) if FEW * k <= d else None
+    found = few_of_tridiagonal(diagonal, off_diagonal, k) if FEW * k <= d else None
     if found is None:
         values, vectors, info = scipy.linalg.lapack.dstevd(diagonal, off_diagonal)
         if info:
@@ -150,7 +150,7 @@ def _some(A: Array, k: int, overwrite: bool) -> tuple[Array, Array]:
     return values[::-1], vectors[:, ::-1]
 
 
-def _few_of_tridiagonal(diagonal: Array, off_diagonal: Array, k: int) -> tuple[Array, Array] | None:
+def few_of_tridiagonal(diagonal: Array, off_diagonal: Array, k: int) -> tuple[Array, Array] | None:
     """The k largest eigenvalues, ascending, and vectors of a tridiagonal matrix; None where those are not orthonormal,
     as inside tight clusters, or where the matrix falls into parts, of which LAPACK may take the wrong ones."""
     d = len(diagonal)

@@ -260,6 +260,14 @@ def measured_gap(values: Array, k: int) -> str:
     return f"Ritz values {k} and {k + 1} put the eigengap between them at about {share:.2g} of the former"
 
 
+def worst_step(iteration: int, values: Array, residuals: Array, history: list[Step]) -> Step:
+    """An iteration by the worst of the components asked for."""
+    worst = int(np.argmax(residuals))
+    value = float(values[worst])
+    change = abs(value - history[-1].value) / value if history and value else 0.0
+    return Step(iteration, worst, value, change, float(residuals[worst]))
+
+
 def slow(history: list[Step], why: str) -> str:
     """Why an iteration stopped short: how fast its residual fell lately, where that can be told, and what decides that.
 

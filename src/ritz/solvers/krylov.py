@@ -21,10 +21,13 @@ from ritz.solvers.base import (
     slow,
     starting_block,
     target,
+    worst_step,
 )
 from ritz.solvers.lanczos import KrylovSpace
 from ritz.solvers.probes import Probes
+from ritz.solvers.single import by_single_vectors, worth_single_vectors
 
+MOST_ITER = 500  # products with A, unless told
 USUAL = 10  # scikit-learn's default for oversampling
 SPARE = 16  # Ritz vectors beyond those asked for that are kept for the certificate
 AHEAD = 3  # products before the expected end at which probes set out
@@ -58,12 +61,23 @@ class Krylov(Iterative):
     True
     """
 
-    max_iter: int = 500
+    max_iter: int = MOST_ITER
     oversample: int = USUAL
     start: Array | None = None
 
     @team()  # BLAS threads that spin after a small product would keep the next pass from its cores
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
+        found = None
+        if self._usual and A.is_dense and not A.negativity and tol is not None and worth_single_vectors(A.dim, k, tol):
+            found = by_single_vectors(A, k, tol, rng)
+        return self._by_blocks(A, k, tol, rng) if found is None else found
+
+    @property
+    def _usual(self) -> bool:
+        """Whether nobody has said how to go about it."""
+        return self.start is None and self.oversample == USUAL and self.max_iter >= MOST_ITER
+
+    def _by_blocks(self, A: Operator, k: int, tol: float | None, rng: np.random.Generator) -> Basis:
         usual = block_width(k, 1 if A.is_dense else A.free_columns)
         width, wanted = min(max(1, usual + self.oversample - USUAL), A.dim), min(k + 1, A.dim)
         space = KrylovSpace(A, starting_block(self.start, A.dim, width, rng), capacity(A.dim, k, width), rng)
@@ -78,7 +92,7 @@ class Krylov(Iterative):
                 continue
             space.rayleigh_ritz(k + SPARE + 1)
             goal = target(A, 1e-6 if tol is None else tol, float(space.values[0]))
-            history.append(_step(iteration, space.values, space.residuals(k, goal), history))
+            history.append(worst_step(iteration, space.values, space.residuals(k, goal), history))
             expected = _steps_left(history, goal)
             if final or not expected:
                 missed = completeness.missed(goal, may_multiply=iteration < most)
@@ -95,14 +109,6 @@ class Krylov(Iterative):
                 completeness.probes = Probes(space.Q, rng)
         note = slow(history, measured_gap(space.values, k)) if expected > 0 and not space.exhausted else ""
         return completeness.basis(tuple(history), note)
-
-
-def _step(iteration: int, values: Array, residuals: Array, history: list[Step]) -> Step:
-    """The worst of the components asked for."""
-    worst = int(np.argmax(residuals))
-    value = float(values[worst])
-    change = abs(value - history[-1].value) / value if history and value else 0.0
-    return Step(iteration, worst, value, change, float(residuals[worst]))
 
 
 def _steps_left(history: list[Step], goal: float) -> float:

@@ -20,23 +20,20 @@ rest on: Weyl's theorem moves no value by more.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ritz.linalg.bases import norm_estimate
+from ritz.linalg.ceiling import ceiling_of
+from ritz.linalg.ceiling import proved_ceiling as proved_ceiling
 from ritz.linalg.dense import (
     LARGE,
     Array,
     add_upper_squares,
-    eigh_descending,
     gamma,
-    mirrored,
     norm_of,
-    positive_definite,
 )
 from ritz.operators import Operator
 from ritz.operators.base import Pairs
@@ -45,7 +42,6 @@ from ritz.solvers.probes import FAILURE
 
 APART = 4.0  # neighbours closer than this many errors are not told apart
 CHEAP = 0.05  # share of a fit that a proof of completeness may cost where the free bounds already hold
-SMALL = 512  # order up to which the largest eigenvalue outside is computed rather than estimated
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +287,7 @@ def _by_cholesky(question: Question, free: float) -> tuple[float, float] | None:
     error, largest = norm_of(pairs.residuals), float(pairs.values[0])
     last = float(pairs.values[-1]) + (min(error, 0.4 * question.tol * largest) if question.tol else error)
     rounding = seen.rounding + _deflation_error(A, pairs)
-    tau = _proved(deflated, last, rounding=rounding, converged=len(pairs.values) > question.k)
+    tau = ceiling_of(deflated, last, rounding=rounding, converged=len(pairs.values) > question.k)
     return min(free, tau), 0.0 if question.exact else FAILURE
 
 
@@ -312,43 +308,3 @@ def widened(ceiling: float, values: Array, residuals: Array) -> float:
         return ceiling
     middle, half = (float(values[0]) + ceiling) / 2, (float(values[0]) - ceiling) / 2
     return middle + float(np.hypot(half, np.linalg.norm(residuals)))
-
-
-def proved_ceiling(deflated: Array, last: float, *, rounding: float, converged: bool) -> float:
-    """τ proved by a Cholesky factorisation of τI − (A − UΘUᵀ), inf if none of a few guesses holds.
-
-    The factorisation running to its end shows λ_min ≥ −γ tr(τI − …) (Rump, BIT 46, 2006), which is added to τ.
-
-    Parameters
-    ----------
-    last : the smallest of the deflated values plus its error: what follows should not be larger
-    converged : whether that value lies beyond those asked for, so that a τ at its height is tight enough
-    """
-    return _proved(deflated.copy, last, rounding=rounding, converged=converged)
-
-
-def _proved(deflated: Callable[[], Array], last: float, *, rounding: float, converged: bool) -> float:
-    """The same of a matrix that is made, above its diagonal, for every guess, which overwrites it."""
-    first = deflated()
-    n, trace = len(first), float(np.trace(first))
-    left: Array | None = first
-    del first
-    growth = 2 * gamma(n + 2) * n
-    below = max(0.0, -trace) / n  # what eigenvalues below 0 add to the trace of τI − …
-
-    def proved(guess: float) -> float:
-        nonlocal left
-        tau = guess + 8 * growth * (guess + below) + 2 * rounding
-        shifted, left = deflated() if left is None else left, None
-        np.negative(shifted, out=shifted)
-        shifted.flat[:: n + 1] += tau
-        return tau + growth * (tau + below) + rounding if positive_definite(shifted.T) else np.inf
-
-    if converged and np.isfinite(tau := proved(last)):
-        return tau
-    small = n <= SMALL
-    whole = mirrored(deflated() if left is None else left)
-    estimate = max(float(eigh_descending(whole, 1)[0][0]), 0.0) if small else norm_estimate(whole)
-    del whole
-    guesses = sorted([last, (1 + 1e-9 if small else 1.02) * estimate, 1.2 * estimate, 2 * estimate])
-    return next((tau for guess in guesses if np.isfinite(tau := proved(guess))), np.inf)

@@ -18,10 +18,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ritz.linalg.ceiling import proved_ceiling
 from ritz.linalg.dense import Array, gamma
 from ritz.operators import Operator
 from ritz.operators.base import Pairs
-from ritz.spectrum.bounds import Bounds, Evidence, beside, bounds, proved_ceiling, widened
+from ritz.spectrum.bounds import Bounds, Evidence, beside, bounds, widened
 
 Ceilings = tuple[float, float]  # of A and of −A outside all vectors
 

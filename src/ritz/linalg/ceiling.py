@@ -1,0 +1,51 @@
+"""A bound that no eigenvalue of a symmetric matrix exceeds, proved by a Cholesky factorisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ritz.linalg.bases import norm_estimate
+from ritz.linalg.dense import Array, eigh_descending, gamma, mirrored, positive_definite
+
+SMALL = 512  # order up to which the largest eigenvalue is computed rather than estimated
+
+
+def above(left: Array, guess: float, rounding: float) -> float:
+    """τ a little above the guess that no eigenvalue exceeds, inf where that cannot be proved. Overwrites the matrix, of
+    which the upper triangle counts, and which is known to `rounding`.
+
+    A factorisation of τI − A that runs to its end shows that it has no eigenvalue below −γ tr(τI − A) (Rump, BIT 46,
+    2006), which is added to τ.
+    """
+    n = len(left)
+    growth = 2 * gamma(n + 2) * n
+    below = max(0.0, -float(np.trace(left))) / n  # what eigenvalues below 0 add to the trace of τI − A
+    tau = guess + 8 * growth * (guess + below) + 2 * rounding
+    np.negative(left, out=left)
+    left.flat[:: n + 1] += tau
+    return tau + growth * (tau + below) + rounding if positive_definite(left.T) else np.inf
+
+
+def proved_ceiling(deflated: Array, last: float, *, rounding: float, converged: bool) -> float:
+    """τ that no eigenvalue of a deflated matrix A − UΘUᵀ exceeds, inf if none of a few guesses can be proved.
+
+    Parameters
+    ----------
+    last : the smallest of the deflated values plus its error: what follows should not be larger
+    converged : whether that value lies beyond those asked for, so that a τ at its height is tight enough
+    """
+    return ceiling_of(deflated.copy, last, rounding=rounding, converged=converged)
+
+
+def ceiling_of(deflated: Callable[[], Array], last: float, *, rounding: float, converged: bool) -> float:
+    """The same of a matrix that is made, above its diagonal, for every guess, which overwrites it."""
+    if converged and np.isfinite(tau := above(deflated(), last, rounding)):
+        return tau
+    whole = mirrored(deflated())
+    small = len(whole) <= SMALL
+    estimate = max(float(eigh_descending(whole, 1)[0][0]), 0.0) if small else norm_estimate(whole)
+    del whole
+    guesses = sorted([last, (1 + 1e-9 if small else 1.02) * estimate, 1.2 * estimate, 2 * estimate])
+    return next((tau for guess in guesses if np.isfinite(tau := above(deflated(), guess, rounding))), np.inf)
