@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ritz.linalg.dense import Array
-from ritz.runtime.threads import ordered, pinned
+from ritz.runtime.threads import pinned, shared
 
 COMPILE = 2_000_000  # stored entries from which numba is worth its import
 RUN = 2_000_000  # multiplications that are worth handing out to a thread
@@ -45,7 +45,10 @@ def _share_out(A: Any, columns: int, f: Callable[[int, int], None]) -> None:
     ends = np.searchsorted(A.indptr, np.linspace(0, A.nnz, count + 1)).clip(0, A.shape[0])
     ends[0], ends[-1] = 0, A.shape[0]
     runs = [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
-    for _ in ordered(lambda run: f(*run), runs, pinned.budget()):
+    if len(runs) == 1:
+        f(*runs[0])
+        return
+    for _ in shared(lambda run: f(*run), runs, pinned.budget()):
         pass
 
 

@@ -101,7 +101,7 @@ class Krylov(Iterative):
                 space.widen(missed)
             # Ritz vectors are looked at well before the expected end, and before a third more steps are done; beside a
             # matrix, where a look takes as long as a step, before half as many are.
-            next_look = iteration + max(1, int(min(0.6 * expected, (0.5 if A.is_dense else 0.35) * iteration)))
+            next_look = iteration + max(1, int(min(0.8 * expected, (0.5 if A.is_dense else 0.35) * iteration)))
             if space.full:
                 space.restart()
                 completeness.probes = None  # what they are orthogonal to was overwritten
