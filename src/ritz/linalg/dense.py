@@ -22,7 +22,7 @@ from ritz.runtime.threads import pinned
 Array = NDArray[np.floating]
 LARGE = 1000  # order beyond which an iteration, or its probes, take less than a factorisation
 THREADED = 1000  # order beyond which LAPACK is worth threads of its own
-SUBSET = 56  # order beyond which some eigenpairs take less time than all of them
+SUBSET = 80  # order beyond which some eigenpairs take less time than all of them
 UNIT = float(np.finfo(np.float64).eps) / 2  # the unit roundoff u of float64
 # Multiplications up to which OpenBLAS has kernels, on some processors, that do not first copy their operands into
 # panels. Against few columns that copy costs as much as the product: pieces of this size run two to three times as
