@@ -184,6 +184,9 @@ class KernelMatrix(Operator):
 
     def _strip(self, start: int, points: Points) -> Array:
         """K from the diagonal of these rows on, to the right."""
+        left = points[start : start + self.strip]
+        if self.function.positive and len(left) * (self.dim - start) <= 2 * TILE:
+            return self.function.tile(left, points[start:], self.frame)
         tiles = [tile for _, tile in self._tiles(start, points)]
         return np.concatenate(tiles, axis=1) if len(tiles) > 1 else tiles[0]
 
