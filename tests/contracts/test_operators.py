@@ -10,6 +10,7 @@ from helpers.matrices import covariance_of, jacobi, preprocess, random_orthonorm
 from ritz.errors import DataError
 from ritz.linalg.dense import UNIT
 from ritz.operators import Dense, Function, Gram
+from ritz.operators.base import Factored
 from ritz.rows import passes
 from ritz.spectrum.bounds import proved_ceiling
 
@@ -75,6 +76,24 @@ def test_rayleigh_ritz_inside_any_basis(shape, center, scale, form):
         outside = (np.eye(shape[1]) - U @ U.T) @ C @ (np.eye(shape[1]) - U @ U.T)
         left = np.linalg.eigvalsh(K - pairs.image @ pairs.image.T)[::-1]
         np.testing.assert_allclose(left[:3], np.linalg.eigvalsh(outside)[::-1][:3], atol=tight)
+
+
+@pytest.mark.parametrize("decay", [1.0, 0.9, 0.5])
+@pytest.mark.parametrize("shape", [(400, 30), (30, 400), (60, 60)])
+def test_residuals_of_all_singular_triplets_are_no_smaller_than_the_true_ones(shape, decay):
+    """Of vectors that are off by little or much; they need no product with FᵀF."""
+    rng = np.random.default_rng([len(shape), int(10 * decay)])
+    m = min(shape)
+    P, Q = random_orthonormal(shape[0], m, rng), random_orthonormal(shape[1], m, rng)
+    F = (P * decay ** np.arange(m)) @ Q.T
+    A, FF = Factored(F, 0.0), (F.T.astype(np.longdouble) @ F.astype(np.longdouble))
+    for error in (0.0, 1e-12, 1e-6):
+        U = np.linalg.qr(Q + error * rng.standard_normal(Q.shape))[0]
+        V = np.linalg.qr(P + error * rng.standard_normal(P.shape))[0]
+        pairs = A.ritz(U, P=V * np.sign(np.einsum("ij,ij->j", V, F @ U)))
+        true = np.linalg.norm((FF @ pairs.vectors - pairs.vectors * pairs.values).astype(float), axis=0)
+        assert (true <= pairs.residuals + A.rounding + 40 * m * UNIT).all()
+        assert (pairs.residuals <= 20 * (true.max() + error * max(shape) ** 0.5 + 1e-13)).all()
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e7])

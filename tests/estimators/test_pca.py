@@ -18,6 +18,7 @@ import ritz
 from helpers.matrices import SPECTRA, with_spectrum
 from ritz import PCA, AccuracyWarning, CompressedSensing, KernelPCA, compare, eigen, solvers
 from ritz.errors import DataError, ParameterError
+from ritz.estimators import compressed_sensing, pca
 from ritz.spectrum.subspace import Subspace
 
 IRIS = load_iris().data
@@ -497,3 +498,32 @@ def test_without_a_tol_the_way_leads_to_eigen(model):
         model.fit(IRIS)
     found = eigen(np.cov(IRIS.T), 1, "power", tol=None)
     np.testing.assert_allclose(found.values, PCA(1).fit(IRIS).explained_variance_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("offset", [0.0, 3.0, 1e6])
+def test_scores_do_not_depend_on_how_rows_lie_in_memory(offset, whiten):
+    """Rows with gaps between them are multiplied as they are, others are copied: to the same bits."""
+    X = np.random.default_rng(0).standard_normal((500, 12)) * np.arange(12, 0, -1) + offset
+    model = PCA(4, whiten=whiten).fit(X)
+    wide, backwards = np.zeros((500, 30)), X[::-1].copy()[::-1]
+    wide[:, 3:15] = X
+    packed = np.zeros(500, [("tag", "u1"), ("row", float, 12)])  # rows an odd number of bytes apart
+    packed["row"] = X
+    scores = model.transform(X)
+    for name, rows in {
+        "gaps": wide[:, 3:15],
+        "every other row": np.repeat(X, 2, axis=0)[::2],
+        "columns": np.asfortranarray(X),
+        "every other column": np.repeat(X, 2, axis=1)[:, ::2],
+        "backwards": backwards,
+        "odd": packed["row"],
+    }.items():
+        np.testing.assert_array_equal(model.transform(rows), scores, err_msg=name)
+        np.testing.assert_array_equal(PCA(4, whiten=whiten).fit(rows).components_, model.components_, err_msg=name)
+
+
+@pytest.mark.parametrize(("kind", "module"), [(PCA, pca), (CompressedSensing, compressed_sensing)])
+def test_defaults_obey_the_rules_that_they_are_not_held_against(kind, module):
+    for name, rule in module.RULES.items():
+        rule.check(name, getattr(kind(), name))

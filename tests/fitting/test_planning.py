@@ -14,9 +14,12 @@ from threadpoolctl import threadpool_limits
 import ritz
 from helpers.matrices import with_spectrum
 from ritz import PCA
-from ritz.fitting import calibration, costs
+from ritz.fitting import calibration, costs, planning
 from ritz.fitting.calibration import calibrate
 from ritz.fitting.costs import Rates, cache_file, rates
+from ritz.fitting.request import Request
+from ritz.fitting.solve import Attempts
+from ritz.rows import as_rows
 from ritz.rows.passes import MOST_BYTES
 from ritz.runtime import threads
 from ritz.solvers.base import BLOCK
@@ -296,3 +299,25 @@ def test_sparse_rows_are_not_multiplied_in_float32(threads):
                 assert not plan.refined
                 assert plan.precision == "float64"
                 assert plan.seconds > 0
+
+
+@pytest.mark.parametrize("shape", [(150, 4), (400, 300), (3000, 20), (20_000, 2000), (100, 20_000)])
+def test_a_plan_that_is_kept_for_a_shape_is_the_one_that_would_be_made(shape, monkeypatch):
+    """Plans of a fit are kept by all that they depend on: shape, type, request, memory, threads and rates."""
+    for asked in (1, 3, 0.9, None):
+        for dtype in (np.float64, np.float32):
+            X = rows(*shape, dtype=dtype)
+            for limit in ("40MB", "4GB"):
+                for _ in range(2):  # the second one is kept
+                    request = Request(n_components=asked, limit=ritz.runtime.rules.parse_bytes(limit))
+                    try:
+                        first = Attempts.of(as_rows(X), request).first
+                    except ValueError:  # too little memory, each time
+                        continue
+                    made = planning.choose(as_rows(X), asked, request.limit)
+                    assert first == made
+    before = Attempts.of(as_rows(X), Request(n_components=3)).first
+    with threadpool_limits(1, user_api="blas"):
+        assert Attempts.of(as_rows(X), Request(n_components=3)).first.threads == 1 != before.threads
+    monkeypatch.setattr(costs, "known_rates", {costs.HERE: Rates(1e9, 1e9, 1e9, 1e9, 1e9, 1e-2)})
+    assert Attempts.of(as_rows(X), Request(n_components=3)).first.seconds > before.seconds

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from helpers.counts import usually
 from ritz.linalg import dense
 from ritz.linalg.bases import orthonormalise
 from ritz.linalg.dense import (
@@ -51,6 +52,50 @@ def test_eigh_descending_on_a_tight_cluster():
     values, vectors = eigh_descending((A + A.T) / 2, 10)
     np.testing.assert_allclose(values, 1, rtol=1e-13)
     assert orthogonality_defect(vectors) < 1e-12
+
+
+SPECTRA = {
+    "geometric": lambda d: 0.8 ** np.arange(d),
+    "flat": np.ones,
+    "tied in two": lambda d: np.r_[np.ones(20), np.full(d - 20, 0.5)],
+    "clustered": lambda d: 1 + 1e-12 * np.random.default_rng(3).standard_normal(d),
+    "low rank": lambda d: np.r_[np.arange(5.0, 0, -1), np.zeros(d - 5)],
+    "zero": np.zeros,
+    "both signs": lambda d: np.random.default_rng(4).standard_normal(d),
+    "tiny": lambda d: 1e-50 * np.random.default_rng(5).random(d),
+    "huge": lambda d: 1e50 * np.random.default_rng(6).random(d),
+}
+
+
+@pytest.mark.parametrize("turned", [True, False], ids=["turned", "diagonal"])
+@pytest.mark.parametrize("name", SPECTRA)
+def test_some_eigenpairs_of_moderate_order_are_those_of_all(name, turned):
+    """Few of them come from the tridiagonal matrix one by one, more of them by divide and conquer."""
+    for d in (90, usually(130, thorough=400)):
+        spectrum = SPECTRA[name](d)
+        Q = np.linalg.qr(np.random.default_rng(d).standard_normal((d, d)))[0] if turned else np.eye(d)
+        A = (Q * spectrum) @ Q.T
+        A = (A + A.T) / 2
+        known, size = np.linalg.eigvalsh(A)[::-1], max(np.abs(spectrum).max(), 1e-300)
+        for k in (1, 2, d // 7, d // 3, d - 1):
+            for overwrite in (False, True):
+                values, V = eigh_descending(A.copy(), k, overwrite=overwrite)
+                assert V.shape == (d, k)
+                assert orthogonality_defect(V) <= 1e-12
+                np.testing.assert_allclose(values, known[:k], atol=1e-14 * d * size)
+                assert np.abs(A @ V - V * values).max() <= 1e-14 * d * size
+
+
+@pytest.mark.parametrize("m", [30, 400, 4000])
+def test_r_factors_of_small_and_large_blocks(m):
+    """Small ones go another way to LAPACK."""
+    X = np.random.default_rng(2).standard_normal((m, 8)) * 10.0 ** -np.arange(8)
+    R = r_factor(X)
+    assert R.shape == (8, 8)
+    assert not np.tril(R, -1).any()
+    Q = np.linalg.solve(R.T, X.T).T
+    assert np.abs(Q.T @ Q - np.eye(8)).max() < 1e-7
+    np.testing.assert_allclose(np.linalg.svd(R)[1], np.linalg.svd(X)[1], rtol=1e-8)
 
 
 def test_r_factors_merge():

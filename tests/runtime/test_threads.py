@@ -13,7 +13,7 @@ from helpers.counts import usually
 from helpers.matrices import blas_limits, blas_paths, with_spectrum
 from ritz import PCA, KernelPCA, compare, eigen, merge
 from ritz.linalg import dense
-from ritz.runtime.threads import lent, ordered, pinned, scratch, team, zeros
+from ritz.runtime.threads import check, lent, ordered, pinned, scratch, shared, team, working, zeros
 
 pytestmark = pytest.mark.usefixtures("blas_as_it_is")
 ONE = [1] * len(blas_limits())
@@ -345,6 +345,79 @@ def test_results_come_in_order_and_few_are_alive_at_once():
             alive -= 1
     assert found == [2 * item for item in range(50)]
     assert most <= 4  # workers + 1, and the one just handed out
+
+
+def test_shared_results_come_in_order_from_helpers_and_the_thread_that_asks():
+    seen = set()
+
+    def square(item):
+        seen.add(threading.get_ident())
+        time.sleep(0.002)
+        return item**2
+
+    with team() as pool:
+        if pool._max_workers < 2:
+            pytest.skip("one core only")
+        for _ in range(5):
+            assert list(shared(square, list(range(12)), 2)) == [item**2 for item in range(12)]
+    assert threading.get_ident() in seen
+    assert len(seen) > 1
+
+
+def test_of_shared_items_that_fail_the_first_one_is_told_and_the_rest_is_not_begun():
+    begun = []
+
+    def fail(item):
+        begun.append(item)
+        time.sleep(0.01 * (item == 3))
+        if item in (3, 4):
+            raise RuntimeError(item)
+
+    with pytest.raises(RuntimeError, match="3"):
+        list(shared(fail, list(range(100)), 2))
+    assert len(begun) <= 7
+    with team():  # whose threads are as they were
+        assert list(shared(lambda item: -item, [1, 2, 3], 2)) == [-1, -2, -3]
+
+
+@pytest.mark.parametrize("where", ["here", "there"])
+def test_an_exit_among_shared_items_reaches_the_thread_that_asks_once_all_have_stopped(where, before):
+    caller, running = threading.get_ident(), []
+
+    def leave(item):
+        running.append(item)
+        time.sleep(0.01)
+        try:
+            if (threading.get_ident() == caller) == (where == "here"):
+                raise KeyboardInterrupt if where == "here" else SystemExit
+            check()
+        finally:
+            running.remove(item)
+
+    with team() as pool:
+        if pool._max_workers < 2:
+            pytest.skip("one core only")
+    with pytest.raises(KeyboardInterrupt if where == "here" else SystemExit):
+        list(shared(leave, list(range(50)), 2))
+    assert not running
+    assert blas_limits() == before
+
+
+def test_memory_of_a_pass_is_kept_for_the_next_fit_if_it_is_little():
+    def address(rows):
+        with team(), working():
+            return scratch("any", rows, 100).__array_interface__["data"][0]
+
+    assert address(1000) == address(1000) == address(900)
+    kept = []
+    with team() as pool:
+        for rows in (1000, 10_000):
+            with working():
+                scratch("any", rows, 100)
+            kept.append(pool)
+    with team() as pool:
+        assert pool is kept[0]
+        assert not pool.own  # 8 MB have gone back
 
 
 def check_alike(shape, parameters, before, at_once, count):

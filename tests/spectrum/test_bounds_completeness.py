@@ -19,6 +19,7 @@ from helpers.matrices import (
 from ritz import PCA, AccuracyWarning, eigen
 from ritz.solvers import Krylov
 from ritz.solvers.probes import COUNT, FAILURE, Probes
+from ritz.spectrum.bounds import Evidence, bounds, next_upper
 from ritz.spectrum.certify import certify
 
 EPS = np.finfo(float).eps
@@ -299,3 +300,28 @@ def test_a_start_that_spans_all_but_one_direction_does_not_make_a_proof():
             found = eigen(lambda V, A=A: A @ V, dim // 2, dim=dim, solver=Krylov(oversample=5, start=start), tol=1e-3)
             assert np.linalg.norm(found.vectors.T @ found.vectors - np.eye(dim // 2)) <= 50 * dim * EPS
             assert broken_claims(found.certificate, found.vectors, A, 20 * dim * EPS) == [], (dim, seed)
+
+
+@settings(max_examples=usually(100, thorough=1000), deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_the_bound_of_the_next_value_alone_is_that_of_all(seed):
+    """What a fit decides by at once is never below what the certificate says when it is asked."""
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(1, 9))
+    seen = Evidence(
+        values=np.sort(rng.random(m) ** 3)[::-1],
+        residuals=rng.random(m) ** 6 * 10.0 ** -rng.integers(0, 12),
+        rounding=float(10.0 ** -rng.integers(6, 16)),
+        defect=float(10.0 ** -rng.integers(6, 16)),
+        exhausted=bool(rng.random() < 0.2),
+        missing=float(rng.random() * (rng.random() < 0.2)),
+    )
+    k, ceiling = int(rng.integers(1, m + 1)), float(rng.random() ** 4)
+    least, found = bounds(seen, k, ceiling).following, next_upper(seen, k, ceiling)
+    assert found == -np.inf if seen.exhausted and k == m else found >= least - 4 * EPS
+
+
+def test_it_is_no_looser_where_values_are_apart():
+    seen = Evidence(np.array([4.0, 2.0, 1.0]), np.array([1e-6, 1e-3, 1e-2]), 1e-14, 1e-15, exhausted=False)
+    for k in (1, 2, 3):
+        assert next_upper(seen, k, 0.5) == pytest.approx(bounds(seen, k, 0.5).following, rel=1e-15)
