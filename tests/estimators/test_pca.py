@@ -525,5 +525,7 @@ def test_scores_do_not_depend_on_how_rows_lie_in_memory(offset, whiten):
 
 @pytest.mark.parametrize(("kind", "module"), [(PCA, pca), (CompressedSensing, compressed_sensing)])
 def test_defaults_obey_the_rules_that_they_are_not_held_against(kind, module):
-    for name, rule in module.RULES.items():
-        rule.check(name, getattr(kind(), name))
+    defaults = {name: getattr(kind, name) for name in module.RULES if hasattr(kind, name)}
+    assert len(defaults) >= len(module.RULES) - 1  # the number of measurements has none
+    for name, default in defaults.items():
+        module.RULES[name].check(name, default)
