@@ -66,9 +66,9 @@ class PCA(Batches):
         How many components: that many; enough for that share of the variance; Minka's choice; as many as stand above
         noise, but at least one; all min(n, d). "auto" keeps what has more variance than any direction of 19 copies of
         the preprocessed rows whose entries have random signs: noise does so once in 20 times. The copies keep the scale
-        of every column, so columns that are independent of each other are noise, however unequal their variances. Of
-        the copies no more are made than settle the count: it mostly takes two to four times as long as one fit. It may
-        miss a component in the shadow of far larger ones.
+        of every column, so columns that are independent of each other are noise, however unequal their variances. It
+        mostly takes two to four times as long as one fit: of large data in memory, no more copies are made than settle
+        the count. It may miss a component in the shadow of far larger ones.
     center, scale : bool
         Subtract the mean; divide every column by its standard deviation. Without centring, scaling is by the root
         mean square.

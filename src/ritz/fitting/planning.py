@@ -97,7 +97,8 @@ class Plan:
     @property
     def summary(self) -> str:
         """What it does and costs, in one line."""
-        where = "" if self.columns is None else f" on the {'dense ' if self.dense else ''}{self.side} side"
+        told = self.columns is None or self.solver == "dense"  # its name says where
+        where = "" if told else f" on the {'dense ' if self.dense else ''}{self.side} side"
         about = "" if self.columns is None or self.dense else "about "
         passes = {None: "as many passes as the spectrum needs", 0: "no pass over the data", 1: "1 pass"}.get(
             self.passes, f"{self.passes} passes"

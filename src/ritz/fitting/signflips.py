@@ -25,15 +25,14 @@ from numpy.typing import NDArray
 from ritz.linalg.dense import (
     SUBSET,
     THREADED,
-    UNIT,
     Array,
     add_squares,
     add_upper,
     float32_pays,
     mirrored,
-    norm_of,
     positive_definite,
 )
+from ritz.linalg.lanczos import Lanczos
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.operators import Covariance, DataMatrix
@@ -245,41 +244,24 @@ def edge(K: Array, count: int = 1) -> Array:  # (m, m) -> (count,)
 
 
 def _iterated(K: Array, count: int) -> Array:
-    """Largest eigenvalues of a matrix by Lanczos, with all vectors kept orthogonal.
-
-    One that starts at random finds each eigenvalue once, however often it occurs.
-    """
-    order = len(K)
-    Q, q = np.empty((min(order, MOST), order)), np.random.default_rng(0).standard_normal(order)
-    diagonal: list[float] = []
-    beside = [norm_of(q)]
+    """Largest eigenvalues of a matrix by Lanczos: each once, however often it occurs."""
+    most = min(len(K), MOST)
+    space = Lanczos(partial(_times, K), np.random.default_rng(0).standard_normal(len(K)), most)
     with pinned():
         while True:
-            Q[len(diagonal)] = q / beside[-1]
-            q = (K @ Q[len(diagonal)].astype(K.dtype)).astype(np.float64)
-            diagonal.append(float(q @ Q[len(diagonal)]))
-            known = Q[: len(diagonal)]
-            for _ in range(2):  # twice is enough (Kahan)
-                q -= (known @ q) @ known
-            beside.append(norm_of(q))
-            spent = len(known) == len(Q) or beside[-1] <= 100 * UNIT * order * max(diagonal)
-            if spent or (len(known) >= STEPS and len(known) % EVERY == 0):
-                values, residuals = _ritz(diagonal, beside, count)
-                if spent or (residuals[0] <= LOOSE * values[0] and residuals.max() <= ROUGH * values[0]):
+            space.extend()
+            done = space.spent or space.size == most
+            if done or (space.size >= STEPS and space.size % EVERY == 0):
+                values, _, residuals = space.largest(count)
+                if done or (residuals[0] <= LOOSE * values[0] and residuals.max() <= ROUGH * values[0]):
                     return _bounded(np.maximum(values, 0.0), residuals)
+
+
+def _times(K: Array, q: Array) -> Array:
+    """K q, in the precision of K, as float64."""
+    return (K @ q.astype(K.dtype, copy=False)).astype(np.float64, copy=False)
 
 
 def _bounded(values: Array, residuals: Array) -> Array:
     """Values of an iteration, which come from below: what the first lacks of the null must not make a component."""
     return np.concatenate([values[:1] + residuals[:1], values[1:]])
-
-
-def _ritz(diagonal: list[float], beside: list[float], count: int) -> tuple[Array, Array]:
-    """The largest eigenvalues, descending, of the tridiagonal matrix of a Lanczos iteration, and their residuals."""
-    size = len(diagonal)
-    ends = (max(0, size - count), size - 1)
-    with pinned.calling():
-        values, vectors = scipy.linalg.eigh_tridiagonal(
-            np.array(diagonal), np.array(beside[1:-1]), select="i", select_range=ends, check_finite=False
-        )
-    return values[::-1], beside[-1] * np.abs(vectors[-1, ::-1])

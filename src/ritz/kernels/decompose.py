@@ -129,8 +129,8 @@ def _exact(problem: Problem, plan: Plan) -> KernelFit:
         A.dense()
     A = with_definiteness(A, request.n_components)
     if plan.solver == "dense" or (A.indefinite and A.is_dense):  # an iteration may meet eigenvalues below 0
-        few = request.name == "auto" and plans.by_single_vectors(problem.task)
-        request = replace(request, solver=SingleVectors() if few else Gram())
+        single = plan.solver == "dense" and plan.columns == 1
+        request = replace(request, solver=SingleVectors() if single else Gram())
     elif request.name == "auto":
         request = replace(request, solver=plan.solver)
     bound = _most_components(problem, plan)

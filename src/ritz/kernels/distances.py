@@ -62,7 +62,9 @@ class Rbf(Movable):
             return decayed(a, b, "sqeuclidean", frame)
         if is_device_array(a.Z):
             return _decayed_there(inner(a.Z, b.Z), a, b)
-        t = _exponents(a, b)  # above 0 by rounding, at most: a value of 1 + 1e-15 does no harm
+        t = _exponents(a, b)
+        if t.dtype == np.float64:  # in float32 a value of 1 + 1e-6 does no harm
+            np.minimum(t, 0.0, out=t)
         far = ~np.isfinite(a.sizes)
         if far.any():  # inf − inf
             t[far] = -np.inf

@@ -15,10 +15,10 @@ from ritz.moments.accumulate import PROBE_FACTOR, PROBES
 from ritz.operators.base import Operator, Pairs
 from ritz.rows.memory.array import thin_product
 from ritz.rows.passes import SERIAL_PRODUCTS
-from ritz.runtime.threads import cached_property, check, ordered, pinned, shared
+from ritz.runtime.threads import cached_property, check, in_order, pinned
 from ritz.runtime.watch import UNWATCHED, Watch
 
-STRIP, SHORT = 512, 128  # rows of the matrix that are handled at a time: a quarter of all, between these
+STRIP = 512  # rows of the matrix that are handled at a time: all of so few, else a quarter of them up to as many
 TILE = 1 << 17  # entries of a tile: it stays in cache while it is computed and multiplied
 ALIKE = 1e-8  # share of the largest value by which a symmetric matrix may differ from its transpose
 PIECE = 2048  # columns of a strip that are multiplied at a time
@@ -70,8 +70,8 @@ class KernelMatrix(Operator):
 
     @property
     def strip(self) -> int:
-        """Rows that are handled at a time; all of few."""
-        return min(STRIP, self.dim if self.dim <= STRIP else max(SHORT, -(-self.dim // 4)))
+        """Rows that are handled at a time."""
+        return self.dim if self.dim <= STRIP else min(STRIP, -(-self.dim // 4))
 
     @cached_property
     def diagonal(self) -> Array:  # (n,)
@@ -244,10 +244,7 @@ class KernelMatrix(Operator):
         n, starts = self.dim, range(0, self.dim, self.strip)
         workers = min(workers or pinned.budget(), len(starts))
         self.watch.begin([(0, n)])
-        if workers == 1:
-            found: Iterable[Any] = map(f, starts)
-        else:
-            found = (shared if len(starts) <= 2 * workers else ordered)(f, list(starts), workers)
+        found: Iterable[Any] = map(f, starts) if workers == 1 else in_order(f, list(starts), workers)
         for start, part in zip(starts, found, strict=True):
             yield start, part
             height = min(self.strip, n - start)

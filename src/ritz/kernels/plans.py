@@ -66,8 +66,8 @@ def plans_for(task: Task, solver: str = "auto", n_landmarks: int | None = None) 
 def _chosen(task: Task) -> Plan:
     n, limit = task.n, task.limit
     whole = dense(replace(task, k=n) if task.share else task)
-    if by_single_vectors(task) and (one_by_one := single(task)).memory <= limit:
-        return one_by_one
+    if not task.share and worth_single_vectors(n, task.k, task.tol) and (few := single(task)).memory <= limit:
+        return few
     if n <= SMALL and whole.memory <= limit:
         return replace(whole, why=f"{n} rows are few, so the whole {n}×{n} matrix costs nothing")
     if task.share and whole.seconds <= PATIENCE and whole.memory <= limit:
@@ -110,20 +110,18 @@ def krylov(task: Task, precision: str, kept: bool) -> Plan:
     return Plan("krylov", "kernel", passes, operations, int(memory), why, kept, seconds, precision, width)
 
 
-def by_single_vectors(task: Task) -> bool:
-    """Whether so few eigenpairs of a formed matrix are found by single vectors, unless LAPACK is asked for."""
-    return not task.share and worth_single_vectors(task.n, task.k, task.tol)
-
-
 def single(task: Task) -> Plan:
-    """A few eigenpairs of a matrix that stays in cache, by single vectors."""
+    """A few eigenpairs of a matrix that stays in cache, by single vectors: its block has one column."""
     n, d, k = task.n, task.d, task.k
     steps = STEPS * (k + 1)
     seconds = _evaluation(n, d, "float64") + 2.0 * n * n * steps / rates().walk
     memory = 8 * n * (4 * n + steps) + 24 * n * d  # the matrix, what it is made from, and a copy for the proof
-    why = f"{k} of {n} components are few, and the {n}×{n} matrix stays in cache"
+    why = (
+        f"{k} of {n} components are few, so they are looked for with single vectors in the {n}×{n} matrix, which stays "
+        "in cache; LAPACK decomposes it if they are not enough"
+    )
     operations = 1.0 * n * n * d + 2.0 * n * n * steps
-    return Plan("dense", "kernel", 1, operations, int(memory), why, True, seconds)
+    return Plan("dense", "kernel", 1, operations, int(memory), why, True, seconds, columns=1)
 
 
 def _half(n: int, precision: str) -> int:

@@ -7,9 +7,15 @@ from collections.abc import Callable
 import numpy as np
 
 from ritz.linalg.bases import norm_estimate
-from ritz.linalg.dense import Array, eigh_descending, gamma, mirrored, positive_definite
+from ritz.linalg.dense import Array, add_upper_squares, eigh_descending, gamma, mirrored, positive_definite
 
 SMALL = 512  # order up to which the largest eigenvalue is computed rather than estimated
+
+
+def deflated(A: Array, image: Array) -> Array:  # (n, n), (m, n) -> (n, n)
+    """A − UΘUᵀ on and above the diagonal, from √Θ Uᵀ. Overwrites A."""
+    add_upper_squares(image, A, keep=True, sign=-1.0)
+    return A
 
 
 def above(left: Array, guess: float, rounding: float) -> float:
@@ -28,7 +34,7 @@ def above(left: Array, guess: float, rounding: float) -> float:
     return tau + growth * (tau + below) + rounding if positive_definite(left.T) else np.inf
 
 
-def proved_ceiling(deflated: Array, last: float, *, rounding: float, converged: bool) -> float:
+def proved_ceiling(left: Array, last: float, *, rounding: float, converged: bool) -> float:
     """τ that no eigenvalue of a deflated matrix A − UΘUᵀ exceeds, inf if none of a few guesses can be proved.
 
     Parameters
@@ -36,16 +42,16 @@ def proved_ceiling(deflated: Array, last: float, *, rounding: float, converged: 
     last : the smallest of the deflated values plus its error: what follows should not be larger
     converged : whether that value lies beyond those asked for, so that a τ at its height is tight enough
     """
-    return ceiling_of(deflated.copy, last, rounding=rounding, converged=converged)
+    return ceiling_of(left.copy, last, rounding=rounding, converged=converged)
 
 
-def ceiling_of(deflated: Callable[[], Array], last: float, *, rounding: float, converged: bool) -> float:
+def ceiling_of(made: Callable[[], Array], last: float, *, rounding: float, converged: bool) -> float:
     """The same of a matrix that is made, above its diagonal, for every guess, which overwrites it."""
-    if converged and np.isfinite(tau := above(deflated(), last, rounding)):
+    if converged and np.isfinite(tau := above(made(), last, rounding)):
         return tau
-    whole = mirrored(deflated())
+    whole = mirrored(made())
     small = len(whole) <= SMALL
     estimate = max(float(eigh_descending(whole, 1)[0][0]), 0.0) if small else norm_estimate(whole)
     del whole
     guesses = sorted([last, (1 + 1e-9 if small else 1.02) * estimate, 1.2 * estimate, 2 * estimate])
-    return next((tau for guess in guesses if np.isfinite(tau := above(deflated(), guess, rounding))), np.inf)
+    return next((tau for guess in guesses if np.isfinite(tau := above(made(), guess, rounding))), np.inf)

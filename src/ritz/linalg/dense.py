@@ -154,7 +154,7 @@ def few_of_tridiagonal(diagonal: Array, off_diagonal: Array, k: int) -> tuple[Ar
     """The k largest eigenvalues, ascending, and vectors of a tridiagonal matrix; None where those are not orthonormal,
     as inside tight clusters, or where the matrix falls into parts, of which LAPACK may take the wrong ones."""
     d = len(diagonal)
-    if np.abs(off_diagonal).min() <= 4 * d * UNIT * np.abs(diagonal).max():
+    if np.abs(off_diagonal).min(initial=np.inf) <= 4 * d * UNIT * np.abs(diagonal).max():
         return None
     count, values, vectors, info = scipy.linalg.lapack.dstemr(
         diagonal, np.append(off_diagonal, 0.0), BY_PLACE, 0.0, 0.0, d - k + 1, d
@@ -212,6 +212,13 @@ def terms_of_sum(some: int, others: int, joining: int = 1) -> int:
     rows counts as it goes, because no source says beforehand how many blocks its rows come in.
     """
     return max(some, others) + joining
+
+
+def joined(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Partial sums with those over other rows added to them, in place, and the terms behind them, which come last."""
+    for total, part in zip(ours[:-1], theirs[:-1], strict=True):
+        total += part
+    return *ours[:-1], terms_of_sum(ours[-1], theirs[-1])
 
 
 def panels(m: int) -> int:

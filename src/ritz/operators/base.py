@@ -54,7 +54,6 @@ class Operator(ABC):
     negativity : how far below 0 an eigenvalue may lie; 0 for what is positive by construction
     tolerance : share of the largest one that this may be, before it is an error
     signed : whether eigenvalues may be of either sign, and are ordered by their magnitude
-    frobenius : its Frobenius norm where that is known without its entries at hand, else None
     most : upper bound of its norm, inf where none is known
     missing : norm bound on the positive part by which the matrix that is meant exceeds A; the trace is that of the
         one that is meant
@@ -73,7 +72,6 @@ class Operator(ABC):
     negativity: float = 0.0
     tolerance: float = 1e-8
     signed: bool = False
-    frobenius: float | None = None
     most: float = np.inf
     missing: float = 0.0
     offset: float = 0.0
@@ -131,10 +129,19 @@ class Operator(ABC):
         return None if matrix is None else matrix.copy()
 
     @property
-    def size(self) -> float:
-        """The Frobenius norm of the matrix, which is at hand."""
-        matrix = self.dense()
-        return np.inf if matrix is None else norm_of(matrix)
+    def frobenius(self) -> float | None:
+        """Its Frobenius norm, or a bound of it; None where that is unknown."""
+        matrix = self.dense() if self.is_dense else None
+        return None if matrix is None else norm_of(matrix)
+
+    def deflation_rounding(self, values: Array) -> float:
+        """Bound on the spectral norm of the error of A − UΘUᵀ from `dense()`: that of the matrix, and of the products
+        that are subtracted, which together are no larger than the trace unless eigenvalues lie below 0."""
+        if self.trace is None or self.negativity:
+            sizes = (self.frobenius or 0.0) + float(values.sum())
+        else:
+            sizes = 2 * self.trace
+        return gamma(len(values) + 8) * sizes + self.dense_rounding
 
     def factor(self) -> Array | None:  # (p, dim)
         """F with FᵀF = A, None where there is none."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ritz.linalg.dense import Array, add_squares, cross, mirrored, panels, r_factor, terms_of_sum, times
+from ritz.linalg.dense import Array, add_squares, cross, joined, mirrored, panels, r_factor, terms_of_sum, times
 from ritz.moments.by_columns import ColumnPreprocessing
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
@@ -88,12 +88,6 @@ class ColumnMatrix(DataMatrix):
                 terms = terms_of_sum(terms, some.shape[0], panels(some.shape[0]))
             return total, terms
 
-        total, terms = self.turned.reduce(run, _added, beside, cut)
+        total, terms = self.turned.reduce(run, joined, beside, cut)
         self.terms = max(self.terms, terms)
         return total
-
-
-def _added(ours: tuple[Array, int], theirs: tuple[Array, int]) -> tuple[Array, int]:
-    (total, some), (part, others) = ours, theirs
-    total += part
-    return total, terms_of_sum(some, others)

@@ -19,6 +19,7 @@ from ritz.linalg.dense import (
     column_sums,
     cross,
     gamma,
+    joined,
     mirrored,
     norm_of,
     subtract_outer,
@@ -113,9 +114,9 @@ class DataMatrix:
                 terms = terms_of_sum(terms, Y.shape[0])
             return inner, AG, total, terms
 
-        inner, AG, total, terms = self.rows.reduce(run, _added, cut=Cut.THIN)
-        with team() as threads:  # this is the last pass
-            threads.forget()
+        inner, AG, total, terms = self.rows.reduce(run, joined, cut=Cut.THIN)
+        with team() as pool:  # this is the last pass over rows in blocks: what threads keep for it is of no more use
+            pool.forget()
         self.terms = max(self.terms, terms)
         if self.prepare.delta is not None:
             AG = AG - np.outer(self.prepare.delta, total)
@@ -241,7 +242,7 @@ class Covariance(Operator):
             return self._factored.rounding
         Z, scaled = self.Z, self.Z.scaling * self.Z.trace
         if self.is_dense and not self.rough:
-            return Z.moments.rounding * Z.sizes + Z.audit + gamma(self.dim + 8) * self.size + scaled
+            return Z.moments.rounding * Z.sizes + Z.audit + gamma(self.dim + 8) * self._size + scaled
         products = 2 * gamma(Z.terms + self.dim + COMBINING)
         return max(products, Z.moments.rounding) * Z.sizes + scaled
 
@@ -249,8 +250,12 @@ class Covariance(Operator):
     def dense_rounding(self) -> float:
         return self.rounding + (self._roughness if self.rough else 0.0)
 
+    @property
+    def frobenius(self) -> float | None:
+        return self._size if self.is_dense else None
+
     @cached_property
-    def size(self) -> float:
+    def _size(self) -> float:
         return norm_of(self._scatter) / self.Z.divisor
 
     @property
@@ -324,7 +329,7 @@ class Covariance(Operator):
         H, CG = self.Z.inner_and_normal(Q, G)
         self._roughness = self._measured(G, CG)
         pairs = ritz_pairs(Q, self._product(Q), rotation(H))
-        return replace(pairs, residuals=pairs.residuals + self._roughness + gamma(self.dim + 8) * self.size)
+        return replace(pairs, residuals=pairs.residuals + self._roughness + gamma(self.dim + 8) * self._size)
 
     def _measured(self, G: Array, CG: Array) -> float:
         """How far the dense matrix is off, by its product with random vectors and the one in float64."""
@@ -337,13 +342,6 @@ class Covariance(Operator):
             self._factored = self.Z.factored()
             self.factor_rounding, self.rows_of_factor = self._factored.factor_rounding, self._factored.rows_of_factor
         return self._factored.factor()
-
-
-def _added(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Partial sums, into the first, and the terms behind them."""
-    for total, part in zip(a[:-1], b[:-1], strict=True):
-        total += part
-    return *a[:-1], terms_of_sum(a[-1], b[-1])
 
 
 class Summed(Dense):

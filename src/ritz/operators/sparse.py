@@ -36,10 +36,14 @@ class SparseMatrix(Operator):
         self._terms = int(np.diff(A.indptr).max(initial=0)) + 4
         sums = np.asarray(abs(A).sum(axis=1)).ravel() * (1 + gamma(self._terms))
         self.trace = fsum(diagonal)  # many entries of either sign may cancel
-        self.frobenius = float(np.linalg.norm(A.data)) * above
-        self.most = min(self.frobenius, float(sums.max(initial=0.0)))
+        self._frobenius = float(np.linalg.norm(A.data)) * above
+        self.most = min(self._frobenius, float(sums.max(initial=0.0)))
         below = float(np.max(sums - np.abs(diagonal) - diagonal, initial=0.0))
         self.negativity = below + 8 * gamma(self._terms) * self.most
+
+    @property
+    def frobenius(self) -> float:
+        return self._frobenius
 
     @property
     def rounding(self) -> float:

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.linalg.arrays import device_of, room_for, stacked
-from ritz.linalg.dense import Array, column_sums, cross, qr_terms, r_factor, terms_of_sum, times
+from ritz.linalg.dense import Array, column_sums, cross, joined, qr_terms, r_factor, terms_of_sum, times
 from ritz.rows.columns import Columns
 from ritz.rows.file_changes import Origin
 from ritz.rows.large_integers import check_block
 from ritz.rows.passes import Cut, Partition, Passes, Run, checked_results
-from ritz.runtime.threads import folded, pinned, working
+from ritz.runtime.threads import combined, pinned, working
 from ritz.runtime.watch import UNWATCHED, Watch
 
 Partial = TypeVar("Partial")
@@ -186,7 +186,7 @@ class Rows(Columns, Partition, ABC):
                 return partial(runs[0])
         ahead = 0 if cut is Cut.SQUARE and self.long_result else 1
         if self.watch is UNWATCHED:
-            return folded(self.in_parallel(partial, runs, ahead=ahead), combine)
+            return combined(self.in_parallel(partial, runs, ahead=ahead), combine)
         return self.watch.fold(runs, lambda some: self.in_parallel(partial, some, ahead=ahead), combine)
 
     def normal(
@@ -274,7 +274,7 @@ class Rows(Columns, Partition, ABC):
         """
         at_hand = self.in_memory and not self.copied
         known = columns if at_hand else None
-        step, pieces = self.block_rows, self._pieces(TOGETHER if at_hand else 1, known)
+        step, pieces = self.block_rows, self.portions(TOGETHER if at_hand else 1, known)
 
         def piece(ends: tuple[int, int]) -> list[Block]:
             blocks = self._blocks(*ends, step)
@@ -462,9 +462,8 @@ def dense(block: Block) -> Block:
 
 def _add(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
     """Partial sums, into the first, and their terms; a fourth part is an R factor."""
-    for total, part in zip(a[:2], b[:2], strict=True):
-        total += part
+    sums = joined(a[:3], b[:3])
     if len(a) == 3:
-        return *a[:2], terms_of_sum(a[2], b[2])
+        return sums
     T = r_factor(a[3], b[3])
-    return *a[:2], terms_of_sum(a[2], b[2], qr_terms(2 * T.shape[1], T.shape[1])), T
+    return *sums[:2], terms_of_sum(a[2], b[2], qr_terms(2 * T.shape[1], T.shape[1])), T

@@ -159,7 +159,7 @@ class Partition:
         count = min(n, 1 << round(math.log2(count)))
         return list(pairwise(n * i // count for i in range(count + 1)))
 
-    def _pieces(self, blocks: int = 1, columns: int | None = None) -> list[Run]:
+    def portions(self, blocks: int = 1, columns: int | None = None) -> list[Run]:
         """The least that is read at once, or so many blocks of it; fewer rows where products with so many columns are
         all there is to do, and would leave threads idle."""
         (n, d), step = self.shape, blocks * self.block_rows
@@ -179,10 +179,8 @@ class Partition:
         entries = self.shape[0] * self.shape[1]
         little = entries < SERIAL if columns is None else entries * columns < SERIAL_PRODUCTS
         workers = 1 if little else min(self.threads, len(items))
-        if workers > 1 and len(items) <= (1 + (ahead > 0)) * workers:
-            yield from threads.shared(f, items, workers)
-        elif workers > 1:
-            yield from threads.ordered(f, items, workers, ahead)
+        if workers > 1:
+            yield from threads.in_order(f, items, workers, ahead)
         else:
             with threads.pinned():
                 yield from map(f, items)

@@ -366,7 +366,16 @@ def shared(f: Callable[[Item], Result], items: list[Item], workers: int) -> Gene
             yield found.pop(0)  # type: ignore[misc]
 
 
-def folded(partials: Generator[Result, None, None], combine: Callable[[Result, Result], Result]) -> Result:
+def in_order(
+    f: Callable[[Item], Result], items: list[Item], workers: int, ahead: int = 1
+) -> Generator[Result, None, None]:
+    """The same, by whichever of the two suits: all results of few items are no more than may wait anyway."""
+    if len(items) <= (2 if ahead else 1) * workers:
+        return shared(f, items, workers)
+    return ordered(f, items, workers, ahead)
+
+
+def combined(partials: Generator[Result, None, None], combine: Callable[[Result, Result], Result]) -> Result:
     """combine over results, in order.
 
     A `combine` may have a method `first`, of what the first of them becomes before another one is begun.

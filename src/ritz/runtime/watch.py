@@ -118,12 +118,12 @@ class Watch:
     checkpoint: Checkpoint | None = None
 
     def fold(self, runs: list[Run], over: Over[Partial], combine: Combine[Partial]) -> Partial:
-        """combine over the partial results of runs of rows, in order, as `threads.folded` does."""
+        """combine over the partial results of runs of rows, in order, as `threads.combined` does."""
         checkpoint = self.checkpoint
         if checkpoint is not None:
             return checkpoint.recall(lambda: self._resumed(checkpoint, runs, over, combine))
         self.begin(runs)
-        return threads.folded(over(runs), combine)
+        return threads.combined(over(runs), combine)
 
     def _resumed(
         self, checkpoint: Checkpoint, runs: list[Run], over: Over[Partial], combine: Combine[Partial]

@@ -12,8 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ritz.linalg.ceiling import above
-from ritz.linalg.dense import UNIT, Array, add_upper_squares, few_of_tridiagonal, gamma, norm_of
+from ritz.linalg.ceiling import above, deflated
+from ritz.linalg.dense import Array, norm_of
+from ritz.linalg.lanczos import Lanczos
 from ritz.operators import Operator
 from ritz.runtime.threads import pinned
 from ritz.solvers.base import Basis, Outside, Step, leading_vectors, worst_step
@@ -49,7 +50,7 @@ def by_single_vectors(A: Operator, k: int, tol: float, rng: np.random.Generator)
     if C is None:
         return None
     with pinned():
-        found = _lanczos(C, k, FINER * tol, rng)
+        found = _found(C, k, FINER * tol, rng)
         if found is None:
             return None
         U, history = found
@@ -59,35 +60,23 @@ def by_single_vectors(A: Operator, k: int, tol: float, rng: np.random.Generator)
     return None if level is None else Basis(U, CU, history=tuple(history), outside=Outside(level))
 
 
-def _lanczos(C: Array, k: int, tol: float, rng: np.random.Generator) -> tuple[Array, list[Step]] | None:
-    """Ritz vectors of k + 1 values from one Krylov space, all of whose vectors are kept orthogonal."""
+def _found(C: Array, k: int, tol: float, rng: np.random.Generator) -> tuple[Array, list[Step]] | None:
+    """Ritz vectors of k + 1 values from one Krylov space, None where they are not found in time."""
     most = min(len(C) // 2, MOST * (k + 1) + 2 * FIRST)
-    Q = np.empty((most + 1, len(C)))
-    diagonal, beside = np.zeros(most), np.zeros(most)
+    space = Lanczos(C.__matmul__, rng.standard_normal(len(C)), most)
     history: list[Step] = []
-    q = rng.standard_normal(len(C))
-    Q[0], next_look = q / norm_of(q), max(FIRST, 2 * (k + 1))
-    for j in range(most):
-        known = Q[: j + 1]
-        w = C @ Q[j]
-        diagonal[j] = w @ Q[j]
-        w -= diagonal[j] * Q[j]
-        w -= beside[j - 1] * Q[j - 1]  # nothing in the first step
-        w -= (known @ w) @ known  # what rounding has left of all the others
-        beside[j] = norm_of(w)
-        if beside[j] <= 100 * UNIT * len(C) * diagonal[: j + 1].max():
-            return None  # the space is all that this start can see
-        if j + 1 == next_look or j + 1 == most:
-            pairs = few_of_tridiagonal(diagonal[: j + 1], beside[:j], k + 1)
-            if pairs is None:
-                return None
-            values, S = pairs[0][::-1], pairs[1][:, ::-1]
-            residuals = beside[j] * np.abs(S[-1])
-            history.append(worst_step(j + 1, values[:k], residuals[:k], history))
-            if residuals[:k].max() <= tol * values[0] and residuals[k] <= ROUGH * values[0]:
-                return known.T @ S, history
-            next_look += EVERY
-        Q[j + 1] = w / beside[j]
+    next_look = max(FIRST, 2 * (k + 1))
+    while space.size < most:
+        space.extend()
+        if space.spent:
+            break
+        if space.size not in (next_look, most):
+            continue
+        values, S, residuals = space.largest(k + 1)
+        history.append(worst_step(space.size, values[:k], residuals[:k], history))
+        if residuals[:k].max() <= tol * values[0] and residuals[k] <= ROUGH * values[0]:
+            return space.vectors(S), history
+        next_look += EVERY
     return None
 
 
@@ -95,8 +84,6 @@ def _proved(A: Operator, C: Array, U: Array, values: Array, error: float) -> flo
     """What no eigenvalue outside these vectors exceeds, if that is about the last of their values."""
     if not values[-1] > 0:
         return None
-    left = C.copy()
-    add_upper_squares(np.ascontiguousarray((U * np.sqrt(values)).T), left, keep=True, sign=-1.0)
-    rounding = 2 * gamma(len(values) + 8) * float(A.trace or 0.0) + A.dense_rounding
-    level = above(left, float(values[-1]) + error, rounding)
+    left = deflated(C.copy(), np.ascontiguousarray((U * np.sqrt(values)).T))
+    level = above(left, float(values[-1]) + error, A.deflation_rounding(values))
     return level if np.isfinite(level) else None

@@ -19,19 +19,17 @@ rest on: Weyl's theorem moves no value by more.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ritz.linalg.ceiling import ceiling_of
+from ritz.linalg.ceiling import ceiling_of, deflated
 from ritz.linalg.ceiling import proved_ceiling as proved_ceiling
 from ritz.linalg.dense import (
     LARGE,
     Array,
-    add_upper_squares,
     gamma,
     norm_of,
 )
@@ -139,17 +137,21 @@ def _groups(values: Array, errors: Array) -> tuple[tuple[int, int], ...]:
 def _tied(values: Array, errors: Array, k: int, following: float) -> bool:
     """Whether the value after the first k, if there is one, cannot be told from the k-th."""
     if k < len(values):
-        return bool(values[k - 1] - values[k] <= APART * max(errors[k - 1], errors[k]))
+        return _near(values, errors, k)
     # Without a next Ritz value, a proved ceiling at the k-th value's own height is the evidence.
     return bool(abs(following - values[k - 1]) <= max(APART * errors[k - 1], 1e-9 * values[0]))
+
+
+def _near(values: Array, errors: Array, k: int) -> bool:
+    """Whether the k-th value cannot be told from the one behind it."""
+    return bool(values[k - 1] - values[k] <= APART * max(errors[k - 1], errors[k]))
 
 
 def may_tie(seen: Evidence, k: int) -> bool:
     """Whether the k-th value may be tied with the next one: what only bounds can tell is left open."""
     if k == len(seen.values):
         return not seen.exhausted
-    errors = seen.residuals[k - 1 : k + 1] + (seen.rounding + seen.missing / 2)
-    return bool(seen.values[k - 1] - seen.values[k] <= APART * errors.max())
+    return _near(seen.values, seen.residuals + (seen.rounding + seen.missing / 2), k)
 
 
 def next_upper(seen: Evidence, k: int, ceiling: float) -> float:
@@ -164,7 +166,7 @@ def next_upper(seen: Evidence, k: int, ceiling: float) -> float:
     outside = max(float(seen.values[k + 1]) + seen.defect, ceiling) if k + 1 < m else ceiling
     gap = value - seen.defect - outside - norm_of(seen.residuals[k + 1 :]) - seen.rounding
     if gap > 0:
-        upper = min(upper, value + own + 2 * lead**2 / (gap + math.hypot(gap, 2 * lead)))
+        upper = min(upper, value + own + float(_rise(gap, lead)))
     return upper + seen.missing
 
 
@@ -182,9 +184,14 @@ def _value_bounds(seen: Evidence, ceiling: float) -> tuple[Array, Array]:
     outside += rest
     gap = values - defect - outside
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        quadratic = values + defect + rounding + 2 * lead**2 / (gap + np.sqrt(gap**2 + 4 * lead**2))
+        quadratic = values + defect + rounding + _rise(gap, lead)
     upper = np.where(gap > 0, np.fmin(upper, quadratic), upper)
     return lower if seen.negativity else np.maximum(lower, 0.0), np.minimum.accumulate(upper)
+
+
+def _rise(gap: Any, coupling: Any) -> Any:
+    """How far coupling may lift values above others that lie so far below (Li and Li)."""
+    return 2 * coupling**2 / (gap + np.hypot(gap, 2 * coupling))
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,11 +239,8 @@ def _by_trace(question: Question) -> float:
 
 def _by_frobenius_norm(question: Question) -> float:
     A, seen = question.A, question.seen
-    if question.at_hand and question.exact:
-        norm = A.size
-    elif A.frobenius is not None:
-        norm = A.frobenius
-    else:
+    norm = A.frobenius if question.exact or not question.at_hand else None
+    if norm is None:
         return np.inf
     return beside(norm, seen.values, seen.floor, len(question.pairs.vectors)) + seen.rounding
 
@@ -278,22 +282,21 @@ def _by_cholesky(question: Question, free: float) -> tuple[float, float] | None:
         return None
     image = np.ascontiguousarray(pairs.root.T)
 
-    def deflated() -> Array:  # anew for every guess: at most guesses the first one holds
-        left: Any = A.copied()  # which is there, as the matrix is
-        add_upper_squares(image, left, keep=True, sign=-1.0)
-        return left
+    def made() -> Array:  # anew for every guess: at most guesses the first one holds
+        matrix: Any = A.copied()  # which is there, as the matrix is
+        return deflated(matrix, image)
 
     # What follows may exceed the last value by the error of that value, but a proof is only of use within tol.
     error, largest = norm_of(pairs.residuals), float(pairs.values[0])
     last = float(pairs.values[-1]) + (min(error, 0.4 * question.tol * largest) if question.tol else error)
     rounding = seen.rounding + _deflation_error(A, pairs)
-    tau = ceiling_of(deflated, last, rounding=rounding, converged=len(pairs.values) > question.k)
+    tau = ceiling_of(made, last, rounding=rounding, converged=len(pairs.values) > question.k)
     return min(free, tau), 0.0 if question.exact else FAILURE
 
 
 def _deflation_error(A: Operator, pairs: Pairs) -> float:
     """Bound on the error of A − UΘUᵀ: that of the matrix, and of the products that are subtracted."""
-    error = gamma(len(pairs.values) + 8) * 2 * float(A.trace or 0.0) + A.dense_rounding
+    error = A.deflation_rounding(pairs.values)
     if pairs.slack is not None:  # the image rests on the same products as the axes, and shares their errors
         error += 2 * float(np.linalg.norm(pairs.slack * np.sqrt(pairs.values / pairs.values[0])))
     return error

@@ -46,7 +46,7 @@ def _free(A: Operator, pairs: Pairs, seen: Evidence) -> Ceilings:
     """Bounds that cost no more than a look at every entry; −inf where nothing lies outside."""
     if len(seen.values) >= A.dim:
         return -np.inf, -np.inf
-    norm = float(np.linalg.norm(A.dense())) if A.is_dense else A.frobenius  # type: ignore[arg-type]
+    norm = A.frobenius
     level = A.most if norm is None else min(A.most, beside(norm, pairs.values, seen.floor, A.dim))
     return level + seen.rounding, level + seen.rounding
 

@@ -160,7 +160,9 @@ class Subspace:
         return self.unit < FAINT
 
     def encode(self, X: object, dtype: Any = None) -> Array:  # (n, d) -> (n, k)
-        """y = Uᵀ((x − mean)/scale), centred before it is projected; in the precision of the rows unless told.
+        """y = Uᵀ((x − mean)/scale), in the precision of the rows unless told.
+
+        Rows are centred before they are projected, unless the mean is so near to 0 that it makes no difference.
 
         Examples
         --------

@@ -90,7 +90,7 @@ class Streamed(Rows):
         ends = self.edges[np.unique(np.concatenate([[0], cuts, [len(self.edges) - 1]]))]
         return [(int(a), int(b)) for a, b in pairwise(ends) if a < b]
 
-    def _pieces(self, blocks: int = 1, columns: int | None = None) -> list[Run]:
+    def portions(self, blocks: int = 1, columns: int | None = None) -> list[Run]:
         return list(pairwise(self.edges.tolist()))
 
     def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:

@@ -20,7 +20,7 @@ from ritz.linalg.dense import SKINNY, add_squares, cross, mirrored, times
 from ritz.rows.base import Block, Rows, stack
 from ritz.rows.large_integers import check_numbers
 from ritz.rows.passes import SERIAL, Cut
-from ritz.runtime.threads import folded, pinned
+from ritz.runtime.threads import combined, pinned
 from ritz.runtime.wording import plural
 
 NOT_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
@@ -198,9 +198,9 @@ def thin_product(Q: NDArray[Any], S: NDArray[Any]) -> Block:  # (n, m), (m, b) -
 def thin_inner(Q: NDArray[Any], W: NDArray[Any]) -> Block:  # (n, m), (n, b) -> (m, b)
     """Qᵀ W for a tall Q and few columns."""
     rows = ArrayRows(Q)
-    pieces = rows._pieces(len(Q), W.shape[1])  # what is read once needs no blocks, and results are small
+    pieces = rows.portions(len(Q), W.shape[1])  # what is read once needs no blocks, and results are small
     parts = rows.in_parallel(lambda ends: cross(Q[slice(*ends)], W[slice(*ends)]), pieces, W.shape[1])
-    return folded(parts, np.add)
+    return combined(parts, np.add)
 
 
 def symmetric_product(U: NDArray[Any]) -> Block:  # (n, m) -> (m, m)

@@ -56,8 +56,8 @@ class Computed(Rows):
     def _runs(self, step: int, least: int, most: int) -> list[Run]:
         return self._base._runs(step, least, most)
 
-    def _pieces(self, blocks: int = 1, columns: int | None = None) -> list[Run]:
-        return self._base._pieces(blocks, columns)
+    def portions(self, blocks: int = 1, columns: int | None = None) -> list[Run]:
+        return self._base.portions(blocks, columns)
 
     # Over rows that are scattered.
 
@@ -224,8 +224,8 @@ class Subset(Computed):
     def _runs(self, step: int, least: int, most: int) -> list[Run]:
         return self._among_kept(super()._runs(step, least, most))
 
-    def _pieces(self, blocks: int = 1, columns: int | None = None) -> list[Run]:
-        return self._among_kept(super()._pieces(blocks, columns))
+    def portions(self, blocks: int = 1, columns: int | None = None) -> list[Run]:
+        return self._among_kept(super().portions(blocks, columns))
 
     def _among_kept(self, runs: list[Run]) -> list[Run]:
         """Runs of rows of the base as runs of the rows that are kept."""
