@@ -5,7 +5,6 @@ import pytest
 
 from helpers.counts import usually
 from ritz.linalg import dense
-from ritz.linalg.bases import orthonormalise
 from ritz.linalg.dense import (
     PIECE,
     WHOLE,
@@ -19,30 +18,6 @@ from ritz.linalg.dense import (
     subtract_outer,
     times,
 )
-
-
-def hard_blocks():
-    rng = np.random.default_rng(0)
-    e = np.eye(100)
-    s = 1e-3 ** (1 / 9)
-    kahan = np.diag(s ** np.arange(10)) @ (np.eye(10) - np.sqrt(1 - s * s) * np.triu(np.ones((10, 10)), 1))
-    yield "zero column", np.column_stack([e[:, 0], np.zeros(100)])
-    yield "all zero", np.zeros((100, 3))
-    yield "small and dependent", np.column_stack([e[:, 0], e[:, 1], 1e-9 * (e[:, 0] + e[:, 1])])
-    yield "duplicates", np.repeat(rng.standard_normal((100, 2)), 3, axis=1)
-    yield "graded", rng.standard_normal((200, 12)) * 10.0 ** -np.arange(0, 36, 3)
-    yield "graded and turned", np.linalg.qr(rng.standard_normal((200, 12)))[0] * 10.0 ** -np.arange(0, 24, 2)
-    yield "kahan", np.linalg.qr(rng.standard_normal((400, 10)))[0] @ kahan
-    yield "square", rng.standard_normal((5, 5))
-
-
-@pytest.mark.parametrize(("name", "V"), list(hard_blocks()), ids=[name for name, _ in hard_blocks()])
-def test_orthonormalise(name, V):
-    Q = orthonormalise(V)
-    assert Q.shape == V.shape
-    assert orthogonality_defect(Q) < 1e-13 * len(Q.T)
-    scale = np.maximum(np.linalg.norm(V, axis=0), 1e-300)
-    assert np.abs((V - Q @ (Q.T @ V)) / scale).max() < 1e-8  # span(V) is inside span(Q), small columns included
 
 
 def test_eigh_descending_on_a_tight_cluster():
