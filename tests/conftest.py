@@ -156,5 +156,5 @@ def by_threads():
 @pytest.fixture(autouse=True)
 def _plans_anew():
     """A plan for the shape of an array is kept, but tests change what it depends on."""
-    if (module := sys.modules.get("ritz.fitting.solve")) is not None:
+    if (module := sys.modules.get("ritz.fitting.planning")) is not None:
         module.plan_of_array.cache_clear()

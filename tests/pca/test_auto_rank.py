@@ -21,7 +21,7 @@ from ritz import PCA, AccuracyWarning, KernelPCA, merge, plan
 from ritz.errors import DataError
 from ritz.fitting import signflip_plans
 from ritz.fitting.request import Request
-from ritz.fitting.signflips import STRIP, Flipped, edge, sign_bits, spectrum, within
+from ritz.fitting.signflips import STRIP, Flipped, edge, none_above, sign_bits, spectrum
 from ritz.pca import auto_rank, from_rows
 from ritz.rows import as_rows
 from ritz.runtime import checkpoint
@@ -132,7 +132,7 @@ def test_the_edge_of_a_large_matrix_is_bounded_closely(monkeypatch):
     Z = np.random.default_rng(0).standard_normal((300, 200))
     truth = np.linalg.norm(Z, 2) ** 2
     assert edge(Z.T @ Z) == pytest.approx(truth, rel=1e-12)
-    monkeypatch.setattr("ritz.fitting.signflips.LARGE", 100)
+    monkeypatch.setattr("ritz.fitting.signflips.ITERATED", 100)
     assert truth * (1 - 1e-6) <= edge(Z.T @ Z) <= truth * (1 + 2e-3)
 
 
@@ -450,7 +450,7 @@ def test_a_factorisation_tells_what_lies_within_the_bar(order):
     largest = np.linalg.norm(F, 2) ** 2
     for dtype in (float, np.float32):
         for share in (0.5, 0.999, 1.001, 2.0):
-            assert within(np.triu(K).astype(dtype), share * largest) == (share > 1)
+            assert none_above(np.triu(K).astype(dtype), share * largest) == (share > 1)
 
 
 @pytest.mark.parametrize("shape", [(100, 20), (5000, 60), (3000, 900), (60, 5000)])

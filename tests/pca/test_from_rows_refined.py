@@ -19,7 +19,6 @@ def always(monkeypatch):
     refined = costs.refined
     monkeypatch.setattr(costs, "refined", lambda rows, k: replace(refined(rows, k), seconds=0.0, memory=0))
     monkeypatch.setattr(planning, "float32_pays", lambda entries, columns: True)
-    monkeypatch.setattr(costs, "least_of_krylov", lambda rows, k: 0.0)
     monkeypatch.setattr(planning, "SMALL", 0)
 
 

@@ -27,7 +27,6 @@ SCATTER = 1 / 400  # the same for products of a sparse matrix with itself
 LONG = 2.5  # how much slower products are where blocks hold only a few long rows
 COPIES = 6  # of the vectors that a certificate is made from
 SVD_SHARE = 1 / 11  # of the rate of products that LAPACK's svd and QR reach
-START = 5  # starts of a pass that a step of an iteration takes as long as, beside its products
 FEWEST = 16  # rows of a block, however little memory there is
 OVERSAMPLED = 10  # vectors beyond those asked for that an iteration carries along
 HELD = 1 << 28  # bytes of a file that may be read into memory to be read again
@@ -130,11 +129,12 @@ def within(rows: Rows, cost: Callable[[Rows], Cost], limit: int) -> Cost:
 
 def direct(rows: Rows, k: int, side: str) -> Cost:
     """The d×d covariance, or the n×n matrix of inner products, in one pass, and LAPACK."""
-    return _on_matrix(rows, k, side, lapack(order_of(rows, side), k))
+    return _on_matrix(rows, k, side, lapack(order_of(rows, side), k), _narrow(rows))
 
 
-def krylov(rows: Rows, k: int, side: str, dense: bool, narrow: bool | None = None) -> Cost:
-    """Block Krylov on a dense operator, which `narrow` forms in float32, or, one pass per step, on the rows."""
+def krylov(rows: Rows, k: int, side: str, dense: bool, refines: bool = False) -> Cost:
+    """Block Krylov on a dense operator or, one pass per step, on the rows. One that is refined later is formed in
+    float32 whatever the rows hold."""
     (n, d), order = rows.shape, order_of(rows, side)
     free = 1 if dense else rows.free_columns
     b, steps = block_width(k, free), expected_steps(k, free)
@@ -149,9 +149,9 @@ def krylov(rows: Rows, k: int, side: str, dense: bool, narrow: bool | None = Non
         product, slower = 4.0 * n * d * b * rows.density, LONG if rows.passes.few_rows else 1.0
         step = slower * (one_pass(rows) + product / _thin_rate(rows))
     operations = steps * product + own
-    seconds = steps * (START * rates().start + step) + own / (2 * rates().reduction)
+    seconds = steps * (5 * rates().start + step) + own / (2 * rates().reduction)
     if dense:
-        return _on_matrix(rows, k, side, Cost(operations, 0, seconds, basis + 16 * room**2), narrow)
+        return _on_matrix(rows, k, side, Cost(operations, 0, seconds, basis + 16 * room**2), refines or _narrow(rows))
     steps_of_rows = Cost(operations, steps, seconds, basis + rows.passes.thin_memory(b))
     lift = [_lift(rows, k)] if rows.passes.side == "gram" else []
     return total(diagonal(rows), steps_of_rows, *lift)
@@ -165,15 +165,10 @@ def _thin_rate(rows: Rows) -> float:
     return (COMPILED if compiled else GATHER) * rates_of(rows).thin
 
 
-def least_of_krylov(rows: Rows, k: int) -> float:
-    """Seconds that its steps take however small the matrices are."""
-    return START * rates().start * expected_steps(k, rows.free_columns)
-
-
 def refined(rows: Rows, k: int) -> Cost:
     """Block Krylov on a covariance of float32 products, and a pass in float64 that finishes what it found."""
     n, d = rows.shape
-    inside = krylov(rows, k, "covariance", True, narrow=True)
+    inside = krylov(rows, k, "covariance", True, refines=True)
     columns = min(d, k + SPARE + PROBES)
     operations = 2.0 * n * d * (columns + PROBES)
     memory = 8 * d * d + 8 * COPIES * d * columns + rows.passes.thin_memory(columns)
@@ -185,7 +180,7 @@ def iterative(rows: Rows, k: int, side: str, dense: bool) -> Cost:
     """Orthogonal or power iteration; how many steps, only the spectrum knows, so these are the costs of one."""
     (n, d), memory = rows.shape, 24 * sum(rows.shape) * (k + OVERSAMPLED)
     if dense:
-        return total(_form(rows, side), Cost(2.0 * order_of(rows, side) ** 2 * k, 0, np.inf, memory))
+        return total(_form(rows, side, _narrow(rows)), Cost(2.0 * order_of(rows, side) ** 2 * k, 0, np.inf, memory))
     return total(diagonal(rows), Cost(4.0 * n * d * k, 1, np.inf, memory + rows.passes.thin_memory(k)))
 
 
@@ -218,13 +213,12 @@ def order_of(rows: Rows, side: str) -> int:
     return rows.shape[0 if side == "gram" else 1]
 
 
-def _on_matrix(rows: Rows, k: int, side: str, inside: Cost, narrow: bool | None = None) -> Cost:
+def _on_matrix(rows: Rows, k: int, side: str, inside: Cost, narrow: bool) -> Cost:
     """A solver on a dense matrix; from the Gram matrix, four products lift, orthonormalise and check the axes."""
     form, d = _form(rows, side, narrow), rows.shape[1]
     if side == "gram":
         return total(form, inside, _lift(rows, k))
     found = total(form, inside)
-    narrow = scatter_dtype(rows) == np.float32 if narrow is None else narrow
     if not narrow or elsewhere(rows):
         return found
     # What a pass in float32 takes it gives back, but for the scatter. Beside that, LAPACK takes matrices of its own,
@@ -233,7 +227,12 @@ def _on_matrix(rows: Rows, k: int, side: str, inside: Cost, narrow: bool | None 
     return replace(found, memory=max(form.memory, 8 * d * d + max(inside.memory, beside)))
 
 
-def _form(rows: Rows, side: str, narrow: bool | None = None) -> Cost:
+def _narrow(rows: Rows) -> bool:
+    """Whether the covariance is summed in float32 because the rows hold no more digits."""
+    return scatter_dtype(rows) == np.float32
+
+
+def _form(rows: Rows, side: str, narrow: bool) -> Cost:
     """The covariance in one pass; the Gram matrix in one after that for the means."""
     n, d = rows.shape
     if side == "gram":
@@ -241,7 +240,6 @@ def _form(rows: Rows, side: str, narrow: bool | None = None) -> Cost:
         rate = SCATTER * rates().thin if rows.sparse else way.share * rates_of(rows).product
         seconds = way.reads * one_pass(rows) + operations / rate
         return total(diagonal(rows), Cost(operations, 1, seconds, way.gram_memory))
-    narrow = scatter_dtype(rows) == np.float32 if narrow is None else narrow
     speed = rates_of(rows)
     operations, rate = 1.0 * n * d * d, speed.narrow if narrow else speed.product
     if rows.density < FILLED:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from ritz.fitting import costs, rank, signflip_plans
-from ritz.fitting.costs import Cost
+from ritz.fitting.costs import Cost, Rates
 from ritz.fitting.request import checked_components
 from ritz.fitting.signflip_plans import Route
 from ritz.linalg.dense import float32_pays
 from ritz.moments.accumulate import scatter_dtype
 from ritz.rows import Rows, as_rows
+from ritz.rows.memory.array import ArrayRows
 from ritz.rows.passes import entry_bytes
 from ritz.runtime.memory import format_bytes
 from ritz.runtime.rules import parse_bytes
@@ -31,6 +32,7 @@ NARROW_TOL = 5e-7  # accuracy that a subspace found in float32 has
 # Memory, as a share of the data, beyond which a float32 copy of the covariance must save so much time.
 MODEST, FRUGAL = 0.25, 1.3
 GUESS = 64  # components that a share of the variance is expected to take
+BEST = "tol=0 asks for the best the arithmetic allows"
 
 
 @dataclass(frozen=True)
@@ -170,14 +172,13 @@ def counted(plan: Plan, route: Route, how: str) -> Plan:
 
 
 def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float = 1e-6) -> Plan:
-    """The quickest plan that stays within `limit` bytes."""
-    (n, d), k = rows.shape, asked if isinstance(asked, int) else min(rows.shape)
-    finest = _accurate_for_free(rows, k, limit)
-    if finest is not None:
+    """The quickest plan that stays within `limit` bytes, or the most accurate one where tol is 0."""
+    if tol == 0 and (finest := svd_plan(rows, limit, BEST)).memory <= limit:
         return finest
+    (n, d), k = rows.shape, asked if isinstance(asked, int) else min(rows.shape)
+    if free := _accurate_for_free(rows, k, limit):
+        return free
     direct = direct_plan(rows, k, limit, why=_why_direct(n, d))
-    if direct.memory <= limit and direct.seconds <= costs.least_of_krylov(rows, k):
-        return direct
     k = min(k, GUESS) if isinstance(asked, float) else k  # an iteration grows until the share is reached
     plans = [] if asked == "mle" else krylov_plans(rows, k, limit)
     much = d <= n and float32_pays(n * d, d) and not (rows.sparse or rows.on_device)
@@ -192,6 +193,32 @@ def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float =
     needed, allowed = format_bytes(direct.memory), format_bytes(limit)
     why = f"{direct.solver} needs {needed}, more than the {allowed} allowed, so the rows are read in several passes"
     return replace(best, why=why)
+
+
+def kept(rows: Rows, asked: int | float | str | None, limit: int, tol: float) -> Plan:
+    """The same, kept for arrays, for which their shape and type decide: the same one is often fitted again."""
+    if type(rows) is not ArrayRows:
+        return choose(rows, asked, limit, tol)
+    about = rows.most_bytes, rows.most_threads, rows.threads, costs.rates()
+    return plan_of_array(asked, limit, tol, rows.shape, rows.dtype, *about)
+
+
+@lru_cache(maxsize=64, typed=True)
+def plan_of_array(
+    asked: int | float | str | None,
+    limit: int,
+    tol: float,
+    shape: tuple[int, int],
+    dtype: np.dtype[Any],
+    most_bytes: int,
+    most_threads: int,
+    threads: int,
+    rates: Rates,
+) -> Plan:
+    """The plan for an array like this. How many threads there are, and the rates, are the same wherever they are asked
+    for: another number is another plan."""
+    rows = ArrayRows(np.broadcast_to(np.zeros((), dtype), shape))
+    return choose(rows.limited(most_bytes, most_threads), asked, limit, tol)
 
 
 def _accurate_for_free(rows: Rows, k: int, limit: int) -> Plan | None:

@@ -15,7 +15,7 @@ import numpy as np
 from ritz.fitting import costs
 from ritz.fitting.costs import Cost, rates
 from ritz.fitting.rank import FLIPS
-from ritz.fitting.signflips import LARGE, STRIP, Flipped, flipping_dtype
+from ritz.fitting.signflips import ITERATED, STRIP, Flipped, flipping_dtype
 from ritz.fitting.stopping import LEAST
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
@@ -140,7 +140,7 @@ def _flipping(rows: Rows, order: int, likely: int) -> tuple[float, float]:
     where the matrix is large.
     """
     (n, d), own, edge, solving = rows.shape, 4 / 3 * order**3, 4 / 3 * order**3, rates().reduction
-    if order > LARGE:
+    if order > ITERATED:
         edge, solving = FLAT * expected_steps(1) * 2.0 * order**2 * block_width(1), rates().thin
     multiplying = rates().narrow if flipping_dtype(rows) == np.float32 else rates().product
     one = 8 * (1.0 * n * d) / rates().walk + 1.0 * n * d * order / multiplying

@@ -50,7 +50,7 @@ WORD = 64  # signs that the generator gives at once
 LOOSE, FINE = 1e-3, 1e-5  # accuracy of an iteration, for copies and for the rows themselves
 ROUGH = 5e-3  # the same of values of copies behind the first: nobody is compared with them
 SOONER, NARROWER = 64, 4  # times fewer entries and columns that pay for float32: there are many copies, and no audit
-LARGE = 256  # order beyond which the largest eigenvalues of a matrix take less by iteration than by LAPACK
+ITERATED = 256  # order beyond which the largest eigenvalues of a matrix take less by iteration than by LAPACK
 STEPS, EVERY, MOST = 24, 8, 400  # of that iteration: before it first looks at what it found, between looks, and at all
 
 
@@ -226,7 +226,7 @@ def spectrum(K: Array) -> Array:  # (m, m) -> (m,)
     return np.maximum(values[::-1], 0.0)
 
 
-def within(K: Array, bar: float) -> bool:
+def none_above(K: Array, bar: float) -> bool:
     """Whether no eigenvalue of a matrix that need not be large is above the bar: a Cholesky factorisation tells."""
     if len(K) > THREADED:
         return False
@@ -237,7 +237,7 @@ def within(K: Array, bar: float) -> bool:
 
 def edge(K: Array, count: int = 1) -> Array:  # (m, m) -> (count,)
     """The largest eigenvalues, 0 where there are fewer; of a large matrix a bound above the first. May mirror K."""
-    values = spectrum(K) if len(K) <= LARGE else _iterated(mirrored(K), count)
+    values = spectrum(K) if len(K) <= ITERATED else _iterated(mirrored(K), count)
     found: Array = np.zeros(count)
     found[: len(values)] = values[:count]
     return found

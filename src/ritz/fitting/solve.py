@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from ritz.errors import DataError, ParameterError
 from ritz.fitting import planning, rank
-from ritz.fitting.costs import rates
 from ritz.fitting.planning import Plan
 from ritz.fitting.request import Request
 from ritz.fitting.result import Decomposition, Units
@@ -22,7 +19,6 @@ from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import FAINT, Preprocessing
 from ritz.operators import ColumnMatrix, DataMatrix, Operator
 from ritz.rows import Rows
-from ritz.rows.memory.array import ArrayRows
 from ritz.rows.memory.computed import Scaled
 from ritz.runtime.memory import format_bytes, too_small
 from ritz.solvers import SVD, Covariance, Gram, Solver
@@ -147,8 +143,6 @@ class Further(Enum):
     SVD = "svd of the rows, after any other solver"
 
 
-FURTHER = tuple(Further)  # to walk along the class itself takes longer
-
 # What the result lacks: what is tried next, and how many seconds it may take by the planner's table.
 MENDS = {
     Lack.ACCURACY: ((Further.FLOAT64, Further.DIRECT, Further.SVD), np.inf),
@@ -204,27 +198,7 @@ def _first(rows: Rows, request: Request) -> Plan:
         if isinstance(request.n_components, float) and not request.chosen().direct:
             k = min(k, planning.GUESS)  # it grows until the share is reached
         return planning.plan_for(rows, request.name, request.chosen(), k, limit)
-    if type(rows) is not ArrayRows:
-        return _chosen(rows, request.n_components, limit, request.tol)
-    about = rows.most_bytes, rows.most_threads, rows.threads, rates()
-    return plan_of_array(request.n_components, limit, request.tol, rows.shape, rows.dtype, about)
-
-
-def _chosen(rows: Rows, asked: int | float | str | None, limit: int, tol: float) -> Plan:
-    if tol == 0:
-        finest = planning.svd_plan(rows, limit, "tol=0 asks for the best the arithmetic allows")
-        if finest.memory <= limit:
-            return finest
-    return planning.choose(rows, asked, limit, tol)
-
-
-@lru_cache(maxsize=64, typed=True)
-def plan_of_array(
-    asked: int | float | str | None, limit: int, tol: float, shape: tuple[int, int], dtype: Any, about: tuple[Any, ...]
-) -> Plan:
-    """The planner's choice for an array, for which nothing but this counts: the same shape is often fitted again."""
-    rows = ArrayRows(np.broadcast_to(np.zeros((), dtype), shape))
-    return _chosen(rows.limited(*about[:2]), asked, limit, tol)
+    return planning.kept(rows, request.n_components, limit, request.tol)
 
 
 def _most_components(rows: Rows, request: Request) -> int:

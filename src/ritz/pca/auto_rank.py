@@ -11,7 +11,7 @@ from ritz.fitting import rank
 from ritz.fitting.rank import FLIPS, Choice
 from ritz.fitting.request import Request
 from ritz.fitting.signflip_plans import GUESS, Route
-from ritz.fitting.signflips import LARGE, Flips, edge, flipping_dtype, spectrum, within
+from ritz.fitting.signflips import ITERATED, Flips, edge, flipping_dtype, none_above, spectrum
 from ritz.fitting.solve import magnified, preprocessing
 from ritz.fitting.stopping import LEAST, PLACES, Comparison
 from ritz.linalg.dense import SUBSET, Array, squared
@@ -74,7 +74,7 @@ def _flips(rows: Rows, request: Request, found: Moments | None = None) -> tuple[
 def _by_matrices(flips: Flips, route: Route, seen: Comparison) -> None:
     """All eigenvalues of the rows beside the largest ones of copies, one pass after the other until they tell."""
     order = min(flips.rows.shape)
-    places, workers = min(PLACES, order), flips.rows.threads if SUBSET < order <= LARGE else 1
+    places, workers = min(PLACES, order), flips.rows.threads if SUBSET < order <= ITERATED else 1
     whole = LEAST if len(route.groups) > 1 else 1  # copies of which more than the largest value may be asked
     for group in route.groups:
         if flips.own is not None and route.kind == "scatter" and group[0] is None:
@@ -94,7 +94,7 @@ def _by_matrices(flips: Flips, route: Route, seen: Comparison) -> None:
 
 def _top(K: Array, bar: float, places: int) -> Array | None:
     """The largest eigenvalues; None where a factorisation, which takes less, shows that all are within the bar."""
-    return None if bar and within(K, bar) else edge(K, places)
+    return None if bar and none_above(K, bar) else edge(K, places)
 
 
 def _by_products(flips: Flips, route: Route, seen: Comparison) -> None:

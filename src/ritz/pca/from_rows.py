@@ -12,7 +12,7 @@ from ritz.fitting.planning import Plan
 from ritz.fitting.request import Request, check_count, checked_components, is_auto
 from ritz.fitting.result import Decomposition
 from ritz.fitting.signflip_plans import Route
-from ritz.fitting.solve import FURTHER, Attempts, data_matrix, lacking, preprocessing, solve
+from ritz.fitting.solve import Attempts, Further, data_matrix, lacking, preprocessing, solve
 from ritz.linalg.dense import LARGE
 from ritz.moments.accumulate import Scatter
 from ritz.moments.by_columns import moments_by_columns
@@ -81,7 +81,7 @@ def _decomposed(rows: Rows, request: Request, known: Moments | None = None) -> D
     served = known is not None and known.rough == attempts.first.refined and _serves(known, attempts.first, rows)
     found = known if known is not None and served else _moments(rows, request, attempts.first)
     result = _attempt(rows, request, attempts.first, found, passes=1)
-    for further in FURTHER:
+    for further in Further:
         if lacking(result, request, found) is None:
             break
         plan = attempts.next(further, result, found)

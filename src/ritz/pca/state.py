@@ -24,8 +24,6 @@ from ritz.solvers import Step
 from ritz.spectrum.certificate import Certificate
 from ritz.spectrum.subspace import Subspace
 
-NAMES = {np.dtype(name): name for name in ("float32", "float64")}  # of the types that results have
-
 
 @dataclass(frozen=True, eq=False)
 class PCAState:
@@ -71,7 +69,7 @@ def state_of(fitted: Decomposition, dtype: np.dtype[Any], **about_rows: Any) -> 
     ratios = found.values / fitted.total if fitted.total > 0 else np.zeros(len(found.values))
     with np.errstate(over="ignore", under="ignore"):
         return PCAState(
-            dtype=NAMES[dtype],
+            dtype=dtype.name,
             n_features=len(fitted.subspace.axes),
             subspace=fitted.subspace,
             deviations=np.sqrt(found.values) * unit,
