@@ -198,3 +198,17 @@ def test_values_that_are_not_finite_are_refused():
     frame = kernel.frame(X)
     with pytest.raises(DataError, match=r"not finite.*degree"):
         KernelMatrix(kernel, frame, kernel.points(X, frame)).apply(np.ones((600, 1)))
+
+
+@pytest.mark.parametrize("n", [511, 512, 513, 2048, 2049])
+def test_strips_cover_every_row_once(n):
+    """All of few rows, a quarter of more of them, and no more than what fits the cache."""
+    X = np.random.default_rng(n).standard_normal((n, 3))
+    A = operator("rbf", X)
+    assert A.strip == min(512, n if n <= 512 else -(-n // 4))
+    K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    H = np.eye(n) - 1 / n
+    V = np.random.default_rng(0).standard_normal((n, 2))
+    np.testing.assert_allclose(A.apply(V), H @ (K @ (H @ V)), atol=1e-10 * n)
+    assert A.trace == pytest.approx(np.trace(H @ K), rel=1e-10)
+    np.testing.assert_allclose(A.dense(), H @ K @ H, atol=1e-12)

@@ -11,6 +11,7 @@ from ritz.linalg.dense import (
     add_squares,
     cross,
     eigh_descending,
+    few_of_tridiagonal,
     mirrored,
     orthogonality_defect,
     r_factor,
@@ -113,3 +114,23 @@ def test_what_is_subtracted_column_by_column(shape, order):
     expected = V - np.outer(u, w)
     subtract_outer(V, u, w)
     np.testing.assert_allclose(V, expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("cut", [1, 7, 29])
+@pytest.mark.parametrize("beside", [0.0, 1e-300, 1e-17])
+def test_a_tridiagonal_matrix_that_falls_into_parts_is_left_to_others(cut, beside):
+    """LAPACK may take values from the wrong part."""
+    rng = np.random.default_rng(cut)
+    diagonal, off_diagonal = rng.standard_normal(30), rng.standard_normal(29)
+    off_diagonal[cut - 1] = beside
+    assert few_of_tridiagonal(diagonal, off_diagonal, 3) is None
+    off_diagonal[cut - 1] = 1e-3
+    values, vectors = few_of_tridiagonal(diagonal, off_diagonal, 3)
+    T = np.diag(diagonal) + np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(T)[-3:], atol=1e-13)
+    np.testing.assert_allclose(T @ vectors, vectors * values, atol=1e-12)
+
+
+def test_a_tridiagonal_matrix_of_order_one():
+    values, vectors = few_of_tridiagonal(np.array([2.0]), np.array([]), 1)
+    assert (values.item(), abs(vectors.item())) == (2.0, 1.0)

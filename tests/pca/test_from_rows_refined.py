@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import dask.array as da
 import numpy as np
 import pytest
 
@@ -99,3 +100,13 @@ def test_a_background_that_is_the_same_everywhere_does_not_add_up_in_float32(alw
     pca = PCA(K).fit(X)
     assert pca.plan_.refined
     assert pca.certificate_.passes == 2
+
+
+@pytest.mark.usefixtures("by_threads")
+def test_rows_of_dask_are_finished_by_half_a_product_too(always):
+    X = with_spectrum(9000, 80, 0.9 ** np.arange(80), np.random.default_rng(2), offset=3.0)
+    pca, reference = PCA(K, tol=1e-5).fit(da.from_array(X, chunks=(1000, 80))), PCA(K, svd_solver="svd").fit(X)
+    assert pca.plan_.refined
+    assert pca.certificate_.passes == 2
+    np.testing.assert_allclose(pca.explained_variance_, reference.explained_variance_, rtol=1e-9)
+    np.testing.assert_allclose(pca.components_, reference.components_, atol=1e-4)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ritz import PCA, merge, solvers
+from ritz.spectrum.subspace import NEAR
 
 
 @pytest.mark.parametrize("solver", ["krylov", solvers.Krylov(max_iter=2)], ids=["loose", "capped"])
@@ -33,3 +34,32 @@ def test_small_variances_left_out_keep_their_digits():
     model = PCA(2, svd_solver="svd").fit(X)
     truth = np.linalg.svd(X - X.mean(axis=0))[1][2:] ** 2 / 29
     assert model.noise_variance_ == pytest.approx(truth.sum() / 4, rel=1e-5)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("share", [0.99, 1.01])
+def test_scores_keep_their_digits_on_both_sides_of_what_is_near(share, scaled, whiten):
+    """A mean that is near is taken off the product, one that is not off the rows: either way the weakest component has
+    its digits, and rows come back."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6)) * [3.0, 2.5, 2.0, 1.0, 0.5, 0.1]
+    X = np.linalg.qr(X - X.mean(axis=0))[0] * [3.0, 2.5, 2.0, 1.0, 0.5, 0.1]
+    if scaled:
+        X /= X.std(axis=0, ddof=1)
+    weakest = PCA(4, scale=scaled).fit(X).subspace_.deviations[-1]
+    X = X + share * NEAR * weakest * np.array([0.6, 0.8, 0, 0, 0, 0])
+    model = PCA(4, scale=scaled, whiten=whiten).fit(X)
+    assert model.subspace_._close == (share < 1)
+    exact = X.astype(np.longdouble) - model.mean_
+    exact = exact / (model.scale_ if scaled else 1) @ model.components_.T.astype(np.longdouble)
+    if whiten:
+        exact = exact / np.sqrt(model.explained_variance_)
+    unit = 1.0 if whiten else np.sqrt(model.explained_variance_[-1])
+    Y = model.transform(X)
+    assert np.abs(Y - exact).max() <= 8 * NEAR * np.finfo(float).eps * unit
+    back = (exact * np.sqrt(model.explained_variance_) if whiten else exact) @ model.components_
+    back = back * (model.scale_ if scaled else 1) + model.mean_
+    np.testing.assert_allclose(
+        model.inverse_transform(Y), back.astype(float), atol=16 * np.finfo(float).eps * np.abs(X).max()
+    )

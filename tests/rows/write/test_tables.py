@@ -165,3 +165,14 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
     with pytest.raises(FileExistsError, match="no file"), replacing(tmp_path / "fifo"):
         pass
     assert os.listdir(tmp_path) == ["fifo"]
+
+
+def test_numbers_are_written_to_parquet_as_they_are_and_labels_once(tmp_path):
+    """Scores hardly ever repeat: a dictionary of them takes time, and more room than they do."""
+    X, path = data(), tmp_path / "y.parquet"
+    PCA(3).fit(X).transform(X, out=path)
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    assert group.num_columns == 3
+    for j in range(3):
+        assert not group.column(j).has_dictionary_page
+        assert not any("DICTIONARY" in encoding for encoding in group.column(j).encodings)
