@@ -154,7 +154,8 @@ def few_of_tridiagonal(diagonal: Array, off_diagonal: Array, k: int) -> tuple[Ar
     """The k largest eigenvalues, ascending, and vectors of a tridiagonal matrix; None where those are not orthonormal,
     as inside tight clusters, or where the matrix falls into parts, of which LAPACK may take the wrong ones."""
     d = len(diagonal)
-    if np.abs(off_diagonal).min(initial=np.inf) <= 4 * d * UNIT * np.abs(diagonal).max():
+    sizes = np.abs(off_diagonal)
+    if sizes.min(initial=np.inf) <= 4 * d * UNIT * max(np.abs(diagonal).max(), sizes.max(initial=0.0)):
         return None
     count, values, vectors, info = scipy.linalg.lapack.dstemr(
         diagonal, np.append(off_diagonal, 0.0), BY_PLACE, 0.0, 0.0, d - k + 1, d
@@ -168,7 +169,7 @@ def few_of_tridiagonal(diagonal: Array, off_diagonal: Array, k: int) -> tuple[Ar
 
 def svd(F: Array) -> tuple[Array, Array, Array]:
     """Thin SVD F = P diag(s) Vᵀ, returned as P, s, V."""
-    if F.size <= SUBSET**2:  # without what SciPy has around it
+    if 0 < F.size <= SUBSET**2:  # without what SciPy has around it
         with pinned.calling():
             P, s, Vt, info = scipy.linalg.lapack.dgesdd(F, full_matrices=0)
         if not info:
@@ -186,7 +187,7 @@ def r_factor(*blocks: Array) -> Array:
     if not isinstance(blocks[-1], np.ndarray):
         return r_of(stacked([beside(block, blocks[-1]) for block in blocks]))
     A = np.concatenate(blocks) if len(blocks) > 1 else blocks[0]
-    if A.size > LITTLE:  # SciPy keeps the interpreter's lock meanwhile, NumPy takes longer on its way there
+    if not 0 < A.size <= LITTLE:  # SciPy keeps the interpreter's lock meanwhile, NumPy takes longer on its way there
         return np.asarray(np.linalg.qr(A, mode="r"))
     with pinned.calling():
         R = scipy.linalg.lapack.dgeqrf(A)[0][: A.shape[1]]

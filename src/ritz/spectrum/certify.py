@@ -128,8 +128,8 @@ def _resolved(values: Array, floor: float, ceiling: float) -> NDArray[np.bool_] 
 
 
 def _delivered(residuals: Array, values: Array, resolved: NDArray[np.bool_] | None) -> Array:
-    """Residuals of what is delivered: 0 for values not resolved."""
-    return residuals if resolved is None else np.hypot(residuals, np.where(resolved[: len(values)], 0.0, values))
+    """Residuals of what is delivered: 0 for values not resolved. A copy, which may be changed: bounds come later."""
+    return residuals.copy() if resolved is None else np.hypot(residuals, np.where(resolved[: len(values)], 0.0, values))
 
 
 def signs(U: Array) -> Array:  # (d, k) -> (k,)
