@@ -90,7 +90,11 @@ class KernelMatrix(Operator):
     @property
     def rounding(self) -> float:
         """|δK_ij| ≤ ε‖φ_i‖‖φ_j‖ makes ‖δK‖ ≤ ε Σ‖φ‖²; sums and means add the like."""
-        return (self.frame.rounding + 6 * gamma(self.dim + CENTRING)) * self.size
+        return self._relative_rounding * self.size
+
+    @cached_property
+    def _relative_rounding(self) -> float:
+        return self.frame.rounding + 6 * gamma(self.dim + CENTRING)
 
     @property
     def dense_rounding(self) -> float:
