@@ -1,8 +1,12 @@
-"""The pin where a library has no functions of its own to get and set its threads: threadpoolctl does it instead."""
+"""The pin where a library cannot get and set its own threads (threadpoolctl does it), and where Ctrl-C comes."""
+
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import ritz
 from helpers.matrices import blas_limits
 from ritz import PCA
 from ritz.runtime import pin
@@ -10,6 +14,8 @@ from ritz.runtime.threads import pinned, team
 
 pytestmark = pytest.mark.usefixtures("blas_as_it_is")
 ONE = [1] * len(blas_limits())
+HOME = str(Path(ritz.__file__).parent)
+X = np.random.default_rng(0).standard_normal((3000, 20))
 
 
 @pytest.fixture
@@ -29,7 +35,6 @@ def test_blas_is_pinned_and_given_back(through_threadpoolctl):
 
 
 def test_a_fit_is_the_same(through_threadpoolctl, monkeypatch):
-    X = np.random.default_rng(0).standard_normal((3000, 40))
     found = PCA(3).fit(X)
     monkeypatch.undo()
     np.testing.assert_array_equal(found.components_, PCA(3).fit(X).components_)
@@ -43,3 +48,35 @@ def test_a_library_of_another_kind_has_none():
         dynlib = None
 
     assert pin._native(Library()) is None
+
+
+def stopped(work, at):
+    """Whether work() was stopped as Ctrl-C would: at the given one of the moments when Python looks for signals."""
+    left = at
+
+    def look(frame, event, _):
+        nonlocal left
+        left -= event != "c_call" and frame.f_code.co_filename.startswith(HOME)
+        if not left:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    sys.setprofile(look)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(None)
+    return not left  # inside `__del__`, where Python only reports it
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(("solver", "n"), [("covariance", 3000), ("svd", 200), ("krylov", 100)])
+def test_wherever_ctrl_c_stops_a_fit_blas_has_its_threads_back(solver, n):
+    before, at = blas_limits(), 1
+    PCA(3, svd_solver=solver).fit(X[:n])
+    while stopped(lambda: PCA(3, svd_solver=solver).fit(X[:n]), at):
+        assert (blas_limits(), pinned._holders, pinned._calls) == (before, 0, 0)
+        at += 3
+    assert at > 900  # of the moments that a fit has

@@ -59,6 +59,14 @@ def in_child(work):
     return "the child hung" if os.WIFSIGNALED(status) else said
 
 
+def call_alone(begun, seconds):
+    """As a call of LAPACK with all threads, which lets no other begin."""
+    pinned.own.budget = 2
+    with pinned.calling(large=True):
+        begun.set()
+        time.sleep(seconds)
+
+
 class Busy:
     """Another thread that does something again and again until it is told to stop."""
 
@@ -171,7 +179,8 @@ def test_a_fork_inside_a_fit():
         FITS["gram"]()
         assert list(ordered(lambda x: x + 1, range(5), 2)) == [1, 2, 3, 4, 5]
 
-    with team() as pool:
+    entered = pinned()
+    with team() as pool, entered:
         assert in_child(work) == ""
         assert pool.submit(in_child, work).result(timeout=2 * LONG) == ""
         if not (pid := os.fork()):
@@ -180,7 +189,7 @@ def test_a_fork_inside_a_fit():
                 signal.alarm(LONG)
                 with pool:  # as on the way out of the parent's `with`
                     pass
-                pinned._leave(pinned._generation - 1)
+                entered.__exit__()
                 FITS["gram"]()
                 code = 0 if blas_limits() == before else 2
             finally:
@@ -218,14 +227,8 @@ def test_a_handler_of_signals_forks_while_its_thread_waits_for_its_turn():
     def work():
         begun, said = threading.Event(), []
 
-        def alone():
-            pinned._begin(2)
-            begun.set()
-            time.sleep(1)
-            pinned._end(pinned._generation)
-
         with pinned():
-            other = threading.Thread(target=alone)
+            other = threading.Thread(target=call_alone, args=(begun, 1))
             other.start()
             begun.wait()
             signal.signal(signal.SIGUSR1, lambda *_: said.append(in_child(FITS["covariance"])))
@@ -249,10 +252,7 @@ def test_a_child_goes_on_after_the_handler_of_signals_that_forked(in_line):
                 begun.set()
                 time.sleep(0.6)
             return
-        pinned._begin(2)
-        begun.set()
-        time.sleep(0.6)
-        pinned._end(pinned._generation)
+        call_alone(begun, 0.6)
 
     def work():
         begun, children = threading.Event(), []
@@ -300,3 +300,13 @@ def test_what_was_entered_in_the_parent_is_not_left_in_the_child(around):
             code = 0 if blas_limits() == before else 2
         finally:
             os._exit(code)
+
+
+def test_forks_during_a_fit_leave_it_pinned():
+    """What a fork holds meanwhile is not counted, so that it must not be let go, not even by the next one."""
+    before = blas_limits()
+    with pinned():
+        for _ in range(3):
+            assert in_child(FITS["gram"]) == ""
+            assert blas_limits() == [1] * len(before)
+    assert blas_limits() == before

@@ -37,7 +37,14 @@ def _native(library: Any) -> tuple[Callable[[], Any], Callable[[int], Any]] | No
 
 
 class Pinned(ContextDecorator):
-    """One who needs the pin. A class, because a generator takes longer to enter than a small product."""
+    """One who needs the pin. A class, because a generator takes longer to enter than a small product.
+
+    Ctrl-C may come between any two calls, so the pin notes who holds it in the same step as it counts them, and to let
+    go twice does no harm. What even then was not let go is, at the latest, when nobody refers to it.
+    """
+
+    _generation: int | None = None  # of the process that it holds the pin in
+    _begun = False  # whether it calls SciPy's library
 
     def __init__(self, pin: Pin) -> None:
         self._pin = pin
@@ -46,36 +53,40 @@ class Pinned(ContextDecorator):
         return type(self)(self._pin)
 
     def __enter__(self) -> None:
-        self._generation = self._pin._enter()
-
-    def __exit__(self, *_: object) -> None:
-        self._pin._leave(self._generation)
-
-
-class Calling:
-    """One who calls SciPy's library, in turn; calls inside are part of it."""
-
-    def __init__(self, pin: Pin, large: bool) -> None:
-        self._pin, self._large, self._begun = pin, large, False
-
-    def __enter__(self) -> None:
-        pin = self._pin
-        self._generation = pin._enter()
         try:
-            if not getattr(pin.own, "calls", False):
-                all_threads = self._large and pin._lapack and not getattr(pin.own, "helps", False)
-                pin._begin(pin.budget() if all_threads else 1)
-                self._begun = True
+            self._pin._enter(self)
         except BaseException:
-            pin._leave(self._generation)
+            self.__exit__()
             raise
 
     def __exit__(self, *_: object) -> None:
         try:
-            if self._begun:
-                self._pin._end(self._generation)
-        finally:
-            self._pin._leave(self._generation)
+            self._pin._leave(self)
+        except BaseException:
+            self._pin._leave(self)
+            raise
+
+    def __del__(self) -> None:
+        if self._generation is not None:
+            self.__exit__()
+
+
+class Calling(Pinned):
+    """One who calls SciPy's library, in turn; calls inside are part of it."""
+
+    def __init__(self, pin: Pin, large: bool) -> None:
+        self._pin, self._large = pin, large
+
+    def __enter__(self) -> None:
+        pin = self._pin
+        try:
+            pin._enter(self)
+            if not getattr(pin.own, "calls", False):
+                all_threads = self._large and pin._lapack and not getattr(pin.own, "helps", False)
+                pin._begin(self, pin.budget() if all_threads else 1)
+        except BaseException:
+            self.__exit__()
+            raise
 
 
 class Pin:
@@ -132,35 +143,41 @@ class Pin:
         """
         return Calling(self, large)
 
-    def _enter(self) -> int:
+    def _enter(self, holder: Pinned) -> None:
         with self._lock:
             if not self._holders:
-                self._later = {found.filepath: self._get(found) for found in self._found()}
+                self._later = self._later or {found.filepath: self._get(found) for found in self._found()}
                 self._set([(found, 1) for found in self._found()])
+            holder._generation = self._generation  # no call between these two
             self._holders += 1
-            return self._generation
 
-    def _leave(self, generation: int) -> None:
+    def _leave(self, holder: Pinned) -> None:
         with self._lock:
-            if generation != self._generation:  # the parent's, whose thread was forked inside
-                return
-            self._holders -= 1
-            if not self._holders:
+            if holder._begun:
+                self._end(holder)
+            if holder._generation == self._generation:  # not the parent's, whose thread was forked inside
+                if self._holders == 1:
+                    self._restore()
+                holder._generation = None  # no call between these two
+                self._holders -= 1
+            elif not self._holders:  # Ctrl-C came while it entered
                 self._restore()
 
     def _restore(self) -> None:
-        later, self._later = self._later, {}
+        later = self._later
         self._set([(found, number) for found in self._found() if (number := later.get(found.filepath)) is not None])
+        self._later = {}
 
-    def _begin(self, number: int, first: bool = False) -> None:
+    def _begin(self, call: Pinned, number: int, first: bool = False) -> None:
         generation = self._generation
-        with self._turn:
+        with self._lock:  # in C, as Ctrl-C may come while a condition enters
             if self._waiting or (self._calls and max(number, self._number) > 1):
                 self._wait_for_turn(number, first)
-            self.own.calls = True
+            own = self.own
+            own.calls = call._begun = True
             if generation != self._generation:  # the parent was in line, and in the child there is none
                 return
-            self._calls += 1
+            self._calls += 1  # no call since the two notes above
             self._let(number)
 
     def _wait_for_turn(self, number: int, first: bool) -> None:
@@ -170,17 +187,18 @@ class Pin:
             while generation == self._generation and (
                 self._waiting[0] is not ticket or (self._calls and max(number, self._number) > 1)
             ):
-                self._turn.wait()
+                self._turn.wait(PATIENCE)  # should nobody have been there to notify, after Ctrl-C
         finally:
             if generation == self._generation:
                 self._waiting.remove(ticket)
                 self._turn.notify_all()
 
-    def _end(self, generation: int) -> None:
-        with self._turn:
-            self.own.calls = False
-            if generation == self._generation:
-                self._calls -= 1
+    def _end(self, call: Pinned) -> None:
+        with self._lock:
+            own, here = self.own, call._generation == self._generation
+            own.calls = call._begun = False
+            if here:
+                self._calls -= 1  # no call since the two notes above
                 if not self._calls:
                     self._let(1)
                     self._turn.notify_all()
@@ -188,8 +206,8 @@ class Pin:
     def _let(self, number: int) -> None:
         """SciPy's library gets so many threads."""
         if number != self._number:
-            self._number = number
             self._set([(found, number) for found in self._lapack])
+            self._number = number
 
     def _found(self) -> tuple[Any, ...]:
         """The BLAS libraries of this process; NumPy and SciPy bring one each, so both are loaded first."""
@@ -254,14 +272,18 @@ class Pin:
         """Nothing is half set, and no threads of LAPACK are at work, which the child would wait for."""
         self.own.locked, self.own.forks = self._lock.acquire(timeout=PATIENCE), False
         if self.own.locked and not getattr(self.own, "calls", False):  # as in a handler of signals
-            self._begin(1, first=True)  # such a handler may have come while this thread waits for its turn
+            self.own.call = call = Pinned(self)
+            call._generation = self._generation
+            self._begin(call, 1, first=True)  # such a handler may have come while this thread waits for its turn
             self.own.forks = True
             if {"numpy", "scipy.linalg"} <= sys.modules.keys():
                 self._found()  # now: in the child, the loader's lock may be held by a thread that is gone
 
     def after_fork_in_parent(self) -> None:
         if self.own.forks:
-            self._end(self._generation)
+            call, self.own.call = self.own.call, None
+            self._end(call)
+            call._generation = None  # it was not counted, so it is not to be let go
         if self.own.locked:
             self._lock.release()
 

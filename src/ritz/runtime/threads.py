@@ -15,6 +15,7 @@ from contextlib import ContextDecorator, closing, contextmanager, suppress
 from itertools import islice
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from weakref import ref
 
 from ritz.runtime.pin import Pin as Pin
 from ritz.runtime.pin import pinned as pinned
@@ -144,7 +145,8 @@ class Team(Executor):
         for _ in threads:
             self._tasks.put(None)
         for thread in threads if wait else ():
-            thread.join()
+            with suppress(RuntimeError):  # one that the system, or Ctrl-C, kept from starting
+                thread.join()
 
     @classmethod
     def of(cls, budget: int) -> Team:
@@ -182,17 +184,23 @@ class team(ContextDecorator):
     def _recreate_cm(self) -> Self:
         return type(self)()
 
+    _own: Team | None = None
+
     def __enter__(self) -> Team:
-        outer = getattr(_local, "team", None)
-        self._own: Team | None = None
+        outer: Team | None = getattr(_local, "team", None)
         if outer is not None:
-            return outer
+            if _local.entered() is not None:
+                return outer
+            _local.team = pinned.own.budget = None  # nobody is inside: Ctrl-C came when it was to be left
+            outer.shutdown(wait=False)
         self._pin = pinned()
         self._pin.__enter__()
         try:
             budget = pinned.budget()
-            self._own = found = Team.of(budget)
-            _local.team, pinned.own.budget = found, budget
+            found = Team.of(budget)
+            _local.entered = ref(self)
+            self._own = _local.team = found
+            pinned.own.budget = budget
         except BaseException:
             self._pin.__exit__()
             raise
@@ -270,14 +278,16 @@ class working:
     Where `others` work beside it, they all stop together, and LAPACK has one thread each.
     """
 
+    _begun = False
+
     def __init__(self, others: threading.Event | None = None) -> None:
-        self._others = others
+        self._others, self._pin = others, pinned()
 
     def __enter__(self) -> None:
-        self._pin = pinned()
         self._pin.__enter__()
         self._cache, self._stop = getattr(_local, "cache", None), getattr(_local, "stop", None)
         self._helped = getattr(pinned.own, "helps", False)
+        self._begun = True
         team = getattr(_local, "team", None)
         if self._cache is None and team is not None:
             _local.cache = team.own
@@ -285,7 +295,8 @@ class working:
             _local.stop, pinned.own.helps = self._others, True
 
     def __exit__(self, *_: object) -> None:
-        _local.cache, _local.stop, pinned.own.helps = self._cache, self._stop, self._helped
+        if self._begun:
+            _local.cache, _local.stop, pinned.own.helps = self._cache, self._stop, self._helped
         self._pin.__exit__()
 
 
@@ -295,6 +306,7 @@ class Shares(Generic[Item, Result]):
     def __init__(self, f: Callable[[Item], Result], items: list[Item]) -> None:
         self._f, self._items, self._left = f, items, deque(range(len(items)))
         self._lock, self._last = threading.Lock(), threading.Lock()
+        self._last.acquire()  # until the last helper lets go of it
         self._helping, self._waits = 0, False  # items that helpers are at work on, and whether they are waited for
         self.stop = threading.Event()
         self.found: list[Result | None] = [None] * len(items)
@@ -322,10 +334,12 @@ class Shares(Generic[Item, Result]):
 
     def _next(self) -> int | None:
         with self._lock:
-            if not self._left:
+            try:
+                at = self._left.popleft()
+            except IndexError:
                 return None
             self._helping += 1
-            return self._left.popleft()
+            return at
 
     def _make(self, at: int) -> None:
         try:
@@ -339,8 +353,6 @@ class Shares(Generic[Item, Result]):
         self._left.clear()
         with self._lock:
             self._waits = self._helping > 0
-            if self._waits:
-                self._last.acquire()
         if self._waits:
             self._last.acquire()
 
@@ -350,12 +362,14 @@ def shared(f: Callable[[Item], Result], items: list[Item], workers: int) -> Gene
     short work need not wait until another one is awake."""
     shares = Shares(f, items)
     with team() as pool:
+        mine = working(shares.stop)
         try:
             pool.do(shares.help, min(workers, len(items)) - 1)
-            with working(shares.stop):
+            with mine:
                 shares.work()
         except BaseException:  # such as Ctrl-C
             shares.stop.set()
+            mine.__exit__()  # which it may have come before
             raise
         finally:
             shares.wait()
