@@ -10,7 +10,7 @@ import ritz
 from helpers.matrices import blas_limits
 from ritz import PCA
 from ritz.runtime import pin
-from ritz.runtime.threads import pinned, team
+from ritz.runtime.threads import pinned, scratch, team
 
 pytestmark = pytest.mark.usefixtures("blas_as_it_is")
 ONE = [1] * len(blas_limits())
@@ -78,5 +78,6 @@ def test_wherever_ctrl_c_stops_a_fit_blas_has_its_threads_back(solver, n):
     PCA(3, svd_solver=solver).fit(X[:n])
     while stopped(lambda: PCA(3, svd_solver=solver).fit(X[:n]), at):
         assert (blas_limits(), pinned._holders, pinned._calls) == (before, 0, 0)
+        assert not np.shares_memory(scratch("any", 2, 2), scratch("any", 2, 2))  # outside of a team they are new
         at += 3
     assert at > 900  # of the moments that a fit has

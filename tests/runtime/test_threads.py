@@ -13,7 +13,7 @@ from helpers.counts import usually
 from helpers.matrices import blas_limits, blas_paths, with_spectrum
 from ritz import PCA, KernelPCA, compare, eigen, merge
 from ritz.linalg import dense
-from ritz.runtime.threads import check, lent, ordered, pinned, scratch, shared, team, working, zeros
+from ritz.runtime.threads import alone, check, lent, ordered, pinned, scratch, shared, team, working, zeros
 
 pytestmark = pytest.mark.usefixtures("blas_as_it_is")
 ONE = [1] * len(blas_limits())
@@ -212,6 +212,15 @@ def test_an_error_in_a_call_pins_again(problem, before):
 
 
 @ALL
+def test_a_thread_that_works_for_others_stays_alone_after_a_team_of_its_own():
+    with alone():
+        for _ in range(2):
+            with team() as pool:
+                assert pool.budget == 1
+    with team() as pool:
+        assert pool.budget > 1
+
+
 def test_a_call_with_all_threads_runs_alone_and_others_together(before):
     seen, barrier, leave = [], threading.Barrier(2, timeout=20), threading.Event()
 
@@ -427,15 +436,15 @@ def check_alike(shape, parameters, before, at_once, count):
     def fit(_):
         return PCA(4, random_state=2, **parameters).fit(X)
 
-    alone = fit(None)
+    only = fit(None)
     with ThreadPoolExecutor(at_once) as pool:
         fits = list(pool.map(fit, range(count)))
     assert blas_limits() == before
     for pca in fits:
-        assert pca.plan_ == alone.plan_
-        np.testing.assert_array_equal(pca.components_, alone.components_)
-        np.testing.assert_array_equal(pca.explained_variance_, alone.explained_variance_)
-        np.testing.assert_array_equal(pca.certificate_.value_bounds, alone.certificate_.value_bounds)
+        assert pca.plan_ == only.plan_
+        np.testing.assert_array_equal(pca.components_, only.components_)
+        np.testing.assert_array_equal(pca.explained_variance_, only.explained_variance_)
+        np.testing.assert_array_equal(pca.certificate_.value_bounds, only.certificate_.value_bounds)
 
 
 @pytest.mark.parametrize(
@@ -490,11 +499,11 @@ def test_nothing_depends_on_what_other_threads_do(other):
     X = np.random.default_rng(0).standard_normal((300, 200)) * np.geomspace(5, 0.1, 200)
     kernel = KernelPCA(40, kernel="rbf", gamma=1e-3, fit_inverse_transform=True).fit(X)
     model = PCA(60).fit(X)
-    alone = results(X, model, kernel)
+    only = results(X, model, kernel)
     other.enter()
     beside = results(X, model, kernel)
     other.leave()
-    for name, found in alone.items():
+    for name, found in only.items():
         np.testing.assert_array_equal(found, beside[name], err_msg=name)
 
 

@@ -66,6 +66,16 @@ def scratch(use: str, rows: int, columns: int, dtype: Any = float) -> Any:
     return cache[key][:rows]
 
 
+def _state() -> tuple[Any, ...]:
+    """What this thread is to those who work in it: its team, working memory, whether to stop, and how it uses BLAS."""
+    local, own = _local.__dict__, pinned.own.__dict__
+    return local.get("team"), local.get("cache"), local.get("stop"), own.get("budget"), own.get("helps", False)
+
+
+def _restore(state: tuple[Any, ...]) -> None:
+    _local.team, _local.cache, _local.stop, pinned.own.budget, pinned.own.helps = state
+
+
 @contextmanager
 def lent(use: str, size: int) -> Iterator[Any]:
     """So many bytes, uninitialised, and nobody else's until they are given back; in a thread of a team they are those
@@ -191,13 +201,14 @@ class team(ContextDecorator):
         if outer is not None:
             if _local.entered() is not None:
                 return outer
-            _local.team = pinned.own.budget = None  # nobody is inside: Ctrl-C came when it was to be left
+            _restore(_local.before)  # nobody is inside: Ctrl-C came when it was to be left
             outer.shutdown(wait=False)
         self._pin = pinned()
         self._pin.__enter__()
         try:
             budget = pinned.budget()
             found = Team.of(budget)
+            _local.before = self._before = _state()
             _local.entered = ref(self)
             self._own = _local.team = found
             pinned.own.budget = budget
@@ -209,7 +220,7 @@ class team(ContextDecorator):
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._own is None:
             return
-        _local.team = pinned.own.budget = None
+        _restore(self._before)
         try:
             if kind is None:
                 self._own.rest()
@@ -225,16 +236,16 @@ def alone() -> Iterator[None]:
 
     Threads that such a task would start itself would be as many as there are cores, for every task that runs.
     """
-    outer, budget = getattr(_local, "cache", None), getattr(pinned.own, "budget", None)
-    _local.cache, pinned.own.budget = (getattr(_local, "kept", {}) if outer is None else outer), 1
-    helped, pinned.own.helps = getattr(pinned.own, "helps", False), True
+    before = _, outer, *_ = _state()
+    _local.cache = cache = getattr(_local, "kept", {}) if outer is None else outer
+    pinned.own.budget, pinned.own.helps = 1, True
     try:
         with pinned():
             yield
     finally:
         if outer is None:  # the next task will find the memory that this one leaves, if it is not too much
-            _local.kept = _local.cache if sum(part.nbytes for part in _local.cache.values()) <= KEPT else {}
-        _local.cache, pinned.own.budget, pinned.own.helps = outer, budget, helped
+            _local.kept = cache if sum(part.nbytes for part in cache.values()) <= KEPT else {}
+        _restore(before)
 
 
 class GivenUp(Exception):
@@ -285,18 +296,16 @@ class working:
 
     def __enter__(self) -> None:
         self._pin.__enter__()
-        self._cache, self._stop = getattr(_local, "cache", None), getattr(_local, "stop", None)
-        self._helped = getattr(pinned.own, "helps", False)
+        self._before = team, cache, *_ = _state()
         self._begun = True
-        team = getattr(_local, "team", None)
-        if self._cache is None and team is not None:
+        if cache is None and team is not None:
             _local.cache = team.own
         if self._others is not None:
             _local.stop, pinned.own.helps = self._others, True
 
     def __exit__(self, *_: object) -> None:
         if self._begun:
-            _local.cache, _local.stop, pinned.own.helps = self._cache, self._stop, self._helped
+            _restore(self._before)
         self._pin.__exit__()
 
 
