@@ -221,6 +221,16 @@ def test_a_thread_that_works_for_others_stays_alone_after_a_team_of_its_own():
         assert pool.budget > 1
 
 
+def test_memory_is_not_taken_from_threads_at_work():
+    """As by a fit that is made of the results of a pass, while the next ones are computed."""
+    with team() as pool:
+        for _ in ordered(lambda _: scratch("any", 5, 3).fill(1.0), range(6), 2):
+            pool.forget()
+        assert any(pool._caches)
+        pool.forget()
+        assert not any(pool._caches)
+
+
 def test_a_call_with_all_threads_runs_alone_and_others_together(before):
     seen, barrier, leave = [], threading.Barrier(2, timeout=20), threading.Event()
 

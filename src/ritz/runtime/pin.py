@@ -15,6 +15,7 @@ from contextlib import ContextDecorator
 from itertools import product
 from pathlib import Path
 from typing import Any, Self
+from weakref import ref
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
@@ -36,15 +37,21 @@ def _native(library: Any) -> tuple[Callable[[], Any], Callable[[int], Any]] | No
     return None
 
 
-class Pinned(ContextDecorator):
-    """One who needs the pin. A class, because a generator takes longer to enter than a small product.
+class Hold(ref[Any]):
+    """What the pin knows of one who needs it. The pin keeps it; it refers to its owner weakly.
 
-    Ctrl-C may come between any two calls, so the pin notes who holds it in the same step as it counts them, and to let
-    go twice does no harm. What even then was not let go is, at the latest, when nobody refers to it.
+    Ctrl-C may come between any two calls, so that what begins or ends a hold is one step, and to let go twice does no
+    harm. What even then was not let go is let go of when nobody refers to its owner any more.
     """
 
-    _generation: int | None = None  # of the process that it holds the pin in
-    _begun = False  # whether it calls SciPy's library
+    begun = False  # whether it calls SciPy's library
+    generation = 0  # of the process it was made in
+
+
+class Pinned(ContextDecorator):
+    """One who needs the pin. A class, because a generator takes longer to enter than a small product."""
+
+    _hold: Hold | None = None
 
     def __init__(self, pin: Pin) -> None:
         self._pin = pin
@@ -61,14 +68,11 @@ class Pinned(ContextDecorator):
 
     def __exit__(self, *_: object) -> None:
         try:
-            self._pin._leave(self)
+            self._pin._leave(self._hold)
         except BaseException:
-            self._pin._leave(self)
+            self._pin._leave(self._hold)
             raise
-
-    def __del__(self) -> None:
-        if self._generation is not None:
-            self.__exit__()
+        self._hold = None  # else the pin is told of it again when nobody refers to this
 
 
 class Calling(Pinned):
@@ -80,10 +84,10 @@ class Calling(Pinned):
     def __enter__(self) -> None:
         pin = self._pin
         try:
-            pin._enter(self)
+            hold = pin._enter(self)
             if not getattr(pin.own, "calls", False):
                 all_threads = self._large and pin._lapack and not getattr(pin.own, "helps", False)
-                pin._begin(self, pin.budget() if all_threads else 1)
+                pin._begin(hold, pin.budget() if all_threads else 1)
         except BaseException:
             self.__exit__()
             raise
@@ -110,7 +114,8 @@ class Pin:
         self._lock = threading.RLock()
         self._turn = threading.Condition(self._lock)
         self.own = threading.local()  # the budget of a thread's team, whether it is one of it, and calls LAPACK now
-        self._holders = self._calls = 0
+        self._held: dict[Hold, bool] = {}
+        self._calls = 0
         self._later: dict[str, int] = {}  # by path, what each library is to have when nobody needs the pin
         self._number = 1  # threads of LAPACK in the calls that run
         self._waiting: deque[object] = deque()
@@ -143,38 +148,37 @@ class Pin:
         """
         return Calling(self, large)
 
-    def _enter(self, holder: Pinned) -> None:
+    def _enter(self, owner: Pinned) -> Hold:
+        owner._hold = hold = Hold(owner, self._leave)
+        hold.generation = self._generation
         with self._lock:
-            if not self._holders:
-                self._later = self._later or {found.filepath: self._get(found) for found in self._found()}
+            self._held[hold] = True
+            if not self._later:
+                self._later = {found.filepath: self._get(found) for found in self._found()}
                 self._set([(found, 1) for found in self._found()])
-            holder._generation = self._generation  # no call between these two
-            self._holders += 1
+        return hold
 
-    def _leave(self, holder: Pinned) -> None:
+    def _leave(self, hold: Hold | None) -> None:
         with self._lock:
-            if holder._begun:
-                self._end(holder)
-            if holder._generation == self._generation:  # not the parent's, whose thread was forked inside
-                if self._holders == 1:
+            if hold is not None and hold.begun:
+                self._end(hold)
+            if hold in self._held:  # not the parent's, whose thread was forked inside
+                if len(self._held) == 1:
                     self._restore()
-                holder._generation = None  # no call between these two
-                self._holders -= 1
-            elif not self._holders:  # Ctrl-C came while it entered
-                self._restore()
+                del self._held[hold]
 
     def _restore(self) -> None:
         later = self._later
         self._set([(found, number) for found in self._found() if (number := later.get(found.filepath)) is not None])
         self._later = {}
 
-    def _begin(self, call: Pinned, number: int, first: bool = False) -> None:
+    def _begin(self, call: Hold, number: int, first: bool = False) -> None:
         generation = self._generation
         with self._lock:  # in C, as Ctrl-C may come while a condition enters
             if self._waiting or (self._calls and max(number, self._number) > 1):
                 self._wait_for_turn(number, first)
             own = self.own
-            own.calls = call._begun = True
+            own.calls = call.begun = True
             if generation != self._generation:  # the parent was in line, and in the child there is none
                 return
             self._calls += 1  # no call since the two notes above
@@ -193,10 +197,10 @@ class Pin:
                 self._waiting.remove(ticket)
                 self._turn.notify_all()
 
-    def _end(self, call: Pinned) -> None:
+    def _end(self, call: Hold) -> None:
         with self._lock:
-            own, here = self.own, call._generation == self._generation
-            own.calls = call._begun = False
+            own, here = self.own, call.generation == self._generation
+            own.calls = call.begun = False
             if here:
                 self._calls -= 1  # no call since the two notes above
                 if not self._calls:
@@ -272,8 +276,8 @@ class Pin:
         """Nothing is half set, and no threads of LAPACK are at work, which the child would wait for."""
         self.own.locked, self.own.forks = self._lock.acquire(timeout=PATIENCE), False
         if self.own.locked and not getattr(self.own, "calls", False):  # as in a handler of signals
-            self.own.call = call = Pinned(self)
-            call._generation = self._generation
+            self.own.call = call = Hold(self)  # of a call, and not of the pin
+            call.generation = self._generation
             self._begin(call, 1, first=True)  # such a handler may have come while this thread waits for its turn
             self.own.forks = True
             if {"numpy", "scipy.linalg"} <= sys.modules.keys():
@@ -281,9 +285,7 @@ class Pin:
 
     def after_fork_in_parent(self) -> None:
         if self.own.forks:
-            call, self.own.call = self.own.call, None
-            self._end(call)
-            call._generation = None  # it was not counted, so it is not to be let go
+            self._end(self.own.call)
         if self.own.locked:
             self._lock.release()
 

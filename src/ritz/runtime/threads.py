@@ -28,15 +28,13 @@ Result = TypeVar("Result")
 _local = threading.local()
 
 
-def pages(*shape: int, dtype: Any = float) -> Any:
-    """An array that nobody has written to. A large one has pages of its own, which go back to the system as soon as it
-    is let go: what a thread frees otherwise stays with it, and is of no use to whoever asks for memory next.
-    """
+def _own_pages(shape: tuple[int, ...], dtype: Any) -> Any | None:
+    """An array of zeros with pages of its own; None where it is too small for them."""
     import numpy
 
     size = math.prod(shape) * numpy.dtype(dtype).itemsize
     if size < PAGES or not hasattr(mmap, "MAP_ANONYMOUS"):
-        return numpy.empty(shape, dtype)
+        return None
     # A huge page costs a fraction of the small ones in it, and is there for ranges of its own size.
     fresh = mmap.mmap(-1, max(size, HUGE) if 2 * size > HUGE else size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):  # as NumPy has it for its own
@@ -45,12 +43,22 @@ def pages(*shape: int, dtype: Any = float) -> Any:
     return numpy.frombuffer(fresh, dtype, math.prod(shape)).reshape(shape)
 
 
+def pages(*shape: int, dtype: Any = float) -> Any:
+    """An array that nobody has written to. A large one has pages of its own, which go back to the system as soon as it
+    is let go: what a thread frees otherwise stays with it, and is of no use to whoever asks for memory next.
+    """
+    import numpy
+
+    found = _own_pages(shape, dtype)
+    return numpy.empty(shape, dtype) if found is None else found
+
+
 def zeros(*shape: int, dtype: Any = float) -> Any:
     """Zeros; large ones with pages of their own, in which the system leaves nothing behind."""
     import numpy
 
-    large = math.prod(shape) * numpy.dtype(dtype).itemsize >= PAGES
-    return pages(*shape, dtype=dtype) if large and hasattr(mmap, "MAP_ANONYMOUS") else numpy.zeros(shape, dtype)
+    found = _own_pages(shape, dtype)
+    return numpy.zeros(shape, dtype) if found is None else found
 
 
 def scratch(use: str, rows: int, columns: int, dtype: Any = float) -> Any:
@@ -100,7 +108,7 @@ class Team(Executor):
     The executors of Python have locks and conditions for every task, which take as long as a small block.
     """
 
-    idle: ClassVar[list[Team]] = []  # one at most; appended to and taken from in one step each, so without a lock
+    idle: ClassVar[list[Team]] = []  # mostly one; appended to and taken from in one step each, so without a lock
 
     def __init__(self, budget: int) -> None:
         self.budget = self._max_workers = budget
@@ -108,20 +116,27 @@ class Team(Executor):
         self._caches = [self.own]
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
+        self.passing = 0  # passes whose results are being handed out while the threads are at work on the next ones
 
-    def _work(self) -> None:
+    def __del__(self) -> None:
+        """A team that Ctrl-C has made nobody's: its threads do not refer to it."""
+        self.shutdown(wait=False)
+
+    @staticmethod
+    def _work(tasks: SimpleQueue[Callable[[], None] | None], caches: list[dict[Any, Any]], budget: int) -> None:
         """What one of the threads does: task after task, until there is none any more."""
         _local.cache = {}
-        self._caches.append(_local.cache)
-        pinned.own.budget, pinned.own.helps = self.budget, True
-        while (task := self._tasks.get()) is not None:
+        caches.append(_local.cache)
+        pinned.own.budget, pinned.own.helps = budget, True
+        while (task := tasks.get()) is not None:
             task()
             del task  # and all that it refers to, before the next one comes
 
     def _start(self, count: int) -> None:
         """Have so many threads, if the budget allows for them."""
         while len(self._threads) < min(count, self.budget):
-            thread = threading.Thread(target=self._work, name=f"ritz-{len(self._threads)}", daemon=True)
+            about = self._tasks, self._caches, self.budget
+            thread = threading.Thread(target=self._work, args=about, name=f"ritz-{len(self._threads)}", daemon=True)
             self._threads.append(thread)
             thread.start()
 
@@ -151,9 +166,9 @@ class Team(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Let the threads go, once they have done what was asked for."""
-        threads, self._threads = self._threads, []
-        for _ in threads:
+        for _ in self._threads:  # more than once, should Ctrl-C come here: nobody asks for more work
             self._tasks.put(None)
+        threads, self._threads = self._threads, []
         for thread in threads if wait else ():
             with suppress(RuntimeError):  # one that the system, or Ctrl-C, kept from starting
                 thread.join()
@@ -173,8 +188,8 @@ class Team(Executor):
 
     def forget(self, most: int = 0) -> None:
         """Let go of the memory that the threads keep from one task to the next, where it is more than so many bytes in
-        one of them; none of them may be at work."""
-        for cache in self._caches:
+        one of them; not while they are at work, as for a pass that this is done between the results of."""
+        for cache in () if self.passing else self._caches:
             if cache and sum([part.nbytes for part in cache.values()]) > most:
                 cache.clear()
 
@@ -218,14 +233,17 @@ class team(ContextDecorator):
         return found
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._own is None:
+        own = self._own
+        if own is None:
             return
-        _restore(self._before)
+        current: object = getattr(_local, "team", None)
+        if current is own:  # not where a generator is let go by a thread that did not begin it
+            _restore(self._before)
         try:
             if kind is None:
-                self._own.rest()
+                own.rest()
             else:  # such as Ctrl-C: nothing is left behind
-                self._own.shutdown()
+                own.shutdown()
         finally:
             self._pin.__exit__()
 
@@ -271,6 +289,7 @@ def ordered(
         return f(item)
 
     with team() as pool:
+        pool.passing += 1
         try:
             pending.extend(pool.submit(task, item) for item in islice(source, workers + ahead))
             while pending:
@@ -281,6 +300,7 @@ def ordered(
             for future in pending:
                 future.cancel()
             wait(pending)
+            pool.passing -= 1
 
 
 class working:
@@ -367,8 +387,8 @@ class Shares(Generic[Item, Result]):
 
 
 def shared(f: Callable[[Item], Result], items: list[Item], workers: int) -> Generator[Result, None, None]:
-    """The same of a few items, all of whose results may be alive. The calling thread is one of the workers, so that
-    short work need not wait until another one is awake."""
+    """f over a few items, results in order, all of which may be alive at once. The calling thread is one of the
+    workers, so that short work need not wait until another one is awake."""
     shares = Shares(f, items)
     with team() as pool:
         mine = working(shares.stop)
@@ -392,7 +412,7 @@ def shared(f: Callable[[Item], Result], items: list[Item], workers: int) -> Gene
 def in_order(
     f: Callable[[Item], Result], items: list[Item], workers: int, ahead: int = 1
 ) -> Generator[Result, None, None]:
-    """The same, by whichever of the two suits: all results of few items are no more than may wait anyway."""
+    """`shared` for few items, of whose results no more are alive than `ordered` keeps anyway; else `ordered`."""
     if len(items) <= (2 if ahead else 1) * workers:
         return shared(f, items, workers)
     return ordered(f, items, workers, ahead)

@@ -1,13 +1,13 @@
 """Results that stream into a file or a function: the same numbers, whole files, bounded memory."""
 
 import os
-import tracemalloc
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from helpers.memory import traced
 from ritz import PCA, read
 from ritz.errors import DataError
 from ritz.runtime.atomic import replacing
@@ -111,12 +111,10 @@ def test_memory_stays_bounded(tmp_path):
     X[:] = np.random.default_rng(0).standard_normal(64, np.float32)
     X[::7] *= 2
     model = PCA(64).fit(X[:1000])
-    tracemalloc.start()
-    model.transform(tmp_path / "x.npy", out=tmp_path / "y.npy")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    with traced() as taken:
+        model.transform(tmp_path / "x.npy", out=tmp_path / "y.npy")
     assert os.path.getsize(tmp_path / "y.npy") > 100e6
-    assert peak < 30e6
+    assert taken.peak < 30e6
 
 
 def test_files_have_the_rights_that_others_have(tmp_path):
@@ -142,7 +140,7 @@ def test_a_function_that_fails_ends_the_walk(blas_as_it_is):
     except RuntimeError as error:
         kept = error  # and with it the frames of the walk, as an interactive session keeps them
     assert str(kept) == "full"
-    assert not pinned._holders
+    assert not pinned._held
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
