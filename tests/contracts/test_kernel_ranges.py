@@ -1,6 +1,5 @@
 """Kernel PCA at the ends of what it is given: wide, far, narrow, alike, and little memory."""
 
-import tracemalloc
 import warnings
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from helpers.counts import usually
 from helpers.kernels import centred, eigen_descending, kernel_value
 from helpers.matrices import random_array
+from helpers.memory import traced
 from ritz import AccuracyWarning, KernelPCA
 from ritz.kernels.plans import Task, plans_for
 from ritz.operators.pivoted_cholesky import ROOM, randomly_pivoted
@@ -50,11 +50,9 @@ def test_shares_of_an_indefinite_matrix_are_those_of_its_positive_part():
 def test_wide_sparse_rows_stay_sparse(kernel):
     rng = np.random.default_rng(0)
     X = random_array((usually(350, thorough=700), 300_000), density=1e-4, rng=rng, format="csr")
-    tracemalloc.start()
-    model = KernelPCA(3, kernel=kernel, gamma=0.1, memory_limit="200MB").fit(X)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 100e6  # dense rows would take 0.8 or 1.7 GB
+    with traced() as taken:
+        model = KernelPCA(3, kernel=kernel, gamma=0.1, memory_limit="200MB").fit(X)
+    assert taken.peak < 100e6  # dense rows would take 0.8 or 1.7 GB
     used = np.unique(X.indices)
     full = KernelPCA(3, kernel=kernel, gamma=0.1).fit(X[:, used].toarray())
     np.testing.assert_allclose(model.eigenvalues_, full.eigenvalues_, rtol=1e-6)
@@ -91,19 +89,17 @@ def test_rows_that_are_alike_are_said_to_be_once(options):
 def test_landmarks_take_the_memory_of_what_they_are():
     X = rows(6000, 3)
     K = KernelPCA(2, kernel="rbf", gamma=0.05).fit(X).embedding_
-    tracemalloc.start()
-    found = randomly_pivoted(
-        np.ones(len(X)),
-        lambda a, b: K.kernel.tile(K.points[a], K.points[b], K.frame),
-        len(X),
-        np.random.default_rng(0),
-        enough=60.0,
-    )
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    with traced() as taken:
+        found = randomly_pivoted(
+            np.ones(len(X)),
+            lambda a, b: K.kernel.tile(K.points[a], K.points[b], K.frame),
+            len(X),
+            np.random.default_rng(0),
+            enough=60.0,
+        )
     assert found.error <= 60
     assert len(found.pivots) < 500
-    assert peak < 1.5 * 8 * len(X) * ROOM
+    assert taken.peak < 1.5 * 8 * len(X) * ROOM
     few = KernelPCA(2, kernel="rbf", gamma=0.05, n_landmarks=50, tol=0.5).fit(X).plan_
     many = KernelPCA(2, kernel="rbf", gamma=0.05, n_landmarks=800, tol=0.5).fit(X).plan_
     assert few.memory < many.memory / 2
@@ -146,10 +142,9 @@ def test_pre_images_stay_within_the_memory_allowed():
     X = rows(3000, 5)
     peaks = []
     for limit in ("60MB", "1GB"):
-        tracemalloc.start()
-        model = KernelPCA(3, kernel="rbf", gamma=0.1, fit_inverse_transform=True, memory_limit=limit).fit(X)
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
+        with traced() as taken:
+            model = KernelPCA(3, kernel="rbf", gamma=0.1, fit_inverse_transform=True, memory_limit=limit).fit(X)
+        peaks.append(taken.peak)
         assert model.preimage_error_ < 0.9 * np.square(X).sum(axis=1).mean()
     assert peaks[0] < 70e6 < peaks[1]
 

@@ -1,6 +1,5 @@
 """Numbers from one end of float64, and float32, to the other: power-of-two scaling is exact, so it must not matter."""
 
-import tracemalloc
 import warnings
 from fractions import Fraction
 
@@ -9,6 +8,7 @@ import pytest
 import scipy.sparse
 
 from helpers.matrices import preprocess
+from helpers.memory import traced
 from ritz import PCA, AccuracyWarning, CompressedSensing, DataError, KernelPCA, eigen, load, merge
 from ritz.errors import NotYetError
 
@@ -344,11 +344,9 @@ def test_sparse_entries_too_far_apart(solver):
 def test_empty_sparse_rows_stay_sparse():
     X = scipy.sparse.csr_array(([1.0, 2.0, 1e-310, 3.0], ([0, 1, 2, 3], [5, 99_999, 7, 5])), shape=(400, 100_000))
     pca = PCA(2, center=False).fit(X)
-    tracemalloc.start()
-    Y, errors = pca.transform(X), pca.reconstruction_error(X)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 100e6  # dense rows would take 320 MB
+    with traced() as taken:
+        Y, errors = pca.transform(X), pca.reconstruction_error(X)
+    assert taken.peak < 100e6  # dense rows would take 320 MB
     np.testing.assert_allclose(np.abs(Y[[0, 1, 3]]).max(axis=1), [1, 2, 3], rtol=1e-9)
     assert not Y[4:].any()
     assert not errors[4:].any()

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import tracemalloc
 import warnings
 from dataclasses import fields, replace
 
@@ -20,6 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import ritz
 from helpers.matrices import random_array, sine
+from helpers.memory import traced
 from ritz import PCA, AccuracyWarning, ColumnWarning, DataError, merge
 from ritz.estimators.anndata import plain
 from ritz.rows import as_rows, passes
@@ -259,12 +259,10 @@ def test_a_backed_sparse_matrix_stays_on_disk(tmp_path):
     size = large.data.nbytes + large.indices.nbytes
     del large
     adata = ad.read_h5ad(path, backed="r")
-    tracemalloc.start()
-    pca = PCA(3, svd_solver="covariance", memory_limit="5MB").fit(adata)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    with traced() as taken:
+        pca = PCA(3, svd_solver="covariance", memory_limit="5MB").fit(adata)
     adata.file.close()
-    assert peak < 5e6 < size / 3
+    assert taken.peak < 5e6 < size / 3
     np.testing.assert_allclose(pca.explained_variance_, expected, rtol=1e-10)
 
 

@@ -529,3 +529,22 @@ def test_defaults_obey_the_rules_that_they_are_not_held_against(kind, module):
     assert len(defaults) >= len(module.RULES) - 1  # the number of measurements has none
     for name, default in defaults.items():
         module.RULES[name].check(name, default)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"scale": True}, {"whiten": True}])
+def test_a_model_is_the_same_before_and_after_it_is_used(parameters):
+    """Caches of models, such as joblib's, tell models apart by their state."""
+    X = np.random.default_rng(0).standard_normal((60, 5)) * [5, 4, 3, 2, 1] + 1
+    model = PCA(2, **parameters).fit(X)
+    before = pickle.dumps(model)
+    model.inverse_transform(model.transform(X))
+    _ = model.score(X), model.reconstruction_error(X), str(model.certificate_)
+    assert pickle.dumps(model) == before
+
+
+def test_a_fit_may_be_made_of_the_results_of_a_pass():
+    X = np.random.default_rng(0).standard_normal((30_000, 40))
+    model, found = PCA(5, memory_limit="1MB").fit(X), []
+    model.transform(X, out=lambda scores: found.append(PCA(2).fit(scores).explained_variance_))
+    assert len(found) > 1
+    assert all(values.shape == (2,) for values in found)

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import tracemalloc
 from dataclasses import asdict
 from itertools import pairwise
 
@@ -13,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 import ritz
 from helpers.matrices import with_spectrum
+from helpers.memory import traced
 from ritz import PCA
 from ritz.fitting import calibration, costs, planning
 from ritz.fitting.calibration import calibrate
@@ -21,7 +21,6 @@ from ritz.fitting.request import Request
 from ritz.fitting.solve import Attempts
 from ritz.rows import as_rows
 from ritz.rows.passes import MOST_BYTES
-from ritz.runtime import threads
 from ritz.solvers.base import BLOCK
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the cache folder is set by XDG_CACHE_HOME")
@@ -121,17 +120,14 @@ def test_a_plan_stays_within_the_limit(shape):
         ((10_000, 500), 300, {}),
     ],
 )
-def test_a_fit_takes_no_more_memory_than_planned(monkeypatch, shape, k, parameters):
-    monkeypatch.setattr(threads, "pages", lambda *shape, dtype=float: np.zeros(shape, dtype))  # so that all is traced
+def test_a_fit_takes_no_more_memory_than_planned(shape, k, parameters):
     X = np.random.default_rng(0).standard_normal(shape) / np.sqrt(np.arange(1, shape[1] + 1))
     PCA(k, **parameters).fit(X[:600])  # imports and caches
-    tracemalloc.start()
-    pca = PCA(k, **parameters).fit(X)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    with traced() as taken:
+        pca = PCA(k, **parameters).fit(X)
     results = 8 * 3 * k * shape[1]  # what is returned, in two precisions, and read-only copies
-    assert peak <= pca.plan_.memory + results + 500_000
-    assert pca.plan_.memory <= 20 * (peak + 100_000)  # and the plan is no idle one
+    assert taken.peak <= pca.plan_.memory + results + 500_000
+    assert pca.plan_.memory <= 20 * (taken.peak + 100_000)  # and the plan is no idle one
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.matrices import random_orthonormal
-from ritz.linalg.ceiling import above, ceiling_of, deflated
+from ritz.linalg.ceiling import deflated, norm_estimate, proved_above, proved_ceiling
 
 ORDER = 40
 
@@ -27,16 +27,16 @@ SPECTRA = {
 def test_a_guess_below_the_largest_value_is_never_proved(name):
     A, largest = matrix(SPECTRA[name]), SPECTRA[name].max()
     for lower in (1e-10, 1e-6, 0.1):
-        assert above(A.copy(), largest - lower, 0.0) == np.inf
+        assert proved_above(A.copy(), largest - lower, 0.0) == np.inf
     for near in np.linspace(-1e-11, 1e-11, 21):  # within what is added for rounding it is one or the other
-        assert above(A.copy(), largest + near, 0.0) >= largest
+        assert proved_above(A.copy(), largest + near, 0.0) >= largest
     for higher in (1e-10, 1e-6, 0.1):
-        assert largest <= above(A.copy(), largest + higher, 0.0) <= largest + 2 * higher
+        assert largest <= proved_above(A.copy(), largest + higher, 0.0) <= largest + 2 * higher
 
 
 def test_what_a_matrix_is_known_to_is_added():
     A = matrix(SPECTRA["decaying"])
-    assert above(A.copy(), 1.0, 0.01) >= 1.02
+    assert proved_above(A.copy(), 1.0, 0.01) >= 1.02
 
 
 @pytest.mark.parametrize("name", SPECTRA)
@@ -48,7 +48,7 @@ def test_a_bad_guess_is_replaced(name):
         made.append(A.copy())
         return made[-1]
 
-    tau = ceiling_of(anew, largest - 0.3, rounding=0.0, converged=True)
+    tau = proved_ceiling(anew, largest - 0.3, rounding=0.0, converged=True)
     assert largest <= tau <= max(1.03 * largest, 1e-9)
     assert len(made) > 1
 
@@ -60,3 +60,10 @@ def test_deflation_takes_off_what_the_pairs_explain():
     left = np.triu(deflated(A.copy(), image))
     rest = (vectors[:, :-5] * values[:-5]) @ vectors[:, :-5].T
     np.testing.assert_allclose(left, np.triu(rest), atol=1e-15)
+
+
+@pytest.mark.parametrize("spectrum", [np.ones(3), np.r_[5.0, 4.9, np.ones(60)], np.r_[-7.0, np.ones(30)], np.zeros(9)])
+def test_the_estimate_of_a_norm_is_one_from_below(spectrum):
+    Q = np.linalg.qr(np.random.default_rng(2).standard_normal((len(spectrum),) * 2))[0]
+    A, norm = (Q * spectrum) @ Q.T, np.abs(spectrum).max()
+    assert 0.95 * norm <= norm_estimate((A + A.T) / 2) <= norm * (1 + 1e-12)

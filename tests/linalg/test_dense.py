@@ -134,3 +134,9 @@ def test_a_tridiagonal_matrix_that_falls_into_parts_is_left_to_others(cut, besid
 def test_a_tridiagonal_matrix_of_order_one():
     values, vectors = few_of_tridiagonal(np.array([2.0]), np.array([]), 1)
     assert (values.item(), abs(vectors.item())) == (2.0, 1.0)
+
+
+@pytest.mark.parametrize("piece", [5000, WHOLE])
+def test_squares_of_no_rows_are_zeros(monkeypatch, piece):
+    monkeypatch.setattr(dense, "piece", lambda: piece)
+    assert not mirrored(add_squares(np.ones((0, 5)), np.zeros((5, 5)))).any()

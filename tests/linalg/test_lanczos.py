@@ -68,3 +68,11 @@ def test_a_tight_cluster_is_found_by_all_of_the_tridiagonal_matrix(monkeypatch):
     found = space.largest(4)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-13)
     np.testing.assert_allclose(np.abs(found[1]), np.abs(expected[1]), atol=1e-10)
+
+
+def test_a_space_that_is_spent_is_recognised_below_zero():
+    start = np.random.default_rng(0).standard_normal(30)
+    found = Lanczos(lambda q: -q, start, 5)
+    found.extend()
+    assert found.spent
+    np.testing.assert_allclose(found.largest(1)[0], [-1.0])

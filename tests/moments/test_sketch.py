@@ -1,7 +1,6 @@
 """Streams too wide for moments: what a sketch lacks is positive and bounded, and every claim made from it holds."""
 
 import pickle
-import tracemalloc
 import warnings
 
 import numpy as np
@@ -16,6 +15,7 @@ from threadpoolctl import threadpool_limits
 import ritz.moments.sketch
 from helpers.counts import usually
 from helpers.matrices import SPECTRA, broken_claims, preprocess, random_orthonormal, sine, with_spectrum
+from helpers.memory import traced
 from ritz import PCA, AccuracyWarning, DataError, merge
 from ritz.moments.sketch import Stream
 from ritz.pca.from_moments import sketching_memory, summing_memory
@@ -424,16 +424,11 @@ def test_memory_stays_within_the_limit(k, room, rows, rank):
     batch = batch[np.arange(rows) % rank]  # axes without variance take more memory than others
     pca = sketching(k, d, room)
     count = room if k is None else 3 * room - 1  # the most rows that can wait, but for None, which needs them all
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
+    with traced() as taken:
         for start in range(0, count, rows):
             pca.partial_fit(batch[: min(rows, count - start)])
         _ = pca.components_
-        peak = tracemalloc.get_traced_memory()[1] - before
-    finally:
-        tracemalloc.stop()
-    assert peak <= sketching_memory(room, k, d)
+    assert taken.peak <= sketching_memory(room, k, d)
 
 
 def test_columns_of_pieces_are_the_rows_of_their_transpose():

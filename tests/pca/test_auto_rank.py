@@ -1,7 +1,6 @@
 """n_components="auto": planted components are found, noise is not, whatever the rows come from."""
 
 import pickle
-import tracemalloc
 import warnings
 from functools import partial
 
@@ -17,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from helpers.counts import usually
 from helpers.files import write_h5ad
+from helpers.memory import traced
 from ritz import PCA, AccuracyWarning, KernelPCA, merge, plan
 from ritz.errors import DataError
 from ritz.fitting import signflip_plans
@@ -383,12 +383,9 @@ def test_memory_that_is_promised_is_kept(shape):
     rows = as_rows(planted(*shape, 2, 25.0, np.random.default_rng(0)))
     for limit in (1 << 29, 1 << 25):
         route = signflip_plans.route(rows, limit)
-        tracemalloc.start()
-        with team():
+        with traced() as taken, team():
             auto_rank.chosen(rows, Request(n_components="auto"), route)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert peak <= 1.05 * route.cost.memory
+        assert taken.peak <= 1.05 * route.cost.memory
 
 
 def test_progress_is_shown(capsys):

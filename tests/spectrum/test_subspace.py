@@ -50,7 +50,7 @@ def test_scores_keep_their_digits_on_both_sides_of_what_is_near(share, scaled, w
     weakest = PCA(4, scale=scaled).fit(X).subspace_.deviations[-1]
     X = X + share * NEAR * weakest * np.array([0.6, 0.8, 0, 0, 0, 0])
     model = PCA(4, scale=scaled, whiten=whiten).fit(X)
-    assert model.subspace_._close == (share < 1)
+    assert model.subspace_._mean_is_small == (share < 1)
     exact = X.astype(np.longdouble) - model.mean_
     exact = exact / (model.scale_ if scaled else 1) @ model.components_.T.astype(np.longdouble)
     if whiten:

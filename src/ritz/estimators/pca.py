@@ -67,8 +67,8 @@ class PCA(Batches):
         noise, but at least one; all min(n, d). "auto" keeps what has more variance than any direction of 19 copies of
         the preprocessed rows whose entries have random signs: noise does so once in 20 times. The copies keep the scale
         of every column, so columns that are independent of each other are noise, however unequal their variances. It
-        mostly takes two to four times as long as one fit: of large data in memory, no more copies are made than settle
-        the count. It may miss a component in the shadow of far larger ones.
+        usually takes two to four times as long as one fit; for large data in memory it stops as soon as further copies
+        cannot change the count. It may miss a component in the shadow of far larger ones.
     center, scale : bool
         Subtract the mean; divide every column by its standard deviation. Without centring, scaling is by the root
         mean square.

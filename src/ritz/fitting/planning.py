@@ -195,8 +195,8 @@ def choose(rows: Rows, asked: int | float | str | None, limit: int, tol: float =
     return replace(best, why=why)
 
 
-def kept(rows: Rows, asked: int | float | str | None, limit: int, tol: float) -> Plan:
-    """The same, kept for arrays, for which their shape and type decide: the same one is often fitted again."""
+def cached_choice(rows: Rows, asked: int | float | str | None, limit: int, tol: float) -> Plan:
+    """Like `choose`, but remembered for arrays in memory, for which shape and type decide: fits are often repeated."""
     if type(rows) is not ArrayRows:
         return choose(rows, asked, limit, tol)
     about = rows.most_bytes, rows.most_threads, rows.threads, costs.rates()

@@ -41,8 +41,8 @@ class Route:
     kind : "scatter" (d×d matrices, several from one pass), "gram" (n×n, of rows in memory) or "krylov" (products)
     cost : what it takes
     at_once : spectra from one pass
-    first : copies from the first one, which has the spectrum of the rows as well
-    quick : whether a pass takes little beside a copy, so that copies come in as many passes as there are questions
+    first : copies that the first pass makes, beside the spectrum of the rows themselves
+    quick : whether a pass takes little time beside a copy, so that a few copies are made at a time
     """
 
     kind: str

@@ -22,16 +22,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import (
-    SUBSET,
-    THREADED,
-    Array,
-    add_squares,
-    add_upper,
-    float32_pays,
-    mirrored,
-    positive_definite,
-)
+from ritz.linalg.dense import SUBSET, THREADED, Array, add_squares, add_upper, float32_pays, mirrored, positive_definite
 from ritz.linalg.lanczos import Lanczos
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
@@ -85,7 +76,7 @@ class Flips:
         return n * (pairs.values[:k] if flip is None else _bounded(pairs.values[:k], pairs.residuals[:k]))
 
     def _shared(self, which: Sequence[int | None]) -> Iterable[Array]:
-        """The same as `_scatters`; where rows are few enough for one thread, the flips are shared out instead."""
+        """`_scatters`, with the flips divided among threads where there are too few rows to divide."""
         rows = self.rows
         if len(which) < 2 or len(rows.cut(Cut.SQUARE)[1]) > 1 or not rows.in_memory or rows.watch is not UNWATCHED:
             return self._scatters(which)

@@ -21,19 +21,18 @@ from ritz.operators import ColumnMatrix, DataMatrix, Operator
 from ritz.rows import Rows
 from ritz.rows.memory.computed import Scaled
 from ritz.runtime.memory import format_bytes, too_small
-from ritz.solvers import SVD, Covariance, Gram, Solver
+from ritz.solvers import SVD, Solver
 from ritz.spectrum.certify import Spectrum, certify
 
 FIRST_GUESS = 16  # components an iterative solver starts with when a share of the variance is asked for
 PATIENCE = 3.0  # seconds, by the planner's table, that a further attempt may take when accuracy is not at stake
-EXACT, UNUSED = (SVD, Covariance, Gram), np.random.default_rng(0)  # solvers that draw nothing, and what they are given
 UNSETTLED = "the iteration did not reach tol, or could not exclude that a larger component was missed"
 MANY = "the share of the variance takes so many components that a full decomposition costs less than an iteration"
 
 
 def solve(A: Operator, solver: Solver, request: Request, bound: int, n_rows: int | None) -> tuple[Spectrum, float]:
     """The spectrum with as many components as the request means, and the total variance."""
-    asked, rng = request.n_components, UNUSED if type(solver) in EXACT else np.random.default_rng(request.seed)
+    asked, rng = request.n_components, np.random.default_rng(request.seed)
     if asked == "mle" and not solver.direct:
         given = request.solver if isinstance(request.solver, str) else request.name
         rule = f"cannot be a string with svd_solver={given!r}: it weighs the whole spectrum; use 'auto'"
@@ -198,7 +197,7 @@ def _first(rows: Rows, request: Request) -> Plan:
         if isinstance(request.n_components, float) and not request.chosen().direct:
             k = min(k, planning.GUESS)  # it grows until the share is reached
         return planning.plan_for(rows, request.name, request.chosen(), k, limit)
-    return planning.kept(rows, request.n_components, limit, request.tol)
+    return planning.cached_choice(rows, request.n_components, limit, request.tol)
 
 
 def _most_components(rows: Rows, request: Request) -> int:

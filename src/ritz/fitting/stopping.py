@@ -32,8 +32,8 @@ class Comparison:
 
     Attributes
     ----------
-    raised : by what the values of copies are multiplied
-    lifted : and what is then added, as a share of the largest value of the rows
+    factor : by what the values of copies are multiplied
+    offset : and what is then added, as a share of the largest value of the rows
     values : (k,) those of the rows, descending; one that is not above the copies is among them, if there is any
     tops : largest values, descending, of the first copies and of those that exceed all before them
     count : copies so far
@@ -51,8 +51,8 @@ class Comparison:
     (1, False)
     """
 
-    raised: float = 1.0
-    lifted: float = 0.0
+    factor: float = 1.0
+    offset: float = 0.0
     values: Array = field(default_factory=lambda: np.empty(0))
     tops: list[Array] = field(default_factory=list)
     count: int = 0
@@ -71,7 +71,7 @@ class Comparison:
     @property
     def bar(self) -> float:
         """What a value of the rows must exceed."""
-        return self.largest * self.raised + float(self.values[0]) * self.lifted
+        return self.largest * self.factor + float(self.values[0]) * self.offset
 
     @property
     def above(self) -> int:
@@ -89,4 +89,4 @@ class Comparison:
         if self.count < LEAST or len(self.tops[0]) < PLACES:
             return False
         spread = float(np.mean([top[0] - top[PLACES - 1] for top in self.tops]))
-        return bool(self.values[above - 1] > self.bar + CLEAR * spread * self.raised)
+        return bool(self.values[above - 1] > self.bar + CLEAR * spread * self.factor)

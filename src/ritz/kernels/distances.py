@@ -62,7 +62,7 @@ class Rbf(Movable):
             return decayed(a, b, "sqeuclidean", frame)
         if is_device_array(a.Z):
             return _decayed_there(inner(a.Z, b.Z), a, b)
-        t = _exponents(a, b)
+        t = _negative_squares(a, b)
         if t.dtype == np.float64:  # in float32 a value of 1 + 1e-6 does no harm
             np.minimum(t, 0.0, out=t)
         far = ~np.isfinite(a.sizes)
@@ -100,8 +100,9 @@ class Laplacian(Kernel):
         return ones(points)
 
 
-def _exponents(a: Points, b: Points) -> Array:  # (m, p)
-    """2 z·w − ‖z‖² − ‖w‖² of all pairs: one product of rows with their sizes beside them, where they are dense."""
+def _negative_squares(a: Points, b: Points) -> Array:  # (m, p)
+    """−‖z − w‖² = 2 z·w − ‖z‖² − ‖w‖² of all pairs: for dense rows, whose sizes can stand beside them, one product
+    instead of three more passes over the result."""
     if isinstance(a.Z, np.ndarray) and isinstance(b.Z, np.ndarray):
         one, other = np.ones((len(a), 1), a.Z.dtype), np.ones((len(b), 1), b.Z.dtype)
         left = np.hstack([2 * a.Z, -a.sizes[:, None], -one])

@@ -1,4 +1,4 @@
-"""Orthonormal bases of blocks, also of those that have lost rank; and the norm of a matrix, by iteration on one."""
+"""Orthonormal bases of blocks, also of those that have lost rank."""
 
 from __future__ import annotations
 
@@ -54,11 +54,3 @@ def outside(Q: Array, V: Array) -> Array:
     for _ in range(2):  # twice is enough (Kahan)
         W = np.linalg.qr(W - Q @ (Q.T @ W))[0]
     return W
-
-
-def norm_estimate(A: Array) -> float:
-    """‖A‖₂ of a symmetric matrix from below, by orthogonal iteration on four vectors."""
-    V = orthonormalise(np.random.default_rng(0).standard_normal((len(A), min(4, len(A)))))
-    for _ in range(20):
-        V = orthonormalise(A @ V)
-    return float(np.linalg.norm(A @ V, 2))

@@ -1,4 +1,4 @@
-"""Dense matrices: orthonormal bases, factorisations, and products in pieces of the size at which BLAS is fastest.
+"""Dense matrices: sums, factorisations, and products in pieces of the size at which BLAS is fastest.
 
 What "in pieces" rests on: to split the first axis of an array, (m, d) into (m/step, step, d), is a view whatever the
 strides are. So nothing is copied, and a product that is written into pieces of `out` is written into `out` itself.
@@ -131,8 +131,8 @@ def eigh_descending(A: Array, k: int | None = None, overwrite: bool = False) -> 
 
 
 def _some(A: Array, k: int, overwrite: bool) -> tuple[Array, Array]:
-    """The same of a matrix of moderate order, where LAPACK's drivers transform all vectors back, or look for some of
-    them by bisection: both take longer than the tridiagonal matrix needs."""
+    """The k largest eigenpairs of a matrix of moderate order: it is made tridiagonal, and only the k vectors asked for
+    are transformed back. LAPACK's drivers transform all of them, or look for some by bisection: both take longer."""
     d = len(A)
     reflectors, diagonal, off_diagonal, tau, _ = scipy.linalg.lapack.dsytrd(
         A.T, lower=1, lwork=BLOCK * d, overwrite_a=overwrite
@@ -344,7 +344,7 @@ def add_squares(Z: Array, total: Array, keep: bool = True) -> Array:  # (m, d) -
 def _inner(A: Array, B: Array) -> Array:  # (m, a), (m, b) -> (a, b)
     """AᵀB, the sum over pieces of equally many rows and over the few that are left."""
     pieces = max(1, -(-len(A) * A.shape[1] * B.shape[1] // piece()))
-    step = len(A) // pieces
+    step = max(1, len(A) // pieces)
     whole = step * pieces
     total: Array = (_split(A[:whole], step).transpose(0, 2, 1) @ _split(B[:whole], step)).sum(axis=0)
     if whole < len(A):

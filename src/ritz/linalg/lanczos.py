@@ -41,7 +41,7 @@ class Lanczos:
         w -= (known @ w) @ known  # what rounding has left of all the others
         self._beside[j] = beside = norm_of(w)
         self.size += 1
-        self.spent = bool(beside <= 100 * UNIT * len(w) * self._diagonal[: j + 1].max())
+        self.spent = bool(beside <= 100 * UNIT * len(w) * np.abs(self._diagonal[: j + 1]).max())
         if not self.spent:
             self._next = w / beside
 

@@ -90,7 +90,7 @@ class Absorbing:
         return count + theirs[0], total, scatter, terms_of_sum(terms, theirs[3]), probed, squares
 
     def first(self, ours: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The same with a sum in float64, to which others may be added."""
+        """The sums of the first run with the scatter in float64, so that others can be added in place."""
         return *ours[:2], _in_float64(ours[2]), *ours[3:]
 
 

@@ -324,8 +324,8 @@ class Covariance(Operator):
         return ritz_pairs(Q, AQ, rotation(Q.T @ AQ))
 
     def _half_refined(self, Q: Array, G: Array) -> Pairs:
-        """The same from half a product. QᵀCQ is right in float64, and so are values, and how vectors are turned in
-        their span; residuals are those of the dense matrix, and how far that is off at most."""
+        """Ritz pairs from half a product: values, and the rotation of the vectors within their span, from QᵀCQ in
+        float64; residuals from the dense matrix, plus a bound on its error."""
         H, CG = self.Z.inner_and_normal(Q, G)
         self._roughness = self._measured(G, CG)
         pairs = ritz_pairs(Q, self._product(Q), rotation(H))

@@ -67,10 +67,12 @@ class Krylov(Iterative):
 
     @team()  # BLAS threads that spin after a small product would keep the next pass from its cores
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
-        found = None
-        if self._usual and A.is_dense and not A.negativity and tol is not None and worth_single_vectors(A.dim, k, tol):
+        single = self._usual and A.is_dense and not A.negativity
+        if single and tol is not None and worth_single_vectors(A.dim, k, tol):
             found = by_single_vectors(A, k, tol, rng)
-        return self._by_blocks(A, k, tol, rng) if found is None else found
+            if found is not None:
+                return found
+        return self._by_blocks(A, k, tol, rng)
 
     @property
     def _usual(self) -> bool:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ritz.linalg.ceiling import above, deflated
+from ritz.linalg.ceiling import deflated, proved_above
 from ritz.linalg.dense import Array, norm_of
 from ritz.linalg.lanczos import Lanczos
 from ritz.operators import Operator
@@ -31,7 +31,7 @@ FIRST, EVERY, MOST = 16, 4, 6  # steps before the first look and between two, an
 class SingleVectors:
     """A few eigenpairs of a dense matrix by single vectors; by LAPACK where that does not find them."""
 
-    side: ClassVar[str] = "gram"
+    side: ClassVar[str] = "gram"  # kernel matrices are n×n, as Gram matrices are
     direct: ClassVar[bool] = True
 
     def basis(self, A: Operator, k: int, *, tol: float | None, rng: np.random.Generator) -> Basis:
@@ -85,5 +85,5 @@ def _proved(A: Operator, C: Array, U: Array, values: Array, error: float) -> flo
     if not values[-1] > 0:
         return None
     left = deflated(C.copy(), np.ascontiguousarray((U * np.sqrt(values)).T))
-    level = above(left, float(values[-1]) + error, A.deflation_rounding(values))
+    level = proved_above(left, float(values[-1]) + error, A.deflation_rounding(values))
     return level if np.isfinite(level) else None

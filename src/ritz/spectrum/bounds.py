@@ -25,8 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ritz.linalg.ceiling import ceiling_of, deflated
-from ritz.linalg.ceiling import proved_ceiling as proved_ceiling
+from ritz.linalg.ceiling import deflated, proved_ceiling
 from ritz.linalg.dense import (
     LARGE,
     Array,
@@ -224,7 +223,9 @@ class Question:
 
 def completeness(question: Question) -> tuple[float, float]:
     """The first ceiling that settles the question, or the lowest, and the probability that it does not hold."""
-    free = 0.0 if question.seen.exhausted else min(ceiling(question) for ceiling in FREE)
+    if question.seen.exhausted:  # so that nothing can have been missed
+        return 0.0, 0.0
+    free = min(ceiling(question) for ceiling in FREE)
     return _by_probes(question, free) or _by_cholesky(question, free) or (free, 0.0)
 
 
@@ -278,11 +279,11 @@ def _by_cholesky(question: Question, free: float) -> tuple[float, float] | None:
     """From a proof; what is known of a rough matrix, random vectors have told."""
     A, pairs, seen = question.A, question.pairs, question.seen
     cheap = A.dim**3 / 3 <= CHEAP * (A.work + 4 * A.dim**3 / 3)
-    if not question.at_hand or seen.exhausted or (question.settled(free) and not cheap):
+    if not question.at_hand or (question.settled(free) and not cheap):
         return None
     image = np.ascontiguousarray(pairs.root.T)
 
-    def made() -> Array:  # anew for every guess: at most guesses the first one holds
+    def make() -> Array:  # anew for every guess: mostly the first one holds
         matrix: Any = A.copied()  # which is there, as the matrix is
         return deflated(matrix, image)
 
@@ -290,7 +291,7 @@ def _by_cholesky(question: Question, free: float) -> tuple[float, float] | None:
     error, largest = norm_of(pairs.residuals), float(pairs.values[0])
     last = float(pairs.values[-1]) + (min(error, 0.4 * question.tol * largest) if question.tol else error)
     rounding = seen.rounding + _deflation_error(A, pairs)
-    tau = ceiling_of(made, last, rounding=rounding, converged=len(pairs.values) > question.k)
+    tau = proved_ceiling(make, last, rounding=rounding, converged=len(pairs.values) > question.k)
     return min(free, tau), 0.0 if question.exact else FAILURE
 
 

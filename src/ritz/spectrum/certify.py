@@ -243,14 +243,10 @@ def _by_eigenvalues(A: Operator, pairs: Pairs, k: int, tol: float, mixed: int, o
         missing=A.missing,
     )
     uncertain = max(A.offset, A.missing - A.offset)
-    later: Callable[[], Bounds]
-    if seen.exhausted:  # so that nothing can have been missed
-        later, ceiling, complete, failure = partial(bounds, seen, k, 0.0), 0.0, True, 0.0
-    else:
-        ceiling, failure = completeness(Question(A, pairs, seen, k, tol, outside))
-        largest, last = float(pairs.values[0]) + A.offset, float(pairs.values[k - 1]) + A.offset
-        complete = next_upper(seen, k, ceiling) - last <= max(tol * largest, 16 * rounding)
-        later = partial(bounds, seen, k, ceiling)
+    ceiling, failure = completeness(Question(A, pairs, seen, k, tol, outside))
+    largest, last = float(pairs.values[0]) + A.offset, float(pairs.values[k - 1]) + A.offset
+    complete = seen.exhausted or next_upper(seen, k, ceiling) - last <= max(tol * largest, 16 * rounding)
+    later = partial(bounds, seen, k, ceiling)
     delivered = _delivered(seen.turned, seen.values, _resolved(seen.values, seen.floor, ceiling))
     worst = float(delivered[:k].max()) + rounding + uncertain
     tie = may_tie(seen, k) and later().tie_at_k

@@ -58,8 +58,10 @@ def _proved(matrix: Array, A: Operator, pairs: Pairs, seen: Evidence) -> Ceiling
     size = float(np.linalg.norm(matrix)) + float(np.sum(seen.values))
     rounding = seen.rounding + A.dense_rounding + gamma(len(values) + 8) * 2 * size
     last = float(seen.values[-1]) + float(np.linalg.norm(seen.residuals))
-    above, below = (proved_ceiling(side, last, rounding=rounding, converged=False) for side in (deflated, -deflated))
-    return above, below
+    highest, lowest = (
+        proved_ceiling(side.copy, last, rounding=rounding, converged=False) for side in (deflated, -deflated)
+    )
+    return highest, lowest
 
 
 def _around(outside: Ceilings, pairs: Pairs, seen: Evidence) -> Ceilings:

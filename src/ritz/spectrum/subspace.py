@@ -216,15 +216,15 @@ class Subspace:
             return self._product_by(self.preprocessing(FLOAT64), rows, wanted)
 
     def _product_by(self, prepare: Preprocessing, rows: Rows, wanted: np.dtype[Any]) -> Callable[[Block], Array]:
-        tried = wanted == np.float32 and not rows.sparse and not rows.on_device and self._near
+        tried = wanted == np.float32 and not rows.sparse and not rows.on_device and self._float32_resolves
         if tried:
             narrow, axes = self.preprocessing(wanted), self.axes.astype(wanted, order="C")
             lacking = narrow.lacking(self.axes)
         most = times_power(NARROW * self.deviations[-1], self.power)
         there = self._product_there(prepare, rows) if rows.on_device else None
-        plain = not (tried or self.faint or rows.sparse or rows.on_device) and self._close
-        weighted = np.ascontiguousarray(prepare.weighted(self.axes)) if plain else self.axes
-        offset = self._origin
+        plain = not (tried or self.faint or rows.sparse or rows.on_device) and self._mean_is_small
+        if plain:
+            weighted, offset = np.ascontiguousarray(prepare.weighted(self.axes)), self._origin
 
         def product(block: Block) -> Array:
             if there is not None and not isinstance(block, np.ndarray):
@@ -249,7 +249,7 @@ class Subspace:
         return lambda block: less(ready.nearly(block, FLOAT64) @ axes, lacking)
 
     @cached_property
-    def _close(self) -> bool:
+    def _mean_is_small(self) -> bool:
         """Whether the mean is so near to 0 that Uᵀx − Uᵀmean tells the weakest component as well as Uᵀ(x − mean) does,
         which takes a copy of x."""
         with np.errstate(over="ignore", invalid="ignore"):
@@ -257,14 +257,18 @@ class Subspace:
             return center is None or bool(norm_of(center) < times_power(NEAR * self.deviations[-1], self.power))
 
     @cached_property
-    def _origin(self) -> Array | float:  # (k,)
+    def _origin(self) -> Array:  # (k,)
         """Uᵀ(mean/scale)."""
         with np.errstate(over="ignore", invalid="ignore"), pinned():
             center = self.preprocessing(FLOAT64).center
-            return 0.0 if center is None else center @ self.axes
+            return np.zeros(()) if center is None else center @ self.axes
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what is computed when it is first asked for: a model is the same before and after it is used."""
+        return {name: part for name, part in vars(self).items() if name not in ("_mean_is_small", "_origin")}
 
     @property
-    def _near(self) -> bool:
+    def _float32_resolves(self) -> bool:
         """Whether products in float32 can tell the weakest component."""
         roots = self.deviations
         whole = np.hypot(np.linalg.norm(roots), self.outside)
@@ -303,12 +307,12 @@ class Subspace:
             S = np.multiply(Y, undo, dtype=np.float64).astype(dtype) if whiten else Y.astype(dtype, copy=False)
             far = rows_outside(S, LEAST[dtype], 1 / LEAST[dtype])
             # Where the mean is near to 0, what its rounding left over is less than the rounding of the product.
-            near = dtype == np.float64 and self._close
+            small = dtype == np.float64 and self._mean_is_small
             plain = self.scale is None and not (whiten and self.faint)
-            if near and plain and words.shift is not None and not len(far):
+            if small and plain and words.shift is not None and not len(far):
                 return delivered(_affine(S, self.axes, words.shift), Y.dtype)
             X = S @ self.axes.T.astype(dtype, copy=False)
-            low = None if near else words.delta
+            low = None if small else words.delta
             if whiten and self.faint:
                 X, low = times_power(X if self.remainder is None else X + self.remainder, unit), None
             if self.scale is not None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import struct
-import tracemalloc
 
 import numpy as np
 import polars as pl
@@ -13,6 +12,7 @@ from pyarrow import ipc
 
 from helpers.counts import usually
 from helpers.files import NAMES, X, table
+from helpers.memory import traced
 from ritz import PCA, ColumnWarning, DataError, read
 from ritz.rows.formats import arrow
 from ritz.rows.formats.read import opened
@@ -171,12 +171,10 @@ def test_arrow_is_walked_not_held(tmp_path):
     data = pa.table({f"c{j}": np.zeros(400_000) + j for j in range(10)})
     path = write(tmp_path / "x.arrow", data, batch=1 << 20)
     before, rows = pa.total_allocated_bytes(), opened(path)
-    tracemalloc.start()
-    total = rows.reduce(lambda run: sum(block.sum(axis=0) for block in run), np.add)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    with traced() as taken:
+        total = rows.reduce(lambda run: sum(block.sum(axis=0) for block in run), np.add)
     assert pa.total_allocated_bytes() - before < 1e6
-    assert peak < 16e6
+    assert taken.peak < 16e6
     np.testing.assert_allclose(total, 400_000 * np.arange(10.0))
     assert len(rows.edges) > 5
 

@@ -1,12 +1,12 @@
 """IDX files: by name or by how they begin, packed or not, with the labels beside them."""
 
 import gzip
-import tracemalloc
 
 import numpy as np
 import pytest
 
 from helpers.files import write_idx
+from helpers.memory import traced
 from ritz import PCA, ColumnWarning, DataError, read
 from ritz.rows.formats.idx import open_idx
 from ritz.rows.formats.read import ending_of
@@ -114,9 +114,6 @@ def test_the_first_axis_counts_pictures_of_any_size(tmp_path, opens):
 
 def test_a_packed_file_is_unpacked_once(tmp_path):
     path = write_idx(tmp_path / "x-idx2-ubyte.gz", np.zeros((4000, 1000), np.uint8), gzip.open)
-    tracemalloc.start()
-    try:
+    with traced() as taken:
         assert open_idx(path).shape == (4000, 1000)
-        assert tracemalloc.get_traced_memory()[1] < 1.5 * 4e6  # with a copy it would be more than 2
-    finally:
-        tracemalloc.stop()
+    assert taken.peak < 1.5 * 4e6  # with a copy it would be more than 2

@@ -47,7 +47,7 @@ def test_parquet_in_whole_row_groups_and_in_batches(tmp_path, monkeypatch, most_
     price = [Decimal(int(i)) / 4 for i in count]
     columns = {**wide, "flag": flag, "count": count, "gaps": pa.array(gaps, from_pandas=True), "price": price}
     pq.write_table(pa.table(columns), path, row_group_size=128)
-    monkeypatch.setattr(parquet, "TOGETHER", 3000)
+    monkeypatch.setattr(parquet, "CACHED", 3000)
     expected = np.column_stack([*wide.values(), flag, count, gaps, count / 4])
     rows = read(path).limited(most_bytes)
     np.testing.assert_array_equal(rows.block(0, 500), expected)

@@ -21,6 +21,7 @@ import ritz
 from helpers.counts import usually
 from helpers.files import SPARSE, WORDS, Trap, X, table, write_h5ad
 from helpers.matrices import random_array
+from helpers.memory import traced
 from ritz import PCA, DataError, read
 from ritz.rows.base import dense
 from ritz.runtime import memory
@@ -48,17 +49,13 @@ def test_npy_equals_its_array(tmp_path, make):
 
 
 def test_npy_is_walked_not_held(tmp_path):
-    import tracemalloc
-
     path = tmp_path / "x.npy"
     np.lib.format.open_memmap(path, "w+", np.float32, (400_000, 50))[:] = 1.0
     PCA(2).fit(X)
-    tracemalloc.start()
-    rows = read(path)
-    rows.reduce(lambda run: sum(float(block[0, 0]) for block in run), float.__add__)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 12e6  # blocks of 80 MB, of which every thread has one, and one more while it reads
+    with traced() as taken:
+        rows = read(path)
+        rows.reduce(lambda run: sum(float(block[0, 0]) for block in run), float.__add__)
+    assert taken.peak < 12e6  # blocks of 80 MB, of which every thread has one, and one more while it reads
 
 
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo"])

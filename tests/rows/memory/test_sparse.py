@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from helpers.counts import usually
 from helpers.matrices import promised, random_array, sine
+from helpers.memory import traced
 from ritz import PCA, AccuracyWarning, ColumnWarning, DataError, read
 from ritz.fitting import costs
 from ritz.linalg import sparse
@@ -303,19 +304,14 @@ def test_products_without_what_compiles(monkeypatch):
 
 def test_the_rows_are_never_dense_as_a_whole():
     """A matrix that would take 10 or 40 GB: memory stays within what its entries need."""
-    import tracemalloc
-
     n, d = usually((25_000, 50_000), thorough=(50_000, 100_000))
     X = random_array((n, d), density=1e-4, format="csr", rng=np.random.default_rng(0))
-    tracemalloc.start()
-    with warnings.catch_warnings():
+    with traced() as taken, warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
         pca = PCA(2, iterated_power=4, svd_solver="krylov").fit(X)
         pca.transform(X)
         pca.reconstruction_error(X[:1000])
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 4000 * d
+    assert taken.peak < 4000 * d
 
 
 def test_blocks_share_memory_and_take_gives_rows():
@@ -383,15 +379,11 @@ def test_sparse_tables_that_are_no_numbers_or_have_gaps():
 
 
 def test_sparse_tables_are_never_dense_as_a_whole():
-    import tracemalloc
-
     X = random_array((200_000, 500), density=1e-3, format="csc", rng=np.random.default_rng(0))
     table = frame(X.tocoo())
-    tracemalloc.start()
-    as_rows(table)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 20e6  # 800 MB would be dense, 1.2 MB are entries
+    with traced() as taken:
+        as_rows(table)
+    assert taken.peak < 20e6  # 800 MB would be dense, 1.2 MB are entries
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

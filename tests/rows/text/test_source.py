@@ -5,7 +5,6 @@ import codecs
 import csv
 import gzip
 import io
-import tracemalloc
 import warnings
 
 import numpy as np
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 from helpers.counts import usually
+from helpers.memory import traced
 from ritz import PCA, read
 from ritz.errors import ColumnWarning, DataError
 from ritz.rows.text import lines, parsing, reader
@@ -254,12 +254,10 @@ def test_tens_of_thousands_of_columns(tmp_path):
     header = ",".join(f"g{j}" for j in range(X.shape[1]))
     body = "\n".join(f"cell {i}," + ",".join(map(str, row)) for i, row in enumerate(X))
     path = written(tmp_path / "wide.csv", f"name,{header}\n{body}\n")
-    tracemalloc.start()
-    rows = read(path, label="name")
-    assert np.array_equal(values(rows), X)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 3000 * d
+    with traced() as taken:
+        rows = read(path, label="name")
+        assert np.array_equal(values(rows), X)
+    assert taken.peak < 3000 * d
     assert (rows.names[-1], rows.labels[-1]) == (f"g{d - 1}", "cell 19")
 
 

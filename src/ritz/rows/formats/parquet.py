@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from ritz.errors import FILE, DataError
 from ritz.rows.base import Block
 from ritz.rows.columns import shown
-from ritz.rows.formats.table import Table, arrow_damage, columns_of, turned
+from ritz.rows.formats.table import Table, arrow_damage, columns_of, row_blocks
 from ritz.rows.passes import MOST_BYTES
 from ritz.rows.text.lines import pyarrow_file
 from ritz.runtime import threads
 
 PAGE_BYTES = 3.0 * (1 << 20)  # of a column: a page as most writers cut them, packed and unpacked, and its dictionary
 POOL_BYTES = 1 << 24  # that pyarrow does not give back at once
-WHOLE = 8  # times the bytes of a block, that a row group may have to be unpacked at once
-TOGETHER = 1 << 20  # bytes of columns that are unpacked together, so that they stay in cache
+UNPACKED = 8  # times the bytes of a block, that a row group may have to be unpacked at once
+CACHED = 1 << 20  # bytes of columns that are unpacked together, so that they stay in cache
 BUFFER_BYTES = 1 << 16  # read at a time; without it all of a column would be
 
 
@@ -47,7 +47,10 @@ class Parquet(Table):
         group = self.dtype.itemsize * self.shape[1] * int(np.diff(self.edges).max(initial=0))
         if self._fits(group):
             column = group // self.shape[1]
-            pages, numbers = min(1, together(column) / self.shape[1]) * self._pages, group + 6 * max(TOGETHER, column)
+            pages, numbers = (
+                min(1, columns_at_once(column) / self.shape[1]) * self._pages,
+                group + 6 * max(CACHED, column),
+            )
         else:
             pages, numbers = self._pages, 6 * min(self.most_bytes, self.dtype.itemsize * self.shape[0] * self.shape[1])
         return numbers + int(pages) + min(POOL_BYTES, int(4 * pages))
@@ -64,7 +67,7 @@ class Parquet(Table):
 
     def _fits(self, size: int) -> bool:
         """Whether a row group of so many bytes is unpacked whole."""
-        return not self.vectors and size <= WHOLE * self.most_bytes
+        return not self.vectors and size <= UNPACKED * self.most_bytes
 
     def stream(self, part: int, step: int) -> Iterator[Block]:
         """A row group that fits comes column by column: in batches of rows, every column would have to wait for all
@@ -76,7 +79,7 @@ class Parquet(Table):
         with columns_of(d, m, self.dtype) as columns:
             complete = self._unpack(part, columns)
             if complete:
-                yield from turned(columns, step)
+                yield from row_blocks(columns, step)
         if not complete:
             yield from super().stream(part, step)
 
@@ -84,7 +87,7 @@ class Parquet(Table):
         """A row group, some columns at a time; False where integers lack a value, or columns some rows."""
         file, group = self._groups[part]
         reader, (d, m) = _opened(file, self._metadata[file]), columns.shape
-        count = together(self.dtype.itemsize * m)
+        count = columns_at_once(self.dtype.itemsize * m)
         with arrow_damage(f"row group {group} of {FILE} is damaged", file):
             for first in range(0, d, count):
                 names, at = list(self._picked[first : first + count]), 0
@@ -144,9 +147,9 @@ class Parquet(Table):
         return schema
 
 
-def together(size: int) -> int:
+def columns_at_once(size: int) -> int:
     """How many columns of so many bytes are unpacked together."""
-    return max(1, TOGETHER // size)
+    return max(1, CACHED // size)
 
 
 def listed(path: Path) -> list[Path]:

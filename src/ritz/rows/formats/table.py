@@ -139,7 +139,7 @@ class Table(Streamed):
             with columns_of(len(found), min(some, batch.num_rows - start), self.dtype) as columns:
                 for j, values in enumerate(found):
                     columns[j] = values[start : start + some]
-                yield from turned(columns, step)
+                yield from row_blocks(columns, step)
 
     def _column(self, name: str, column: Any, exact: bool) -> NDArray[Any]:
         """The numbers of a picked column."""
@@ -209,7 +209,7 @@ def columns_of(d: int, m: int, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]: 
         yield memory.view(dtype).reshape(d, width // dtype.itemsize)[:, :m]
 
 
-def turned(columns: NDArray[Any], step: int) -> Iterator[Block]:  # (d, m)
+def row_blocks(columns: NDArray[Any], step: int) -> Iterator[Block]:  # (d, m)
     """Columns as blocks of at most `step` rows: the numbers of all columns in one go, which takes less than one by one
     where threads wait for each other between any two calls."""
     for start in range(0, columns.shape[1], step):
