@@ -117,8 +117,8 @@ def single(task: Task) -> Plan:
     seconds = _evaluation(n, d, "float64") + 2.0 * n * n * steps / rates().walk
     memory = 8 * n * (4 * n + steps) + 24 * n * d  # the matrix, what it is made from, and a copy for the proof
     why = (
-        f"{k} of {n} components are few, so they are looked for with single vectors in the {n}×{n} matrix, which stays "
-        "in cache; LAPACK decomposes it if they are not enough"
+        f"{k} of {n} components take a few products of the {n}×{n} matrix with single vectors; "
+        "LAPACK follows if these do not settle it"
     )
     operations = 1.0 * n * n * d + 2.0 * n * n * steps
     return Plan("dense", "kernel", 1, operations, int(memory), why, True, seconds, columns=1)
