@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +22,11 @@ from ritz.operators import ColumnMatrix, DataMatrix, Operator
 from ritz.rows import Rows
 from ritz.rows.memory.computed import Scaled
 from ritz.runtime.memory import format_bytes, too_small
-from ritz.solvers import SVD, Solver
+from ritz.solvers import SVD, Covariance, Gram, Solver
 from ritz.spectrum.certify import Spectrum, certify
 
 FIRST_GUESS = 16  # components an iterative solver starts with when a share of the variance is asked for
+EXACT = SVD, Covariance, Gram  # solvers that draw nothing: to make a generator takes a tenth of the smallest fits
 PATIENCE = 3.0  # seconds, by the planner's table, that a further attempt may take when accuracy is not at stake
 UNSETTLED = "the iteration did not reach tol, or could not exclude that a larger component was missed"
 MANY = "the share of the variance takes so many components that a full decomposition costs less than an iteration"
@@ -32,7 +34,8 @@ MANY = "the share of the variance takes so many components that a full decomposi
 
 def solve(A: Operator, solver: Solver, request: Request, bound: int, n_rows: int | None) -> tuple[Spectrum, float]:
     """The spectrum with as many components as the request means, and the total variance."""
-    asked, rng = request.n_components, np.random.default_rng(request.seed)
+    asked = request.n_components
+    rng: Any = None if type(solver) in EXACT else np.random.default_rng(request.seed)
     if asked == "mle" and not solver.direct:
         given = request.solver if isinstance(request.solver, str) else request.name
         rule = f"cannot be a string with svd_solver={given!r}: it weighs the whole spectrum; use 'auto'"

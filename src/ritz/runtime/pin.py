@@ -60,6 +60,8 @@ class Pinned(ContextDecorator):
         return type(self)(self._pin)
 
     def __enter__(self) -> None:
+        if self._pin._holds_here():
+            return
         try:
             self._pin._enter(self)
         except BaseException:
@@ -67,6 +69,8 @@ class Pinned(ContextDecorator):
             raise
 
     def __exit__(self, *_: object) -> None:
+        if self._hold is None:
+            return
         try:
             self._pin._leave(self._hold)
         except BaseException:
@@ -84,7 +88,7 @@ class Calling(Pinned):
     def __enter__(self) -> None:
         pin = self._pin
         try:
-            hold = pin._enter(self)
+            hold = pin._enter(self, not pin._holds_here())
             if not getattr(pin.own, "calls", False):
                 all_threads = self._large and pin._lapack and not getattr(pin.own, "helps", False)
                 pin._begin(hold, pin.budget() if all_threads else 1)
@@ -148,19 +152,25 @@ class Pin:
         """
         return Calling(self, large)
 
-    def _enter(self, owner: Pinned) -> Hold:
+    def _holds_here(self) -> bool:
+        """Whether this thread is one of a team, or has one: that holds the pin for all that they do."""
+        return bool(self._held) and getattr(self.own, "budget", None) is not None
+
+    def _enter(self, owner: Pinned, once_more: bool = True) -> Hold:
         owner._hold = hold = Hold(owner, self._leave)
         hold.generation = self._generation
-        with self._lock:
-            self._held[hold] = True
-            if not self._later:
-                self._later = {found.filepath: self._get(found) for found in self._found()}
-                self._set([(found, 1) for found in self._found()])
+        hash(hold)  # which it keeps: it has none once its owner is gone
+        if once_more:
+            with self._lock:
+                self._held[hold] = True
+                if not self._later:
+                    self._later = {found.filepath: self._get(found) for found in self._found()}
+                    self._set([(found, 1) for found in self._found()])
         return hold
 
-    def _leave(self, hold: Hold | None) -> None:
+    def _leave(self, hold: Hold) -> None:
         with self._lock:
-            if hold is not None and hold.begun:
+            if hold.begun:
                 self._end(hold)
             if hold in self._held:  # not the parent's, whose thread was forked inside
                 if len(self._held) == 1:

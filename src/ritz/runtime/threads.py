@@ -256,9 +256,9 @@ def alone() -> Iterator[None]:
     """
     before = _, outer, *_ = _state()
     _local.cache = cache = getattr(_local, "kept", {}) if outer is None else outer
-    pinned.own.budget, pinned.own.helps = 1, True
     try:
         with pinned():
+            pinned.own.budget, pinned.own.helps = 1, True
             yield
     finally:
         if outer is None:  # the next task will find the memory that this one leaves, if it is not too much
