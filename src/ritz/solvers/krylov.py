@@ -102,12 +102,14 @@ class Krylov(Iterative):
                     break
                 space.widen(missed)
             # Ritz vectors are looked at well before the expected end, and before a third more steps are done; beside a
-            # matrix, where a look takes as long as a step, before half as many are.
-            next_look = iteration + max(1, int(min(0.8 * expected, (0.5 if A.is_dense else 0.35) * iteration)))
+            # matrix, where a look takes as long as a step, before half as many are. Probes set out at a look.
             if space.full:
                 space.restart()
                 completeness.probes = None  # what they are orthogonal to was overwritten
-            if completeness.probes is None and expected <= AHEAD and not A.is_dense:
+            setting_out = completeness.probes is None and not A.is_dense
+            far = expected - AHEAD if setting_out else 0.8 * expected
+            next_look = iteration + max(1, int(min(far, (0.5 if A.is_dense else 0.35) * iteration)))
+            if setting_out and expected <= AHEAD:
                 completeness.probes = Probes(space.Q, rng)
         note = slow(history, measured_gap(space.values, k)) if expected > 0 and not space.exhausted else ""
         return completeness.basis(tuple(history), note)
