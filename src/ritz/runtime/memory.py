@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from ritz.errors import DataError
+from ritz.runtime.wording import plural
 
 try:
     PHYSICAL = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # bytes of memory in this machine
@@ -14,7 +15,15 @@ SHARE = 0.8  # of the memory, for what is read from one file at once: the rest i
 
 
 def format_bytes(count: float) -> str:
-    """Bytes for people."""
+    """Bytes for people.
+
+    Examples
+    --------
+    >>> format_bytes(1), format_bytes(15_500), format_bytes(2e9)
+    ('1 byte', '15.5 kB', '2.0 GB')
+    """
+    if count < 100:
+        return f"{int(count)} {plural(int(count), 'byte')}"
     for unit in ("kB", "MB", "GB"):
         count /= 1000
         if count < 100 or unit == "GB":
