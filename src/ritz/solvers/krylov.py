@@ -86,8 +86,10 @@ class Krylov(Iterative):
         completeness = _Completeness(space, k, rng)
         most = max(self.max_iter, -(-wanted // width))  # fewer would not fill a basis
         history: list[Step] = []
-        next_look = 0
+        next_look, departure = 0, np.inf
         for iteration in range(1, most + 1):
+            if iteration > departure and completeness.probes is None:
+                completeness.probes = Probes(space.Q, rng)
             space.expand(completeness.probes)
             final = iteration == most or space.exhausted
             if space.size < wanted or not (final or space.full or iteration >= next_look):
@@ -101,16 +103,13 @@ class Krylov(Iterative):
                 if missed is None:
                     break
                 space.widen(missed)
-            # Ritz vectors are looked at well before the expected end, and before a third more steps are done; beside a
-            # matrix, where a look takes as long as a step, before half as many are. Probes set out at a look.
             if space.full:
                 space.restart()
                 completeness.probes = None  # what they are orthogonal to was overwritten
-            setting_out = completeness.probes is None and not A.is_dense
-            far = expected - AHEAD if setting_out else 0.8 * expected
-            next_look = iteration + max(1, int(min(far, (0.5 if A.is_dense else 0.35) * iteration)))
-            if setting_out and expected <= AHEAD:
-                completeness.probes = Probes(space.Q, rng)
+            # Ritz vectors are looked at well before the expected end, and before a third more steps are done; beside a
+            # matrix, where a look takes as long as a step, before half as many are.
+            next_look = iteration + max(1, int(min(0.8 * expected, (0.5 if A.is_dense else 0.35) * iteration)))
+            departure = np.inf if A.is_dense else iteration + expected - AHEAD
         note = slow(history, measured_gap(space.values, k)) if expected > 0 and not space.exhausted else ""
         return completeness.basis(tuple(history), note)
 
