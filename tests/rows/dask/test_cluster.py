@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import CancelledError
 
 import dask
 import dask.array as da
@@ -144,6 +145,44 @@ def test_a_result_that_is_lost_before_it_is_fetched_is_not_waited_for(client):
     cluster._bound.add("tcp://gone")
     with pytest.raises(Lost, match="tcp://gone is gone"):
         cluster.result(FetchedTooLate())
+
+
+class Persisted:
+    """What Dask says of a chunk."""
+
+    def __init__(self, status):
+        self.status = status
+
+
+def test_chunks_that_are_computed_again_are_waited_for(client):
+    cluster = Cluster(client)
+    cluster.check_there([Persisted("finished"), Persisted("pending"), Persisted("lost")])
+    with pytest.raises(ClusterError, match="persist the collection again"):
+        cluster.check_there([Persisted("cancelled")])
+
+
+def test_scattered_chunks_that_go_during_a_fit(client, monkeypatch):
+    cluster, there, gone = Cluster(client), client.scatter(1, hash=False), "scattered-and-gone"
+    assert cluster.holders([there.key])[there.key]
+    assert not cluster.holders([gone])[gone]
+
+    def attempt():
+        raise Lost("a worker is gone")
+
+    with pytest.raises(ClusterError, match="lost 4 workers: a worker is gone"):
+        cluster.again(attempt, [there.key])
+    with pytest.raises(ClusterError, match="persist the collection again"):
+        cluster.again(attempt, [gone])
+    monkeypatch.setattr(client, "who_has", lambda futures: (_ for _ in ()).throw(CancelledError))
+    assert cluster.holders([gone]) == {}  # where the client has heard of it already
+    with pytest.raises(ClusterError, match="persist the collection again"):
+        cluster.again(attempt, [gone])
+
+
+def test_workers_that_are_not_back_yet(client, monkeypatch):
+    known, answers = client.nthreads(), [{}, {}]
+    monkeypatch.setattr(client, "nthreads", lambda: answers.pop() if answers else known)
+    assert Cluster(client).threads == known
 
 
 def with_a_gap(block, block_info=None):

@@ -57,7 +57,7 @@ class Cluster(Tasks):
         for future in futures:
             owner = getattr(getattr(future, "client", None), "scheduler", None)
             elsewhere = owner is not None and getattr(owner, "address", self.address) != self.address
-            if elsewhere or future.status in ("cancelled", "lost"):
+            if elsewhere or future.status == "cancelled":  # "lost" is what is being computed again
                 raise chunks_gone(self.address)
 
     def computed(self, graph: Graph, keys: list[Key]) -> Any:
@@ -103,7 +103,7 @@ class Cluster(Tasks):
         keys = {part.anchor for part in parts if part.anchor is not None}
         if not keys:
             return [""] * len(parts)
-        has = self.client.who_has([self.future(key) for key in keys])
+        has = self.holders(keys)
         where = {key: min(has.get(key) or ("",)) for key in keys}
         return ["" if part.anchor is None else where[part.anchor] for part in parts]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
@@ -44,14 +45,21 @@ class Tasks:
 
     @cached_property
     def threads(self) -> dict[str, int]:
-        """How many threads each worker has, by its address."""
-        try:
-            self.client.wait_for_workers(1, timeout=WORKERS)
-        except TimeoutError:
-            raise ClusterError(
-                f"the Dask cluster at {self.address} has no workers", "start some, with dask worker ADDRESS"
-            ) from None
-        return dict(sorted(self.client.nthreads().items()))
+        """How many threads each worker has, by its address; where there is none, some are waited for."""
+        deadline = time.monotonic() + WORKERS
+        while not (there := self._there()):  # wait_for_workers asks the client, which hears of losses late
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"the Dask cluster at {self.address} has no workers", "start some, with dask worker ADDRESS"
+                )
+            time.sleep(TICK / 5)
+        return dict(sorted(there.items()))
+
+    def _there(self) -> dict[str, int]:
+        """The threads of the workers that are there now."""
+        if self.client.status != "running":
+            raise lost_scheduler(self.address)
+        return dict(self.client.nthreads())
 
     def submit(self, f: Callable[..., Any], *args: Any, name: str, home: str = "") -> Future:
         """A task under a name that people can read, bound to a worker where one is its home."""
@@ -77,6 +85,13 @@ class Tasks:
     def future(self, key: Key) -> Future:
         """What lies on the cluster under a key."""
         return Future(key, self.client)
+
+    def holders(self, keys: Iterable[Key]) -> dict[Key, Sequence[str]]:
+        """The workers that have what lies under each key; nothing at all where any of it is known to be gone."""
+        try:
+            return dict(self.client.who_has([self.future(key) for key in keys]))
+        except CancelledError:
+            return {}
 
     # Results.
 
@@ -129,7 +144,7 @@ class Tasks:
     def _check_waiting(self, bound: bool) -> None:
         """Raise where nobody waits for a task any more, or no worker is there, or one that it is bound to is not."""
         self._wanted()
-        there = self.client.nthreads()
+        there = self._there()
         if bound and (lost := self._bound - there.keys()):
             raise Lost(f"{min(lost)} is gone")
         if not there:
@@ -138,9 +153,9 @@ class Tasks:
 
     def _gone(self, needed: Iterable[Key]) -> ClusterError | None:
         """What to say where data that someone else put on the cluster is not there any more."""
-        if not (keys := list(needed)) or all(self.client.who_has([self.future(key) for key in keys]).values()):
-            return None
-        return chunks_gone(self.address)
+        keys = list(needed)
+        there = self.holders(keys) if keys else {}
+        return None if all(there.get(key) for key in keys) else chunks_gone(self.address)
 
     def _many_lost(self, reason: str) -> ClusterError:
         """Most likely they ran out of memory: workers that are lost for other reasons are rarely lost again at once."""
