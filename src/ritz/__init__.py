@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from ritz.estimators.scikit_learn import PCA, CompressedSensing, KernelPCA, load
     from ritz.exercises.check import check
     from ritz.fitting.planning import plan
-    from ritz.pca.angles import compare
+    from ritz.interpretation.comparison import compare
+    from ritz.interpretation.meaning import interpret
     from ritz.rows import read
     from ritz.spectrum.eigen_pairs import eigen
     from ritz.views.report import report
@@ -38,7 +39,8 @@ _HOMES = {
     "eigen": "ritz.spectrum.eigen_pairs",
     "plan": "ritz.fitting.planning",
     "read": "ritz.rows",
-    "compare": "ritz.pca.angles",
+    "compare": "ritz.interpretation.comparison",
+    "interpret": "ritz.interpretation.meaning",
     "check": "ritz.exercises.check",
     "report": "ritz.views.report",
     "AccuracyWarning": "ritz.errors",
@@ -64,6 +66,7 @@ __all__ = [
     "compare",
     "datasets",
     "eigen",
+    "interpret",
     "load",
     "merge",
     "plan",

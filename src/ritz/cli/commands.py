@@ -248,13 +248,14 @@ def merge(screen: Screen, **given: Any) -> int:
     return merge_models(screen, **given)
 
 
-@click.command(short_help="Compare two models by their principal angles.")
+@click.command(short_help="Compare two models: angles, components, variance explained.")
 @click.argument("a", type=options.MODEL)
 @click.argument("b", type=options.MODEL)
 @options.json
 @click.pass_obj
 def compare(screen: Screen, **given: Any) -> int:
-    """Print the principal angles between the subspaces of two models.
+    """Print the principal angles between the subspaces of two models, which component of B is which of A, and how
+    much of the variance of each model the components of the other explain.
 
     All 0°: the same subspace. 90°: a direction of one subspace that is orthogonal to the other. Columns are
     matched by name.

@@ -23,7 +23,7 @@ from ritz.estimators.kernel_pca import KernelPCA
 from ritz.estimators.loading import load
 from ritz.estimators.partial_fit import merge
 from ritz.estimators.pca import PCA
-from ritz.pca.angles import compare
+from ritz.interpretation.comparison import Comparison, compare
 from ritz.runtime.atomic import writing
 from ritz.runtime.watch import Progress, Watch
 from ritz.runtime.wording import at_most, plain, visible
@@ -111,33 +111,90 @@ def merge_models(screen: Screen, parts: tuple[str, ...], out: str, force: bool) 
 
 
 def compare_models(screen: Screen, a: str, b: str) -> int:
-    """Principal angles."""
+    """Principal angles, which components belong together, and what each model explains of the other."""
     first, second = _of_components(a), _of_components(b)
     if not isinstance(first, PCA) or not isinstance(second, PCA):
         raise DataError("only PCA models have subspaces of the columns to compare; one of these is a kernel model")
-    angles, sizes = np.degrees(compare(first, second)), (first.n_components_, second.n_components_)
-    contained = bool(angles[-1] < ROUNDING)
-    screen.say(f"subspaces of {sizes[0]} and {sizes[1]} components, angles in degrees", "bold")
+    found = compare(first, second)
+    angles, tolerance = np.degrees(found), float(np.degrees(found.tolerance))
+    screen.say(f"subspaces of {found.sizes[0]} and {found.sizes[1]} components, angles in degrees", "bold")
     rows = [(str(i + 1), f"{angle:.3g}", f"{np.cos(np.radians(angle)) ** 2:.4f}") for i, angle in enumerate(angles)]
     screen.table(("", "angle", "shared"), rows)
-    screen.say(_verdict(float(angles[-1]), *sorted(sizes)))
-    same = contained and sizes[0] == sizes[1]
-    screen.emit(angles=angles, components=list(sizes), same=same, contained=contained, exit_code=OK)
+    matches, explained = _matches(found), _explained(found)
+    screen.table(("of A", "of B", "angle", ""), _pairs(matches), left=(3,))
+    for part in explained:
+        screen.say(_share(part))
+    largest = float(angles.max(initial=0.0))
+    screen.say(_verdict(largest, min(found.sizes), max(found.sizes), tolerance))
+    screen.emit(
+        angles=angles,
+        components=list(found.sizes),
+        same=found.relation == "equal",
+        contained=found.relation == "equal" or "contained" in found.relation,
+        relation=found.relation,
+        tolerance=tolerance,
+        matches=matches,
+        explained=explained,
+        exit_code=OK,
+    )
     return OK
 
 
-def _verdict(largest: float, few: int, many: int) -> str:
+def _matches(found: Comparison) -> list[dict[str, Any]]:
+    """Which component of B is which of A, for programs."""
+    table = found.matches
+    groups = table.columns.get("group", [""] * len(table))
+    cells = zip(table.index, table["of b"], table["angle"], table["sign"], groups, strict=True)
+    return [
+        {"a": one, "b": other, "angle": float(angle), "sign": 1 if sign == "+" else -1, "group": group}
+        for one, other, angle, sign, group in cells
+    ]
+
+
+def _pairs(matches: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """The same for people."""
+    rows: list[tuple[str, ...]] = []
+    for pair in matches:
+        about = ["opposite sign"] if pair["sign"] < 0 else []
+        if pair["group"]:
+            about.append(f"cannot be told apart: {pair['group'].replace('a: ', 'A ').replace('b: ', 'B ')}")
+        rows.append((pair["a"], pair["b"], f"{pair['angle']:.3g}", ", ".join(about)))
+    return rows
+
+
+def _explained(found: Comparison) -> list[dict[str, Any]]:
+    """What the components of both explain of the variance of each."""
+    table = found.explained
+    keys = {"own": "in its own", "at_least": "at least", "at_most": "at most", "exact": "exact"}
+    names = [str(name).removeprefix("variance of ") for name in table.index]
+    return [{"of": name, **{key: table[column][i] for key, column in keys.items()}} for i, name in enumerate(names)]
+
+
+def _share(part: dict[str, Any]) -> str:
+    """The same in a sentence."""
+    one, other = ("A", "B") if part["of"] == "a" else ("B", "A")
+    low, high = part["at_least"], part["at_most"]
+    share = f"{low:.2%}" if part["exact"] else f"{low:.2%} to {high:.2%}"
+    return f"variance of {one}: its own components explain {part['own']:.2%}, those of {other} {share}"
+
+
+def _verdict(largest: float, few: int, many: int, tolerance: float = ROUNDING) -> str:
     """What the largest angle says: of a larger subspace only that it contains the smaller one, or does not."""
     most = plain(at_most(largest))
+    accurate = f"as far as the fits are accurate: no direction is off by more than {most}°"
     if few == many:
         if largest < ROUNDING:
             return "the same subspace, to rounding"
+        if largest <= tolerance:
+            return f"the same subspace, {accurate}"
         if largest < NEAR:
             return f"nearly the same subspace: no direction is off by more than {most}°"
         return f"different subspaces: a direction of one lies {largest:.3g}° outside the other"
     one, other = f"the {few}-dimensional subspace is", f"contained in the {many}-dimensional one"
     if largest < ROUNDING:
         return f"{one} {other}, to rounding"
+    if largest <= tolerance:
+        return f"{one} {other}, {accurate}"
     if largest < NEAR:
         return f"{one} nearly {other}: no direction of it is off by more than {most}°"
     return f"{one} not {other}: a direction of it lies {largest:.3g}° outside"

@@ -13,6 +13,7 @@ import numpy as np
 from ritz.errors import DataError
 from ritz.estimators import anndata, diagnostics, lazy
 from ritz.estimators.base import Learned, seed
+from ritz.estimators.meaning import Meaning
 from ritz.estimators.partial_fit import Batches
 from ritz.estimators.results import files_of, stacked_or_delivered
 from ritz.estimators.saving import Kind
@@ -52,7 +53,7 @@ WITHOUT = {
 
 
 @dataclass(eq=False, repr=False)
-class PCA(Batches):
+class PCA(Batches, Meaning):
     """Principal component analysis that says how accurate it is.
 
     The k orthonormal axes u that keep the most variance, C u = λ u with C = ZᵀZ/(n − ddof) and z = (x − mean)/scale.
@@ -375,7 +376,7 @@ class PCA(Batches):
 
     @property
     def loadings_(self) -> Array:  # (d, k)
-        """Axes times standard deviations."""
+        """Axes times standard deviations; with the names of columns, ``summary().loadings.to_frame()``."""
         return self._at_fit(as_result(in_data(self.subspace_, self.subspace_.axes), self._dtype))
 
     def _at_fit(self, values: Array) -> Any:

@@ -11,33 +11,19 @@ from ritz.linalg.arrays import on_host
 from ritz.linalg.bases import orthonormalise
 from ritz.linalg.dense import Array, svd
 from ritz.rows.columns import model_columns, order_of
-from ritz.runtime.threads import pinned
 from ritz.spectrum.certify import Spectrum
 from ritz.spectrum.subspace import Subspace
 
 
-@pinned()
-def compare(a: Any, b: Any) -> Array:
-    """Principal angles between two subspaces of the same space, in radians, ascending.
-
-    Parameters
-    ----------
-    a, b : fitted PCA, Subspace, Spectrum, or (d, k) arrays whose columns span the subspace; columns that both models
-        know by name may stand in different orders
+def principal_angles(A: Array, B: Array) -> Array:  # (d, k), (d, m) -> (min(k, m),)
+    """Angles between the spans of orthonormal columns, in radians, ascending.
 
     Examples
     --------
     >>> import numpy as np
-    >>> compare(np.eye(3)[:, :2], np.eye(3)[:, 1:]).round(3)
+    >>> principal_angles(np.eye(3)[:, :2], np.eye(3)[:, 1:]).round(3)
     array([0.   , 1.571])
     """
-    A, B = _columns(a), _columns(b)
-    if len(A) != len(B):
-        raise DataError(f"the subspaces lie in {len(A)} and {len(B)} dimensions; compare two of the same space")
-    ours, theirs = (model_columns(model) for model in (a, b))
-    if ours is not None and theirs is not None:
-        order = order_of(theirs, ours, "the second model")
-        B = B if order is None else B[order]
     if A.shape[1] < B.shape[1]:
         A, B = B, A
     cosines = np.clip(svd(A.T @ B)[1], 0.0, 1.0)
@@ -46,14 +32,14 @@ def compare(a: Any, b: Any) -> Array:
     return np.where(cosines**2 > 0.5, np.arcsin(sines), np.arccos(cosines))
 
 
-def _columns(model: Any) -> Array:
-    """An orthonormal basis of the subspace a model or an array stands for."""
+def axes_of(model: Any) -> Array:  # (d, k)
+    """The columns that a model or an array stands for: orthonormal axes, or whatever columns the array has."""
     if isinstance(model, Subspace):
         return model.axes
     if isinstance(model, Spectrum):
         return model.vectors
     if hasattr(model, "subspace_"):
-        return _columns(model.subspace_)
+        return axes_of(model.subspace_)
     if hasattr(model, "fit") and not hasattr(model, "components_"):
         if hasattr(model, "n_features_in_"):
             raise DataError(f"{type(model).__name__} has no subspace of its columns to compare; compare PCA models")
@@ -61,4 +47,19 @@ def _columns(model: Any) -> Array:
     V = np.asarray(on_host(model.components_.T if hasattr(model, "components_") else model), dtype=np.float64)
     if V.ndim != 2 or V.shape[1] > V.shape[0] or not np.isfinite(V).all():
         raise DataError(f"expected a (d, k) array of finite columns with k <= d, got shape {V.shape}")
-    return orthonormalise(V)
+    return V
+
+
+def basis_of(model: Any) -> Array:  # (d, k)
+    """An orthonormal basis of the subspace that a model or an array stands for."""
+    V = axes_of(model)
+    known = isinstance(model, Subspace | Spectrum) or hasattr(model, "subspace_")
+    return V if known else orthonormalise(V)
+
+
+def place_of(b: Any, a: Any) -> Any:  # (d,) or None
+    """Where the columns of a stand among those of b, where both know theirs by name; None where they are in order."""
+    ours, theirs = (model_columns(model) for model in (a, b))
+    if ours is None or theirs is None:
+        return None
+    return order_of(theirs, ours, "the second model")

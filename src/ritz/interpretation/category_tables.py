@@ -1,0 +1,204 @@
+"""Categories beside a fit: where their rows lie on average, how far that is from chance, and how well groups differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ritz.interpretation.column_tables import Tables, by_component, decimals
+from ritz.interpretation.given import MISSING, Categories
+from ritz.interpretation.significance import of_deviations, of_ratios
+from ritz.linalg.dense import Array, row_squares
+from ritz.linalg.exponents import times_power
+from ritz.moments.preprocessing import Preprocessing
+from ritz.rows import Rows
+from ritz.rows.base import Block
+from ritz.rows.columns import unique_names
+from ritz.rows.passes import Cut
+from ritz.runtime.tables import Table
+from ritz.runtime.threads import cached_property
+from ritz.spectrum.subspace import Subspace
+
+
+class GroupSums:
+    """Sums of scores over the rows of every category, block by block; about the first rows, so that no digits go."""
+
+    def __init__(self, categories: Sequence[Categories], subspace: Subspace) -> None:
+        self.categories, self.subspace = categories, subspace
+        k, roots = subspace.axes.shape[1], subspace.deviations
+        starts = np.cumsum([0, *(found.count for found in categories)])
+        self.codes = np.column_stack([c.codes + start for c, start in zip(categories, starts, strict=False)])
+        self.slices = [slice(start, stop) for start, stop in pairwise(starts)]
+        self.groups = int(starts[-1])
+        self.roots = np.where(roots > 0, roots, np.inf)
+        self.sums, self.total, self.squares = np.zeros((self.groups, k)), np.zeros(k), np.zeros(k)
+        self.origin: Array | None = None
+        self.at = 0
+
+    def add(self, part: Array) -> None:
+        """Take in a block of scores and distances."""
+        Y = part[:, :-1] / self.roots
+        if self.origin is None:
+            self.origin = Y.mean(axis=0)
+        Y -= self.origin
+        stop = self.at + len(part)
+        self.sums += indicator(self.codes[self.at : stop], self.groups) @ Y
+        self.total += Y.sum(axis=0)
+        self.squares += np.einsum("ij,ij->j", Y, Y)
+        self.at = stop
+
+    @property
+    def counts(self) -> NDArray[np.intp]:  # (g,)
+        """Rows of every category."""
+        return np.bincount(self.codes.ravel(), minlength=self.groups)
+
+    @property
+    def means(self) -> Array:  # (g, k)
+        """Mean scores of categories, in deviations of the components, from the mean of all rows."""
+        return np.asarray(self.sums / self.counts[:, None] - self.total / self.at)
+
+    @property
+    def center(self) -> Array:  # (k,)
+        """The mean of all rows, in deviations of the components: 0 to rounding where rows are centred."""
+        return np.asarray(self.total / self.at + (0.0 if self.origin is None else self.origin))
+
+    @property
+    def spread(self) -> Array:  # (k,)
+        """Σ (y − ȳ)² in variances of the components."""
+        return np.maximum(self.squares - self.total**2 / self.at, 0.0)
+
+    def v_tests(self) -> Array:  # (g, k)
+        """Mean scores over the standard deviation that the mean of so many rows, drawn at random without replacement,
+        has; 0 for a category of all rows."""
+        n, counts = self.at, self.counts[:, None]
+        deviation = np.sqrt(self.spread / max(n - 1, 1))
+        size = np.sqrt(np.divide(counts * n, n - counts, out=np.zeros(counts.shape), where=n > counts))
+        found = self.means * size
+        return np.divide(found, deviation, out=np.zeros_like(found), where=deviation > 0)
+
+    def ratios(self) -> tuple[Array, Array]:  # (c, k), (c, k)
+        """η² of every column of categories, the share of a component's variance that lies between groups, and p."""
+        counts, means, spread = self.counts[:, None], self.means, self.spread
+        eta2 = np.zeros((len(self.slices), len(spread)))
+        p = np.ones_like(eta2)
+        for i, some in enumerate(self.slices):
+            between = (counts[some] * means[some] ** 2).sum(axis=0)
+            eta2[i] = np.clip(np.divide(between, spread, out=np.zeros_like(spread), where=spread > 0), 0.0, 1.0)
+            groups = some.stop - some.start
+            p[i] = of_ratios(eta2[i], groups - 1, self.at - groups)
+        return eta2, p
+
+
+def indicator(codes: NDArray[np.intp], groups: int) -> Any:  # (m, c) -> (g, m)
+    """The sparse matrix that sums rows by group: each row belongs to one group of every column."""
+    from scipy.sparse import csc_array
+
+    m, c = codes.shape
+    return csc_array((np.ones(m * c), codes.ravel(), np.arange(0, m * c + 1, c)), shape=(groups, m))
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryTables(Tables):
+    """Categories of columns that were not part of the fit. Distances and cos² take a pass over the rows of their own,
+    when they are asked for.
+
+    Attributes
+    ----------
+    groups : column, category and number of rows of every group; rows without a category are one of their own
+    coordinates : mean scores of the rows of a category
+    v_tests : coordinates in standard deviations that the mean of as many random rows has: normal, beyond 2 is rare
+    p_values : of the v-tests, two-sided
+    eta2 : for every column, the share of each component's variance that lies between its groups
+    eta2_p_values : by the F-test
+    distances : from the centre to the mean of the rows, along all directions
+    cos2 : squared coordinates over squared distances
+    """
+
+    groups: Table
+    coordinates: Table
+    v_tests: Table
+    p_values: Table
+    eta2: Table
+    eta2_p_values: Table
+    rows: Rows = field(repr=False)
+    _sums: GroupSums = field(repr=False)
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        names = ("groups", "coordinates", "v_tests", "p_values", "distances", "cos2", "eta2", "eta2_p_values")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def distances(self) -> Table:
+        found = times_power(self._sizes, self._sums.subspace.power)
+        head = ("distances of categories from the centre",)
+        return Table({"distance": found}, self.coordinates.index, head, index_name="category")
+
+    @property
+    def cos2(self) -> Table:
+        subspace = self._sums.subspace
+        means = (self._sums.means + self._sums.center) * subspace.deviations
+        sizes = self._sizes[:, None]
+        found = np.divide(means, sizes, out=np.zeros_like(means), where=sizes > 0) ** 2
+        head = "cos² of categories"
+        return by_component(np.minimum(found, 1.0), self.coordinates.index, head, (), decimals, "category")
+
+    @cached_property
+    def _sizes(self) -> Array:  # (g,)
+        """Lengths of the mean preprocessed rows of categories, in the unit of the subspace."""
+        sums = self._sums
+        means = group_sums(self.rows, sums.subspace, sums.codes, sums.groups) / sums.counts[:, None]
+        return np.sqrt(row_squares(means))
+
+
+def category_tables(sums: GroupSums, rows: Rows) -> CategoryTables:
+    """All tables of the categories, from the sums over the rows of X."""
+    titles = unique_names([title for found in sums.categories for title in found.titles])
+    columns = [found.column for found in sums.categories for _ in range(found.count)]
+    names = [name for found in sums.categories for name in (*found.names, *([MISSING] if found.gaps else []))]
+    gaps = [i == len(found.names) for found in sums.categories for i in range(found.count)]
+    cells: dict[str, Any] = {"column": columns, "category": names, "rows": sums.counts, "missing": gaps}
+    coordinates = times_power((sums.means + sums.center) * sums.subspace.deviations, sums.subspace.power)
+    v, (eta2, p), of = sums.v_tests(), sums.ratios(), [found.column for found in sums.categories]
+    what = "columns of categories"
+    return CategoryTables(
+        Table(cells, titles, ("categories",), index_name="group"),
+        by_component(coordinates, titles, "coordinates of categories (means of their rows)", index_name="category"),
+        by_component(v, titles, "v-tests of categories", (), decimals, "category"),
+        by_component(of_deviations(v), titles, "p-values of the v-tests", index_name="category"),
+        by_component(eta2, of, f"η² of {what}", (), decimals, "column"),
+        by_component(p, of, f"p-values of η² of {what}", index_name="column"),
+        rows,
+        sums,
+    )
+
+
+def group_sums(rows: Rows, subspace: Subspace, codes: NDArray[np.intp], groups: int) -> Array:  # (g, d)
+    """Sums of preprocessed rows over every group, in the unit of the subspace; one pass."""
+    rows = rows.on_cpu() if rows.on_device else rows
+    unit = 0 if subspace.faint else subspace.power
+
+    def sums(pairs: Iterable[tuple[Block, NDArray[np.intp]]]) -> Array:
+        total: Array = np.zeros((groups, rows.shape[1]))
+        for block, some in pairs:
+            Z, prepare = subspace._ready(block)
+            total += _sums_of(times_power(Z, -unit) if isinstance(Z, np.ndarray) else Z, prepare, some, groups, unit)
+        return total
+
+    return rows.reduce(sums, np.add, codes, Cut.THIN)
+
+
+def _sums_of(Z: Any, prepare: Preprocessing, codes: NDArray[np.intp], groups: int, unit: int) -> Array:
+    """Of one block: preprocessed already, or sparse rows with what is yet to be done to them."""
+    which = indicator(codes, groups)
+    if isinstance(Z, np.ndarray):
+        return np.asarray(which @ Z)
+    found = (which @ prepare.uncentred(Z)).toarray()
+    if (center := prepare.center) is not None:
+        found -= np.bincount(codes.ravel(), minlength=groups)[:, None] * center
+    return np.asarray(times_power(found, -unit))

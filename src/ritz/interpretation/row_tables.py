@@ -1,0 +1,204 @@
+"""Where rows lie among the components: coordinates, distances, contributions, cos²; from one pass, when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ritz.errors import DataError
+from ritz.interpretation.column_tables import Tables, by_component, decimals, hundredths
+from ritz.linalg.dense import Array
+from ritz.linalg.exponents import times_power
+from ritz.rows import Rows
+from ritz.rows.base import stack
+from ritz.runtime.tables import Table
+from ritz.runtime.threads import cached_property
+from ritz.runtime.wording import component
+from ritz.spectrum.subspace import Subspace
+
+ALIKE = 1e-3  # of a standard deviation: what the scores of the rows of the fit may be off by, beyond its accuracy
+FLOOR = 1e-12  # of the largest variance: what is called rounding where the certificate's own has no number
+
+
+@dataclass(frozen=True, eq=False)
+class RowTables(Tables):
+    """Rows beside the components. Nothing is computed before it is asked for.
+
+    The first table reads the rows once and keeps their scores and distances, (n, k + 1) numbers; `blocks` and `leading`
+    keep nothing.
+
+    Attributes
+    ----------
+    coordinates : scores y, not divided by anything
+    distances : ‖z‖, from the centre, along all directions and not those of the components alone
+    contributions : 100·y²/((n − ddof)λ), the share of a row in the variance of a component, in percent; rows that were
+        not part of the fit have none
+    cos2 : y²/‖z‖², how much of a row the component shows; 0 for a row in the centre
+    index : names of the rows, or their numbers
+    """
+
+    rows: Rows
+    subspace: Subspace
+    index: Sequence[Any]
+    lack: float | None = None  # relative accuracy of the variances of the fit; None for rows that were not part of it
+    _kept: Array | None = field(default=None, repr=False)
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        found = {"coordinates": self.coordinates, "distances": self.distances, "cos2": self.cos2}
+        return found if self.lack is None else found | {"contributions": self.contributions}
+
+    @property
+    def coordinates(self) -> Table:
+        Y = times_power(self._placed[:, :-1], self.subspace.power)
+        return by_component(Y, self.index, "coordinates of rows (scores)", index_name="row")
+
+    @property
+    def distances(self) -> Table:
+        sizes = times_power(self._placed[:, -1], self.subspace.power)
+        return Table({"distance": sizes}, self.index, ("distances of rows from the centre",), index_name="row")
+
+    @property
+    def contributions(self) -> Table:
+        return by_component(
+            self._shares(self._placed), self.index, "contributions of rows, percent", (), hundredths, "row"
+        )
+
+    @property
+    def cos2(self) -> Table:
+        return by_component(squared_cosines(self._placed), self.index, "cos² of rows", (), decimals, "row")
+
+    def blocks(self) -> Generator[RowTables, None, None]:
+        """The same block by block, for rows that are more than fit into memory.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import ritz
+        >>> X = np.random.default_rng(0).standard_normal((40, 3)) * [3, 2, 1]
+        >>> rows = ritz.interpret(ritz.PCA(2).fit(X), X).rows
+        >>> round(float(sum(block.contributions["PC1"].sum() for block in rows.blocks())), 9)
+        100.0
+        """
+        at = 0
+        for part in self._read():
+            stop = at + len(part)
+            yield replace(self, index=self.index[at:stop], _kept=part)
+            at = stop
+
+    def leading(self, count: int = 5) -> dict[str, Table]:
+        """For every component, the rows that contribute most to it; of rows beside the fit, those it shows best.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import ritz
+        >>> X = np.random.default_rng(0).standard_normal((40, 3)) * [3, 2, 1]
+        >>> rows = ritz.interpret(ritz.PCA(2).fit(X), X).rows
+        >>> print(rows.leading(2)["PC1"])
+        rows that contribute most to PC1
+        row  coordinate  contribution %    cos²
+        4        -6.574            9.70  0.9610
+        36        -6.25            8.77  0.9614
+        """
+        k = self.subspace.axes.shape[1]
+        best = [np.empty((0, 4)) for _ in range(k)]  # number, coordinate, contribution or cos², cos²
+        at = 0
+        for part in self._read() if self._kept is None else iter((self._kept,)):
+            numbers, cos2 = np.arange(at, at + len(part)), squared_cosines(part)
+            weight = cos2 if self.lack is None else self._shares(part)
+            for i in range(k):
+                some = np.column_stack([numbers, part[:, i], weight[:, i], cos2[:, i]])
+                both = np.concatenate([best[i], some])
+                best[i] = both[np.argsort(-both[:, 2], kind="stable")[:count]]
+            at += len(part)
+        return {component(i): self._best(component(i), found) for i, found in enumerate(best)}
+
+    def _best(self, name: str, found: Array) -> Table:
+        numbers, y, weight, cos2 = found.T
+        cells: dict[str, Any] = {"coordinate": times_power(y, self.subspace.power)}
+        head = f"rows that {name} shows best" if self.lack is None else f"rows that contribute most to {name}"
+        if self.lack is not None:
+            cells["contribution %"] = weight
+        formats = {"contribution %": hundredths, "cos²": decimals}
+        return Table(
+            cells | {"cos²": cos2}, [self.index[int(i)] for i in numbers], (head,), (), formats, index_name="row"
+        )
+
+    def _shares(self, part: Array) -> Array:  # (m, k + 1) -> (m, k)
+        """Contributions of rows; 0 to a component without variance."""
+        n, roots = self.subspace.n_rows, self.subspace.deviations
+        if self.lack is None or n is None:
+            raise DataError(
+                "rows that were not part of the fit have no share in the variances of its components",
+                "their coordinates, distances and cos² are known",
+            )
+        weight = np.divide(10.0 / np.sqrt(n - self.subspace.ddof), roots, out=np.zeros_like(roots), where=roots > 0)
+        found = part[:, :-1] * weight
+        found *= found
+        return found
+
+    @cached_property
+    def _placed(self) -> Array:  # (n, k + 1)
+        """Scores and distances of all rows, in the unit of the subspace."""
+        return stack(self._read(), self.rows.shape[0]) if self._kept is None else self._kept
+
+    def _read(self) -> Generator[Array, None, None]:
+        """The same block by block, compared with the fit where they are its rows."""
+        if "_placed" in self.__dict__:
+            yield self._placed
+            return
+        sums = Sums(self.subspace.axes.shape[1])
+        with closing(self.subspace.placed(self.rows)) as parts:
+            for part in parts:
+                sums.add(part)
+                yield part
+        if self.lack is not None:
+            sums.check(self.subspace, self.lack)
+
+
+@dataclass
+class Sums:
+    """How many rows there are, and sums and sums of squares of their scores."""
+
+    k: int
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        self.total, self.squares = np.zeros(self.k), np.zeros(self.k)
+
+    def add(self, part: Array) -> None:
+        """Take in a block of scores and distances."""
+        Y = part[:, :-1]
+        self.count += len(part)
+        self.total += Y.sum(axis=0)
+        self.squares += np.einsum("ij,ij->j", Y, Y)
+
+    def check(self, subspace: Subspace, lack: float) -> None:
+        """Rows of the fit have scores with mean 0, where it is centred, and the variances of the fit, as far as that
+        is accurate: others have not."""
+        n, roots = subspace.n_rows, subspace.deviations
+        if n is None or not (roots > 0).any():
+            return
+        seen = roots > 0
+        allowed = ALIKE + 8 * lack * (roots[0] / roots[seen]) ** 2
+        off = np.abs(self.squares[seen] / ((n - subspace.ddof) * roots[seen] ** 2) - 1.0)
+        if subspace.mean is not None:
+            off = np.maximum(off, np.abs(self.total[seen]) / n / roots[seen])
+        if not (off <= allowed).all():
+            raise DataError(
+                "the rows of X are not those of the fit: their scores have other means or variances",
+                "pass the rows that the model was fitted to; others may be supplementary_rows",
+            )
+
+
+def squared_cosines(part: Array) -> Array:  # (m, k + 1) -> (m, k)
+    """cos² of rows from their scores and distances; 0 for a row in the centre."""
+    sizes = part[:, -1:]
+    found = np.divide(part[:, :-1], sizes, out=np.zeros((len(part), part.shape[1] - 1)), where=sizes > 0)
+    found *= found
+    return np.minimum(found, 1.0, out=found)
