@@ -1,13 +1,18 @@
-"""What a fitted PCA says about its components: `summary`, `rotate`, `align_to`."""
+"""What a fitted PCA says about its components: `summary`, `rotate`, `align_to`.
+
+What answers is imported when it is asked: most fits are not.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ritz.estimators.base import seed
-from ritz.interpretation.alignment import Aligned, align
-from ritz.interpretation.rotation import Rotation, rotate_model
-from ritz.interpretation.summary import Summary, summary_of
+
+if TYPE_CHECKING:
+    from ritz.interpretation.alignment import Aligned
+    from ritz.interpretation.rotated import Rotation
+    from ritz.interpretation.summary import Summary
 
 
 class Meaning:
@@ -35,6 +40,8 @@ class Meaning:
         >>> found.loadings.to_frame().shape
         (4, 2)
         """
+        from ritz.interpretation.summary import summary_of
+
         return summary_of(self, n)
 
     def rotate(
@@ -80,6 +87,8 @@ class Meaning:
         petal width (cm)    0.9324  -0.2569
         variances: RC1 2.702 (67.54 %), RC2 1.131 (28.27 %)
         """
+        from ritz.interpretation.rotation import rotate_model
+
         options = {"kaiser": kaiser, "n_starts": n_starts, "gamma": gamma, "power": power}
         return rotate_model(self, method, k, seed=seed(random_state), **options)
 
@@ -113,4 +122,6 @@ class Meaning:
         >>> bool((aligned.scores(X) == -new.transform(X)).all())
         True
         """
+        from ritz.interpretation.alignment import align
+
         return align(self, reference, mode, groups)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ritz.interpretation.column_tables import Tables, by_component, decimals
 from ritz.interpretation.given import MISSING, Categories
+from ritz.interpretation.row_tables import rounding_of
 from ritz.interpretation.significance import of_deviations, of_ratios
 from ritz.linalg.dense import Array, row_squares
 from ritz.linalg.exponents import times_power
@@ -144,7 +145,7 @@ class CategoryTables(Tables):
         subspace = self._sums.subspace
         means = (self._sums.means + self._sums.center) * subspace.deviations
         sizes = self._sizes[:, None]
-        found = np.divide(means, sizes, out=np.zeros_like(means), where=sizes > 0) ** 2
+        found = np.divide(means, sizes, out=np.zeros_like(means), where=sizes > rounding_of(subspace)) ** 2
         head = "cos² of categories"
         return by_component(np.minimum(found, 1.0), self.coordinates.index, head, (), decimals, "category")
 

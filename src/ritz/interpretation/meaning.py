@@ -15,6 +15,7 @@ from ritz.interpretation.column_tables import (
     ColumnTables,
     Tables,
     column_tables,
+    correlations,
     deviations,
     deviations_of,
     eigenvalues,
@@ -97,7 +98,7 @@ class Interpretation:
         >>> found = ritz.interpret(pca, wine.data, labels=wine.target_names[wine.target])
         >>> print(found.describe(1e-9)["PC2 categories"])
         categories off the centre along PC2
-                          v-test        p
+                         v-test        p
         label=class_2    6.3505  2.1e-10
         label=class_1  -11.2715  < 1e-16
         """
@@ -189,7 +190,7 @@ def interpret(
     column      PC1     PC2
     alcohol  0.2302  0.5828
     >>> found.columns.correlations.to_frame().loc["flavanoids", "PC1"].round(4)
-    np.float64(0.9189)
+    np.float64(0.9175)
     """
     subspace, rows = subspace_of(model, "interpret"), rows_of(model, X)
     rows.check_whole("interpret")
@@ -213,8 +214,7 @@ def interpret(
         more = rows_of(model, supplementary_rows)
         more.check_whole("interpret")
         others = RowTables(more, subspace, _index(supplementary_rows, more))
-    r = np.column_stack(list(columns.correlations.columns.values()))
-    p = of_correlations(r, n - (1 if subspace.mean is None else 2))
+    p = of_correlations(correlations(subspace, spread), n - (1 if subspace.mean is None else 2))
     return Interpretation(eigenvalues(subspace), columns, where, beside, kinds, others, p)
 
 

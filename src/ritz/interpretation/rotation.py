@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ritz.errors import DataError, ParameterError
-from ritz.interpretation.column_tables import by_component, percent
 from ritz.interpretation.criteria import Criterion, oblimin, quartimax, varimax
 from ritz.interpretation.projection import Found, oblique, orthogonal
+from ritz.interpretation.rotated import OBLIQUE, SAME, Rotation
 from ritz.linalg.arrays import on_host
 from ritz.linalg.dense import Array, row_squares
 from ritz.linalg.exponents import times_power
-from ritz.pca.fitted import column_names, rows_of, subspace_of
-from ritz.rows.base import stack
+from ritz.pca.fitted import column_names, subspace_of
 from ritz.runtime.rules import FINITE, check_all, integer, is_flag, is_integer, is_number
-from ritz.runtime.tables import Table, Tabled
 from ritz.runtime.threads import pinned
-from ritz.runtime.wording import plural
 from ritz.spectrum.certify import signs
 from ritz.spectrum.subspace import Subspace
-
-SAME = 1e-7  # of a criterion: starts that end so near to each other have found the same
 
 
 class Method(NamedTuple):
@@ -41,119 +36,6 @@ METHODS = {
     "oblimin": Method(oblimin, oblique),
     "promax": Method(lambda gamma: varimax, orthogonal, kaiser=True),
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Rotation(Tabled):
-    """Rotated loadings L. Components are in descending order of variance again, RC1, RC2, …
-
-    Attributes
-    ----------
-    method : "varimax", "quartimax", "oblimin" or "promax"
-    loadings : (d, k), L = A M for loadings A = U√λ; for an oblique rotation the pattern: weights of components in a
-        column, which are not correlations
-    rotation : (k, k) M: orthogonal, or T⁻ᵀ with unit columns of T
-    phi : (k, k) correlations of the rotated components, TᵀT; the identity for orthogonal rotations
-    variances : (k,) diagonal of Φ LᵀL; they add up to the variance of what was rotated
-    shares : of the whole variance; None for a matrix without a model
-    criterion : what was made smallest, of the loadings as they were rotated; for promax that of its varimax
-    converged : whether the best start did
-    starts : criterion that every start has reached
-    kaiser : whether rows were normalised to length 1 while they were rotated
-    names : of the columns
-    """
-
-    method: str
-    loadings: Array
-    rotation: Array
-    phi: Array
-    variances: Array
-    shares: Array | None
-    criterion: float
-    converged: bool
-    starts: Array
-    kaiser: bool
-    names: tuple[str, ...]
-    _model: Any = field(default=None, repr=False)
-
-    @property
-    def oblique(self) -> bool:
-        """Whether components are correlated."""
-        return METHODS[self.method].search is oblique or self.method == "promax"
-
-    @property
-    def table(self) -> Table:
-        """The loadings."""
-        found = by_component(self.loadings, self.names, self._head, self._notes, index_name="column")
-        return Table(
-            {f"R{name[1:]}": values for name, values in found.columns.items()},
-            found.index,
-            found.head,
-            found.notes,
-            index_name="column",
-        )
-
-    @property
-    def components(self) -> Table:
-        """Variances of the rotated components, and their correlations where the rotation is oblique."""
-        names = rotated_names(len(self.variances))
-        cells: dict[str, Any] = {"variance": self.variances}
-        if self.shares is not None:
-            cells |= {"share": self.shares, "cumulative": np.cumsum(self.shares)}
-        if self.oblique:
-            cells |= dict(zip(names, self.phi.T, strict=True))
-        formats = {"share": percent, "cumulative": percent}
-        return Table(cells, names, ("rotated components",), (), formats)
-
-    def scores(self, X: Any) -> Array:  # (n, d) -> (n, k)
-        """Scores of rows on the rotated components, with variance 1 over the rows of the fit: F = (y/√λ) T, for which
-        z ≈ L f. Those of an oblique rotation have the correlations Φ.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import ritz
-        >>> from sklearn.datasets import load_wine
-        >>> X = load_wine().data
-        >>> rotated = ritz.PCA(3, scale=True).fit(X).rotate("oblimin")
-        >>> bool(np.allclose(np.cov(rotated.scores(X).T), rotated.phi))
-        True
-        """
-        if self._model is None:
-            raise DataError("this rotation is of a matrix, which has no rows", "rotate a fitted model: model.rotate()")
-        subspace, rows = subspace_of(self._model, "scores"), rows_of(self._model, X)
-        T = np.linalg.inv(self.rotation).T
-        k = len(T)
-        blocks = (block[:, :k] @ T for block in subspace.codes(rows, np.float64, whiten=True))
-        return stack(blocks, rows.shape[0])
-
-    @property
-    def _head(self) -> str:
-        normal = ", rows normalised (Kaiser)" if self.kaiser else ""
-        return f"{self.method} rotation of {len(self.phi)} {plural(len(self.phi), 'component')}{normal}: loadings"
-
-    @property
-    def _notes(self) -> list[str]:
-        names, of = rotated_names(len(self.variances)), self.shares
-        told = [
-            f"{name} {value:.4g}" + ("" if of is None else f" ({percent(of[i])})")
-            for i, (name, value) in enumerate(zip(names, self.variances, strict=True))
-        ]
-        notes = [f"variances: {', '.join(told)}"]
-        if self.oblique and len(self.phi) > 1:
-            largest = np.abs(self.phi - np.eye(len(self.phi))).max()
-            notes.append(f"components are correlated, by at most {largest:.3f}: see phi")
-        if not self.converged:
-            notes.append("did not converge: more starts or fewer components may help")
-        same = int(np.sum(self.starts <= self.starts.min() + SAME * max(1.0, abs(self.starts.min()))))
-        if same < len(self.starts):
-            notes.append(f"{same} of {len(self.starts)} starts ended at this rotation, the others at worse ones")
-        return notes
-
-
-def rotated_names(k: int) -> list[str]:
-    """What rotated components are called."""
-    return [f"RC{i + 1}" for i in range(k)]
 
 
 def rotate_model(model: Any, method: str, k: int | None, **options: Any) -> Rotation:
@@ -211,7 +93,7 @@ class Options:
 
     def checked(self, method: str) -> Method:
         """The method by its name, once the options are known to fit it."""
-        if method not in METHODS:
+        if not isinstance(method, str) or method not in METHODS:
             raise ParameterError("method", method, f"must be one of {', '.join(map(repr, METHODS))}")
         if self.kaiser is not None and not is_flag(self.kaiser):
             raise ParameterError("kaiser", self.kaiser, "must be True, False or None for what is usual")
@@ -233,53 +115,62 @@ def _rotated(
     if not unit > 0:
         raise DataError("all loadings are 0, so there is nothing to rotate")
     B = A / unit
-    lengths = np.sqrt(row_squares(B))
-    N = np.divide(B, lengths[:, None], out=np.zeros_like(B), where=lengths[:, None] > 0) if kaiser else B
-    best, values = _best(N, how.criterion(float(asked.gamma)), how.search, int(asked.n_starts), asked.seed)
+    lengths = np.sqrt(row_squares(B))[:, None]
+    N = np.divide(B, lengths, out=np.zeros_like(B), where=lengths > 0) if kaiser else B
+    found = _from_starts(N, how.criterion(float(asked.gamma)), how.search, int(asked.n_starts), asked.seed)
+    best = _best(found)
     M = np.linalg.inv(best.T).T if how.search is oblique else best.T
     if method == "promax":
         M = M @ _powered(B @ M, float(asked.power))
-    T = np.linalg.inv(M).T
-    L, phi = B @ M, T.T @ T if how.search is oblique or method == "promax" else np.eye(len(M))
+    M, phi, variances = _in_order(B, M, method in OBLIQUE)
+    power = 0 if subspace is None else subspace.power
+    with np.errstate(over="ignore", under="ignore"):
+        fourth = 1.0 if kaiser else np.float64(unit) ** 4
+        return Rotation(
+            method=method,
+            loadings=times_power(B @ M * unit, power),
+            rotation=M,
+            phi=phi,
+            variances=times_power(variances * unit * unit, 2 * power),
+            shares=None if subspace is None else variances / _whole(subspace, unit),
+            criterion=float(best.value * fourth),
+            converged=best.converged,
+            starts=np.array([each.value for each in found]) * fourth,
+            kaiser=kaiser,
+            names=tuple(names),
+            _model=model,
+        )
+
+
+def _in_order(A: Array, M: Array, correlated: bool) -> tuple[Array, Array, Array]:
+    """M with components in descending order of variance and decided signs, their correlations, and the variances."""
+    L, T = A @ M, np.linalg.inv(M).T
+    phi = T.T @ T if correlated else np.eye(len(M))
     variances = np.sum(phi * (L.T @ L), axis=1)
     order = np.argsort(-variances, kind="stable")
     sign = signs(L[:, order])
-    L, M = L[:, order] * sign, M[:, order] * sign
-    phi, variances = phi[np.ix_(order, order)] * np.outer(sign, sign), variances[order]
-    shares, power = None, 0
-    if subspace is not None:
-        roots, power = subspace.deviations, subspace.power
-        whole = float(np.sum((roots / unit) ** 2) + (subspace.outside / unit) ** 2)
-        shares = variances / whole
-    with np.errstate(over="ignore", under="ignore"):
-        found = times_power(L * unit, power), times_power(variances * unit**2, 2 * power)
-    return Rotation(
-        method,
-        found[0],
-        M,
-        phi,
-        found[1],
-        shares,
-        best.value if kaiser else best.value * unit**4,
-        best.converged,
-        values if kaiser else values * unit**4,
-        kaiser,
-        tuple(names),
-        model,
-    )
+    return M[:, order] * sign, phi[np.ix_(order, order)] * np.outer(sign, sign), variances[order]
 
 
-def _best(A: Array, criterion: Criterion, search: Any, n_starts: int, seed: int) -> tuple[Found, Array]:
-    """The best of several starts, the first of which is no rotation; of equal ones the first."""
+def _whole(subspace: Subspace, unit: float) -> float:
+    """All of the variance, kept or not, in squares of a unit."""
+    return float(np.sum((subspace.deviations / unit) ** 2) + (subspace.outside / unit) ** 2)
+
+
+def _from_starts(A: Array, criterion: Criterion, search: Any, n_starts: int, seed: int) -> list[Found]:
+    """Where the starts end, the first of which is no rotation."""
     k, generator = A.shape[1], np.random.default_rng(seed)
     starts = [np.eye(k)]
     if k > 1:
         starts += [np.linalg.qr(generator.standard_normal((k, k)))[0] for _ in range(n_starts - 1)]
-    found = [search(A, criterion, T) for T in starts]
-    values = np.array([each.value for each in found])
-    near = values <= values.min() + SAME * max(1.0, abs(float(values.min())))
-    good = [each for each, close in zip(found, near, strict=True) if close and each.converged]
-    return (good or [found[int(np.argmin(values))]])[0], values
+    return [search(A, criterion, T) for T in starts]
+
+
+def _best(found: list[Found]) -> Found:
+    """The smallest value; of equal ones the first that converged."""
+    least = min(each.value for each in found)
+    near = [each for each in found if each.value <= least + SAME * max(1.0, abs(least))]
+    return next((each for each in near if each.converged), min(near, key=lambda each: each.value))
 
 
 def _powered(L: Array, power: float) -> Array:  # (d, k) -> (k, k)

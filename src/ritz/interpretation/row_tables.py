@@ -70,7 +70,7 @@ class RowTables(Tables):
 
     @property
     def cos2(self) -> Table:
-        return by_component(squared_cosines(self._placed), self.index, "cos² of rows", (), decimals, "row")
+        return by_component(squared_cosines(self._placed, self._least), self.index, "cos² of rows", (), decimals, "row")
 
     def blocks(self) -> Generator[RowTables, None, None]:
         """The same block by block, for rows that are more than fit into memory.
@@ -109,7 +109,7 @@ class RowTables(Tables):
         best = [np.empty((0, 4)) for _ in range(k)]  # number, coordinate, contribution or cos², cos²
         at = 0
         for part in self._read() if self._kept is None else iter((self._kept,)):
-            numbers, cos2 = np.arange(at, at + len(part)), squared_cosines(part)
+            numbers, cos2 = np.arange(at, at + len(part)), squared_cosines(part, self._least)
             weight = cos2 if self.lack is None else self._shares(part)
             for i in range(k):
                 some = np.column_stack([numbers, part[:, i], weight[:, i], cos2[:, i]])
@@ -142,6 +142,10 @@ class RowTables(Tables):
         found *= found
         return found
 
+    @property
+    def _least(self) -> float:
+        return rounding_of(self.subspace)
+
     @cached_property
     def _placed(self) -> Array:  # (n, k + 1)
         """Scores and distances of all rows, in the unit of the subspace."""
@@ -156,9 +160,9 @@ class RowTables(Tables):
         with closing(self.subspace.placed(self.rows)) as parts:
             for part in parts:
                 sums.add(part)
+                if self.lack is not None and sums.count == self.rows.shape[0]:  # whoever has all blocks asks no more
+                    sums.check(self.subspace, self.lack)
                 yield part
-        if self.lack is not None:
-            sums.check(self.subspace, self.lack)
 
 
 @dataclass
@@ -196,9 +200,18 @@ class Sums:
             )
 
 
-def squared_cosines(part: Array) -> Array:  # (m, k + 1) -> (m, k)
-    """cos² of rows from their scores and distances; 0 for a row in the centre."""
+def rounding_of(subspace: Subspace) -> float:
+    """A distance, in the unit of the subspace, below which a centred row is in the centre but for rounding."""
+    if subspace.mean is None:
+        return 0.0
+    center = subspace.mean if subspace.scale is None else subspace.mean / subspace.scale
+    size = np.abs(times_power(center, -subspace.power)).max() + subspace.deviations.max(initial=subspace.outside)
+    return 4.0 * np.finfo(float).eps * float(size)
+
+
+def squared_cosines(part: Array, least: float = 0.0) -> Array:  # (m, k + 1) -> (m, k)
+    """cos² of rows from their scores and distances; 0 for a row in the centre, no farther than `least` from it."""
     sizes = part[:, -1:]
-    found = np.divide(part[:, :-1], sizes, out=np.zeros((len(part), part.shape[1] - 1)), where=sizes > 0)
+    found = np.divide(part[:, :-1], sizes, out=np.zeros((len(part), part.shape[1] - 1)), where=sizes > least)
     found *= found
     return np.minimum(found, 1.0, out=found)
