@@ -47,7 +47,7 @@ def test_rows_are_read_when_they_are_asked_for(table):
     note()
     beside.categories.to_frames()
     note()
-    assert passes[1:] == [0.0, 1.0, 1.0, 0.0, 1.0]
+    assert passes[1:] == [0.0, 1.0, 1.0, 1.0, 1.0]
 
 
 def test_blocks_are_the_rows_in_their_order(table):

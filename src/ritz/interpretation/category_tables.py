@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from ritz.interpretation.column_tables import Tables, by_component, decimals
 from ritz.interpretation.given import MISSING, Categories
 from ritz.interpretation.row_tables import rounding_of
 from ritz.interpretation.significance import of_deviations, of_ratios
+from ritz.interpretation.sums import Beside, Sums, indicator
 from ritz.linalg.dense import Array, row_squares
 from ritz.linalg.exponents import times_power
 from ritz.moments.preprocessing import Preprocessing
@@ -26,57 +26,43 @@ from ritz.runtime.threads import cached_property
 from ritz.spectrum.subspace import Subspace
 
 
-class GroupSums:
-    """Sums of scores over the rows of every category, block by block; about the first rows, so that no digits go."""
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Scores of the rows of every category, from sums over all rows about an origin near their mean."""
 
-    def __init__(self, categories: Sequence[Categories], subspace: Subspace) -> None:
-        self.categories, self.subspace = categories, subspace
-        k, roots = subspace.axes.shape[1], subspace.deviations
-        starts = np.cumsum([0, *(found.count for found in categories)])
-        self.codes = np.column_stack([c.codes + start for c, start in zip(categories, starts, strict=False)])
-        self.slices = [slice(start, stop) for start, stop in pairwise(starts)]
-        self.groups = int(starts[-1])
-        self.roots = np.where(roots > 0, roots, np.inf)
-        self.sums, self.total, self.squares = np.zeros((self.groups, k)), np.zeros(k), np.zeros(k)
-        self.origin: Array | None = None
-        self.at = 0
+    categories: Sequence[Categories]
+    beside: Beside
+    sums: Sums
+    origin: Array
+    subspace: Subspace
 
-    def add(self, part: Array) -> None:
-        """Take in a block of scores and distances."""
-        Y = part[:, :-1] / self.roots
-        if self.origin is None:
-            self.origin = Y.mean(axis=0)
-        Y -= self.origin
-        stop = self.at + len(part)
-        self.sums += indicator(self.codes[self.at : stop], self.groups) @ Y
-        self.total += Y.sum(axis=0)
-        self.squares += np.einsum("ij,ij->j", Y, Y)
-        self.at = stop
-
-    @property
+    @cached_property
     def counts(self) -> NDArray[np.intp]:  # (g,)
         """Rows of every category."""
-        return np.bincount(self.codes.ravel(), minlength=self.groups)
+        return np.bincount(self.beside.codes.ravel(), minlength=self.beside.groups)
 
     @property
     def means(self) -> Array:  # (g, k)
-        """Mean scores of categories, in deviations of the components, from the mean of all rows."""
-        return np.asarray(self.sums / self.counts[:, None] - self.total / self.at)
+        """Mean scores of categories, from the mean of all rows; 0 along axes without variance."""
+        found = self.sums.groups / self.counts[:, None] - self.sums.total / self.sums.count
+        return np.where(self.subspace.deviations > 0, found, 0.0)
 
     @property
     def center(self) -> Array:  # (k,)
-        """The mean of all rows, in deviations of the components: 0 to rounding where rows are centred."""
-        return np.asarray(self.total / self.at + (0.0 if self.origin is None else self.origin))
+        """The mean score of all rows: 0 to rounding where rows are centred."""
+        found = self.sums.total / self.sums.count + self.origin
+        return np.where(self.subspace.deviations > 0, found, 0.0)
 
     @property
     def spread(self) -> Array:  # (k,)
-        """Σ (y − ȳ)² in variances of the components."""
-        return np.maximum(self.squares - self.total**2 / self.at, 0.0)
+        """Σ (y − ȳ)², 0 along axes without variance."""
+        found = np.maximum(self.sums.squares - self.sums.total**2 / self.sums.count, 0.0)
+        return np.where(self.subspace.deviations > 0, found, 0.0)
 
     def v_tests(self) -> Array:  # (g, k)
         """Mean scores over the standard deviation that the mean of so many rows, drawn at random without replacement,
         has; 0 for a category of all rows."""
-        n, counts = self.at, self.counts[:, None]
+        n, counts = self.sums.count, self.counts[:, None]
         deviation = np.sqrt(self.spread / max(n - 1, 1))
         size = np.sqrt(np.divide(counts * n, n - counts, out=np.zeros(counts.shape), where=n > counts))
         found = self.means * size
@@ -85,22 +71,14 @@ class GroupSums:
     def ratios(self) -> tuple[Array, Array]:  # (c, k), (c, k)
         """η² of every column of categories, the share of a component's variance that lies between groups, and p."""
         counts, means, spread = self.counts[:, None], self.means, self.spread
-        eta2 = np.zeros((len(self.slices), len(spread)))
+        eta2 = np.zeros((len(self.categories), len(spread)))
         p = np.ones_like(eta2)
-        for i, some in enumerate(self.slices):
+        for i, some in enumerate(self.beside.slices):
             between = (counts[some] * means[some] ** 2).sum(axis=0)
             eta2[i] = np.clip(np.divide(between, spread, out=np.zeros_like(spread), where=spread > 0), 0.0, 1.0)
             groups = some.stop - some.start
-            p[i] = of_ratios(eta2[i], groups - 1, self.at - groups)
+            p[i] = of_ratios(eta2[i], groups - 1, self.sums.count - groups)
         return eta2, p
-
-
-def indicator(codes: NDArray[np.intp], groups: int) -> Any:  # (m, c) -> (g, m)
-    """The sparse matrix that sums rows by group: each row belongs to one group of every column."""
-    from scipy.sparse import csc_array
-
-    m, c = codes.shape
-    return csc_array((np.ones(m * c), codes.ravel(), np.arange(0, m * c + 1, c)), shape=(groups, m))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +105,7 @@ class CategoryTables(Tables):
     eta2: Table
     eta2_p_values: Table
     rows: Rows = field(repr=False)
-    _sums: GroupSums = field(repr=False)
+    _groups: Groups = field(repr=False)
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -136,14 +114,14 @@ class CategoryTables(Tables):
 
     @property
     def distances(self) -> Table:
-        found = times_power(self._sizes, self._sums.subspace.power)
+        found = times_power(self._sizes, self._groups.subspace.power)
         head = ("distances of categories from the centre",)
         return Table({"distance": found}, self.coordinates.index, head, index_name="category")
 
     @property
     def cos2(self) -> Table:
-        subspace = self._sums.subspace
-        means = (self._sums.means + self._sums.center) * subspace.deviations
+        subspace = self._groups.subspace
+        means = self._groups.means + self._groups.center
         sizes = self._sizes[:, None]
         found = np.divide(means, sizes, out=np.zeros_like(means), where=sizes > rounding_of(subspace)) ** 2
         head = "cos² of categories"
@@ -152,30 +130,30 @@ class CategoryTables(Tables):
     @cached_property
     def _sizes(self) -> Array:  # (g,)
         """Lengths of the mean preprocessed rows of categories, in the unit of the subspace."""
-        sums = self._sums
-        means = group_sums(self.rows, sums.subspace, sums.codes, sums.groups) / sums.counts[:, None]
+        of = self._groups
+        means = group_sums(self.rows, of.subspace, of.beside.codes, of.beside.groups) / of.counts[:, None]
         return np.sqrt(row_squares(means))
 
 
-def category_tables(sums: GroupSums, rows: Rows) -> CategoryTables:
+def category_tables(found: Groups, rows: Rows) -> CategoryTables:
     """All tables of the categories, from the sums over the rows of X."""
-    titles = unique_names([title for found in sums.categories for title in found.titles])
-    columns = [found.column for found in sums.categories for _ in range(found.count)]
-    names = [name for found in sums.categories for name in (*found.names, *([MISSING] if found.gaps else []))]
-    gaps = [i == len(found.names) for found in sums.categories for i in range(found.count)]
-    cells: dict[str, Any] = {"column": columns, "category": names, "rows": sums.counts, "missing": gaps}
-    coordinates = times_power((sums.means + sums.center) * sums.subspace.deviations, sums.subspace.power)
-    v, (eta2, p), of = sums.v_tests(), sums.ratios(), [found.column for found in sums.categories]
+    columns = [of.column for of in found.categories for _ in range(of.count)]
+    names = [name for of in found.categories for name in (*of.names, *([MISSING] if of.gaps else []))]
+    gaps = [i == len(of.names) for of in found.categories for i in range(of.count)]
+    titles = unique_names([title for of in found.categories for title in of.titles])
+    cells: dict[str, Any] = {"column": columns, "category": names, "rows": found.counts, "missing": gaps}
+    coordinates = times_power(found.means + found.center, found.subspace.power)
+    v, (eta2, p), whole = found.v_tests(), found.ratios(), [of.column for of in found.categories]
     what = "columns of categories"
     return CategoryTables(
         Table(cells, titles, ("categories",), index_name="group"),
         by_component(coordinates, titles, "coordinates of categories (means of their rows)", index_name="category"),
         by_component(v, titles, "v-tests of categories", (), decimals, "category"),
         by_component(of_deviations(v), titles, "p-values of the v-tests", index_name="category"),
-        by_component(eta2, of, f"η² of {what}", (), decimals, "column"),
-        by_component(p, of, f"p-values of η² of {what}", index_name="column"),
+        by_component(eta2, whole, f"η² of {what}", (), decimals, "column"),
+        by_component(p, whole, f"p-values of η² of {what}", index_name="column"),
         rows,
-        sums,
+        found,
     )
 
 

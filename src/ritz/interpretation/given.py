@@ -85,7 +85,7 @@ class Given:
             else:
                 order = getattr(getattr(values, "cat", None), "categories", None)
                 kinds.append(categories(name, found.tolist(), n, None if order is None else list(order)))
-        table = np.column_stack(list(numbers.values())) if numbers else np.empty((n, 0))
+        table = np.array(list(numbers.values())).T if numbers else np.empty((n, 0))
         return cls(tuple(numbers), table, tuple(kinds))
 
 
@@ -101,8 +101,9 @@ def categories(column: str, cells: Sequence[Any], n: int, order: list[Any] | Non
     """
     if len(cells) != n:
         raise DataError(f"{column!r} has {len(cells)} values, but X has {n} rows", "give one value for each row")
-    texts = [None if _missing(cell) else _text(cell) for cell in cells]
-    there = {text for text in texts if text is not None}
+    known = _texts(cells)
+    texts = [known[cell] for cell in cells] if known is not None else [_named(cell) for cell in cells]
+    there = {text for text in set(texts) if text is not None}
     names = sorted(there, key=_natural) if order is None else [text for text in map(_text, order) if text in there]
     place: dict[str | None, int] = {name: i for i, name in enumerate(names)}
     codes = np.array([place.get(text, len(names)) for text in texts], dtype=np.intp)
@@ -197,6 +198,20 @@ def _numbers(name: str, values: NDArray[Any]) -> Array:
     if np.isnan(found).all():
         raise DataError(f"supplementary column {name!r} has no value at all", "leave it out")
     return found
+
+
+def _texts(cells: Sequence[Any]) -> dict[Any, str | None] | None:
+    """The text of every value that there is, so that one that is frequent is looked at once; None where values that
+    are told apart are equal, as 1 and True are, or have no hash."""
+    try:
+        known = {cell: _named(cell) for cell in dict.fromkeys(cells)}
+    except TypeError:
+        return None
+    return known if len({type(cell) for cell in known} - {type(None)}) <= 1 else None
+
+
+def _named(cell: Any) -> str | None:
+    return None if _missing(cell) else _text(cell)
 
 
 def _missing(value: object) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ritz.errors import DataError
-from ritz.interpretation.category_tables import CategoryTables, GroupSums, category_tables
+from ritz.interpretation.category_tables import CategoryTables, Groups, category_tables
 from ritz.interpretation.column_tables import (
     ColumnTables,
     Tables,
@@ -23,17 +22,18 @@ from ritz.interpretation.column_tables import (
 )
 from ritz.interpretation.describe import Description, Evidence, brief, check_level, described, four, p_value
 from ritz.interpretation.given import Given
-from ritz.interpretation.row_tables import FLOOR, RowTables, Sums
+from ritz.interpretation.row_tables import FLOOR, RowTables
 from ritz.interpretation.significance import of_correlations
-from ritz.interpretation.supplementary import Products, SupplementaryColumns, supplementary_columns
+from ritz.interpretation.sums import Beside, origin_of, summed
+from ritz.interpretation.supplementary import SupplementaryColumns, supplementary_columns
 from ritz.linalg.dense import Array
 from ritz.pca.fitted import column_names, rows_of, subspace_of
 from ritz.rows import Rows
 from ritz.runtime.tables import Table
 from ritz.runtime.threads import pinned
 from ritz.runtime.wording import component, plural
+from ritz.spectrum.subspace import Subspace
 
-KEPT = 1 << 25  # bytes of scores that are kept from a pass that has to be made anyway
 SHOWN = 3  # components that are printed
 
 
@@ -207,8 +207,9 @@ def interpret(
     spread = deviations_of(rows, subspace) if spread is None else spread
     names = column_names(model)
     columns = column_tables(subspace, names, spread)
-    where = RowTables(rows, subspace, _index(X, rows), _lack(model))
-    where, beside, kinds = _beside(where, given)
+    lack = _lack(model)
+    where = RowTables(rows, subspace, _index(X, rows), lack)
+    beside, kinds = _beside(rows, subspace, lack, given)
     others = None
     if supplementary_rows is not None:
         more = rows_of(model, supplementary_rows)
@@ -218,29 +219,19 @@ def interpret(
     return Interpretation(eigenvalues(subspace), columns, where, beside, kinds, others, p)
 
 
-def _beside(where: RowTables, given: Given) -> tuple[RowTables, SupplementaryColumns | None, CategoryTables | None]:
-    """What stands beside the rows, from one pass over them; its scores are kept where they take little memory."""
-    rows, subspace = where.rows, where.subspace
+def _beside(
+    rows: Rows, subspace: Subspace, lack: float, given: Given
+) -> tuple[SupplementaryColumns | None, CategoryTables | None]:
+    """What stands beside the rows, from one pass over them."""
     if not given.names and not given.categories:
-        return where, None, None
-    products = Products(given, subspace) if given.names else None
-    groups = GroupSums(given.categories, subspace) if given.categories else None
-    k = subspace.axes.shape[1]
-    kept: list[Array] | None = [] if 8 * rows.shape[0] * (k + 1) <= KEPT else None
-    sums = Sums(k)
-    with closing(subspace.placed(rows)) as parts:
-        for part in parts:
-            for found in (products, groups, sums):
-                if found is not None:
-                    found.add(part)
-            if kept is not None:
-                kept.append(part)
-    if where.lack is not None:
-        sums.check(subspace, where.lack)
+        return None, None
+    beside, origin = Beside.of(given, subspace.mean is not None), origin_of(rows, subspace)
+    sums = summed(rows, subspace, beside, origin)
+    sums.check(rows, subspace, lack, origin)
+    groups = Groups(given.categories, beside, sums, origin, subspace)
     return (
-        where if kept is None else replace(where, _kept=np.concatenate(kept)),
-        None if products is None else supplementary_columns(products, given),
-        None if groups is None else category_tables(groups, rows),
+        supplementary_columns(sums, beside, given, subspace, origin) if given.names else None,
+        category_tables(groups, rows) if given.categories else None,
     )
 
 

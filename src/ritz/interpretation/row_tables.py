@@ -11,16 +11,16 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.interpretation.column_tables import Tables, by_component, decimals, hundredths
+from ritz.interpretation.sums import Sums, scores_sums, sums_of
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import times_power
-from ritz.rows import Rows
-from ritz.rows.base import stack
+from ritz.rows import Rows, check_finite
+from ritz.rows.base import Block
 from ritz.runtime.tables import Table
 from ritz.runtime.threads import cached_property
 from ritz.runtime.wording import component
 from ritz.spectrum.subspace import Subspace
 
-ALIKE = 1e-3  # of a standard deviation: what the scores of the rows of the fit may be off by, beyond its accuracy
 FLOOR = 1e-12  # of the largest variance: what is called rounding where the certificate's own has no number
 
 
@@ -54,23 +54,23 @@ class RowTables(Tables):
 
     @property
     def coordinates(self) -> Table:
-        Y = times_power(self._placed[:, :-1], self.subspace.power)
-        return by_component(Y, self.index, "coordinates of rows (scores)", index_name="row")
+        Y = times_power(self._placed[:-1], self.subspace.power)
+        return by_component(Y.T, self.index, "coordinates of rows (scores)", index_name="row")
 
     @property
     def distances(self) -> Table:
-        sizes = times_power(self._placed[:, -1], self.subspace.power)
+        sizes = times_power(self._placed[-1], self.subspace.power)
         return Table({"distance": sizes}, self.index, ("distances of rows from the centre",), index_name="row")
 
     @property
     def contributions(self) -> Table:
-        return by_component(
-            self._shares(self._placed), self.index, "contributions of rows, percent", (), hundredths, "row"
-        )
+        shares = self._shares(self._placed)
+        return by_component(shares.T, self.index, "contributions of rows, percent", (), hundredths, "row")
 
     @property
     def cos2(self) -> Table:
-        return by_component(squared_cosines(self._placed, self._least), self.index, "cos² of rows", (), decimals, "row")
+        found = squared_cosines(self._placed, self._least)
+        return by_component(found.T, self.index, "cos² of rows", (), decimals, "row")
 
     def blocks(self) -> Generator[RowTables, None, None]:
         """The same block by block, for rows that are more than fit into memory.
@@ -86,7 +86,7 @@ class RowTables(Tables):
         """
         at = 0
         for part in self._read():
-            stop = at + len(part)
+            stop = at + part.shape[1]
             yield replace(self, index=self.index[at:stop], _kept=part)
             at = stop
 
@@ -105,21 +105,22 @@ class RowTables(Tables):
         4        -6.574            9.70  0.9610
         36        -6.25            8.77  0.9614
         """
-        k = self.subspace.axes.shape[1]
-        best = [np.empty((0, 4)) for _ in range(k)]  # number, coordinate, contribution or cos², cos²
-        at = 0
-        for part in self._read() if self._kept is None else iter((self._kept,)):
-            numbers, cos2 = np.arange(at, at + len(part)), squared_cosines(part, self._least)
+        k, at = self.subspace.axes.shape[1], 0
+        best = [np.empty((4, 0)) for _ in range(k)]  # number, coordinate, contribution or cos², cos²
+        for part in self._read():
+            cos2 = squared_cosines(part, self._least)
             weight = cos2 if self.lack is None else self._shares(part)
-            for i in range(k):
-                some = np.column_stack([numbers, part[:, i], weight[:, i], cos2[:, i]])
-                both = np.concatenate([best[i], some])
-                best[i] = both[np.argsort(-both[:, 2], kind="stable")[:count]]
-            at += len(part)
+            for i, known in enumerate(best):
+                least = known[2, -1] if known.shape[1] == count else -1.0
+                some = np.flatnonzero(weight[i] > least)
+                if len(some):
+                    both = np.column_stack([known, [some + at, part[i, some], weight[i, some], cos2[i, some]]])
+                    best[i] = both[:, np.argsort(-both[2], kind="stable")[:count]]
+            at += part.shape[1]
         return {component(i): self._best(component(i), found) for i, found in enumerate(best)}
 
     def _best(self, name: str, found: Array) -> Table:
-        numbers, y, weight, cos2 = found.T
+        numbers, y, weight, cos2 = found
         cells: dict[str, Any] = {"coordinate": times_power(y, self.subspace.power)}
         head = f"rows that {name} shows best" if self.lack is None else f"rows that contribute most to {name}"
         if self.lack is not None:
@@ -129,7 +130,7 @@ class RowTables(Tables):
             cells | {"cos²": cos2}, [self.index[int(i)] for i in numbers], (head,), (), formats, index_name="row"
         )
 
-    def _shares(self, part: Array) -> Array:  # (m, k + 1) -> (m, k)
+    def _shares(self, part: Array) -> Array:  # (k + 1, m) -> (k, m)
         """Contributions of rows; 0 to a component without variance."""
         n, roots = self.subspace.n_rows, self.subspace.deviations
         if self.lack is None or n is None:
@@ -138,7 +139,7 @@ class RowTables(Tables):
                 "their coordinates, distances and cos² are known",
             )
         weight = np.divide(10.0 / np.sqrt(n - self.subspace.ddof), roots, out=np.zeros_like(roots), where=roots > 0)
-        found = part[:, :-1] * weight
+        found = part[:-1] * weight[:, None]
         found *= found
         return found
 
@@ -147,57 +148,43 @@ class RowTables(Tables):
         return rounding_of(self.subspace)
 
     @cached_property
-    def _placed(self) -> Array:  # (n, k + 1)
-        """Scores and distances of all rows, in the unit of the subspace."""
-        return stack(self._read(), self.rows.shape[0]) if self._kept is None else self._kept
+    def _placed(self) -> Array:  # (k + 1, n)
+        """Scores and distances of all rows, in the unit of the subspace, one component after the other."""
+        if self._kept is not None:
+            return self._kept
+        out, at = np.empty((self.subspace.axes.shape[1] + 1, self.rows.shape[0])), 0
+        for part in self._read():
+            out[:, at : at + part.shape[1]] = part
+            at += part.shape[1]
+        return out
 
-    def _read(self) -> Generator[Array, None, None]:
+    def _read(self) -> Generator[Array, None, None]:  # (k + 1, m)
         """The same block by block, compared with the fit where they are its rows."""
-        if "_placed" in self.__dict__:
-            yield self._placed
+        known = self._kept if self._kept is not None else self.__dict__.get("_placed")
+        if known is not None:
+            yield known
             return
-        sums = Sums(self.subspace.axes.shape[1])
-        with closing(self.subspace.placed(self.rows)) as parts:
-            for part in parts:
-                sums.add(part)
-                if self.lack is not None and sums.count == self.rows.shape[0]:  # whoever has all blocks asks no more
-                    sums.check(self.subspace, self.lack)
-                yield part
+        rows, place = self.subspace.placing(self.rows)
+        k = self.subspace.axes.shape[1]
 
+        def located(block: Block) -> Any:
+            found = np.ascontiguousarray(place(block).T)
+            return found, *sums_of(found[:-1])
 
-@dataclass
-class Sums:
-    """How many rows there are, and sums and sums of squares of their scores."""
+        count, totals, squares = 0, np.zeros(k), np.zeros(k)
+        blocks: Any = rows.each(located, columns=k)  # not arrays, so nothing stacks them
+        with closing(blocks):
+            for found, total, square in blocks:
+                count, totals, squares = count + found.shape[1], totals + total, squares + square
+                if count == rows.shape[0]:  # whoever has all blocks asks no more
+                    self._check(scores_sums(count, totals, squares))
+                yield found
 
-    k: int
-    count: int = 0
-
-    def __post_init__(self) -> None:
-        self.total, self.squares = np.zeros(self.k), np.zeros(self.k)
-
-    def add(self, part: Array) -> None:
-        """Take in a block of scores and distances."""
-        Y = part[:, :-1]
-        self.count += len(part)
-        self.total += Y.sum(axis=0)
-        self.squares += np.einsum("ij,ij->j", Y, Y)
-
-    def check(self, subspace: Subspace, lack: float) -> None:
-        """Rows of the fit have scores with mean 0, where it is centred, and the variances of the fit, as far as that
-        is accurate: others have not."""
-        n, roots = subspace.n_rows, subspace.deviations
-        if n is None or not (roots > 0).any():
-            return
-        seen = roots > 0
-        allowed = ALIKE + 8 * lack * (roots[0] / roots[seen]) ** 2
-        off = np.abs(self.squares[seen] / ((n - subspace.ddof) * roots[seen] ** 2) - 1.0)
-        if subspace.mean is not None:
-            off = np.maximum(off, np.abs(self.total[seen]) / n / roots[seen])
-        if not (off <= allowed).all():
-            raise DataError(
-                "the rows of X are not those of the fit: their scores have other means or variances",
-                "pass the rows that the model was fitted to; others may be supplementary_rows",
-            )
+    def _check(self, sums: Sums) -> None:
+        if self.lack is not None:
+            sums.check(self.rows, self.subspace, self.lack)
+        elif not np.isfinite(sums.squares).all():
+            check_finite(self.rows)
 
 
 def rounding_of(subspace: Subspace) -> float:
@@ -209,9 +196,10 @@ def rounding_of(subspace: Subspace) -> float:
     return 4.0 * np.finfo(float).eps * float(size)
 
 
-def squared_cosines(part: Array, least: float = 0.0) -> Array:  # (m, k + 1) -> (m, k)
+def squared_cosines(part: Array, least: float = 0.0) -> Array:  # (k + 1, m) -> (k, m)
     """cos² of rows from their scores and distances; 0 for a row in the centre, no farther than `least` from it."""
-    sizes = part[:, -1:]
-    found = np.divide(part[:, :-1], sizes, out=np.zeros((len(part), part.shape[1] - 1)), where=sizes > least)
+    sizes = part[-1]
+    inverse = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > least)
+    found = part[:-1] * inverse
     found *= found
     return np.minimum(found, 1.0, out=found)

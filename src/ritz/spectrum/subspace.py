@@ -388,24 +388,25 @@ class Subspace:
         for joined in self._each(rows, lambda block: np.column_stack(self._parts(block))):
             yield joined[:, :-2], joined[:, -2], joined[:, -1].astype(np.int64)
 
-    def placed(self, rows: Rows) -> Generator[Array, None, None]:  # (m, k + 1)
-        """Scores of rows and their distances ‖z‖ from the mean, both in `unit`, block by block."""
-        unit = self.power
+    def placing(self, rows: Rows) -> tuple[Rows, Callable[[Block], Array]]:
+        """How a block becomes the scores of its rows, and last their distances ‖z‖ from the mean, (m, k + 1) in `unit`;
+        and the rows whose blocks do."""
+        densely, unit = rows.sparse and self._densely(), self.power
 
         def place(block: Block) -> Array:
-            Z, prepare = self._ready(block)
-            Y, (sizes, _) = prepare.times(Z, self.axes), prepare.sizes(Z)
-            Y, sizes = brought((Y, sizes))
-            out = np.empty((len(Y), Y.shape[1] + 1))
-            out[:, :-1], out[:, -1] = Y, np.sqrt(sizes)
-            if unit and not self.faint:
-                out = times_power(out, -unit)
-            for which, small, powers in self._apart(block, outside_of(np.sqrt(sizes), LEAST[FLOAT64] ** 0.5)):
-                found = np.column_stack([small @ self.axes, np.sqrt(row_squares(small))])
-                out[which] = times_power(found, powers[:, None] - unit)
+            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+                Z, prepare = self._ready(dense(block) if densely else block)
+                Y, sizes = brought((prepare.times(Z, self.axes), prepare.sizes(Z)[0]))
+                out = np.empty((len(Y), Y.shape[1] + 1))
+                out[:, :-1], out[:, -1] = Y, np.sqrt(sizes)
+                if unit and not self.faint:
+                    out = times_power(out, -unit)
+                for which, small, powers in self._apart(block, outside_of(np.sqrt(sizes), LEAST[FLOAT64] ** 0.5)):
+                    found = np.column_stack([small @ self.axes, np.sqrt(row_squares(small))])
+                    out[which] = times_power(found, powers[:, None] - unit)
             return out
 
-        return self._each(rows, place, columns=self.axes.shape[1])
+        return rows.on_cpu() if self.faint else rows, place
 
     def _parts(self, block: Block) -> tuple[Array, Array, Exponents]:
         Y, error, size = brought(self._split(*self._ready(block)))
