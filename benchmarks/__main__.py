@@ -11,6 +11,7 @@
     python -m benchmarks kernel --limit 1200                      kernel PCA beside scikit-learn's, up to 100,000 rows
     python -m benchmarks usps --data usps.mat --peer scikit-learn a published table: kernel PCA of digits, classified
     python -m benchmarks sensing --only omp                       compressed sensing: omp, fista, transition, or all
+    python -m benchmarks after                                    what is asked after a fit, beside a transform
     python -m benchmarks commands --gigabytes 1                   the command line: its start, and a CSV of 1 GB
     python -m benchmarks overhead                                 what the certificate and the import cost
     python -m benchmarks cluster --repeat 3                       a Dask cluster on this machine, beside dask-ml
@@ -28,6 +29,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import (
+    after,
     cluster,
     commands,
     everyday,
@@ -61,6 +63,7 @@ def arguments() -> argparse.Namespace:
         "kernel",
         "usps",
         "sensing",
+        "after",
         "commands",
         "overhead",
         "cluster",
@@ -115,6 +118,8 @@ def main() -> None:
         usps.run(asked.data, asked.peer, asked.quick, asked.out)
     elif asked.what == "sensing":
         sensing.run(asked.quick, asked.data, asked.only, settings, asked.out)
+    elif asked.what == "after":
+        after.run(single(asked), settings.repeat, asked.quick)
     elif asked.what == "commands":
         commands.run(asked.gigabytes, settings.repeat)
     elif asked.what == "overhead":

@@ -82,3 +82,12 @@ def test_numbers_with_gaps_that_came_as_objects():
 def test_a_value_for_each_row(values):
     with pytest.raises(DataError, match=r"'n' has .*, but X has 3 rows; give one value for each row"):
         Given.of({"n": values}, None, None, 3)
+
+
+def test_values_that_are_equal_and_not_the_same():
+    """1, True and 1.0 are one key of a dictionary; lists are none."""
+    found = categories("c", [1, True, "1", 1.0, np.nan, float("nan")], 6)
+    assert found.names == ("1", "True")
+    assert found.codes.tolist() == [0, 1, 0, 0, 2, 2]
+    assert categories("c", [1, True], 2).names == ("1", "True")
+    assert categories("c", [["a"], ["b"], ["a"]], 3).codes.tolist() == [0, 1, 0]

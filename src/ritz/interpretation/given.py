@@ -102,12 +102,15 @@ def categories(column: str, cells: Sequence[Any], n: int, order: list[Any] | Non
     if len(cells) != n:
         raise DataError(f"{column!r} has {len(cells)} values, but X has {n} rows", "give one value for each row")
     known = _texts(cells)
-    texts = [known[cell] for cell in cells] if known is not None else [_named(cell) for cell in cells]
-    there = {text for text in set(texts) if text is not None}
+    if known is None:  # one by one
+        cells = [_named(cell) for cell in cells]
+        known = {text: text for text in cells}
+    there = {text for text in known.values() if text is not None}
     names = sorted(there, key=_natural) if order is None else [text for text in map(_text, order) if text in there]
-    place: dict[str | None, int] = {name: i for i, name in enumerate(names)}
-    codes = np.array([place.get(text, len(names)) for text in texts], dtype=np.intp)
-    return Categories(column, codes, tuple(names), None in texts)
+    place: dict[str | None, int] = {name: i for i, name in enumerate(names)} | {None: len(names)}
+    code = {cell: place[text] for cell, text in known.items()}
+    codes = np.fromiter(map(code.__getitem__, cells), np.intp, n)
+    return Categories(column, codes, tuple(names), None in known.values())
 
 
 def _columns(given: Any, X: Any) -> Iterator[tuple[Any, Any, bool]]:
@@ -203,11 +206,12 @@ def _numbers(name: str, values: NDArray[Any]) -> Array:
 def _texts(cells: Sequence[Any]) -> dict[Any, str | None] | None:
     """The text of every value that there is, so that one that is frequent is looked at once; None where values that
     are told apart are equal, as 1 and True are, or have no hash."""
+    if len(set(map(type, cells)) - {type(None)}) > 1:
+        return None
     try:
-        known = {cell: _named(cell) for cell in dict.fromkeys(cells)}
+        return {cell: _named(cell) for cell in dict.fromkeys(cells)}
     except TypeError:
         return None
-    return known if len({type(cell) for cell in known} - {type(None)}) <= 1 else None
 
 
 def _named(cell: Any) -> str | None:
