@@ -39,6 +39,17 @@ class Aligned(Tabled):
     groups : ranges of components within which axes were reordered or rotated
     mode : "signs" or "procrustes"
     names : of the columns
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ritz
+    >>> pca = ritz.PCA.from_covariance(np.diag([4.0, 2.0, 2.0, 1.0]), n_components=3)
+    >>> c, s = np.cos(0.5), np.sin(0.5)
+    >>> turned = np.array([[-1.0, 0, 0], [0, c, -s], [0, s, c], [0, 0, 0]])
+    >>> aligned = pca.align_to(turned, mode="procrustes")  # a sign, and a tie, are free
+    >>> bool(np.allclose(aligned.axes, turned)), aligned.groups
+    (True, ((0, 1), (1, 3)))
     """
 
     axes: Array

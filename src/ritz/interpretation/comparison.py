@@ -36,6 +36,16 @@ class Comparison(np.ndarray[Any, np.dtype[np.float64]]):
         components that a certificate cannot tell one from, whose axes therefore say little
     explained : of the variance of each model, the share in its own subspace and in that of the other. It is exact where
         the model knows all of its variance, as it does when it carries moments, or leaves none out; else it is bounded
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ritz
+    >>> found = ritz.compare(np.eye(4)[:, :2], np.eye(4)[:, :3])
+    >>> found.relation, found.shared, found.sizes
+    ('a contained in b', 2, (2, 3))
+    >>> float(found.max())
+    0.0
     """
 
     _pair: tuple[Side, Side, Any] | None = None

@@ -25,6 +25,21 @@ class Description:
     ----------
     level : p-values above it are left out
     tables : by name: "PC1 columns", "PC1 ratios", "PC1 categories", "PC2 columns", …
+
+    Examples
+    --------
+    >>> import ritz
+    >>> from sklearn.datasets import load_iris
+    >>> iris = load_iris(as_frame=True)
+    >>> pca = ritz.PCA(2, scale=True).fit(iris.data)
+    >>> found = ritz.interpret(pca, iris.data, labels=iris.target_names[iris.target]).describe(1e-3)
+    >>> list(found.tables)
+    ['PC1 columns', 'PC1 ratios', 'PC1 categories', 'PC2 columns', 'PC2 ratios', 'PC2 categories']
+    >>> print(found["PC2 columns"])
+    columns correlated with PC2
+                       correlation        p
+    sepal width (cm)        0.8827  < 1e-16
+    sepal length (cm)       0.3608  5.7e-06
     """
 
     level: float

@@ -49,6 +49,22 @@ class Interpretation:
     supplementary_columns : `coordinates`, `correlations`, `cos2`, `p_values`, `counts`; None where none were given
     categories : `groups`, `coordinates`, `v_tests`, `p_values`, `distances`, `cos2`, `eta2`, `eta2_p_values`, likewise
     supplementary_rows : `coordinates`, `distances`, `cos2`, likewise
+
+    Examples
+    --------
+    >>> import ritz
+    >>> from sklearn.datasets import load_iris
+    >>> iris = load_iris(as_frame=True)
+    >>> found = ritz.interpret(ritz.PCA(2, scale=True).fit(iris.data), iris.data)
+    >>> print(found.columns.contributions)
+    contributions of columns, percent
+    column               PC1    PC2
+    sepal length (cm)  27.15  14.24
+    sepal width (cm)    7.25  85.25
+    petal length (cm)  33.69   0.06
+    petal width (cm)   31.91   0.45
+    >>> found.rows.cos2.to_frame().shape
+    (150, 2)
     """
 
     eigenvalues: Table
@@ -161,7 +177,8 @@ def interpret(
     """What the components of a fitted PCA mean, in tables.
 
     Coordinates, correlations, contributions and cos² of columns and rows are those of FactoMineR, which divides by n:
-    its numbers come out with ``ddof=0``. With any ddof the contributions to a component add up to 100 percent, cos²
+    its numbers come out with ``ddof=0``. With any ddof the contributions to a component add up to 100 percent (as
+    closely as the certificate of the fit bounds its variance), cos²
     of a column or row adds up to at most 1 (all of its variance or squared distance is the divisor, and not what is
     kept), and correlations, contributions, cos², v-tests and η² are the same. Scores are not whitened here, also where
     those of the model are.

@@ -52,7 +52,7 @@ def orthogonal(A: Array, criterion: Criterion, T: Array) -> Found:  # (d, k), (k
                 break
             step /= 2.0
         else:  # no step is an improvement any more, to rounding
-            return Found(T, value, size <= np.sqrt(CLOSE) * float(np.linalg.norm(inner)))
+            return Found(T, value, size <= CLOSE**0.5 * float(np.linalg.norm(inner)))
         T, value, G = new, found, gradient
     return Found(T, value, False)
 
@@ -81,7 +81,7 @@ def oblique(A: Array, criterion: Criterion, T: Array) -> Found:  # (d, k), (k, k
                     break
             step /= 2.0
         else:
-            return Found(T, value, size <= np.sqrt(CLOSE) * max(float(np.linalg.norm(G)), 1.0))
+            return Found(T, value, size <= CLOSE**0.5 * max(float(np.linalg.norm(G)), 1.0))
         T, value, G = new, found, -(L.T @ gradient @ inverse).T
     return Found(T, value, False)
 

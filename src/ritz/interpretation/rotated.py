@@ -37,6 +37,15 @@ class Rotation(Tabled):
     starts : criterion that every start has reached
     kaiser : whether rows were normalised to length 1 while they were rotated
     names : of the columns
+
+    Examples
+    --------
+    >>> import ritz
+    >>> from sklearn.datasets import load_iris
+    >>> rotated = ritz.PCA(2, scale=True).fit(load_iris().data).rotate("oblimin")
+    >>> rotated.converged, rotated.loadings.shape, rotated.phi.round(2)
+    (True, (4, 2), array([[ 1.  , -0.27],
+           [-0.27,  1.  ]]))
     """
 
     method: str

@@ -37,6 +37,18 @@ class Summary:
     components : for each of the first components, its columns with loading, correlation, contribution and cos², largest
         contributions first; without correlation and cos² where the model does not know how columns vary, which after
         a fit with an iterative solver and scale=False it may not
+
+    Examples
+    --------
+    >>> import ritz
+    >>> from sklearn.datasets import load_iris
+    >>> found = ritz.PCA(2, scale=True).fit(load_iris(as_frame=True).data).summary()
+    >>> print(found.eigenvalues)
+    variances of the components
+         variance    share  cumulative
+    PC1     2.918  72.96 %     72.96 %
+    PC2     0.914  22.85 %     95.81 %
+    4.19 % of the variance is outside these components
     """
 
     eigenvalues: Table
