@@ -123,3 +123,18 @@ def test_what_cannot_be_aligned():
         pca.align_to(np.eye(6)[:, :4], mode="nearest")
     with pytest.raises(DataError, match="lies in 5 dimensions, the model in 6"):
         pca.align_to(np.eye(5)[:, :4])
+
+
+def test_groups_may_be_an_array():
+    pca = model(np.random.default_rng(9))
+    reference = pca.subspace_.axes[:, [1, 0, 2, 3]]
+    assert np.array_equal(pca.align_to(reference, groups=np.array([[0, 2]])).axes, reference)
+
+
+def test_scores_of_tensors():
+    torch = pytest.importorskip("torch")
+    X = np.random.default_rng(10).standard_normal((40, 3)) * [3, 2, 1]
+    pca = PCA(2).fit(torch.tensor(X))
+    plain = PCA(2).fit(X)
+    assert np.allclose(pca.align_to(-plain.subspace_.axes).scores(torch.tensor(X)), -plain.transform(X))
+    assert np.allclose(pca.rotate().scores(torch.tensor(X)), plain.rotate().scores(X))

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 
 from helpers.counts import usually
 from ritz import PCA, interpret
@@ -102,3 +102,12 @@ def test_a_category_for_every_row(groups):
     assert found.eta2["PC1"][0] == pytest.approx(1.0)
     assert found.eta2_p_values["PC1"][0] == 1  # nothing is left to test against
     assert np.allclose(found.cos2["PC1"], interpret(PCA(2).fit(X), X).rows.cos2["PC1"])
+
+
+def test_sparse_rows_far_from_the_origin_are_centred_before_they_are_summed():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((300, 4)) * [1, 0.5, 0.2, 0.1] + 1e7
+    labels = rng.integers(0, 3, 300)
+    dense, thin = (interpret(PCA(3).fit(rows), rows, labels=labels).categories for rows in (X, sparse.csr_array(X)))
+    assert np.allclose(thin.distances["distance"], dense.distances["distance"], rtol=1e-6)
+    assert np.allclose(thin.v_tests["PC3"], dense.v_tests["PC3"], atol=1e-5)

@@ -333,3 +333,13 @@ def test_a_model_of_a_covariance_and_its_rows():
     found = interpret(pca, X)
     assert np.allclose(array(found.rows.contributions), array(plain.rows.contributions))
     assert np.allclose(array(found.columns.correlations), array(plain.columns.correlations))
+
+
+def test_tables_of_dask_and_of_pandas_name_their_rows():
+    dd = pytest.importorskip("dask.dataframe")
+    table = EVENTS.rename(columns=str).astype(float)
+    pca = PCA(2, scale=True).fit(table)
+    assert list(interpret(pca, table).rows.coordinates.index) == list(EVENTS.index)
+    lazy = dd.from_pandas(table, npartitions=3)
+    found = interpret(PCA(2, scale=True).fit(lazy), lazy)
+    assert list(found.rows.coordinates.index) == list(range(41))

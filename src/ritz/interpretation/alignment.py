@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError, ParameterError
 from ritz.interpretation.sides import Side, angles_between, matched
+from ritz.linalg.arrays import on_host
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import times_power
 from ritz.pca.angles import place_of
@@ -98,7 +99,7 @@ class Aligned(Tabled):
         """
         subspace, rows = subspace_of(self._model, "scores"), rows_of(self._model, X)
         whiten = bool(getattr(self._model, "whiten", False))
-        blocks = (block @ self.rotation for block in subspace.codes(rows, np.float64, whiten=whiten))
+        blocks = (on_host(block) @ self.rotation for block in subspace.codes(rows, np.float64, whiten=whiten))
         return stack(blocks, rows.shape[0])
 
     def _made_of(self, i: int) -> str:
@@ -123,7 +124,9 @@ def align(model: Any, reference: Any, mode: str, groups: Any) -> Aligned:
         )
     U, R = subspace.axes, other.ordered(place_of(reference, model)).axes
     k = U.shape[1]
-    free = _ranges(certificate.groups if groups is None and certificate is not None else groups or (), k)
+    if groups is None:
+        groups = () if certificate is None else certificate.groups
+    free = _ranges(groups, k)
     ours, theirs = matched(U, R)
     partner = np.full(k, -1, np.intp)
     partner[ours] = theirs

@@ -18,7 +18,7 @@ from ritz.linalg.dense import Array, row_squares
 from ritz.linalg.exponents import times_power
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
-from ritz.rows.base import Block
+from ritz.rows.base import Block, dense
 from ritz.rows.columns import unique_names
 from ritz.rows.passes import Cut
 from ritz.runtime.tables import Table
@@ -160,12 +160,12 @@ def category_tables(found: Groups, rows: Rows) -> CategoryTables:
 def group_sums(rows: Rows, subspace: Subspace, codes: NDArray[np.intp], groups: int) -> Array:  # (g, d)
     """Sums of preprocessed rows over every group, in the unit of the subspace; one pass."""
     rows = rows.on_cpu() if rows.on_device else rows
-    unit = 0 if subspace.faint else subspace.power
+    densely, unit = rows.sparse and subspace._densely(), 0 if subspace.faint else subspace.power
 
     def sums(pairs: Iterable[tuple[Block, NDArray[np.intp]]]) -> Array:
         total: Array = np.zeros((groups, rows.shape[1]))
         for block, some in pairs:
-            Z, prepare = subspace._ready(block)
+            Z, prepare = subspace._ready(dense(block) if densely else block)
             total += _sums_of(times_power(Z, -unit) if isinstance(Z, np.ndarray) else Z, prepare, some, groups, unit)
         return total
 

@@ -28,7 +28,7 @@ from ritz.interpretation.sums import Beside, origin_of, summed
 from ritz.interpretation.supplementary import SupplementaryColumns, supplementary_columns
 from ritz.linalg.dense import Array
 from ritz.pca.fitted import column_names, rows_of, subspace_of
-from ritz.rows import Rows
+from ritz.rows import Rows, is_dask
 from ritz.runtime.tables import Table
 from ritz.runtime.threads import pinned
 from ritz.runtime.wording import component, plural
@@ -177,11 +177,10 @@ def interpret(
     """What the components of a fitted PCA mean, in tables.
 
     Coordinates, correlations, contributions and cos² of columns and rows are those of FactoMineR, which divides by n:
-    its numbers come out with ``ddof=0``. With any ddof the contributions to a component add up to 100 percent (as
-    closely as the certificate of the fit bounds its variance), cos²
-    of a column or row adds up to at most 1 (all of its variance or squared distance is the divisor, and not what is
-    kept), and correlations, contributions, cos², v-tests and η² are the same. Scores are not whitened here, also where
-    those of the model are.
+    its numbers come out with ``ddof=0``. With any ddof the contributions to a component add up to 100 percent, as
+    closely as the certificate bounds its variance; cos² of a column or row adds up to at most 1, as all of its variance
+    or squared distance is the divisor, and not what is kept; and correlations, contributions, cos², v-tests and η² are
+    the same. Scores are not whitened here, also where those of the model are.
 
     Parameters
     ----------
@@ -255,7 +254,7 @@ def _beside(
 def _index(X: Any, rows: Rows) -> Sequence[Any]:
     """What rows are called: by the index of a table of pandas, by the names that a file has, or by their numbers."""
     index = getattr(X, "index", None)
-    if hasattr(type(X), "iloc") and index is not None and len(index) == rows.shape[0]:
+    if hasattr(type(X), "iloc") and not is_dask(X) and index is not None and len(index) == rows.shape[0]:
         return list(index)
     names = rows.row_names
     if names is not None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ritz.errors import DataError
 from ritz.interpretation.column_tables import by_component, percent
+from ritz.linalg.arrays import on_host
 from ritz.linalg.dense import Array
 from ritz.pca.fitted import rows_of, subspace_of
 from ritz.rows.base import stack
@@ -109,7 +110,7 @@ class Rotation(Tabled):
         subspace, rows = subspace_of(self._model, "scores"), rows_of(self._model, X)
         T = np.linalg.inv(self.rotation).T
         k = len(T)
-        blocks = (block[:, :k] @ T for block in subspace.codes(rows, np.float64, whiten=True))
+        blocks = (on_host(block)[:, :k] @ T for block in subspace.codes(rows, np.float64, whiten=True))
         return stack(blocks, rows.shape[0])
 
     @property

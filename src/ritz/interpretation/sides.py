@@ -40,7 +40,8 @@ class Side:
     def of(cls, model: Any) -> Side:
         """A fitted PCA, a Subspace, a Spectrum, or columns."""
         basis, axes = basis_of(model), axes_of(model)
-        axes = axes if orthogonality_defect(axes) <= ORTHONORMAL * max(1, axes.shape[1]) else basis
+        if axes is not basis and orthogonality_defect(axes) > ORTHONORMAL * max(1, axes.shape[1]):
+            axes = basis
         if isinstance(model, Spectrum):
             return cls(basis, axes, None, model.certificate)
         if isinstance(model, Subspace):
