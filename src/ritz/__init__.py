@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ritz.estimators.scikit_learn import PCA, CompressedSensing, KernelPCA, load
     from ritz.exercises.check import check
     from ritz.fitting.planning import plan
+    from ritz.inspection.inspection import inspect
     from ritz.pca.angles import compare
     from ritz.rows import read
     from ritz.spectrum.eigen_pairs import eigen
@@ -38,6 +39,7 @@ _HOMES = {
     "eigen": "ritz.spectrum.eigen_pairs",
     "plan": "ritz.fitting.planning",
     "read": "ritz.rows",
+    "inspect": "ritz.inspection.inspection",
     "compare": "ritz.pca.angles",
     "check": "ritz.exercises.check",
     "report": "ritz.views.report",
@@ -64,6 +66,7 @@ __all__ = [
     "compare",
     "datasets",
     "eigen",
+    "inspect",
     "load",
     "merge",
     "plan",

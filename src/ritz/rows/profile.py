@@ -68,7 +68,11 @@ class Profile:
         n, d = rows.shape
         whole = n <= 2 or 8 * n * d <= LOOKED_BYTES
         some = rows.exact(rows.block(0, n) if whole else rows.spread(max(2, min(LOOKED_AT, LOOKED_BYTES // (8 * d)))))
-        block = dense(some).astype(np.float64)
+        return cls.of_block(dense(some).astype(np.float64), n, tuple(rows.name(j) for j in range(d)))
+
+    @classmethod
+    def of_block(cls, block: Array, n: int, names: tuple[str, ...]) -> Profile:
+        """The same of some of n rows, or all of them, that were read already."""
         gaps = np.isnan(block)
         missing = gaps.sum(axis=0)
         used = gaps[:, missing <= EMPTY * len(block)]
@@ -82,7 +86,7 @@ class Profile:
             int(used.any(axis=1).sum()),
             int((used.mean(axis=1) > GAPPY).sum()) if used.shape[1] else 0,
             (complete == complete[:1]).all(axis=0),
-            tuple(rows.name(j) for j in range(d)),
+            names,
         )
 
     @property
