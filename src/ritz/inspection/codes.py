@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ritz.inspection.finding import NOTE, WARNING, Finding, as_number, called, in_option
 from ritz.inspection.sample import Sample
@@ -24,10 +25,11 @@ ENOUGH, DIFFERENT = 10, 5  # other values of a column, and different ones, that 
 MOST = 4  # codes of a column
 FAR, SOME_WAY = 0.5, 0.25  # of the range of the other values
 OFTEN = 4  # times as often as any other value
-SKIPPED, RATIO, CROWD = 5.0, 0.05, 8  # see `_is_zero_code`
+SKIPPED, RATIO, CROWD, STRAGGLERS = 5.0, 0.05, 8, 4  # see `_is_zero_code`
 SPIKE, SPIKE_SHARE, SPIKE_LEAST, SPIKE_DISTINCT = 8, 0.02, 10, 20  # see `_spike`
 SHARED = 0.25  # share of the columns in which the end of a common range is no code
 MANY, A_THIRD = 30, 1 / 3  # columns, and a share of them, in which 0 is a value like any other
+SAME_ROWS = 0.5  # of all rows with a 0 in either of two columns, that have it in both
 SHOWN = 5  # rows
 
 Found = dict[float, list[int]]
@@ -111,7 +113,16 @@ def _zeros(sample: Sample) -> list[int]:
     others = sample.counts - zero
     worth = positive & (zero > 1) & (others >= ENOUGH) & (others >= 0.4 * sample.counts) & (sample.distinct > DIFFERENT)
     found = [int(j) for j in np.flatnonzero(worth) if _is_zero_code(sample, int(j), int(zero[j]))]
+    others = np.setdiff1d(np.flatnonzero(positive & (zero > 1)), found)
+    found = [j for j in found if not _zero_as_elsewhere(sample, j, others)]
     return [] if sample.d > MANY and len(found) > A_THIRD * sample.d else found
+
+
+def _zero_as_elsewhere(sample: Sample, j: int, others: NDArray[np.intp]) -> bool:
+    """Whether the same rows are 0 in a column where that is a value like any other: then nothing is there to measure."""
+    zero, there = sample.values[:, [j]] == 0, sample.values[:, others] == 0
+    both, either = (zero & there).sum(axis=0), (zero | there).sum(axis=0)
+    return bool((both >= SAME_ROWS * either).any())
 
 
 def _is_zero_code(sample: Sample, j: int, zeros: int) -> bool:
@@ -120,12 +131,13 @@ def _is_zero_code(sample: Sample, j: int, zeros: int) -> bool:
     Natural zeros go on into small values: a column of counts has 1 beside 0, one of amounts has some near 0. Here
     nothing stands below the least of the others, although many stand between it and its double.
     """
-    there = sample.ordered[: sample.counts[j], j]
-    others = there[zeros:]
-    least, typical = float(others[0]), float(np.median(others))
-    steps = np.diff(np.unique(others))
-    crowd = int(np.searchsorted(others, 2 * least, side="right")) - 1
-    return least >= SKIPPED * float(steps.min()) and least >= RATIO * typical and crowd >= CROWD
+    others = sample.ordered[zeros : sample.counts[j], j]
+    typical, step = float(np.median(others)), float(np.diff(np.unique(others)).min())
+    few = min(STRAGGLERS, len(others) // 20)  # the least ones may be stragglers themselves
+    if others[0] < SKIPPED * step or others[0] < RATIO * typical:
+        return False
+    crowds = np.searchsorted(others, 2 * others[: few + 1], side="right") - np.arange(few + 1) - 1
+    return bool((crowds >= CROWD * (1 + np.arange(few + 1))).any())
 
 
 # Values that are famous for it.

@@ -18,13 +18,15 @@ from ritz.linalg.dense import Array
 FEWEST, DIFFERENT = 12, 8  # values, and different ones, that tell what is usual in a column
 LEVEL = 1e-3  # expected number of such cells in a table without mistakes
 FIRST, DEEPEST, KEPT = 0.25, 3, 8  # tail that the scale is taken from; values beyond the last tail of few, many rows
-BEFORE, SURE = 0.2, 2.0  # heaviness of tails that is expected anyway (that of Student's t with 5), errors of it allowed
+# Growth of tails that is expected anyway, that of Student's t with 5 degrees of freedom; its error, and errors allowed.
+EXPECTED, EXPECTED_ERROR, SURE = 0.12, 0.08, 0.5
 MOST, MOST_SHARE = 12, 0.005  # cells, and their share of a column, that are mistakes rather than how things are
 POWERS = (10.0, 0.1, 100.0, 0.01, 1000.0, 0.001)
 TWICE, PAIR = 4.5, 2.0  # spreads, and times the next largest, of a row that is far in several columns
 HEAVY, TOP, ENOUGH = 0.5, 0.01, 200  # share of the variance in so small a share of the rows that makes tails heavy
 LISTED = 8
 USUAL = (0.05, 0.95)
+TIGHT, FACTOR = 3.0, 5.0  # how far these are apart in a column that is tight, and how far beyond them a mistake is
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,16 @@ def limits(sample: Sample) -> tuple[Array, Array]:  # (d,), (d,)
         with np.errstate(over="ignore"):
             low = np.where(positive, np.minimum(low, np.exp(below)), low)
             high = np.where(positive, np.maximum(high, np.exp(above)), high)
-    return low, high
+    return _of_tight(sample, low, high)
+
+
+def _of_tight(sample: Sample, low: Array, high: Array) -> tuple[Array, Array]:
+    """The limits, closer for columns in which nine of ten cells are within a small factor, as heights of people are:
+    there a factor of several is a mistake, however few rows there are."""
+    last = np.maximum(sample.counts - 1, 0)
+    least, most = (sample.rank(np.rint(share * last)) for share in USUAL)
+    tight = (least > 0) & (most < TIGHT * least) & np.isfinite(low) & np.isfinite(high)
+    return np.where(tight, np.maximum(low, least / FACTOR), low), np.where(tight, np.minimum(high, most * FACTOR), high)
 
 
 def _limits(ordered: Array, counts: NDArray[np.intp], sample: Sample) -> tuple[Array, Array]:
@@ -143,16 +154,17 @@ def _width(distance: Any, sample: Sample) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(np.stack([distance(tail) for tail in tails]) / z[:, None])
     x = z**2 / 2
-    # The slope has errors of its own: it is taken together with what is expected anyway, weighted by what is known.
-    weight = np.square(x - x.mean()).sum() * m * min(tails) / 2
-    prior = 1 / 0.15**2
-    slope = ((x - x.mean())[:, None] * logs).sum(axis=0) * (m * min(tails) / 2) + prior * BEFORE
-    slope = slope / (weight + prior) + SURE / np.sqrt(weight + prior)
-    cells = sample.n * sample.d if sample.known is not None else sample.m * sample.d
+    # The slope has errors, since every logarithm has one of variance 4/m: it is weighted with what is expected anyway.
+    weight, expected = np.square(x - x.mean()).sum() * m / 4, 1 / EXPECTED_ERROR**2
+    with np.errstate(invalid="ignore"):  # where half of the cells are alike, logarithms are infinite
+        slope = ((x - x.mean())[:, None] * logs).sum(axis=0) * m / 4 + expected * EXPECTED
+    slope = np.maximum(slope / (weight + expected), 0.0) + SURE / np.sqrt(weight + expected)
+    cells = sample.d * (sample.m if sample.known is None else sample.n)
     far = -ndtri(min(0.1, LEVEL / (2 * cells)))
-    logs = np.max(logs, axis=0)
-    found: Array = np.exp(logs + np.maximum(slope, 0.0) * (far**2 / 2 - x.mean())) * far
-    return np.where(np.isfinite(logs), found, np.inf)  # where half of all cells are alike nothing is known
+    widest = np.argmax(logs, axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: Array = np.exp(np.max(logs, axis=0) + slope * (far**2 / 2 - x[widest])) * far
+    return np.where(np.isfinite(logs).all(axis=0), found, np.inf)
 
 
 def _beyond(sample: Sample, low: Array, high: Array) -> list[Cell]:
@@ -187,7 +199,7 @@ def _guess(there: Array, x: float) -> str:
     """What may have happened to a value."""
     low, high = np.quantile(there, [0.02, 0.98])
     middle = float(np.median(there))
-    powers = [power for power in POWERS if low <= x * power <= high]
+    powers = [power for power in POWERS if low <= x * power <= high and low * high > 0]
     if powers and not low <= -x <= high:
         best = min(powers, key=lambda power: abs(x * power - middle))
         return f"; {'×' if best > 1 else '÷'} {best if best > 1 else round(1 / best):.0f} it would be usual"
