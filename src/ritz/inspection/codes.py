@@ -119,7 +119,7 @@ def _zeros(sample: Sample) -> list[int]:
 
 
 def _zero_as_elsewhere(sample: Sample, j: int, others: NDArray[np.intp]) -> bool:
-    """Whether the same rows are 0 in a column where that is a value like any other: then nothing is there to measure."""
+    """Whether the same rows are 0 in a column where that is a value like any other: nothing was there to measure."""
     zero, there = sample.values[:, [j]] == 0, sample.values[:, others] == 0
     both, either = (zero & there).sum(axis=0), (zero | there).sum(axis=0)
     return bool((both >= SAME_ROWS * either).any())
@@ -254,13 +254,11 @@ def _of_spike(sample: Sample, value: float, columns: list[int], at_end: bool) ->
     return Finding(
         "far_too_often",
         NOTE,
-        f"{shown} stands in {sample.of_rows(max(counts), exact)} of {called(names)}, where hardly another value repeats: "
-        f"{why}",
+        f"{shown} stands in {sample.of_rows(max(counts), exact)} of {called(names)}, where hardly another value "
+        f"repeats: {why}",
         names,
         tuple(map(int, sample.at[np.flatnonzero(sample.values[:, columns[0]] == value)[:SHOWN]])),
         {"value": value, "counts": counts, "exact": sample.whole or exact},
         f"if it is a code: ritz.read(…, na={_as_python(value, names)}, missing='mean')",
         in_option("--na", names, f"{shown}:") + " --missing mean",
     )
-
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,8 @@ def hashes(block: Array, seed: int = 0) -> NDArray[np.uint64]:  # (m, d) -> (m,)
     (True, False)
     """
     d = block.shape[1]
-    weights = np.random.default_rng(seed).integers(1 << 62, size=d, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    odd = 2 * np.random.default_rng(seed).integers(1 << 62, size=d, dtype=np.uint64) + 1  # which lose nothing
+    weights: Any = np.asarray(odd)
     total = np.zeros(len(block), np.uint64)
     for j in range(d):
         values = block[:, j].astype(np.float64) + 0.0

@@ -26,7 +26,7 @@ TWICE, PAIR = 4.5, 2.0  # spreads, and times the next largest, of a row that is 
 HEAVY, TOP, ENOUGH = 0.5, 0.01, 200  # share of the variance in so small a share of the rows that makes tails heavy
 LISTED = 8
 USUAL = (0.05, 0.95)
-TIGHT, FACTOR = 3.0, 5.0  # how far these are apart in a column that is tight, and how far beyond them a mistake is
+TIGHT, FACTOR = 1.5, 5.0  # how far these are apart in a column that is tight, and how far beyond them a mistake is
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,16 @@ def far_cells(sample: Sample) -> Iterator[Finding]:
     """Cells beyond what the tails of their columns explain, one finding for all."""
     if sample.pictures or sample.sparse or sample.m < FEWEST:
         return
-    low, high = limits(sample)
-    cells = _beyond(sample, low, high)
-    codes = code_cells(sample)
-    cells = [cell for cell in cells if (cell.j, cell.value) not in codes]
-    if cells:
+    if cells := sample.once("far", _cells):
         yield _finding(sample, cells)
     elif (pair := _far_together(sample)) is not None:
         yield pair
+
+
+def _cells(sample: Sample) -> list[Cell]:
+    """The cells beyond the limits of their columns, but for those that are told of as codes."""
+    codes = code_cells(sample)
+    return [cell for cell in _beyond(sample, *limits(sample)) if (cell.j, cell.value) not in codes]
 
 
 def _finding(sample: Sample, cells: list[Cell]) -> Finding:
@@ -244,7 +246,9 @@ def heavy_tails(sample: Sample) -> Iterator[Finding]:
     top = max(3, int(TOP * sample.m))
     total = squares.sum(axis=0)
     share = np.divide(squares[-top:].sum(axis=0), total, out=np.zeros(sample.d), where=total > 0)
+    told = [j for j, _ in code_cells(sample)] + [cell.j for cell in sample.once("far", _cells)]
     columns = np.flatnonzero((share > HEAVY) & (sample.distinct > sample.counts // 4))
+    columns = np.setdiff1d(columns, told)
     if not len(columns):
         return
     names = sample.called(columns)
@@ -252,7 +256,8 @@ def heavy_tails(sample: Sample) -> Iterator[Finding]:
     yield Finding(
         "heavy_tails",
         NOTE,
-        f"{TOP:.0%} of the rows have {share[columns].min():.0%} or more of the variance of {called(names)}{sample.where}",
+        f"{TOP:.0%} of the rows have {share[columns].min():.0%} or more of the variance of {called(names)}"
+        f"{sample.where}",
         names,
         evidence={"shares": share[columns].tolist()},
         python="take logarithms: np.log(X)" if positive else "take ranks, or cut far values off, to let all rows count",

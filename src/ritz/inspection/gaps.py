@@ -20,10 +20,7 @@ SHOWN = 5
 def missing(sample: Sample) -> Iterator[Finding]:
     """Missing cells, in which columns most of them are, and whether they come together."""
     gaps = np.isnan(sample.values)
-    if sample.known is not None:
-        counts = sample.known.missing
-    else:
-        counts = gaps.sum(axis=0)
+    counts = gaps.sum(axis=0) if sample.known is None else sample.known.missing
     if not counts.any():
         return
     rows, total = int(gaps.any(axis=1).sum()), int(counts.sum())

@@ -164,7 +164,9 @@ def inspected(rows: Rows, size: int, rng: np.random.Generator, names: Any = None
 def _mixed(rows: Rows) -> Iterator[Finding]:
     """Columns of a text that are left out although they hold numbers nearly always."""
     for key, why in rows.mixed.items():
-        yield Finding("mixed", WARNING, f"{called([key])} holds {why}", (key,), python="correct the cells, or mark them")
+        yield Finding(
+            "mixed", WARNING, f"{called([key])} holds {why}", (key,), python="correct the cells, or mark them"
+        )
 
 
 def _large(rows: Rows, sample: Sample) -> Iterator[Finding]:

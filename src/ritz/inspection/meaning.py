@@ -101,7 +101,7 @@ def dates(sample: Sample) -> Iterator[Finding]:
 def _what_time(values: Array, name: Any) -> str:
     """What kind of time whole numbers are; nothing where they are none."""
     low, high, said = float(values.min()), float(values.max()), set(words(name))
-    if 1.8e7 < low and high < 2.101e7 and _are_dates(values):
+    if low > 1.8e7 and high < 2.101e7 and _are_dates(values):
         return DATE
     rising = bool((np.diff(values) >= 0).all() or (np.diff(values) <= 0).all())
     for unit, per_second in SINCE_1970.items():

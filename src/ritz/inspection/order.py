@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ritz.inspection.finding import WARNING, Finding, called, roughly
 from ritz.inspection.sample import Sample
@@ -40,8 +41,7 @@ def ordered_rows(sample: Sample) -> Iterator[Finding]:
         "ordered_rows",
         WARNING,
         f"rows are in an order, as in a series in time: neighbours correlate by {roughly(typical)} in {called(names)}"
-        f"{sample.where}. Components of levels then show trends that any two series share, and the number of rows counts "
-        "for less than it says",
+        f"{sample.where}; components of levels then show trends that any two series share",
         names,
         evidence={"correlations": (1 - smooth[series]).tolist(), "steps": steps[series].tolist(), "pairs": pairs},
         python="differences of neighbours can be compared: PCA().fit(np.diff(X, axis=0))",
@@ -65,8 +65,8 @@ def neighbours(sample: Sample) -> tuple[Array, Array, int]:  # (d,), (d,)
     return np.nan_to_num(smooth, nan=1.0), np.nan_to_num(correlation, nan=-0.5), pairs
 
 
-def _monotone(sample: Sample) -> Array:
+def _monotone(sample: Sample) -> NDArray[np.bool_]:
     """(d,) whether a column only rises or only falls: a key that the rows are sorted by, or the time itself."""
     steps = np.diff(sample.scaled, axis=0)
-    rising: Array = ~np.any(steps < 0, axis=0) | ~np.any(steps > 0, axis=0)
+    rising: NDArray[np.bool_] = ~np.any(steps < 0, axis=0) | ~np.any(steps > 0, axis=0)
     return rising

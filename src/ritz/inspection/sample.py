@@ -191,8 +191,7 @@ def rows_to_look_at(rows: Rows, asked: int | None) -> int:
 
 def sampled(rows: Rows, size: int, rng: np.random.Generator, names: tuple[Any, ...], known: Any = None) -> Sample:
     """So many rows from all over, in runs; all of them where that is how many there are."""
-    n, d = rows.shape
-    rows = rows.with_gaps()
+    n, rows = rows.shape[0], rows.with_gaps()
     at, block = (np.arange(n), rows.block(0, n)) if size >= n else rows.glimpse(size, rng)
     block = dense(on_host(block))
     precision = float(np.finfo(block.dtype).eps) / 2 if block.dtype.kind == "f" else 2.0**-53
@@ -227,7 +226,9 @@ def generator(random_state: Any) -> np.random.Generator:
         isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0
     )
     if not known:
-        raise ParameterError("random_state", random_state, "must be None, an integer from 0 on, or a generator of NumPy")
+        raise ParameterError(
+            "random_state", random_state, "must be None, an integer from 0 on, or a generator of NumPy"
+        )
     return np.random.default_rng(0 if random_state is None else int(random_state))
 
 

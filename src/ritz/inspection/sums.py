@@ -17,7 +17,10 @@ from ritz.runtime.threads import pinned
 MOST, WIDEST = 12, 400  # columns that are named in a rule, and columns of a table that are looked through
 ROWS = 1600  # enough for as many columns; a rule that holds for these is tried on all
 BEYOND = 12  # rows more than columns: else every column follows from the others
-EXACT, CANDIDATE = 1e-8, 3e-3  # parts of a column, by length, that others leave over: of a sum, and of one of rounded numbers
+EXACT, CANDIDATE = (
+    1e-8,
+    3e-3,
+)  # parts of a column, by length, that others leave over: of a sum, and of one of rounded numbers
 WHOLE = 12  # coefficients up to here are taken for whole numbers
 NEAR = 1e-3  # that a coefficient may be away from a whole number
 LISTED = 5
@@ -180,7 +183,7 @@ def _held(
 
 
 def _turned(rule: Rule) -> Rule:
-    """The same rule, told of the column that is the sum of the others, where one is: total = a + b, not b = total − a."""
+    """The same rule, told of the column that is the sum of the others: total = a + b, not b = total − a."""
     ones = all(abs(c) == 1 for c in rule.coefficients)
     if not ones or all(c == 1 for c in rule.coefficients):
         return rule

@@ -51,7 +51,9 @@ def found_by(rows: Rows, asked: Iterable[Any]) -> list[Any]:
     """
     names = list(rows.names or range(rows.shape[1]))
     known = set(names)
-    return matching(names, [key if key in known or isinstance(key, str) else names[rows.position(key)] for key in asked])
+    return matching(
+        names, [key if key in known or isinstance(key, str) else names[rows.position(key)] for key in asked]
+    )
 
 
 def _meant(item: Any, known: dict[Any, None]) -> list[Any]:
