@@ -48,7 +48,7 @@ def labels_from(asked: str, rows: Rows, title: str, identifier: Any) -> Labels:
     else:
         values = _by_name(table[key], list(map(_text, table[by].tolist())), names, path, title)
         how = f"matched by the names of the rows in {identifier!r}"
-    gaps = sum(value is None or value != value for value in values.tolist())
+    gaps = sum(value is None or value != value or not str(value).strip() for value in values.tolist())
     lacking = f"; {gaps} {plural(gaps, 'row')} without a label" if gaps else ""
     return Labels(name, values, f"{name!r} of {path.name}, {how}{lacking}")
 

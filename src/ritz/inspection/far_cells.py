@@ -15,7 +15,7 @@ from ritz.inspection.finding import NOTE, WARNING, Finding, as_number, called, i
 from ritz.inspection.sample import Sample
 from ritz.linalg.dense import Array
 
-FEWEST, DIFFERENT = 12, 8  # values, and different ones, that tell what is usual in a column
+FEWEST, DIFFERENT = 20, 8  # values, and different ones, that tell what is usual in a column
 LEVEL = 1e-3  # expected number of such cells in a table without mistakes
 FIRST, DEEPEST, KEPT = 0.25, 3, 8  # tail that the scale is taken from; values beyond the last tail of few, many rows
 # Growth of tails that is expected anyway, that of Student's t with 5 degrees of freedom; its error, and errors allowed.
@@ -199,7 +199,8 @@ def _cell(sample: Sample, row: int, j: int, value: float) -> Cell:
 
 def _guess(there: Array, x: float) -> str:
     """What may have happened to a value."""
-    low, high = np.quantile(there, [0.02, 0.98])
+    low, high = np.quantile(there, USUAL)
+    low, high = low - (high - low) / 2, high + (high - low) / 2
     middle = float(np.median(there))
     powers = [power for power in POWERS if low <= x * power <= high and low * high > 0]
     if powers and not low <= -x <= high:

@@ -12,7 +12,7 @@ from ritz.errors import DataError, ParameterError
 from ritz.inspection.codes import codes_for_missing
 from ritz.inspection.duplicates import duplicate_columns, duplicate_rows
 from ritz.inspection.far_cells import far_cells, heavy_tails
-from ritz.inspection.finding import NOTE, SEVERITIES, WARNING, Finding, called
+from ritz.inspection.finding import ERROR, SEVERITIES, WARNING, Finding, called
 from ritz.inspection.gaps import infinite, missing, nothing
 from ritz.inspection.known import known_of
 from ritz.inspection.meaning import dates, identifiers, kinds, percentages, units
@@ -177,4 +177,4 @@ def _large(rows: Rows, sample: Sample) -> Iterator[Finding]:
         for i in sample.at[: len(sample.at) : max(1, len(sample.at) // 64)]:
             rows.exact(rows.block(int(i), int(i) + 1))
     except DataError as error:
-        yield Finding("large_integers", NOTE, error.problem, python=error.advice)
+        yield Finding("large_integers", ERROR, error.problem, python=error.advice)

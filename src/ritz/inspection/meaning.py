@@ -48,7 +48,7 @@ def words(name: Any) -> list[str]:
 def units(sample: Sample) -> Iterator[Finding]:
     """Columns that vary so differently, or whose names tell of so different units, that they need one scale."""
     profile = sample.profile
-    if sample.alike or sample.m < 2 or not np.isfinite(profile.spread) or not profile.needs_scale(APART):
+    if sample.alike or sample.m < 2 or not profile.needs_scale(APART):
         return
     known = ", ".join(sorted(profile.units - {""}))
     if profile.spread > APART:

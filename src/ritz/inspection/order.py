@@ -15,6 +15,7 @@ FEWEST = 24  # pairs of rows, and differences of these, that tell of an order
 DIFFERENT = 8  # values that a column needs to be a series
 SMOOTH = 0.3  # of what squared differences of neighbours are in rows without an order
 NOISE, SURE = -0.3, 3.0  # correlation of one step with the next that is noise around levels, and errors allowed
+JUMP = 5.0  # times the median step
 SHARE = 0.5  # of the columns that make all of it a series
 
 
@@ -59,10 +60,19 @@ def neighbours(sample: Sample) -> tuple[Array, Array, int]:  # (d,), (d,)
     with np.errstate(invalid="ignore", divide="ignore"):
         squared = np.nansum(steps**2, axis=0) / np.maximum(there.sum(axis=0), 1)
         smooth = squared / (2 * np.square(sample.deviation))
-        both = there[1:] & there[:-1]
+        # Between two groups is a jump, which says nothing of the steps within them.
+        steps = np.where(np.abs(steps) <= JUMP * _typical(steps), steps, np.nan)
+        both = ~np.isnan(steps[1:] + steps[:-1])
         follow = np.where(both, steps[1:] * steps[:-1], 0.0).sum(axis=0) / np.maximum(both.sum(axis=0), 1)
-        correlation = follow / squared
+        correlation = follow / (np.nansum(steps**2, axis=0) / np.maximum((~np.isnan(steps)).sum(axis=0), 1))
     return np.nan_to_num(smooth, nan=1.0), np.nan_to_num(correlation, nan=-0.5), pairs
+
+
+def _typical(steps: Array) -> Array:  # (m, d) -> (d,)
+    """The median size of the steps of every column."""
+    sizes, counts = np.sort(np.abs(steps), axis=0), (~np.isnan(steps)).sum(axis=0)
+    found: Array = sizes[np.maximum(counts - 1, 0) // 2, np.arange(steps.shape[1])]
+    return found
 
 
 def _monotone(sample: Sample) -> NDArray[np.bool_]:

@@ -132,7 +132,8 @@ def _rule(
     some: NDArray[np.intp],
 ) -> Rule | None:
     """The rule for a column, if it holds: exactly, or to the digits of the data where coefficients are whole."""
-    used = np.abs(c) > NEAR * np.abs(c).max()
+    used = np.flatnonzero(np.abs(c) > NEAR * np.abs(c).max())
+    used = used[np.argsort(places[independent[used]])]
     columns, j = places[independent[used]], int(places[k])
     raw = c[used] * _scale(sample, some, j) / _scale(sample, some, columns)
     with np.errstate(over="ignore"):

@@ -33,7 +33,7 @@ def matching(names: Sequence[Any], asked: Iterable[Any]) -> list[Any]:
     >>> matching(["glucose", "bmi"], ["glucos"])
     Traceback (most recent call last):
     ...
-    ritz.errors.DataError: there is no column 'glucos', but 'glucose'; there are 2: 'glucose', 'bmi'
+    ritz.errors.DataError: there is no column 'glucos' (did you mean 'glucose'?); there are 2: 'glucose', 'bmi'
     """
     known = dict.fromkeys(names)
     return list(dict.fromkeys(name for item in asked for name in _meant(item, known)))
@@ -79,4 +79,4 @@ def _no_such(text: str, names: list[Any]) -> str:
         return f"no column fits {text!r}"
     folded = {str(name).casefold(): name for name in reversed(names)}
     near = [folded[name] for name in get_close_matches(text.casefold(), folded, NEAR)]
-    return f"there is no column {text!r}" + (f", but {shown(near)}" if near else "")
+    return f"there is no column {text!r}" + (f" (did you mean {shown(near)}?)" if near else "")

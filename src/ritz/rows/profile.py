@@ -141,12 +141,15 @@ class Profile:
     def spread(self) -> float:
         """The largest deviation over the smallest, of columns that vary at all."""
         varying = self.deviations[self.deviations > 0]
-        return float(varying.max() / varying.min()) if len(varying) else 1.0
+        with np.errstate(over="ignore"):
+            return float(varying.max() / varying.min()) if len(varying) else 1.0
 
     @property
     def times(self) -> str:
         """The same, in words."""
         spread = self.spread
+        if np.isinf(spread):
+            return "more than 1e308 times"
         return f"{spread:,.0f} times" if 10 <= spread < 1e6 else f"{spread:.2g} times"
 
     @property

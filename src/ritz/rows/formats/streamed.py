@@ -64,7 +64,9 @@ class Streamed(Rows):
         return np.concatenate(found)
 
     def glimpse(self, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Block]:
-        """Runs from some parts, which are read from beginning to end, as for `spread`."""
+        """Runs from some parts, which are read from beginning to end, as for `spread`; or all rows."""
+        if size >= self.shape[0]:
+            return np.arange(self.shape[0]), self.read(0, self.shape[0])
         parts = self._spread_parts()
 
         def numbered() -> Iterator[tuple[int, Block]]:

@@ -153,7 +153,7 @@ class Text(Streamed):
 
     def glimpse(self, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Block]:
         """The same: all is unpacked where only the beginning can be reached, but not parsed."""
-        if self._lines.plain:
+        if self._lines.plain or size >= self.shape[0]:
             return super().glimpse(size, rng)
         starts = np.concatenate([[0], np.cumsum(self._lines.rows)])
         wanted = np.unique(np.linspace(0, len(self._lines.rows) - 1, PARTS).astype(int))
