@@ -112,8 +112,8 @@ def test_labels_of_differences_are_those_of_later_rows(here):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("k\n" + "\n".join(KINDS[:-1]), "has 39 labels, but plain.csv has 40 rows"),
-        ("k\n" + "\n".join([*KINDS, "u", "v"]), "has 42 labels, but plain.csv has 40 rows"),
+        ("k\n" + "\n".join(KINDS[:-1]), "has 39 labels under the name 'k', but plain.csv has 40 rows"),
+        ("k\n" + "\n".join([*KINDS, "u", "v"]), "has 42 labels under the name 'k', but plain.csv has 40 rows"),
     ],
 )
 def test_other_counts_are_refused(here, text, words):

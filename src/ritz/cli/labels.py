@@ -35,7 +35,7 @@ class Labels(NamedTuple):
 def labels_from(asked: str, rows: Rows, title: str, identifier: Any) -> Labels:
     """The labels that a user asks for as FILE or FILE:COL, one for every row of the source."""
     path, column = _located(asked)
-    table = _table(path, rows.shape[0])
+    table = _table(path, rows.shape[0], identifier)
     if identifier is None:  # a column of text by the same name may name them too
         identifier = next((key for key in (*rows.left_out, *rows.others) if key in table and key != column), None)
     names = None if identifier is None else list(map(_text, rows.raw_cells([identifier])[identifier].tolist()))
@@ -43,7 +43,7 @@ def labels_from(asked: str, rows: Rows, title: str, identifier: Any) -> Labels:
     name = path.name.partition(".")[0] if isinstance(key, int) else str(key)
     name = f"{name} ({path.name})" if name in set(map(str, (identifier, *(rows.names or ())))) else name
     if by is None or names is None:
-        values = _in_order(table[key], rows.shape[0], path, title)
+        values = _in_order(table[key], rows.shape[0], path, title, key)
         how = "in the order of the rows"
     else:
         values = _by_name(table[key], list(map(_text, table[by].tolist())), names, path, title)
@@ -63,11 +63,11 @@ def _located(asked: str) -> tuple[Path, str | None]:
     raise FileNotFoundError(f"there is no file {asked!r}")
 
 
-def _table(path: Path, n: int) -> dict[Any, NDArray[Any]]:
+def _table(path: Path, n: int, identifier: Any) -> dict[Any, NDArray[Any]]:
     """All columns of a file, of numbers or of text."""
     suffix = suffix_of(path)
     if suffix in TEXTS:
-        return {key: numbers_from_text(cells) for key, cells in columns_of_words(path, n).items()}
+        return {key: numbers_from_text(cells) for key, cells in columns_of_words(path, n, identifier).items()}
     if suffix in (".parquet", ".pq", ".arrow", ".feather", ".ipc"):
         return _arrow_table(path, suffix)
     if suffix == ".npy":
@@ -115,9 +115,11 @@ def _columns(
     return left[0], by
 
 
-def _in_order(values: NDArray[Any], n: int, path: Path, title: str) -> NDArray[Any]:
+def _in_order(values: NDArray[Any], n: int, path: Path, title: str, key: Any) -> NDArray[Any]:
     if len(values) != n:
-        count = f"{path.name} has {len(values)} {plural(len(values), 'label')}, but {title} has {n} {plural(n, 'row')}"
+        under = "" if isinstance(key, int) else f" under the name {key!r}"
+        found, rows = plural(len(values), "label"), plural(n, "row")
+        count = f"{path.name} has {len(values)} {found}{under}, but {title} has {n} {rows}"
         raise DataError(f"{count}, and no names of rows tell which belong together")
     return values
 

@@ -21,7 +21,7 @@ class Finding:
 
     Attributes
     ----------
-    code : what kind of fact it is, for programs; docs/api.md lists them
+    code : what kind of fact it is, for programs; docs/guide/sane.md lists them
     severity : "error" where a fit refuses such data, "warning" where the answer is likely to be another one, "note"
     columns : names, or positions of columns that have none
     rows : numbers of some rows that show it

@@ -35,7 +35,6 @@ class Text(Streamed):
     """
 
     tabular = True
-    numbers_needed = True  # in one column at least
     keys: tuple[Any, ...]
 
     def __init__(
@@ -96,7 +95,7 @@ class Text(Streamed):
         out = dict.fromkeys(self.text_columns, "text") | dict.fromkeys(empty, "empty")
         self.left_out = {key: out[key] for key in keys if key in out}
         self._picked = [j for j, key in enumerate(keys) if not self.is_aside(key)]
-        if not self._picked and self.numbers_needed:
+        if not self._picked:
             raise self._no_numbers()
         self.renamed = dialect.renamed
         if dialect.names or len(self._picked) < dialect.width:
