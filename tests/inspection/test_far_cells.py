@@ -97,7 +97,7 @@ TAILS = {
 
 @pytest.mark.parametrize("name", TAILS)
 def test_tails_are_no_mistakes(name):
-    """At most 3 of 100 tables: 1.0 % of those of t5 rows in 2,000, fewer of the others."""
+    """At most 3 of 100 tables: about 1 % of those of t5 rows, fewer of the others."""
     count = usually(100, thorough=1000)
     sizes = RNG.integers(12, 1500, count), RNG.integers(1, 10, count)
     tables = (TAILS[name](int(n), int(d)) for n, d in zip(*sizes, strict=True))

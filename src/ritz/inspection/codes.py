@@ -137,7 +137,8 @@ def _is_zero_code(sample: Sample, j: int, zeros: int) -> bool:
     if others[0] < SKIPPED * step or others[0] < RATIO * typical:
         return False
     crowds = np.searchsorted(others, 2 * others[: few + 1], side="right") - np.arange(few + 1) - 1
-    return bool((crowds >= CROWD * (1 + np.arange(few + 1))).any())
+    crowd = CROWD + 2 * max(0.0, np.log2(sample.d / CROWD))  # among many columns, some have a gap by chance
+    return bool((crowds >= crowd * (1 + np.arange(few + 1))).any())
 
 
 # Values that are famous for it.

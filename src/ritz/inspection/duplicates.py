@@ -19,6 +19,7 @@ CHANCE = 3.0  # times as many duplicates as chance alone would give
 SHARE = 0.05  # of the rows, from which on duplicates weigh
 FEWEST = 8  # rows that a column needs to be like another by more than chance
 BITS = 40.0  # that two columns must agree in, beyond what the number of pairs of columns explains
+TRIED = 20  # columns of a group that another one is compared with: more are hardly alike by chance
 SHOWN = 5
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
@@ -110,9 +111,11 @@ def copies(sample: Sample) -> dict[int, tuple[int, float]]:
     order = np.argsort(np.abs(sums[0]), kind="stable")
     found: dict[int, tuple[int, float]] = {}
     for group in _close(np.abs(sums[0]), order):
+        if not _surprising(sample, int(varying[group[0]])):
+            continue
         for place, k in enumerate(group):
             j = int(varying[k])
-            for before in group[:place]:
+            for before in group[: min(place, TRIED)]:
                 i = int(varying[before])
                 if i not in found and _same(sample, Z[:, before] * sign[before], Z[:, k] * sign[k], i, j):
                     found[j] = (i, float(sign[before] * sign[k]))
@@ -134,7 +137,7 @@ def _same(sample: Sample, a: Array, b: Array, i: int, j: int) -> bool:
         return False
     spread = sample.deviation[[i, j]] * math.sqrt(sample.m)
     allowed = 64 * max(sample.precision, 2.0**-53) * float((1 / spread).sum()) + 2.0**-46
-    return bool(np.abs(a - b).max() <= allowed) and _surprising(sample, i)
+    return bool(np.abs(a - b).max() <= allowed)
 
 
 def _surprising(sample: Sample, j: int) -> bool:

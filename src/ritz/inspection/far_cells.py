@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -171,18 +172,17 @@ def _width(distance: Any, sample: Sample) -> Array:
 
 def _beyond(sample: Sample, low: Array, high: Array) -> list[Cell]:
     """The cells beyond the limits, of columns in which they are few."""
-    if sample.known is not None:
-        places = sample.known.beyond(low * sample.unit, high * sample.unit)
-    else:
-        with np.errstate(invalid="ignore"):
-            rows, columns = np.nonzero((sample.scaled < low) | (sample.scaled > high))
-        places = [(int(sample.at[i]), int(j), float(sample.values[i, j])) for i, j in zip(rows, columns, strict=True)]
-    often: dict[int, int] = {}
-    for _, j, _ in places:
-        often[j] = often.get(j, 0) + 1
-    n = sample.n if sample.known is not None else sample.m
-    few = {j for j, count in often.items() if count <= max(3, min(MOST, MOST_SHARE * n))}
-    return [_cell(sample, *place) for place in places if place[1] in few]
+    with np.errstate(invalid="ignore"):
+        out = (sample.scaled < low) | (sample.scaled > high)
+    many = out.sum(axis=0) > max(3, min(MOST, MOST_SHARE * sample.m))
+    if sample.known is None:
+        rows, columns = np.nonzero(out & ~many)
+        places = zip(sample.at[rows].tolist(), columns.tolist(), sample.values[rows, columns].tolist(), strict=True)
+        return [_cell(sample, *place) for place in places]
+    low, high = np.where(many, -np.inf, low), np.where(many, np.inf, high)
+    found = sample.known.beyond(low * sample.unit, high * sample.unit)
+    often = Counter(j for _, j, _ in found)
+    return [_cell(sample, *place) for place in found if often[place[1]] <= MOST]
 
 
 def _cell(sample: Sample, row: int, j: int, value: float) -> Cell:

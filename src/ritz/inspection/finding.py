@@ -36,9 +36,9 @@ class Finding:
     >>> import ritz
     >>> X = np.random.default_rng(0).normal(50, 10, (100, 2))
     >>> X[[3, 40, 77], 1] = -999
-    >>> [finding] = ritz.inspect(X, names=["height", "weight"]).findings
+    >>> [finding] = ritz.inspect(X, names=["north", "south"]).findings
     >>> finding.code, finding.severity, finding.columns, finding.rows, finding.evidence["counts"]
-    ('code', 'warning', ('weight',), (3, 40, 77), [3])
+    ('code', 'warning', ('south',), (3, 40, 77), [3])
     >>> finding.option
     '--na -999 --missing mean'
     """

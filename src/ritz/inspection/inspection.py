@@ -139,8 +139,9 @@ def inspect(X: Any, *, names: Any = None, sample: int | None = None, random_stat
     >>> found = ritz.inspect(np.column_stack([height, weight]), names=["height", "weight"])
     >>> for finding in found:
     ...     print(finding.code, finding.columns, finding.rows, finding.option)
-    zero_code ('weight',) (40, 41, 250) --na 0 --missing mean
-    far_cell ('height',) (12,) --na 1690:height --missing mean
+    zero_code ('weight',) (40, 41, 250) --na 0:weight --missing mean
+    far_cell ('height',) (12,) --na 1560:height --missing mean
+    units ('height', 'weight') () --scale
     """
     if sample is not None and (isinstance(sample, bool) or not isinstance(sample, int | np.integer) or sample < 1):
         raise ParameterError("sample", sample, "must be None or a number of rows from 1 on")

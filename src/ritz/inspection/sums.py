@@ -45,7 +45,7 @@ def sums(sample: Sample) -> Iterator[Finding]:
     closed = _closed(sample)
     if closed is not None:
         yield closed
-        rules = [rule for rule in rules if len(rule.columns) + 1 < sample.d]
+        rules = [rule for rule in rules if len(rule.columns) + 1 < sample.varies.sum()]
     if not rules:
         return
     extra = sample.called(rule.j for rule in rules)
@@ -78,7 +78,7 @@ def _closed(sample: Sample) -> Finding | None:
     typical = float(np.median(total))
     spread = float(np.ptp(total))
     exact = spread <= 64 * sample.precision * np.sqrt(sample.d) * float(size.max())
-    same_kind = sample.varies.mean() > 0.9 and not (values < 0).any()
+    same_kind = sample.varies.mean() > 0.5 and not (values < 0).any()
     if not (exact and same_kind and abs(typical) > 0.01 * float(size.max())):
         return None
     return Finding(
