@@ -61,14 +61,14 @@ TRUE = {"units", "closed", "duplicate_rows", "constant", "heavy_tails"}  # what 
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_clean_tables_are_left_in_peace(name):
-    """At most 4 of 100 random tables get a finding that is not plainly true: of 12,000 tables, 0.4 % did."""
+    """At most 4 of 100 random tables get a finding that is not plainly true: of 12,000 tables, 0.1 % did."""
     count = usually(50, thorough=1000)
     sizes = np.exp(RNG.uniform(np.log(12), np.log(2000), count)).astype(int), RNG.integers(1, 12, count)
     told = 0
     for n, d in zip(*sizes, strict=True):
         codes = {one.code for one in ritz.inspect(CLEAN[name](int(n), int(d)))} - TRUE
         told += bool(codes)
-    assert told <= 0.04 * count
+    assert told <= usually(0.04, thorough=0.02) * count
 
 
 X = RNG.normal(50, 10, (200, 3))

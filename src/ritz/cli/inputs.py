@@ -147,7 +147,7 @@ def completed(found: Input, reading: Reading, limit: int | None) -> Input:
     """The input with its numbers in memory where they fit, gaps dealt with, and constant columns left out if asked."""
     rows = found.rows if reading.missing == "error" else found.rows.with_gaps()
     rows = held(rows) if worth_holding(rows, limit) else rows
-    found = replace(found, findings=looked_over(rows))
+    found = replace(found, findings=() if reading.image else looked_over(rows))
     if Profile.of(rows.with_gaps()).empty:
         low, high = extremes(rows.with_gaps())
         found, rows = _without(found, rows, low > high, EMPTY)
