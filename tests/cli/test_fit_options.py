@@ -1,5 +1,6 @@
 """--na, --columns, --drop and --diff from the file to the scores of new rows."""
 
+import shlex
 import warnings
 
 import numpy as np
@@ -71,6 +72,16 @@ def test_codes_from_the_fit_to_new_rows(data, missing):
         assert np.allclose(found[there], truth.transform(new[there]), atol=1e-9)
     else:
         assert np.allclose(found, truth.transform(np.where(np.isnan(new), truth.mean_, new)), atol=1e-9)
+
+
+def test_info_plans_the_fit_that_was_asked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table().to_csv("x.csv", index=False)
+    options = ["--columns", "*eight,glucose", "--na", "-999.9", "--na", "0:glucose", "--diff"]
+    line = next(line for line in run("info", "x.csv", *options).stdout.splitlines() if line.startswith("next: "))
+    for words in ("--columns '*eight,glucose'", "--na -999.9", "--na 0:glucose", "--diff", "--missing"):
+        assert words in line
+    assert answer(*shlex.split(line)[2:])["columns"] == 3
 
 
 def test_codes_are_gaps_about_which_something_must_be_done(data):

@@ -99,7 +99,9 @@ def _options(components: Any, scale: bool, reading: Reading, profile: Profile, f
         f"-o {typed(folder)}": folder is not None,
     }
     parts = [word for word, due in words.items() if due]
-    codes = [f"{value:.17g}" + ("" if names is None else f":{','.join(names)}") for value, names in reading.na]
+    codes = [
+        repr(value).removesuffix(".0") + ("" if names is None else f":{','.join(names)}") for value, names in reading.na
+    ]
     for name, given in (("columns", reading.columns), ("na", codes), ("drop", drops), ("keep", reading.keep)):
         parts += [f"--{name} {shlex.quote(one)}" for one in given]
     return visible("".join(f" {part}" for part in parts))

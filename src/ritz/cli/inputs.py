@@ -136,7 +136,10 @@ def viewed(rows: Rows, na: Any, diff: bool) -> tuple[Rows, tuple[tuple[str, str]
     if na:
         codes = tuple(Code(*code) for code in na)
         rows = coded(rows, codes)
-        told = (f"{value:g}" + ("" if names is None else f" in {', '.join(map(str, names))}") for value, names in codes)
+        told = (
+            repr(value).removesuffix(".0") + ("" if names is None else f" in {', '.join(map(str, names))}")
+            for value, names in codes
+        )
         facts = (("taken for missing", "; ".join(told)),)
     if diff:
         rows, facts = differenced(rows), (*facts, ("differences", "of every row and the one before it"))

@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 import ritz
 from ritz import PCA, DataError, ParameterError
 from ritz.rows import as_rows
+from ritz.rows.base import dense
 from ritz.rows.memory.coded import Code, coded, codes_of
 from ritz.rows.text import lines
 
@@ -163,3 +164,24 @@ def test_a_checkpoint_of_other_codes_is_another_one(tmp_path):
 def test_a_cluster_is_told_apart():
     with pytest.raises(ParameterError, match="does not go with dask"):
         ritz.read("x.csv", na=0, dask="local")
+
+
+def test_sparse_files_one_below_the_other(tmp_path):
+    from helpers.files import write_h5ad
+    from ritz.rows.memory.differenced import differenced
+
+    A = sp.random(60, 7, 0.4, random_state=0, format="csr")
+    A.data[:] = np.round(5 * A.data) + 1
+    A.data[::5] = 9
+    paths = [write_h5ad(tmp_path / "a.h5ad", A[:25]), write_h5ad(tmp_path / "b.h5ad", A[25:])]
+    truth = A.toarray()
+    rows = ritz.read(paths)
+    assert rows.sparse
+    steps = differenced(rows)
+    assert np.allclose(np.vstack([dense(block) for block in steps.each(lambda block: block)]), np.diff(truth, axis=0))
+    truth[truth == 9] = np.nan
+    found = coded(rows, 9)
+    blocks = np.vstack([dense(block) for block in found.each(lambda block: block)])
+    assert np.array_equal(blocks, truth, equal_nan=True)
+    with pytest.raises(DataError, match="NaN"):
+        PCA(1).fit(found)
