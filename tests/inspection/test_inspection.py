@@ -101,6 +101,30 @@ def test_whatever_a_fit_takes(name, tmp_path):
     assert (found.n_rows, found.n_columns, found.whole) == (200, 3, True)
 
 
+def test_a_medical_table_with_zeros_for_missing_values():
+    """As that of the Pima women: five columns with zeros that cannot be, and two with zeros that can."""
+    n = 768
+    zeros = {"glucose": 5, "pressure": 35, "bmi": 11}
+    table = {
+        "pregnancies": RNG.poisson(3, n),
+        "glucose": RNG.normal(121, 30, n).round().clip(44, 199),
+        "pressure": RNG.normal(72, 12, n).round().clip(24, 122),
+        "skin": RNG.normal(29, 10, n).round().clip(7, 99),
+        "insulin": RNG.lognormal(4.8, 0.7, n).round().clip(14, 846),
+        "bmi": RNG.normal(32.4, 6.9, n).round(1).clip(18.2, 67.1),
+        "outcome": (RNG.random(n) < 0.35).astype(int),
+    }
+    for name, count in zeros.items():
+        table[name][RNG.choice(n, count, replace=False)] = 0
+    lacking = RNG.choice(n, 374, replace=False)
+    table["insulin"][lacking], table["skin"][lacking[:227]] = 0, 0
+    finding = ritz.inspect(pd.DataFrame(table))["zero_code"]
+    assert dict(zip(finding.columns, finding.evidence["counts"], strict=True)) == {
+        "glucose": 5, "pressure": 35, "skin": 227, "insulin": 374, "bmi": 11
+    }  # fmt: skip
+    assert finding.evidence["rows_with_several"] >= 227
+
+
 def test_dask_arrays():
     da = pytest.importorskip("dask.array")
     assert ritz.inspect(da.from_array(X, chunks=(60, 3)))["code"].evidence["counts"] == [20]

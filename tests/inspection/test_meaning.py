@@ -90,6 +90,13 @@ def test_units_by_spread_and_by_name():
     assert "units" not in ritz.inspect(frame())
 
 
+def test_pixels_in_a_table_have_one_unit():
+    """As in USPS: 256 columns from -1 to 1, of which those at the border hardly vary."""
+    X = np.clip(RNG.normal(-1, 1, (N, 20)) * np.geomspace(0.02, 3, 20), -1, 1)
+    X[0], X[1] = -1, 1
+    assert "units" not in ritz.inspect(X)
+
+
 def test_shares_beside_percentages():
     table = frame(share_a=RNG.random(N), pct_b=100 * RNG.random(N))
     finding = ritz.inspect(table)["percentages"]
@@ -102,6 +109,7 @@ def test_codes_of_kinds_beside_measurements():
     finding = ritz.inspect(frame(region=RNG.integers(1, 6, N)))["kinds"]
     assert (finding.columns, finding.severity) == (("region",), "note")
     assert "kinds" not in ritz.inspect(RNG.integers(1, 6, (N, 8)))
+    assert "kinds" not in ritz.inspect(frame(visits=np.minimum(RNG.poisson(2, N), 9)))
     assert "kinds" not in ritz.inspect(frame(flag=RNG.integers(0, 2, N)))
 
 

@@ -186,7 +186,9 @@ def kinds(sample: Sample) -> Iterator[Finding]:
     continuous = sample.distinct > CONTINUOUS
     few = sample.integral & (sample.distinct >= LEAST_KINDS) & (sample.distinct <= MOST_KINDS)
     told = np.array([bool(KINDS & set(words(name))) for name in sample.names])
-    columns = np.flatnonzero(few & told) if continuous.mean() < 0.5 else np.flatnonzero(few)
+    low, high = (sample.rank(place) * sample.unit for place in (np.zeros(sample.d), sample.counts))
+    counts = (low == 0) & (high == sample.distinct - 1)  # 0, 1, 2, … may well be counted
+    columns = np.flatnonzero(few & (told | ~counts)) if continuous.mean() >= 0.5 else np.flatnonzero(few & told)
     if not len(columns):
         return
     names = sample.called(columns)

@@ -172,8 +172,10 @@ class Sample:
         used = self.counts > 0
         if self.d < 16 or not used.any():
             return False
-        top = np.nanmax(high[used])
-        return bool(self.integral.all() and (low[used] == 0).mean() > 0.9 and np.median(high[used]) > 0.2 * top)
+        low, high = low[used], high[used]
+        bottom, top = low.min(), high.max()
+        counted = self.integral.all() and (low == 0).mean() > 0.9 and np.median(high) > 0.2 * top
+        return bool(counted or ((low == bottom).mean() > 0.8 and (high == top).mean() > 0.5))
 
 
 def _as_profile_names(name: Any) -> str:
