@@ -90,6 +90,12 @@ def test_units_by_spread_and_by_name():
     assert "units" not in ritz.inspect(frame())
 
 
+def test_codes_and_mistakes_are_no_units():
+    X = RNG.normal(50, 10, (N, 3))
+    X[:3, 1], X[7, 2] = -999, 5000
+    assert [one.code for one in ritz.inspect(X)] == ["code", "far_cell"]
+
+
 def test_pixels_in_a_table_have_one_unit():
     """As in USPS: 256 columns from -1 to 1, of which those at the border hardly vary."""
     X = np.clip(RNG.normal(-1, 1, (N, 20)) * np.geomspace(0.02, 3, 20), -1, 1)

@@ -46,14 +46,16 @@ def far_cells(sample: Sample) -> Iterator[Finding]:
     """Cells beyond what the tails of their columns explain, one finding for all."""
     if sample.pictures or sample.sparse or sample.m < FEWEST:
         return
-    if cells := sample.once("far", _cells):
+    if cells := sample.once("far", cells_beyond):
         yield _finding(sample, cells)
     elif (pair := _far_together(sample)) is not None:
         yield pair
 
 
-def _cells(sample: Sample) -> list[Cell]:
+def cells_beyond(sample: Sample) -> list[Cell]:
     """The cells beyond the limits of their columns, but for those that are told of as codes."""
+    if sample.pictures or sample.sparse or sample.m < FEWEST:
+        return []
     codes = code_cells(sample)
     return [cell for cell in _beyond(sample, *limits(sample)) if (cell.j, cell.value) not in codes]
 
@@ -247,7 +249,7 @@ def heavy_tails(sample: Sample) -> Iterator[Finding]:
     top = max(3, int(TOP * sample.m))
     total = squares.sum(axis=0)
     share = np.divide(squares[-top:].sum(axis=0), total, out=np.zeros(sample.d), where=total > 0)
-    told = [j for j, _ in code_cells(sample)] + [cell.j for cell in sample.once("far", _cells)]
+    told = [j for j, _ in code_cells(sample)] + [cell.j for cell in sample.once("far", cells_beyond)]
     columns = np.flatnonzero((share > HEAVY) & (sample.distinct > sample.counts // 4))
     columns = np.setdiff1d(columns, told)
     if not len(columns):

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ritz.inspection.codes import code_cells
+from ritz.inspection.far_cells import cells_beyond
 from ritz.inspection.finding import NOTE, WARNING, Finding, called, in_option, roughly
 from ritz.inspection.sample import Sample
 from ritz.linalg.dense import Array
+from ritz.rows.profile import Profile
 from ritz.rows.select import IDENTIFIERS, LETTERS, NAMELESS, NUMBERING, WHOLE_NAMES, WORD
 
 APART = 10.0  # times that deviations may differ before one column dominates
@@ -47,8 +50,10 @@ def words(name: Any) -> list[str]:
 
 def units(sample: Sample) -> Iterator[Finding]:
     """Columns that vary so differently, or whose names tell of so different units, that they need one scale."""
-    profile = sample.profile
-    if sample.alike or sample.m < 2 or not profile.needs_scale(APART):
+    if sample.alike or sample.m < 2:
+        return
+    profile = _profile(sample)
+    if not profile.needs_scale(APART):
         return
     known = ", ".join(sorted(profile.units - {""}))
     if profile.spread > APART:
@@ -66,6 +71,17 @@ def units(sample: Sample) -> Iterator[Finding]:
         python="PCA(scale=True) gives every column the same weight",
         option="--scale",
     )
+
+
+def _profile(sample: Sample) -> Profile:
+    """The profile without cells that are told of as codes or mistakes: what these do to a scale is not a unit."""
+    told = [*code_cells(sample), *((cell.j, cell.value) for cell in sample.once("far", cells_beyond))]
+    if not told:
+        return sample.profile
+    values = sample.values.copy()
+    for j, value in told:
+        values[values[:, j] == value, j] = np.nan
+    return Profile.of_block(values, sample.n, sample.profile.names)
 
 
 def _narrowest(deviations: Array) -> int:
