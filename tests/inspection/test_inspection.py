@@ -244,3 +244,21 @@ def test_text_columns_of_a_file_that_hold_numbers_nearly_always(tmp_path):
         finding = ritz.inspect(str(tmp_path / "x.csv"))["mixed"]
     assert (finding.columns, finding.severity) == (("b",), "warning")
     assert "'A0' in line 2" in finding.sentence
+
+
+def test_the_order_of_columns_and_powers_of_two_change_nothing():
+    for _ in range(10):
+        A = np.column_stack([RNG.normal(60, 5, (150, 4)).round(1), RNG.poisson(9, (150, 2))])
+        A[7, 1] *= 10
+        A[:, 3] = 2 * A[:, 0]
+        A = np.column_stack([A, A[:, 4] + A[:, 5]])
+        turn = RNG.permutation(7)
+        names = np.array(list("abcdefg"))
+        plain, turned = ritz.inspect(A, names=names), ritz.inspect(A[:, turn], names=names[turn])
+        shifted = ritz.inspect(A * 2.0**200, names=names)
+        assert [one.code for one in plain] == [one.code for one in turned] == [one.code for one in shifted]
+        for code in ("far_cell", "sums"):
+            assert plain[code].columns == turned[code].columns == shifted[code].columns
+            assert plain[code].rows == turned[code].rows == shifted[code].rows
+        assert set("ad") == {*plain["duplicate_columns"].columns, *plain["duplicate_columns"].evidence["of"]}
+        assert plain["far_cell"].evidence["shares"] == pytest.approx(shifted["far_cell"].evidence["shares"])
