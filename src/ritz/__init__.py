@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ritz.estimators.scikit_learn import PCA, CompressedSensing, KernelPCA, load
     from ritz.exercises.check import check
     from ritz.fitting.planning import plan
+    from ritz.inspection.inspection import inspect
     from ritz.interpretation.comparison import compare
     from ritz.interpretation.meaning import interpret
     from ritz.rows import read
@@ -41,6 +42,7 @@ _HOMES = {
     "read": "ritz.rows",
     "compare": "ritz.interpretation.comparison",
     "interpret": "ritz.interpretation.meaning",
+    "inspect": "ritz.inspection.inspection",
     "check": "ritz.exercises.check",
     "report": "ritz.views.report",
     "AccuracyWarning": "ritz.errors",
@@ -66,6 +68,7 @@ __all__ = [
     "compare",
     "datasets",
     "eigen",
+    "inspect",
     "interpret",
     "load",
     "merge",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.cli.errors import INACCURATE, OK
-from ritz.cli.inputs import APART, Input, completed, default_count, say_what_it_is
+from ritz.cli.inputs import APART, Input, as_facts, completed, default_count, in_words, say_what_it_is
 from ritz.cli.notes import Notes
 from ritz.cli.paths import FILES, MODEL, REPORT, SCORES
 from ritz.cli.reading import Reading
@@ -22,8 +22,10 @@ from ritz.errors import DataError
 from ritz.estimators.anndata import plain as certificate_parts
 from ritz.estimators.base import in_numpy
 from ritz.estimators.pca import PCA
+from ritz.inspection.finding import WARNING
 from ritz.pca.recognition import Recognition, recognition
 from ritz.rows import Rows
+from ritz.rows.patterns import found_by
 from ritz.rows.pictures import COLOURS, as_option, checked, pictured
 from ritz.rows.profile import Profile
 from ritz.rows.scores import score_names
@@ -74,6 +76,9 @@ def analyse(
         screen.say(sentences.recognised(seen, found.rows.image_shape is not None))
     if told:
         screen.warn(told)
+    for finding in found.findings:
+        if finding.severity == WARNING:
+            screen.warn(in_words(finding))
     return conclude(pca, found, files, screen, seen)
 
 
@@ -129,12 +134,17 @@ def written(
             scores=first,
             labels=labels,
             recognition=seen,
-            facts=(*found.facts, *left_out, *([("scales", told)] if told else [])),
+            facts=(*found.facts, *left_out, *([("scales", told)] if told else []), *_doubts(found)),
         )
         with replacing(stage / files["report"]) as new:
             new.write_text(page, encoding="utf-8")
         pca.save(stage / files["model"], notes=notes.kept())
     return {what: folder / name for what, name in files.items()}, seen
+
+
+def _doubts(found: Input) -> list[tuple[str, str]]:
+    """What looks wrong in the data, as facts for the page."""
+    return [("check the data", in_words(finding)) for finding in found.findings if finding.severity == WARNING]
 
 
 def _notes(pca: PCA, found: Input, reading: Reading) -> Notes:
@@ -148,13 +158,24 @@ def _notes(pca: PCA, found: Input, reading: Reading) -> Notes:
         identifier=None if found.identifier is None else str(found.identifier),
         columns=places if nameless else None,
         transpose=reading.transpose,
+        na=_codes(found, reading),
         missing=reading.missing,
+        diff=reading.diff,
         header=reading.header,
         size=reading.size,
         grey=reading.grey,
         fill=None if fill is None else tuple(map(float, fill)),
         demo=found.demo,
     )
+
+
+def _codes(found: Input, reading: Reading) -> tuple[tuple[str, tuple[str, ...] | None], ...]:
+    """Values that are missing, as text, which JSON has for all numbers, and the names of their columns."""
+    codes = []
+    for value, columns in reading.na:
+        names = None if columns is None else tuple(map(str, found_by(found.rows, columns)))
+        codes.append((f"{value!r}", names))
+    return tuple(codes)
 
 
 def describe(pca: PCA, found: Input, screen: Screen, seconds: float, by_default: bool) -> None:
@@ -210,6 +231,7 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen, 
         left_out=dict(found.left_out),
         label=found.label,
         facts=dict(found.facts),
+        findings=as_facts(found.findings),
         components=components(pca),
         plan={name: getattr(pca.plan_, name) for name in PLANNED},
         choice=choice(pca),

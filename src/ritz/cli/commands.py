@@ -205,6 +205,7 @@ def inverse(screen: Screen, **given: Any) -> int:
 @click.argument("file", type=options.FILE, required=False)
 @click.option("-o", "--out", type=options.OUT, help="The report to write.  [default: report.html next to MODEL]")
 @options.label
+@options.labels
 @options.missing_as_fitted
 @options.header
 @options.transpose_as_fitted

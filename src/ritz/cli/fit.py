@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,12 @@ from ritz.cli.screen import Screen
 from ritz.errors import DataError, MissingPackageError, ParameterError
 from ritz.runtime.memory import format_bytes
 from ritz.runtime.wording import plural, visible
+
+# What says how a file is read, rather than how it is fitted.
+READING = (
+    "label", "labels", "columns", "drop", "keep", "transpose", "na", "missing", "diff", "drop_constant", "header",
+    "image", "size", "grey",
+)  # fmt: skip
 
 
 def fit_files(
@@ -34,9 +40,9 @@ def fit_files(
         raise Failure(f"--checkpoint {checkpoint!r} is a file that is read; name another one", USAGE)
     if device is not None:
         _check_device(device)
-    names = ("label", "drop", "keep", "transpose", "missing", "drop_constant", "header", "image", "size", "grey")
-    wanted = {name: given.pop(name) for name in names}
-    _check_goes_with(dask, device, checkpoint, wanted["missing"])
+    wanted = {name: given.pop(name) for name in READING}
+    check_labels(wanted)
+    _check_goes_with(dask, device, checkpoint, wanted)
     with all_located(files) as source:
         if files != (PIPE,):
             screen.tell(f"reading {visible(source.title)} ({format_bytes(source.bytes)}) …")
@@ -62,13 +68,22 @@ def _check_device(device: str) -> None:
         raise Failure(in_options(error), USAGE) from None
 
 
-def _check_goes_with(dask: str | None, device: str | None, checkpoint: str | None, missing: str) -> None:
+def check_labels(given: Mapping[str, Any]) -> None:
+    """Labels come from one place."""
+    if given["label"] is not None and given["labels"] is not None:
+        raise Failure("--label and --labels both name the labels; leave one of them out", USAGE)
+
+
+def _check_goes_with(dask: str | None, device: str | None, checkpoint: str | None, wanted: Mapping[str, Any]) -> None:
     """Refuse what a cluster does not do."""
     if dask is not None and device is not None:
         raise Failure("--device does not go with --dask; leave one of them out", USAGE)
     if dask is not None and checkpoint is not None:
         raise Failure("--checkpoint does not go with --dask; workers that are lost are replaced without it", USAGE)
-    if dask is not None and missing != "error":
+    if dask is not None and (wanted["na"] or wanted["diff"]):
+        option = "--na" if wanted["na"] else "--diff"
+        raise Failure(f"{option} does not go with --dask; write corrected files, or fit without --dask", USAGE)
+    if dask is not None and (missing := wanted["missing"]) != "error":
         raise Failure(f"--missing {missing} does not go with --dask; correct the files, or fit without --dask", USAGE)
 
 

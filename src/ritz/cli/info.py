@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 
 from ritz.cli.errors import in_options
-from ritz.cli.inputs import APART, Input, chosen, default_count, name_of, say_what_it_is
+from ritz.cli.fit import check_labels
+from ritz.cli.inputs import (
+    APART,
+    Input,
+    as_facts,
+    chosen,
+    default_count,
+    in_words,
+    looked_over,
+    name_of,
+    say_what_it_is,
+)
 from ritz.cli.paths import PIPE, all_located, free_folder
 from ritz.cli.reading import Reading
 from ritz.cli.screen import Screen, typed
@@ -32,6 +43,7 @@ def look(
     screen: Screen, files: tuple[str, ...], n_components: Any, scale: bool, memory_limit: int | None, **given: Any
 ) -> int:
     """Say what is in a file, or in many."""
+    check_labels(given)
     reading = Reading(**given)
     with all_located(files) as source:
         if len(files) == 1 and source.paths[0].suffix == ".safetensors":
@@ -40,11 +52,14 @@ def look(
             raw = opened(source.opened, reading.transpose, reading.header, size=reading.size, grey=reading.grey)
             found = chosen(raw, source, reading)
             profile = Profile.of(found.rows.with_gaps())
+            found = replace(found, findings=looked_over(found.rows.with_gaps()))
             asked = default_count(n_components, found.rows)
             planned = plan(found.rows, asked, memory_limit)
         seconds = source.bytes / (PARSED if found.text else UNPACKED) + planned.seconds
     missing = profile.remedy if reading.missing == "error" else reading.missing  # as asked, or as it should be
     _show_contents(screen, found, profile, missing)
+    for finding in found.findings:
+        screen.say(f"  {finding.severity}: {visible(in_words(finding))}", typed=True)
     screen.say(f"\nplan for -k {asked}: {visible(planned.summary)}")
     screen.say(f"  why: {planned.why}")
     screen.say(f"  expected: {_duration(seconds)}, {format_bytes(planned.memory)} of working memory")
@@ -74,6 +89,8 @@ def _options(components: Any, scale: bool, reading: Reading, profile: Profile, f
         "--scale": scale,
         "--drop-constant": scale and stuck,
         f"--label {shlex.quote(str(reading.label))}": reading.label is not None,
+        f"--labels {shlex.quote(str(reading.labels))}": reading.labels is not None,
+        "--diff": reading.diff,
         "--header" if reading.header else "--no-header": reading.header is not None,
         "--transpose": reading.transpose,
         f"--size {'x'.join(map(str, reading.size or ()))}": reading.size is not None,
@@ -82,8 +99,11 @@ def _options(components: Any, scale: bool, reading: Reading, profile: Profile, f
         f"-o {typed(folder)}": folder is not None,
     }
     parts = [word for word, due in words.items() if due]
-    for name, columns in (("drop", drops), ("keep", reading.keep)):
-        parts += [f"--{name} {shlex.quote(column)}" for column in columns]
+    codes = [
+        repr(value).removesuffix(".0") + ("" if names is None else f":{','.join(names)}") for value, names in reading.na
+    ]
+    for name, given in (("columns", reading.columns), ("na", codes), ("drop", drops), ("keep", reading.keep)):
+        parts += [f"--{name} {shlex.quote(one)}" for one in given]
     return visible("".join(f" {part}" for part in parts))
 
 
@@ -125,6 +145,7 @@ def _emit(screen: Screen, found: Input, profile: Profile, planned: Plan, asked: 
         deviations=profile.deviations,
         spread=profile.spread,
         constant=profile.constant,
+        findings=as_facts(found.findings),
         plan={"components": asked, **{name: getattr(planned, name) for name in names}},
         seconds=seconds,
         warnings=screen.warned,

@@ -9,16 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ritz.cli.labels import labels_from
 from ritz.cli.paths import Source
-from ritz.cli.reading import Reading, roles_of
+from ritz.cli.reading import NOT_ASKED, Reading, roles_of
 from ritz.cli.screen import Screen
+from ritz.inspection.finding import Finding
+from ritz.inspection.inspection import inspected
 from ritz.linalg.dense import Array
 from ritz.pca.from_rows import held
 from ritz.rows import Rows
 from ritz.rows.base import dense
 from ritz.rows.formats.read import TEXTS, ending_of, suffix_of
 from ritz.rows.formats.several import several
+from ritz.rows.memory.coded import Code, coded
 from ritz.rows.memory.computed import choose
+from ritz.rows.memory.differenced import differenced
 from ritz.rows.profile import Profile
 from ritz.rows.select import EMPTY, announce_doubts, announce_names, name_by_position
 from ritz.rows.write.columns import numbers_from_text
@@ -31,6 +36,9 @@ SHARE = 0.95  # of the variance of pictures, by default; or so many components, 
 OF_MANY, MANY = 100, 2000
 APART = 10.0  # times that deviations of columns may differ before one dominates the first component
 SHOWN = 10  # columns that are left out, on the screen
+SEEN, LEAST_SEEN = 1 << 19, 64  # cells, and rows, that are looked over before a fit
+# Findings that a command says in words of its own: about gaps, columns that never vary, scales and identifiers.
+SAID = {"missing", "infinite", "constant", "units", "identifier", "mixed", "large_integers"}
 LEFT_OUT = "rows left out"  # of which a fact may tell
 
 
@@ -52,6 +60,7 @@ class Input:
     text : whether it is text, so that scores should be too
     ending : of the name of another file like it
     demo : which bundled data set it is
+    findings : what looks wrong in the rows
     """
 
     name: str
@@ -67,6 +76,7 @@ class Input:
     size: str = ""
     ending: str = ".parquet"
     demo: str | None = None
+    findings: tuple[Finding, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name} ({self.size})" if self.size else self.name
@@ -92,7 +102,14 @@ def chosen(raw: Rows, source: Source, reading: Reading) -> Input:
     announce_names(raw, roles.out)
     if not reading.known:
         announce_doubts(roles.apart)
+    rows, views = viewed(rows, reading.na, reading.diff)
     beside = (roles.identifier, roles.label)
+    labels = None if reading.labels is None else labels_from(reading.labels, raw, source.title, roles.identifier)
+    told = () if labels is None else (("labels", labels.told),)
+    named = roles.label if labels is None else labels.name
+    left_out = {**raw.left_out, **roles.out}
+    if not_asked := [key for key, why in left_out.items() if why == NOT_ASKED]:
+        told = (*told, ("columns", f"{rows.shape[1]} of {rows.shape[1] + len(not_asked)}, as asked"))
     like = (several(source.opened) or source.paths)[0]  # a file of the same format
     return Input(
         source.title,
@@ -100,19 +117,40 @@ def chosen(raw: Rows, source: Source, reading: Reading) -> Input:
         raw,
         roles.identifier,
         tuple(dict.fromkeys(key for key in beside if key is not None)),
-        label=None if roles.label is None else str(roles.label),
-        left_out={**raw.left_out, **roles.out},
-        facts=(("read as", raw.about),) if raw.about else (),
+        given={} if labels is None else {labels.name: labels.values},
+        label=None if named is None else str(named),
+        left_out={key: why for key, why in left_out.items() if why != NOT_ASKED},
+        facts=((("read as", raw.about),) if raw.about else ()) + told + views,
         text=suffix_of(like) in TEXTS,
         size=format_bytes(source.bytes),
         ending=ending_of(like),
     )
 
 
+def viewed(rows: Rows, na: Any, diff: bool) -> tuple[Rows, tuple[tuple[str, str], ...]]:
+    """The rows with codes for missing values as gaps, and then the differences of neighbours, and facts about that.
+
+    In this order, and before anything is done about gaps: no difference spans a row that was dropped.
+    """
+    facts: tuple[tuple[str, str], ...] = ()
+    if na:
+        codes = tuple(Code(*code) for code in na)
+        rows = coded(rows, codes)
+        told = (
+            repr(value).removesuffix(".0") + ("" if names is None else f" in {', '.join(map(str, names))}")
+            for value, names in codes
+        )
+        facts = (("taken for missing", "; ".join(told)),)
+    if diff:
+        rows, facts = differenced(rows), (*facts, ("differences", "of every row and the one before it"))
+    return rows, facts
+
+
 def completed(found: Input, reading: Reading, limit: int | None) -> Input:
     """The input with its numbers in memory where they fit, gaps dealt with, and constant columns left out if asked."""
     rows = found.rows if reading.missing == "error" else found.rows.with_gaps()
     rows = held(rows) if worth_holding(rows, limit) else rows
+    found = replace(found, findings=() if reading.image else looked_over(rows))
     if Profile.of(rows.with_gaps()).empty:
         low, high = extremes(rows.with_gaps())
         found, rows = _without(found, rows, low > high, EMPTY)
@@ -122,6 +160,26 @@ def completed(found: Input, reading: Reading, limit: int | None) -> Input:
         found, rows = _without(found, rows, low == high, "constant")
         complete = choose(rows, None, [], reading.missing)
     return without_gaps(found, complete)
+
+
+def looked_over(rows: Rows) -> tuple[Finding, ...]:
+    """What looks wrong in a sample of rows, but for what is said anyway; nothing of rows on a cluster."""
+    if rows.scattered or rows.on_device:
+        return ()
+    size = min(rows.shape[0], max(LEAST_SEEN, SEEN // rows.shape[1]))
+    found = inspected(rows, size, np.random.default_rng(0))
+    return tuple(finding for finding in found if finding.code not in SAID)
+
+
+def in_words(finding: Finding) -> str:
+    """A finding and the options that would treat it."""
+    return f"{finding.sentence}; {finding.option}" if finding.option else finding.sentence
+
+
+def as_facts(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """Findings for machines."""
+    names = ("code", "severity", "columns", "rows", "evidence", "sentence", "option")
+    return [{name: getattr(finding, name) for name in names} for finding in findings]
 
 
 def _without(found: Input, rows: Rows, which: NDArray[np.bool_], why: str) -> tuple[Input, Rows]:

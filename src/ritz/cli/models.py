@@ -10,7 +10,7 @@ import numpy as np
 
 from ritz.cli.analysis import say_certificate, show_components
 from ritz.cli.errors import OK, USAGE, Failure
-from ritz.cli.fit import show
+from ritz.cli.fit import check_labels, show
 from ritz.cli.inputs import LEFT_OUT
 from ritz.cli.notes import notes_of, together
 from ritz.cli.paths import PIPE, all_located, may_write
@@ -37,6 +37,7 @@ def write_report(
     screen: Screen, model: str, file: str | None, out: str | None, image: Any, opens: bool, force: bool, **reading: Any
 ) -> int:
     """A page about a model, and about the rows of a file, which is read as asked, if there is one."""
+    check_labels(reading)
     path = Path(out) if out is not None else Path(model).parent / "report.html"
     if out != PIPE:
         may_write(path, [model, file], force)

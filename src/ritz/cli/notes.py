@@ -11,6 +11,8 @@ import numpy as np
 from ritz.errors import DataError
 
 WAYS = ("error", "drop", "mean")
+# Notes that a model of several has where all of them say the same.
+SHARED = ("label", "identifier", "columns", "transpose", "na", "missing", "diff", "header", "image", "size", "grey")
 SIDES = ("image", "size")  # notes that are a height and a width
 
 
@@ -22,7 +24,9 @@ class Notes:
     identifier: str | None = None
     columns: tuple[int, ...] | None = None  # that were decomposed, where they have no names and some were left out
     transpose: bool = False
+    na: tuple[tuple[str, tuple[str, ...] | None], ...] = ()  # values that are missing, as text, and their columns
     missing: str = "error"
+    diff: bool = False  # whether rows were differences of neighbours
     header: bool | None = None  # as it was told for the fit
     image: tuple[int, int] | None = None  # of older models: others know it themselves
     size: tuple[int, int] | None = None  # that pictures were resized to
@@ -32,7 +36,12 @@ class Notes:
 
     def kept(self) -> dict[str, Any]:
         """For `save`."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        return {name: value for name, value in asdict(self).items() if value is not None and value != ()}
+
+    @property
+    def codes(self) -> tuple[tuple[float, tuple[str, ...] | None], ...]:
+        """The values that are missing, as numbers, and their columns."""
+        return tuple((float(value), names if names is None else tuple(names)) for value, names in self.na)
 
 
 def notes_of(model: Any) -> Notes:
@@ -43,6 +52,8 @@ def notes_of(model: Any) -> Notes:
         and _is_list(found.get("columns", []), int)
         and isinstance(found.get("transpose", False), bool)
         and isinstance(found.get("header", False), bool)
+        and isinstance(found.get("diff", False), bool)
+        and _are_codes(found.get("na", []))
         and found.get("missing", "error") in WAYS
         and isinstance(found.get("grey", False), bool)
         and all(_is_list(sides, int, 2) and 0 not in sides for sides in map(found.get, SIDES) if sides is not None)
@@ -60,7 +71,7 @@ def together(models: Sequence[Any]) -> Notes:
     first, counts = all_notes[0], np.array([float(model.n_samples_seen_) for model in models])
     same = {
         name: getattr(first, name)
-        for name in ("label", "identifier", "columns", "transpose", "missing", "header", "image", "size", "grey")
+        for name in SHARED
         if all(getattr(notes, name) == getattr(first, name) for notes in all_notes)
     }
     fills = [notes.fill for notes in all_notes]
@@ -72,3 +83,22 @@ def _is_list(given: Any, kind: type, length: int | None = None) -> bool:
     """Whether it is a list of so many numbers of a kind, integers from 0 on."""
     fits = isinstance(given, list) and (length is None or len(given) == length)
     return fits and all(type(part) is kind for part in given) and (kind is float or min(given, default=0) >= 0)
+
+
+def _are_codes(given: Any) -> bool:
+    """Whether these are pairs of a number as text and the names of columns, or nothing for all."""
+    if not isinstance(given, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in given):
+        return False
+    named = all(names is None or (isinstance(names, list) and _are_texts(names)) for _, names in given)
+    return named and _are_texts([value for value, _ in given]) and all(_is_number(value) for value, _ in given)
+
+
+def _are_texts(given: list[Any]) -> bool:
+    return all(isinstance(text, str) for text in given)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return not np.isnan(float(text))
+    except ValueError:
+        return False

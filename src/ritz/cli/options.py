@@ -49,6 +49,13 @@ def _bytes(text: str) -> int:
     return parse_bytes(text)
 
 
+def _code(text: str) -> tuple[float, tuple[str, ...] | None]:
+    """A value that says that there is none, and the columns that it is for, if not for all."""
+    value, colon, columns = text.partition(":")
+    number = float(value)
+    return _valid((number, (columns,) if colon else None), number == number and (bool(columns) or not colon))
+
+
 def _valid(value: Any, holds: bool) -> Any:
     if not holds:
         raise ValueError
@@ -64,6 +71,7 @@ COMPONENTS = Parsed(
 PIXELS = Parsed("HxW", _pixels, "not a height and width in pixels, such as 28x28")
 BYTES = Parsed("SIZE", _bytes, "not an amount of memory, such as 512MB or 2GiB")
 DDOF = Parsed("0|1", lambda text: _valid(int(text), text in ("0", "1")), "neither 0 nor 1", complete=("0", "1"))
+CODE = Parsed("VALUE[:COL,…]", _code, "not a number, or a number and columns, such as -999 or 0:glucose,bmi")
 TOLERANCE = Parsed(
     "TOL",
     lambda text: _valid(float(text), 0 <= float(text) < 1),
@@ -99,12 +107,27 @@ scale = click.option(
 label = click.option(
     "--label", metavar="COL", help="A column that is copied to the scores and colours the report; it is not decomposed."
 )
-drop = click.option("--drop", multiple=True, metavar="COL", help="Leave this column out. May be repeated.")
+labels = click.option(
+    "--labels",
+    metavar="FILE[:COL]",
+    help="Labels from another file: its only column, or the one named. They are matched by the names of the rows where "
+    "both files have them, else by their order.",
+)
+columns = click.option(
+    "--columns",
+    multiple=True,
+    metavar="COLS",
+    help="Only these columns: names between commas, patterns such as 'x*', or places such as 3-10, counted from 0. May "
+    "be repeated.",
+)
+drop = click.option(
+    "--drop", multiple=True, metavar="COLS", help="Leave these columns out, named as for --columns. May be repeated."
+)
 keep = click.option(
     "--keep",
     multiple=True,
-    metavar="COL",
-    help="Include this column although it looks like row numbers or identifiers. May be repeated.",
+    metavar="COLS",
+    help="Include these columns although they look like row numbers or identifiers. May be repeated.",
 )
 transpose = click.option(
     "--transpose", is_flag=True, help="Points are the columns of the file, as in gene tables; by default they are rows."
@@ -120,6 +143,18 @@ missing = click.option(
     default="error",
     show_default=True,
     help="Missing values: refuse them, drop their rows, or fill in the mean of the column.",
+)
+na = click.option(
+    "--na",
+    type=CODE,
+    multiple=True,
+    help="This value is missing, in all columns or in some: -999, or 0:glucose,bmi; --missing says what happens then. "
+    "May be repeated.",
+)
+diff = click.option(
+    "--diff",
+    is_flag=True,
+    help="Decompose differences of consecutive rows, as of a series in time, instead of the rows.",
 )
 missing_as_fitted = click.option(
     "--missing",
@@ -173,5 +208,5 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 pictures = together(size, grey)
-reading = together(label, drop, keep, header, transpose, missing, pictures)
+reading = together(label, labels, columns, drop, keep, header, transpose, na, missing, diff, pictures)
 speaking = together(json, quiet, click.pass_obj)

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from ritz.errors import ColumnWarning, DataError
 from ritz.rows import Rows
-from ritz.rows.columns import shown
+from ritz.rows.patterns import matching
 from ritz.rows.select import EMPTY, IDENTIFIER, IdColumns, find_id_columns
 
 PEEKED = 10_000  # cells of a column that tell what it is
 CLASSES = 20  # kinds of labels that tell rows apart at a glance
+NOT_ASKED = "not among --columns"
 LONGEST = 80  # letters of an identifier or a label; longer ones are texts
 
 
@@ -26,10 +27,14 @@ class Reading:
 
     label: str | None = None
     identifier: str | None = None  # of the fit; it need not be there
+    labels: str | None = None  # a file that holds them, and perhaps the column
+    columns: tuple[str, ...] = ()  # the only ones that are decomposed, if any are named
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     transpose: bool = False
+    na: tuple[tuple[float, tuple[str, ...] | None], ...] = ()  # values that say that there is none, and where
     missing: str = "error"
+    diff: bool = False  # whether differences of consecutive rows are decomposed
     drop_constant: bool = False
     header: bool | None = None
     image: tuple[int, ...] | None = None  # whose pixels the columns are
@@ -43,6 +48,7 @@ class Asked:
     """How the user wants a file to be read that a model is used on; None is as the file of the fit was."""
 
     label: str | None = None
+    labels: str | None = None
     missing: str | None = None
     header: bool | None = None
     transpose: bool | None = None
@@ -63,6 +69,8 @@ def roles_of(raw: Rows, reading: Reading) -> Roles:
     """As asked for, or else as names and cells tell."""
     dropped = dict.fromkeys(known_columns(raw, reading.drop), "asked for")
     label, keep = _asked_label(raw, reading, dropped), known_columns(raw, reading.keep)
+    wanted = _wanted(raw, reading)
+    keep += wanted or []
     raw.positions(keep)  # one that holds no numbers is an error, as it is for `columns` of `read`
     spared = {*keep, *dropped, label}
     peeked = raw.peek([key for key in raw.left_out if key not in dropped], PEEKED)
@@ -72,12 +80,26 @@ def roles_of(raw: Rows, reading: Reading) -> Roles:
     identifier = _identifier(peeked, numbered, label) if raw.named_by in (None, *dropped) else raw.named_by
     if reading.identifier in {*(raw.keys or raw.names or ()), *raw.left_out, *raw.others} - spared:
         identifier = reading.identifier
-    label = label if label is not None else _label(peeked, identifier)
+    label = label if label is not None or reading.labels is not None else _label(peeked, identifier)
     why = {key: why + "; --keep includes it" * (why != EMPTY) for key, why in apart.out.items()}
     doubtful = _nearly_numbers(raw, reading, identifier, label)
     out = {identifier: IDENTIFIER, label: "label", **doubtful, **why, **dropped}
     out.pop(None, None)
+    if wanted is not None:
+        others = (key for key in raw.names or () if key not in {*wanted, *out})
+        out |= dict.fromkeys(others, NOT_ASKED)
     return Roles(identifier, label, out, apart)
+
+
+def _wanted(raw: Rows, reading: Reading) -> list[Any] | None:
+    """The columns that the user names as the only ones; None for all. Patterns mean those that hold numbers."""
+    if not reading.columns:
+        return None
+    literal = {*raw.left_out, *raw.others} & set(reading.columns)
+    found = [key for key in known_columns(raw, reading.columns) if not raw.is_aside(key) or key in literal]
+    if not found:
+        raise DataError(f"no column that --columns {','.join(reading.columns)} names holds numbers")
+    return found
 
 
 def _asked_label(raw: Rows, reading: Reading, dropped: Mapping[Any, str]) -> Any:
@@ -87,13 +109,8 @@ def _asked_label(raw: Rows, reading: Reading, dropped: Mapping[Any, str]) -> Any
 
 
 def known_columns(rows: Rows, asked: Iterable[str]) -> list[Any]:
-    """Columns as the source calls them; those without a name are known by their position."""
-    names = dict.fromkeys((*rows.others, *(rows.keys or rows.names or range(rows.shape[1])), *rows.left_out))
-    found = [key if key in names else int(key) if key.isdecimal() else key for key in asked]
-    for key, name in zip(asked, found, strict=True):
-        if name not in names:
-            raise DataError(f"there is no column {key!r}; there are {len(names)}: {shown(list(names), 8)}")
-    return found
+    """Columns as the source calls them, by name or pattern; those without a name are known by their position."""
+    return matching((*rows.others, *(rows.keys or rows.names or range(rows.shape[1])), *rows.left_out), asked)
 
 
 def _nearly_numbers(raw: Rows, reading: Reading, identifier: Any, label: Any) -> dict[Any, str]:

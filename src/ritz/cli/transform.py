@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.cli.errors import ADVICE, OK, USAGE, Failure
-from ritz.cli.inputs import LEFT_OUT, Input, chosen, without_gaps, worth_holding
+from ritz.cli.inputs import LEFT_OUT, Input, chosen, viewed, without_gaps, worth_holding
 from ritz.cli.notes import Notes, notes_of
 from ritz.cli.paths import PIPE, Source, all_located, may_write
 from ritz.cli.reading import Asked, Reading
@@ -52,7 +52,10 @@ def encode(
     if found.carried and not beside:
         screen.warn(f"{', '.join(map(str, found.carried))} not written: .npy holds only numbers")
     lacking = n - found.rows.shape[0]
-    _say_gaps(screen, found, lacking, n)
+    first = int(every and notes_of(pca).diff)
+    if first:
+        screen.tell("the scores of the first row are empty: it has no difference from one before it")
+    _say_gaps(screen, found, lacking - first, n)
     facts = {term: text for term, text in found.facts if not (lacking and term == LEFT_OUT)}
     say(screen, where, out, n, names, without_scores=lacking, facts=facts)
     return OK
@@ -105,8 +108,10 @@ def for_model(pca: Any, source: Source, asked: Asked) -> Input:
         rows = select_for_model(raw, names, d, source.title)
     label = asked.label or (notes.label if notes.label in there else None)
     keep = () if raw.names is None else tuple(names or ())
-    reading = Reading(label, notes.identifier, keep=keep, known=True)
-    found = replace(chosen(raw, source, reading), rows=rows)
+    reading = Reading(label, notes.identifier, labels=asked.labels, keep=keep, known=True)
+    rows, views = viewed(rows, notes.codes, notes.diff)
+    found = chosen(raw, source, reading)
+    found = replace(found, rows=rows, facts=(*found.facts, *views))
     if asked.missing is None and notes.missing != "mean":  # none may be left
         rows = held(rows.with_gaps()) if found.text and worth_holding(rows) else rows  # not to parse it twice
         present = drop_missing(rows, how="any")

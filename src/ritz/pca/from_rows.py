@@ -119,7 +119,7 @@ def held(rows: Rows) -> Rows:
     rows.watched(Watch(rows.watch.progress)).reduce(put, max, beside=range(rows.shape[0]))
     array = ArrayRows(out, rows.names)
     array.origin, array.files = rows.origin, rows.files and rows.files.read_whole()
-    array.image_shape, array.white = rows.image_shape, rows.white
+    array.image_shape, array.white, array.kept = rows.image_shape, rows.white, rows.kept
     return array.watched(rows.watch)
 
 

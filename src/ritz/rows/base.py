@@ -26,6 +26,7 @@ from ritz.runtime.watch import UNWATCHED, Watch
 
 Partial = TypeVar("Partial")
 TOGETHER = 4  # blocks in memory that a thread is given at once: to hand one over takes as long as to copy it
+CONSECUTIVE = 16  # rows of a run that a glimpse takes together
 Block = NDArray[Any]
 
 
@@ -152,6 +153,23 @@ class Rows(Columns, Partition, ABC):
     def spread(self, size: int) -> Block:
         """The same, however they are stored; more is read than for `sample` where rows come one after another."""
         return self.sample(size)
+
+    def glimpse(self, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Block]:
+        """The numbers of about so many rows from all over, in short runs of consecutive ones, and these rows.
+
+        Neighbours tell what a spread cannot: whether a row is like the one before it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import ritz
+        >>> rows = ritz.read(np.arange(1000.0).reshape(-1, 1))
+        >>> at, block = rows.glimpse(64, np.random.default_rng(0))
+        >>> bool((block[:, 0] == at).all()), np.diff(at).tolist().count(1)
+        (True, 60)
+        """
+        at = runs_from_all_over(self.shape[0], size, rng)
+        return at, self.take(at)
 
     def reduce(
         self,
@@ -423,6 +441,22 @@ class Rows(Columns, Partition, ABC):
             return iter((self.read(start, stop),))
         ends = pairwise(start + (stop - start) * part // count for part in range(count + 1))
         return (self.read(i, j) for i, j in ends)
+
+
+def runs_from_all_over(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """The numbers of about `size` of n rows: a run of consecutive ones in every equal part, at a random place of it.
+
+    Examples
+    --------
+    >>> runs_from_all_over(3, 10, np.random.default_rng(0))
+    array([0, 1, 2])
+    """
+    if size >= n:
+        return np.arange(n)
+    run = min(CONSECUTIVE, size)
+    ends = np.linspace(0, n, max(1, size // run) + 1).astype(np.intp)
+    starts = ends[:-1] + (rng.random(len(ends) - 1) * (np.diff(ends) - run + 1)).astype(np.intp)
+    return (starts[:, None] + np.arange(run)).ravel()
 
 
 @cache

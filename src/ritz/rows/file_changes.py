@@ -30,6 +30,7 @@ class Origin(NamedTuple):
     header: bool | None = None
     size: tuple[int, int] | None = None
     grey: bool | None = None
+    view: str = ""  # what is computed of the rows: codes that are gaps, differences
 
 
 class Files:

@@ -44,8 +44,8 @@ SHARE = 1 << 22  # multiplications that are worth handing to a thread
 SHARES = 8  # as many of them are enough to share out evenly
 # What reads rows, in one step. Whoever overrides one of them need not think of files that change.
 VERBS = (
-    "reduce", "normal", "combine", "project", "map", "pairs", "block", "take", "sample", "head", "column", "cells",
-    "raw_cells", "peek",
+    "reduce", "normal", "combine", "project", "map", "pairs", "block", "take", "sample", "glimpse", "head", "column",
+    "cells", "raw_cells", "peek",
 )  # fmt: skip
 
 

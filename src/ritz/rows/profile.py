@@ -68,7 +68,11 @@ class Profile:
         n, d = rows.shape
         whole = n <= 2 or 8 * n * d <= LOOKED_BYTES
         some = rows.exact(rows.block(0, n) if whole else rows.spread(max(2, min(LOOKED_AT, LOOKED_BYTES // (8 * d)))))
-        block = dense(some).astype(np.float64)
+        return cls.of_block(dense(some).astype(np.float64), n, tuple(rows.name(j) for j in range(d)))
+
+    @classmethod
+    def of_block(cls, block: Array, n: int, names: tuple[str, ...]) -> Profile:
+        """The same of some of n rows, or all of them, that were read already."""
         gaps = np.isnan(block)
         missing = gaps.sum(axis=0)
         used = gaps[:, missing <= EMPTY * len(block)]
@@ -82,7 +86,7 @@ class Profile:
             int(used.any(axis=1).sum()),
             int((used.mean(axis=1) > GAPPY).sum()) if used.shape[1] else 0,
             (complete == complete[:1]).all(axis=0),
-            tuple(rows.name(j) for j in range(d)),
+            names,
         )
 
     @property
@@ -137,12 +141,15 @@ class Profile:
     def spread(self) -> float:
         """The largest deviation over the smallest, of columns that vary at all."""
         varying = self.deviations[self.deviations > 0]
-        return float(varying.max() / varying.min()) if len(varying) else 1.0
+        with np.errstate(over="ignore"):
+            return float(varying.max() / varying.min()) if len(varying) else 1.0
 
     @property
     def times(self) -> str:
         """The same, in words."""
         spread = self.spread
+        if np.isinf(spread):
+            return "more than 1e308 times"
         return f"{spread:,.0f} times" if 10 <= spread < 1e6 else f"{spread:.2g} times"
 
     @property

@@ -134,6 +134,11 @@ def _sibling(path: Path, this: str, other: str) -> Path | None:
     return next((file for file in found if file.is_file()), None)
 
 
+def labels_in(path: Path) -> NDArray[Any] | None:
+    """The numbers of a file with one axis; None of one with more."""
+    return _read_labels(path, None) if len(_header(path, _is_packed(path))[1]) == 1 else None
+
+
 def _read_labels(path: Path, count: int | None) -> NDArray[Any]:
     with damage(f"{FILE} is damaged", file=path):
         packed = _is_packed(path)

@@ -86,6 +86,9 @@ class Images(Streamed):
     def spread(self, size: int) -> Block:
         return Rows.sample(self, size)
 
+    def glimpse(self, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Block]:
+        return Rows.glimpse(self, size, rng)
+
     @property
     def reading(self) -> int:
         """A picture as it is decoded."""

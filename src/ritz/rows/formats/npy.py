@@ -40,6 +40,15 @@ def open_npy(path: Path) -> Any:
     return Flat(file, dtype, shape, offset, strides)
 
 
+def values_in(path: Path) -> NDArray[Any]:
+    """All of a .npy file, of numbers or text, such as labels; never unpickled."""
+    with damage(f"{FILE} is not a valid .npy file of numbers or text", file=path):
+        values: NDArray[Any] = np.load(path, allow_pickle=False)
+    if values.ndim not in (1, 2) or not values.size:
+        raise DataError(f"{FILE} has the shape {values.shape}; labels are one column", file=path)
+    return values
+
+
 def _stack(file: Handle, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any], offset: int) -> Any:
     """Rows of contiguous numbers; where the first axis is the fastest, a row has no regular places, and all is read."""
     if not fortran:

@@ -17,6 +17,8 @@ from ritz.rows.base import Rows
 from ritz.rows.file_changes import Files, Origin
 from ritz.rows.formats.damage import naming
 from ritz.rows.memory.array import ArrayRows
+from ritz.rows.memory.coded import coded, codes_of
+from ritz.rows.memory.computed import choose
 from ritz.rows.memory.sparse import Sparse
 from ritz.rows.pictures import check_like, pictured, shape_of_each, stacked
 from ritz.rows.select import announce_names, select, select_for_model
@@ -53,6 +55,7 @@ def read(
     grey: bool | None = None,
     device: str | None = None,
     dask: Any = None,
+    na: Any = None,
 ) -> Rows:
     """A file, many files, a folder of pictures, or data in memory as rows, to be passed to any estimator.
 
@@ -91,6 +94,9 @@ def read(
         each of which opens them under the same absolute path, with ``True`` for the active
         ``dask.distributed.Client``, a Client, the address of a scheduler, or ``"local"`` for one worker per core of
         this machine. Missing values are then an error, and points are rows
+    na : values that say that there is none: a number such as -999, several, or a dictionary of such by column, as in
+        ``{"glucose": 0, "bmi": [0, -1]}``; they become missing, for `missing` to deal with. `ritz.inspect` looks for
+        such values
 
     Examples
     --------
@@ -118,6 +124,8 @@ def read(
         columns = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
     if isinstance(source, str | PathLike) or is_list(source):
         if dask is not None:
+            if na is not None:
+                raise ParameterError("na", na, "does not go with dask; write corrected files, or leave one of them out")
             if device is not None:
                 raise ParameterError("device", device, "does not go with dask; leave one of them out")
             from ritz.rows.dask.files import read_by_workers
@@ -132,10 +140,15 @@ def read(
         rows = given(source, columns, label, transpose, {"header": header, "size": size, "grey": grey})
     if rows.on_device and missing != "error":
         raise ParameterError("missing", missing, "is for data on the CPU; pass a copy there, or deal with gaps before")
-    chosen = select(rows, columns, rows.labelled_by if label is None else label, missing)
+    codes = codes_of(na)
+    chosen = select(rows, columns, rows.labelled_by if label is None else label, "error" if codes else missing)
+    if codes:
+        found = choose(coded(chosen, codes), None, [], missing)
+        chosen = found.knowing(_labels=chosen._labels, aside=chosen.aside)
     chosen.files = rows.files
     if rows.origin:
-        chosen.origin = Origin(rows.origin.files, columns, label, transpose, missing, header, size, grey)
+        view = f"na{[tuple(code) for code in codes]}" if codes else ""
+        chosen.origin = Origin(rows.origin.files, columns, label, transpose, missing, header, size, grey, view)
     if device is None:
         return chosen
     from ritz.rows.memory.upload import Uploaded

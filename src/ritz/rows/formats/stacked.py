@@ -83,6 +83,9 @@ class Stacked(Streamed):
     def spread(self, size: int) -> Block:
         return self.sample(size) if self.sparse else super().spread(size)
 
+    def glimpse(self, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Block]:
+        return Rows.glimpse(self, size, rng) if self.sparse else super().glimpse(size, rng)
+
     @property
     def reading(self) -> int:
         return self.slice_of(self.members[0], 0, self.members[0].rows).reading

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ritz.rows.base import Block, Rows
+from ritz.rows.base import CONSECUTIVE, Block, Rows, runs_from_all_over
 from ritz.rows.passes import MOST_RUNS, Run
 
 PARTS, SPREAD_BYTES = 16, 1 << 27  # that are read for rows from all over, and fewer where they are large
@@ -53,9 +53,7 @@ class Streamed(Rows):
 
     def spread(self, size: int) -> Block:
         """About so many rows from all over the source, whose parts are read from beginning to end: some, if many."""
-        n, d = self.shape
-        most = max(len(self.some_parts), min(PARTS, SPREAD_BYTES * (len(self.edges) - 1) // (8 * n * d)))
-        parts = np.unique(np.linspace(0, len(self.edges) - 2, most).astype(int))
+        parts = self._spread_parts()
         every = max(1, -(-int(np.diff(self.edges)[parts].sum()) // size))
         found = []
         for part in parts:
@@ -64,6 +62,27 @@ class Streamed(Rows):
                 found.append(block[-at % every :: every].copy())
                 at += len(block)
         return np.concatenate(found)
+
+    def glimpse(self, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Block]:
+        """Runs from some parts, which are read from beginning to end, as for `spread`; or all rows."""
+        if size >= self.shape[0]:
+            return np.arange(self.shape[0]), self.read(0, self.shape[0])
+        parts = self._spread_parts()
+
+        def numbered() -> Iterator[tuple[int, Block]]:
+            for part in parts:
+                at = int(self.edges[part])
+                for block in self.stream(int(part), self.block_rows):
+                    yield at, block
+                    at += len(block)
+
+        return runs_of(numbered(), size, int(np.diff(self.edges)[parts].sum()), rng)
+
+    def _spread_parts(self) -> NDArray[np.intp]:
+        """Parts from all over: some, if many."""
+        n, d = self.shape
+        most = max(len(self.some_parts), min(PARTS, SPREAD_BYTES * (len(self.edges) - 1) // (8 * n * d)))
+        return np.unique(np.linspace(0, len(self.edges) - 2, most).astype(np.intp))
 
     @property
     def some_parts(self) -> list[int]:
@@ -106,3 +125,20 @@ class Streamed(Rows):
                 at += block.shape[0]
                 if at >= stop:
                     return
+
+
+def runs_of(
+    blocks: Iterator[tuple[int, Block]], size: int, n: int, rng: np.random.Generator
+) -> tuple[NDArray[np.intp], Block]:
+    """About `size` of the n rows of blocks that come with the number of their first row, in runs; and their numbers."""
+    found: list[Block] = []
+    places: list[NDArray[np.intp]] = []
+    due = 0.0
+    for start, block in blocks:
+        due += size * len(block) / n
+        if not found or due >= min(CONSECUTIVE, size):
+            some = runs_from_all_over(len(block), max(1, round(due)), rng)
+            found.append(block[some])
+            places.append(start + some)
+            due -= len(some)
+    return np.concatenate(places), np.concatenate(found)

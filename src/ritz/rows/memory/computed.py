@@ -221,6 +221,12 @@ class Subset(Computed):
     def spread(self, size: int) -> Block:
         return self._finish(self._base.spread(size)) if self._kept is None else super().spread(size)
 
+    def glimpse(self, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Block]:
+        if self._kept is not None:
+            return super().glimpse(size, rng)
+        at, block = self._base.glimpse(size, rng)
+        return at, self._finish(block)
+
     def _runs(self, step: int, least: int, most: int) -> list[Run]:
         return self._among_kept(super()._runs(step, least, most))
 

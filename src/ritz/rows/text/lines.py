@@ -210,6 +210,15 @@ def first_lines(path: Path) -> tuple[bytes, bool]:
     return head, len(head) < size
 
 
+def unpacked(path: Path) -> bytes:
+    """All bytes of a small file, unpacked."""
+    with _opened(path) as stream:
+        found: bytes = stream.read(LONGEST + 1)
+    if len(found) > LONGEST:
+        raise DataError(f"{FILE} has more than {LONGEST} bytes, too many for a file of labels", file=path)
+    return found
+
+
 def pyarrow_file(path: Path) -> Any:
     """A file as pyarrow opens it, by its true name: as text it would have to be UTF-8."""
     return pa.OSFile(os.fsencode(path))

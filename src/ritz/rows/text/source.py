@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ritz.errors import FILE, ColumnWarning, DataError
 from ritz.rows.base import Block
 from ritz.rows.formats.signatures import check_is_text
-from ritz.rows.formats.streamed import PARTS, Streamed
+from ritz.rows.formats.streamed import PARTS, Streamed, runs_of
 from ritz.rows.text.cells import Kind
 from ritz.rows.text.dialect import Dialect, detect
 from ritz.rows.text.lines import PART_BYTES, Lines, Piece, first_lines
@@ -149,6 +149,19 @@ class Text(Streamed):
         every = max(1, -(-sum(self._lines.rows[part] for part in wanted) // size))
         pieces = (piece for i, piece in enumerate(self._lines.pieces()) if i in wanted)
         return np.concatenate([self._reader.values(piece, self._picked)[::every] for piece in pieces])
+
+    def glimpse(self, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Block]:
+        """The same: all is unpacked where only the beginning can be reached, but not parsed."""
+        if self._lines.plain or size >= self.shape[0]:
+            return super().glimpse(size, rng)
+        starts = np.concatenate([[0], np.cumsum(self._lines.rows)])
+        wanted = np.unique(np.linspace(0, len(self._lines.rows) - 1, PARTS).astype(int))
+        blocks = (
+            (int(starts[i]), self._reader.values(piece, self._picked))
+            for i, piece in enumerate(self._lines.pieces())
+            if i in wanted
+        )
+        return runs_of(blocks, size, int(np.diff(starts)[wanted].sum()), rng)
 
     def head(self, part: int, count: int) -> Block:
         return self._reader.values(self._beginning(part, count), self._picked)[:count]
