@@ -390,9 +390,9 @@ class KernelPCA(Certified[KernelState]):
 
         Everything is as for `PCA.monitor`, but for limits. Features of a kernel are not normal, so those of T², by Beta
         and F distributions, are a convention; those of SPE match the mean and the variance of the errors of the rows of
-        the fit by g χ²(h), or with limits="empirical" are quantiles of these. Errors of the rows of the fit are computed
-        from the rows that the model keeps; one without them needs `reference`. New rows are farther from the components
-        than those of the fit: compare rows that were held out. `diagonal` is that of `feature_error`.
+        the fit by g χ²(h), or with limits="empirical" are quantiles of these. Errors of the rows of the fit are
+        computed from the rows that the model keeps; one without them needs `reference`. New rows are farther from the
+        components than those of the fit: compare rows that were held out. `diagonal` is that of `feature_error`.
 
         Examples
         --------

@@ -295,8 +295,8 @@ class PCA(Batches):
         """Which rows are odd: Hotelling's T² and the squared prediction error of each, with limits at two levels.
 
         T² = Σ t_a²/λ_a says how far a row is from the mean inside the model, SPE = ‖z − U Uᵀz‖² how far it is from the
-        model. One pass over the rows, two numbers of each in memory. Limits come from the model, or from the rows of its
-        fit, never from new rows.
+        model. One pass over the rows, two numbers of each in memory. Limits come from the model, or from the rows of
+        its fit, never from new rows.
 
         Parameters
         ----------

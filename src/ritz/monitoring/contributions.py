@@ -1,7 +1,8 @@
 """The columns to blame: T² and SPE of a row as sums over its columns.
 
-T² = Σ_j z_j Σ_a t_a u_ja/λ_a, each term with a sign: it says which columns carried the row along, and which held it back.
-SPE = Σ_j e_j², where e = z − U Uᵀz is what the other columns did not expect: its sign says whether a value is too high.
+T² = Σ_j z_j Σ_a t_a u_ja/λ_a, each term with a sign: it says which columns carried the row along, and which held it
+back. SPE = Σ_j e_j², where e = z − U Uᵀz is what the other columns did not expect: its sign says whether a value is too
+high.
 """
 
 from __future__ import annotations
@@ -96,7 +97,9 @@ def blamed(values: Array, signs: Array, columns: Sequence[str]) -> str:
     whole = float(values.sum())
     if not (np.isfinite(whole) and whole > 0):
         return ""
-    order = np.argsort(-values, kind="stable")[:NAMED]
+    least = np.partition(values, -NAMED)[-NAMED] if len(values) > NAMED else -np.inf
+    some = np.flatnonzero(values >= least)  # to sort all columns of every row would take as long as the pass
+    order = some[np.argsort(-values[some], kind="stable")][:NAMED]
     worth = [j for i, j in enumerate(order) if values[j] > 0 and (i == 0 or values[j] >= WORTH * whole)]
     words = (f"{visible(columns[j])} {'high' if signs[j] > 0 else 'low'} {values[j] / whole:.0%}" for j in worth)
     return ", ".join(words).replace("%", " %")

@@ -1,7 +1,7 @@
 """Odd rows of kernel PCA: T² along components in feature space, and the squared distance to them there.
 
-Features of a kernel are not normal, however normal the rows are: the limit of T² takes scores for normal, and that of SPE
-matches the mean and the variance of the rows of the fit. Both say so.
+Features of a kernel are not normal, however normal the rows are: the limit of T² takes scores for normal, and that of
+SPE matches the mean and the variance of the rows of the fit. Both say so.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NORMAL = "scores in feature space taken as normal"
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Standard deviations of the scores of the rows of the fit, and how many these were: what a subspace says of rows."""
+    """Standard deviations of the scores of the rows of the fit, and how many these were, as a subspace has them."""
 
     deviations: Array
     n_rows: int

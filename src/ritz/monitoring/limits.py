@@ -1,7 +1,7 @@
 """Which limit is used for what, and why: a table of methods, each from what the model, or the fit, left.
 
-A limit never depends on the rows that are judged by it, unless these are the rows of the fit. A new method is a function
-of `Known` and one line in `METHODS`.
+A limit never depends on the rows that are judged by it, unless these are the rows of the fit. A new method is a
+function of `Known` and one line in `METHODS`.
 """
 
 from __future__ import annotations
@@ -165,9 +165,9 @@ def _box(alpha: float, known: Known) -> Limit:
 
 
 def _bound(alpha: float, known: Known) -> Limit:
-    """Where the sum of the residual eigenvalues is known and nothing else: as few and as large ones as there can be have
-    the longest tail, and none is larger than the last variance that is kept. What the axes owe to the sample is taken
-    from equal ones."""
+    """Where the sum of the residual eigenvalues is known and nothing else: as few and as large ones as there can be
+    have the longest tail, and none is larger than the last variance that is kept. What the axes owe to the sample is
+    taken from equal ones."""
     equal, last = known.unbiased, float(known.kept[-1]) * (1.0 if known.of is None else known.of.bias)
     one = equal.theta.first
     value = textbook.box(alpha, one, 2 * one * max(last, float(equal.values[0])))

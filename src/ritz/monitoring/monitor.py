@@ -130,12 +130,27 @@ def monitored(
     >>> monitored(PCA(2).fit(X), X).of_fit
     True
     """
+    subspace_of(model, "monitor")
+    data = rows_of(model, X)
+    data.check_whole("monitor")
+    return monitored_rows(model, data, k=k, alpha=alpha, rows=rows, limits=limits, reference=reference)
+
+
+def monitored_rows(
+    model: Any,
+    data: Rows,
+    *,
+    k: Any = None,
+    alpha: Any = (0.05, 0.01),
+    rows: str = "auto",
+    limits: str = "auto",
+    reference: Monitoring | None = None,
+) -> Monitoring:
+    """The same for rows whose columns are the model's."""
     subspace = subspace_of(model, "monitor")
     asked = Asked.of(subspace.axes.shape[1], k, alpha, rows, limits)
-    data, names = rows_of(model, X), column_names(model)
-    data.check_whole("monitor")
     about = learned(subspace, lambda: whole_moments(model), asked.k, model.certificate_.rank, bool(model.center))
-    return of_rows(about, data, names, asked, reference)
+    return of_rows(about, data, column_names(model), asked, reference)
 
 
 def delivered_flags(found: Monitoring) -> Results:
@@ -313,7 +328,7 @@ def _limits_table(
         for name, some, flag in zip((T2, SPE), limits, flags, strict=True)
         for i, limit in enumerate(some)
     ]
-    columns = {
+    columns: dict[str, Any] = {
         "level": [percent(alpha[i]) for _, i, _, _ in lines],
         "limit": [limit.value for _, _, limit, _ in lines],
         "rows beyond": [int(np.count_nonzero(flag > i)) for _, i, _, flag in lines],

@@ -66,7 +66,8 @@ class Farthest:
     def __init__(self, most: int, least_t2: float, least_spe: float) -> None:
         self.most, self.least_t2, self.least_spe = most, least_t2, least_spe
         self.rows: Places = np.empty(0, np.intp)
-        self.t2 = self.spe = np.empty(0)
+        self.t2: Array = np.empty(0)
+        self.spe: Array = np.empty(0)
         self.values: list[Any] = []
 
     def among(self, t2: Array, spe: Array) -> Places:
@@ -82,9 +83,8 @@ class Farthest:
 
     def add(self, rows: Places, t2: Array, spe: Array, values: Any) -> None:
         """More of them; when there are many, those that are not the largest go."""
-        self.rows, self.t2, self.spe = (
-            np.concatenate(pair) for pair in ((self.rows, rows), (self.t2, t2), (self.spe, spe))
-        )
+        self.rows = np.concatenate([self.rows, rows])
+        self.t2, self.spe = np.concatenate([self.t2, t2]), np.concatenate([self.spe, spe])
         self.values += list(values)
         if len(self.rows) > 4 * self.most:
             self.settle()
@@ -114,7 +114,8 @@ def read(subspace: Subspace, rows: Rows, farthest: Farthest) -> Reading:
             check_finite(rows)
             if np.isnan(part.t2).any() or np.isnan(part.spe).any():
                 raise DataError("some rows are so far from those of the fit that T² or SPE exceeds float64")
-        farthest.add(part.kept + seen, part.t2[part.kept], part.spe[part.kept], part.values)
+        if len(part.kept):
+            farthest.add(part.kept + seen, part.t2[part.kept], part.spe[part.kept], part.values)
         parts.append(part._replace(at=part.at + seen, values=None))
         seen += len(part.t2)
     farthest.settle()

@@ -30,12 +30,12 @@ class Monitoring(Tabled):
     ----------
     t2 : (n,) Hotelling's T² = Σ t_a²/λ_a, the squared distance from the mean inside the model
     spe : (n,) squared prediction error ‖z − U Uᵀz‖², the squared distance from the model, also called Q
-    leverage : (n,) 1/n + T²/(n − ddof), with n the rows of the fit; without the 1/n where they were not centred, and None
-        where n is unknown
+    leverage : (n,) 1/n + T²/(n − ddof), with n the rows of the fit; without the 1/n where they were not centred, and
+        None where n is unknown
     t2_flags, spe_flags : (n,) how many limits a row exceeds: of two, 1 is a warning and 2 an alarm
     alpha : the levels of the limits, the larger first
-    limits : Table with a line per statistic and level: the limit, how many rows exceed it, how many do so by chance, the
-        method and why it was taken
+    limits : Table with a line per statistic and level: the limit, how many rows exceed it, how many do so by chance,
+        the method and why it was taken
     odd : Table of the rows beyond a limit, the farthest first, with the columns to blame
     deciding : Table of components of which one row of the fit has more than half of the variance
     of_fit : whether the rows were taken as those of the fit

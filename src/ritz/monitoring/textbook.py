@@ -1,8 +1,8 @@
 """Limits of T² and SPE as textbooks have them: functions of degrees of freedom and of residual eigenvalues alone.
 
-T² of rows of the fit follows a Beta distribution, that of new rows an F distribution (Tracy, Young and Mason 1992), both
-exactly for normal rows and axes that were not chosen by the rows. SPE is a weighted sum of χ²; Jackson and Mudholkar
-(1979) make a power of it normal, Box (1954) matches its mean and variance by g χ²_h.
+T² of rows of the fit follows a Beta distribution, that of new rows an F distribution (Tracy, Young and Mason 1992), the
+second exactly only for axes that were not chosen by the rows. SPE is a weighted sum of χ²; Jackson and Mudholkar (1979)
+make a power of it normal, Box (1954) matches its mean and variance by g χ²_h.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ from scipy import special
 
 from ritz.linalg.dense import Array
 
-POINTS, ROUNDS, HALVINGS = 33, 4, 40  # of grids for a quantile, and steps to a saddlepoint
+POINTS, ROUNDS = 33, 4  # of grids for a quantile
+STEPS, CLOSE = 60, 1e-12  # to a saddlepoint, and how near it
 
 
 def tail(q: Array, values: Array, counts: Array, m: float) -> Array:
@@ -49,13 +50,20 @@ def tail(q: Array, values: Array, counts: Array, m: float) -> Array:
 
 
 def _saddle(W: Array, c: Array) -> Array:
-    """Where K'(s) = Σ c w/(1 − 2 s w) is 0, between the poles of the least and the largest w."""
+    """Where K'(s) = Σ c w/(1 − 2 s w), which rises from −∞ to ∞ between the poles of the least and the largest w, is 0:
+    by Newton's steps, and where these leave the bracket by halves."""
     low, high = 0.5 / W.min(axis=1), 0.5 / W.max(axis=1)
-    for _ in range(HALVINGS):
-        s = (low + high) / 2
-        above = (W / (1 - 2 * s[:, None] * W)) @ c > 0
-        low, high = np.where(above, low, s), np.where(above, s, high)
-    return (low + high) / 2
+    s = np.zeros(len(W))
+    for _ in range(STEPS):
+        terms = W / (1 - 2 * s[:, None] * W)
+        slope = terms @ c
+        low, high = np.where(slope > 0, low, s), np.where(slope > 0, s, high)
+        new = s - slope / (2 * (terms**2 @ c))
+        new = np.where((new > low) & (new < high), new, (low + high) / 2)
+        if (np.abs(new - s) <= CLOSE * (high - low)).all() or (np.abs(slope) <= CLOSE * (np.abs(terms) @ c)).all():
+            break
+        s = new
+    return s
 
 
 def quantile(alpha: float, values: Array, counts: Array, m: float) -> float:

@@ -49,6 +49,7 @@ FAR = 1e5
 FLOAT64 = np.dtype(np.float64)
 Part = TypeVar("Part")
 COMPUTED = ("_mean_is_small", "_origin", "_mean_may_wait", "_with_mean")  # when they are first asked for
+WIDTH = 4  # columns that BLAS multiplies at a time
 SAFELY = 100.0  # times CANCELS, above which few rows have errors that cancel
 IN_CACHE = 1 << 16  # entries of rows that are preprocessed at a time, to be used several times
 APART = 1 << 20  # entries of rows that are preprocessed in units of their own at a time
@@ -426,8 +427,8 @@ class Subspace:
             yield which, *differences(some, self.mean, self._low, self.scale)
 
     def _split_in_cache(self, block: Array) -> tuple[Array, Array, Array]:
-        """Scores, squared errors and sizes of dense rows. Where they have to be preprocessed first, so many at a time as
-        stay in cache: they are used more than once, and read once."""
+        """Scores, squared errors and sizes of dense rows. Where they have to be preprocessed first, so many at a time
+        as stay in cache: they are used more than once, and read once."""
         if self._mean_may_wait and block.dtype == np.float64 and in_lines(block):
             return self._as_is(block)
         (m, d), k = block.shape, self.axes.shape[1]
@@ -443,9 +444,11 @@ class Subspace:
 
     def _as_is(self, block: Array) -> tuple[Array, Array, Array]:
         """Rows are multiplied as they are, the mean with them: ‖x − c‖² = ‖x‖² − 2 xᵀc + ‖c‖²."""
-        W, origin, square = self._with_mean
-        product, own = times(block, W), np.vecdot(block, block)
-        Y, along = less(product[:, :-1], origin), product[:, -1]
+        W, center, square = self._with_mean
+        k, own = self.axes.shape[1], np.vecdot(block, block)
+        product = times(block, W)
+        along = product[:, k].copy() if W.shape[1] > k else block @ center
+        Y = np.ascontiguousarray(less(product, self._origin_beside)[:, :k])
         size = np.maximum(own - 2 * along + square, 0.0)
         error = size - row_squares(Y)
         close = np.flatnonzero(error < CANCELS * (own + square))
@@ -459,16 +462,27 @@ class Subspace:
         if self.faint or self.scale is not None or not len(self.deviations) or not self._mean_is_small:
             return False
         with np.errstate(over="ignore", invalid="ignore"):
-            square, whole = self._with_mean[2], float(np.sum(self.deviations**2)) + self.outside**2
+            square, whole = self._with_mean[-1], float(np.sum(self.deviations**2)) + self.outside**2
             return bool(self.outside**2 > SAFELY * CANCELS * (whole + 2 * float(times_power(square, -2 * self.power))))
 
     @cached_property
-    def _with_mean(self) -> tuple[Array, Array, float]:  # (d, k + 1), (k,)
-        """The axes with the mean as one more column, Uᵀmean, and ‖mean‖²."""
-        center = self.preprocessing(FLOAT64).center
-        center = np.zeros(len(self.axes)) if center is None else center
+    def _with_mean(self) -> tuple[Array, Array, float]:  # (d, k) or more, (d,)
+        """The axes, where BLAS has room for more columns with the mean and zeros beside; the mean, and ‖mean‖²."""
+        (d, k), center = self.axes.shape, self.preprocessing(FLOAT64).center
+        center = np.zeros(d) if center is None else center
+        W = np.zeros((d, -(-k // WIDTH) * WIDTH))
+        W[:, :k] = self.axes
+        if W.shape[1] > k:
+            W[:, k] = center
         with pinned():
-            return np.column_stack([self.axes, center]), center @ self.axes, float(center @ center)
+            return W, center, float(center @ center)
+
+    @property
+    def _origin_beside(self) -> Array:
+        """What products with these columns have too much, as far as they are scores."""
+        offset = np.zeros(self._with_mean[0].shape[1])
+        offset[: self.axes.shape[1]] = self._origin
+        return offset
 
     def _split(self, Z: Any, prepare: Preprocessing) -> tuple[Array, Array, Array]:
         """Scores, squared errors and sizes."""
