@@ -67,13 +67,21 @@ class Known:
     _draws: dict[int, LeftOut] = field(default_factory=dict, repr=False)
 
     @property
+    def can_draw(self) -> bool:
+        """Whether a row can be left out, and something is outside."""
+        return self.of is not None and self.residual is not None and self.k > 0 and can_leave_out(self.of)
+
+    @property
     def draws(self) -> LeftOut | None:
-        """Simulated rows that are left out; None where that cannot be, or nothing is outside."""
-        if self.of is None or self.residual is None or not can_leave_out(self.of) or not self.k:
-            return None
-        if 0 not in self._draws:
-            self._draws[0] = left_out(self.kept * self.of.bias, self.residual.times(self.of.bias), self.of)
-        return self._draws[0]
+        """Simulated rows that are left out; None where that cannot be."""
+        return self.drawn(0, self.unbiased) if self.can_draw else None
+
+    def drawn(self, which: int, residual: Residual) -> LeftOut:
+        """The same for some unbiased eigenvalues outside; each is simulated once."""
+        assert self.of is not None  # as `can_draw` says
+        if which not in self._draws:
+            self._draws[which] = left_out(self.kept * self.of.bias, residual, self.of)
+        return self._draws[which]
 
     @property
     def unbiased(self) -> Residual:
@@ -166,14 +174,13 @@ def _box(alpha: float, known: Known) -> Limit:
 
 def _bound(alpha: float, known: Known) -> Limit:
     """Where the sum of the residual eigenvalues is known and nothing else: as few and as large ones as there can be
-    have the longest tail, and none is larger than the last variance that is kept. What the axes owe to the sample is
-    taken from equal ones."""
+    have the longest tail, and owe most to the sample, and none is larger than the last variance that is kept."""
     equal, last = known.unbiased, float(known.kept[-1]) * (1.0 if known.of is None else known.of.bias)
-    one = equal.theta.first
-    value = textbook.box(alpha, one, 2 * one * max(last, float(equal.values[0])))
-    if known.draws is not None and not known.of_fit:
-        value *= known.draws.spe_limit(alpha) / textbook.box_of(alpha, equal.theta)
-    return Limit(value, "upper bound", UNKNOWN)
+    large = max(last, float(equal.values[0]))
+    few = Residual(np.array([large]), np.array([equal.theta.first / large]), "")
+    if known.of_fit or not known.can_draw:
+        return Limit(textbook.box_of(alpha, few.theta), "upper bound", UNKNOWN)
+    return Limit(known.drawn(1, few).spe_limit(alpha), "upper bound", UNKNOWN)
 
 
 def _of_moments(alpha: float, known: Known) -> Limit:

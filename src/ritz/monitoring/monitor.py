@@ -376,7 +376,7 @@ def _deciding_table(found: Reading, of: Freedom | None) -> Table:
     which = np.flatnonzero(shares > DECIDES + 1e-9)
     columns = {"row": found.at[which], "share of its variance": shares[which]}
     head = "components that one row decides" if len(which) else "no component is decided by one row"
-    formats = {"share of its variance": lambda share: f"{share:.0%}".replace("%", " %")}
+    formats = {"share of its variance": percent}
     return Table(columns, [component(int(a)) for a in which], head=(head,), formats=formats)
 
 
