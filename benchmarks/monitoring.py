@@ -20,7 +20,7 @@ SPECTRA: dict[str, Callable[[int, int], np.ndarray]] = {
     "geometric": lambda d, k: 0.7 ** np.arange(d),
     "noise alone": lambda d, k: np.ones(d),
 }
-SHAPES = [(20, 10, 2), (40, 20, 3), (100, 50, 5), (50, 10, 3), (100, 10, 3), (500, 10, 3), (500, 50, 10), (50, 100, 3)]
+SHAPES = [(20, 10, 2), (40, 20, 3), (100, 50, 5), (100, 10, 3), (500, 10, 3), (50, 100, 3)]
 QUICK = [(40, 20, 3), (100, 10, 3)]
 SPEED = [(200_000, 100, 10), (20_000, 1000, 20)]
 METHODS = ("auto", "jm")

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy import special
 
 from ritz.linalg.dense import Array
 from ritz.monitoring.residual import Residual
@@ -31,7 +32,8 @@ class LeftOut:
     Attributes
     ----------
     t2, inside_t2 : over what is expected of the eigenvalues without the row; and in the fit
-    spe, inside_spe : over the variance that is left out without the row; and over that of the fit
+    spe, inside_spe : squared errors; and those in the fit over the variance left out
+    first, second : power sums of the residual eigenvalues without the row
     expected : what T² is multiplied by for the eigenvalues of the fit
     exact : quantiles of SPE in the fit by their level, as far as they were asked for
     """
@@ -40,6 +42,8 @@ class LeftOut:
     inside_t2: Array
     spe: Array
     inside_spe: Array
+    first: Array
+    second: Array
     expected: float
     of: Freedom
     residual: Residual
@@ -54,7 +58,11 @@ class LeftOut:
         """What SPE of a new row exceeds with probability α, in the units of the residual eigenvalues."""
         if alpha not in self.exact:
             self.exact[alpha] = quantile(alpha, self.residual.values, self.residual.counts, float(self.of.m))
-        return self.exact[alpha] * _upper(self.spe, alpha) / _upper(self.inside_spe, alpha)
+        theta = self.residual.theta
+        # Over what the eigenvalues without the row let expect: these are what a limit for others has to go by.
+        farther = _upper(self.spe / _typical(alpha, self.first, self.second), alpha)
+        known = float(_typical(alpha, np.array(theta.first), np.array(theta.second)))
+        return known * farther * (self.exact[alpha] / theta.first) / _upper(self.inside_spe, alpha)
 
 
 def can_leave_out(of: Freedom) -> bool:
@@ -70,7 +78,7 @@ def left_out(kept: Array, residual: Residual, of: Freedom) -> LeftOut:
     --------
     >>> draws = left_out(np.array([9.0, 4.0]), Residual(np.array([1.0]), np.array([8.0]), ""), Freedom(40, 2))
     >>> round(draws.t2_limit(0.05), 1), round(draws.spe_limit(0.05), 1)  # χ² would say 6.0 and 15.5
-    (6.2, 17.5)
+    (6.1, 17.0)
     """
     kappa, counts = np.append(kept, residual.values) * of.m, np.append(np.ones(of.k), residual.counts)
     rest = of.m - float(counts.sum())
@@ -81,9 +89,9 @@ def left_out(kept: Array, residual: Residual, of: Freedom) -> LeftOut:
         _some(kappa, counts, of, residual, rng.chisquare(counts, (min(BATCH, draws - start), len(counts))))
         for start in range(0, draws, BATCH)
     ]
-    t2, inside_t2, spe, inside_spe = (np.sort(np.concatenate(part)) for part in zip(*parts, strict=True))
+    t2, inside_t2, spe, inside_spe, first, second = (np.concatenate(part) for part in zip(*parts, strict=True))
     expected = float(_expected(kappa[None, : of.k], kappa, counts, of.k, of.m)[0])
-    return LeftOut(t2, inside_t2, spe, inside_spe, expected, of, residual)
+    return LeftOut(t2, inside_t2, spe, inside_spe, first, second, expected, of, residual)
 
 
 def _draws(of: Freedom, groups: int, rank: float) -> int:
@@ -101,12 +109,15 @@ def _some(kappa: Array, counts: Array, of: Freedom, residual: Residual, squares:
     mean = of.n / (of.n - 1) if of.centred else 1.0  # the distance from the mean of all others
     size = G @ kappa
     spe = mean * np.maximum(size - along.sum(axis=1), 0.0)
-    left = (float(kappa @ counts) - size - theta.sum(axis=1)) / (m - 1)
+    first = float(kappa @ counts) - size - theta.sum(axis=1)
+    second = float(kappa**2 @ counts) - 2 * (G @ kappa**2) + size**2 - (theta**2).sum(axis=1)
+    first = np.maximum(first, 0.0) / (m - 1)
+    second = np.maximum(second / (m - 1) ** 2, first**2 / m)  # as many equal ones as there can be
     t2 = mean * (m - 1) * (along / theta).sum(axis=1)
     known = _expected(theta, kappa, counts, k, m - 1)
     beyond = slice(k, k + len(residual.values))
     inside = G[:, beyond] @ kappa[beyond] / (m * residual.theta.first)
-    return t2 / known, G[:, :k].sum(axis=1), spe / left, inside
+    return t2 / known, G[:, :k].sum(axis=1), spe, inside, first, second
 
 
 def _expected(values: Array, kappa: Array, counts: Array, k: int, m: int) -> Array:
@@ -121,6 +132,12 @@ def _expected(values: Array, kappa: Array, counts: Array, k: int, m: int) -> Arr
         weight = counts[k:] * kappa[k:] / (distance**2 + near**2) / m
         found += 1 / ((1 + (weight * distance).sum(axis=1)) ** 2 + (weight * near).sum(axis=1) ** 2)
     return found / k
+
+
+def _typical(alpha: float, first: Array, second: Array) -> Array:
+    """g χ²_h with the mean θ₁ and the variance 2θ₂, by the approximation of Wilson and Hilferty."""
+    part = 2 * second / (9 * np.maximum(first, 1e-300) ** 2)
+    return first * np.maximum(1 - part + special.ndtri(1 - alpha) * np.sqrt(part), 1e-3) ** 3
 
 
 def _secular(kappa: Array, G: Array, k: int) -> tuple[Array, Array]:
@@ -163,5 +180,5 @@ def _below(kappa: Array, G: Array, a: int, width: float) -> Array:
     return step
 
 
-def _upper(ordered: Array, alpha: float) -> float:
-    return float(np.quantile(ordered, 1 - alpha))
+def _upper(values: Array, alpha: float) -> float:
+    return float(np.quantile(values, 1 - alpha))

@@ -107,6 +107,7 @@ class PowerSums:
 
     Examples
     --------
+    >>> import numpy as np
     >>> sums = PowerSums.of(np.array([2.0, 1.0]), np.array([1.0, 2.0]))
     >>> sums.first, sums.second, sums.third
     (4.0, 6.0, 10.0)
@@ -128,6 +129,7 @@ def jackson_mudholkar(alpha: float, theta: PowerSums) -> float | None:
 
     Examples
     --------
+    >>> import numpy as np
     >>> theta = PowerSums.of(np.array([1.0]), np.array([10.0]))  # χ² with 10 degrees of freedom: 18.307
     >>> round(jackson_mudholkar(0.05, theta), 2)
     18.29
