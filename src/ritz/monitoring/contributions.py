@@ -19,7 +19,7 @@ from ritz.runtime.threads import pinned
 from ritz.runtime.wording import visible
 from ritz.spectrum.subspace import Subspace
 
-NAMED, WORTH = 3, 0.1  # columns that are named, and the share of the statistic from which on they are worth it
+NAMED, WORTH = 3, 0.15  # columns that are named, and the share of the statistic from which on they are worth it
 
 
 @dataclass(frozen=True, eq=False)

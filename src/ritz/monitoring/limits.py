@@ -119,7 +119,7 @@ def _textbook_t2(alpha: float, known: Known) -> Limit:
         only = of.m <= known.k
         why = "every row of the fit has this value" if only else f"exact for normal {known.rows}"
         return Limit(textbook.t2_of_fit(alpha, of) * of.bias * (1 + SLACK), "Beta", why)
-    return Limit(textbook.t2_of_new(alpha, of) * of.bias, "F", "new rows; takes the axes as given, not as learned")
+    return Limit(textbook.t2_of_new(alpha, of) * of.bias, "F", "takes the axes as given, not as learned")
 
 
 def _printed_t2(alpha: float, known: Known) -> Limit:
@@ -197,9 +197,9 @@ def _empirical(alpha: float, known: Known, which: str) -> Limit:
     if known.reference is None:
         return _absent(f"the {which} of the rows of the fit")
     values: Array = known.reference.t2 if which == "T²" else known.reference.spe
-    why = f"of {len(values)} rows of the fit; no distribution is assumed"
+    why = f"of {len(values)} rows of the fit"
     if alpha * len(values) < 5:
-        why += f", but only about {alpha * len(values):.1g} of them are beyond"
+        why += ", few of which are beyond"
     return Limit(float(np.quantile(values, 1 - alpha)), "quantile", why)
 
 

@@ -114,7 +114,7 @@ def from_moments(subspace: Subspace, moments: Moments | None, of: Freedom) -> Re
     values = values[values > gamma(len(ratio)) * total(subspace)]
     if not len(values):
         return None
-    return grouped(values * (subspace.outside**2 / float(values.sum())), "the eigenvalues of the moments in the model")
+    return grouped(values * (subspace.outside**2 / float(values.sum())), "the moments of the model")
 
 
 def grouped(values: Array, source: str) -> Residual:
