@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from ritz.monitoring.limits import ADVICE
 from ritz.monitoring.monitor import delivered_flags, monitored_rows
 from ritz.monitoring.result import Monitoring
 from ritz.rows import Rows
-from ritz.runtime.tables import written
+from ritz.runtime.tables import Table, written
 from ritz.runtime.watch import Progress, Watch
 
 USUAL = (0.05, 0.01)  # levels of the limits
@@ -111,29 +111,26 @@ def _write(result: Monitoring, found: Input, asked: Asked, n: int, out: str) -> 
 def _show(screen: Screen, result: Monitoring, names: Callable[[int], str]) -> None:
     """Limits, odd rows, and components that one row decides."""
     screen.say(result.limits.head[0], "bold")
-    limits = [
-        (
-            name,
-            *(
-                written(result.limits[column][i])
-                for column in ("level", "limit", "rows beyond", "by chance", "method", "why")
-            ),
-        )
-        for i, name in enumerate(result.limits.index)
-    ]
-    screen.table(("", "level", "limit", "rows beyond", "by chance", "method", "why"), limits, left=(5, 6))
+    _say_table(screen, "", result.limits, result.limits.index, numbers=4)
     for note in _notes(result):
         screen.say(f"  {note}")
     screen.say(result.odd.head[0], "bold")
     if len(result.odd):
-        columns = list(result.odd.columns)
-        odd = [
-            (names(row), *(written(result.odd[column][i]) for column in columns))
-            for i, row in enumerate(result.odd.index)
-        ]
-        screen.table(("row", *columns), odd, left=tuple(range(3, 1 + len(columns))))
+        _say_table(screen, "row", result.odd, [names(row) for row in result.odd.index], numbers=2)
     for line in _decisions(result, names):
         screen.say(line)
+
+
+def _say_table(screen: Screen, first: str, table: Table, index: Sequence[str], numbers: int) -> None:
+    """So many columns of numbers, and then words: all but the last are as wide as the longest of them."""
+    head = [first, *table.columns]
+    lines = [[index[i], *(written(values[i]) for values in table.columns.values())] for i in range(len(table))]
+    words = range(1 + numbers, len(head))
+    for j in words[:-1]:
+        width = max(len(line[j]) for line in [head, *lines])
+        for line in [head, *lines]:
+            line[j] = line[j].ljust(width)
+    screen.table(head, lines, left=tuple(words))
 
 
 def _notes(result: Monitoring) -> list[str]:
