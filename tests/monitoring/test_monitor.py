@@ -1,6 +1,8 @@
 """T², SPE, limits, flags and the columns to blame, against definitions and brute force."""
 
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -258,3 +260,13 @@ def test_one_level_three_levels():
     assert three.alpha == (0.1, 0.01, 0.001)
     assert set(three.odd["level"]) <= {"1 of 3", "2 of 3", "3 of 3"}
     assert three.flags.max() == 3
+
+
+def test_models_that_were_monitored_are_let_go():
+    pca = PCA(K).fit(DATA)
+    pca.monitor(DATA, k=2)
+    pca.monitor(NEW)
+    gone = weakref.ref(pca.subspace_)
+    del pca
+    gc.collect()
+    assert gone() is None

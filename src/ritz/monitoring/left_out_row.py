@@ -97,7 +97,7 @@ def left_out(kept: Array, residual: Residual, of: Freedom) -> LeftOut:
 def _draws(of: Freedom, groups: int, rank: float) -> int:
     """So many that limits are reproducible to a few percent of α: the fewer the less a row matters to the fit, since
     then it differs little from the same row in the fit."""
-    wanted = MOST * min(1.0, 20 * rank / of.m)
+    wanted = MOST * min(1.0, 8 * rank / of.m)
     return int(np.clip(min(wanted, WORK / (STEPS * of.k * groups)), LEAST, MOST))
 
 

@@ -67,13 +67,11 @@ class Learned:
     Attributes
     ----------
     subspace : of the components with variance, at most as many as were asked for
-    given : the subspace of the model
     asked : components that were asked for
     residual : eigenvalues outside, as the model knows them; `source` is empty where they are assumed to be equal
     """
 
     subspace: Subspace
-    given: Subspace
     asked: int
     of: Freedom | None
     residual: Residual | None
@@ -91,24 +89,30 @@ class Learned:
         return Known(kept, self.residual, least, self.of, self.k, of_fit, self.reference, self.shares, self.draws)
 
 
-_LEARNED: WeakKeyDictionary[Subspace, dict[Any, Learned]] = WeakKeyDictionary()
+# What takes long to work out, by subspace; nothing in it refers to the subspace, which would never be let go.
+_KNOWN: WeakKeyDictionary[Subspace, dict[Any, tuple[Residual | None, dict[float, float], dict[int, Any]]]]
+_KNOWN = WeakKeyDictionary()
 
 
 def learned(subspace: Subspace, moments: Callable[[], Moments | None], k: int, rank: int, centred: bool) -> Learned:
-    """What a model knows of its rows, worked out when it is first asked for."""
-    known = _LEARNED.setdefault(subspace, {})
-    key = k, rank, centred
+    """What a model knows of its rows; what takes long is worked out when it is first asked for."""
+    some = truncated(subspace, min(k, rank))
+    n, count = some.n_rows, some.axes.shape[1]
+    of = None if n is None else Freedom(n, count, centred, some.ddof)
+    known = _KNOWN.setdefault(subspace, {})
+    key = count, centred
     if key not in known:
-        some = truncated(subspace, min(k, rank))
-        d, count = some.axes.shape
-        n = some.n_rows
-        of = None if n is None else Freedom(n, count, centred, some.ddof)
-        residual = None
-        if not is_empty(some):
-            residual = None if of is None else from_moments(some, moments(), of)
-            residual = residual or assumed(some, d - count if of is None else min(d, of.m) - count)
-        known[key] = Learned(some, subspace, k, of, residual)
-    return known[key]
+        known[key] = _residual(some, moments, of), {}, {}
+    return Learned(some, k, of, known[key][0], None, *known[key][1:])
+
+
+def _residual(some: Subspace, moments: Callable[[], Moments | None], of: Freedom | None) -> Residual | None:
+    """Eigenvalues outside: by the moments of the rows, or equal ones; None where nothing is outside."""
+    if is_empty(some):
+        return None
+    d, count = some.axes.shape
+    found = None if of is None else from_moments(some, moments(), of)
+    return found or assumed(some, d - count if of is None else min(d, of.m) - count)
 
 
 def monitored(
