@@ -8,12 +8,16 @@ high.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import differences, times_power
+from ritz.rows import Rows
+from ritz.rows.base import dense
 from ritz.runtime.tables import Table
 from ritz.runtime.threads import pinned
 from ritz.runtime.wording import visible
@@ -90,6 +94,40 @@ def contributions(subspace: Subspace, X: Array, rows: Sequence[int], columns: Se
         spe,
         residuals,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """The way from rows to the contributions of their columns; rows that are kept are not read again."""
+
+    subspace: Subspace
+    columns: tuple[str, ...]
+    kept: NDArray[np.intp]
+    values: Array
+    rows: Rows | None
+
+    def __call__(self, rows: Sequence[int]) -> Contributions:
+        return contributions(self.subspace, self.numbers(rows), rows, self.columns)
+
+    def numbers(self, rows: Sequence[int]) -> Array:
+        """What stands in these rows."""
+        place = {int(row): i for i, row in enumerate(self.kept)}
+        absent = sorted({row for row in rows if row not in place})
+        if absent and self.rows is None:
+            raise DataError(
+                f"row {absent[0]} is not among those kept, and a loaded result has no others; monitor X again"
+            )
+        more = (
+            np.asarray(dense(self.rows.on_cpu().take(np.array(absent)))) if absent and self.rows is not None else None
+        )
+        at = {row: i for i, row in enumerate(absent)}
+        width = self.subspace.axes.shape[0]
+        found = [self.values[place[row]] if row in place else more[at[row]] for row in rows]  # type: ignore[index]
+        return np.array(found).reshape(-1, width)
+
+    def without_rows(self) -> Explained:
+        """The same in a file."""
+        return replace(self, rows=None)
 
 
 def blamed(values: Array, signs: Array, columns: Sequence[str]) -> str:

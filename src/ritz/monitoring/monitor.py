@@ -14,19 +14,17 @@ from ritz.errors import DataError, ParameterError
 from ritz.linalg.dense import Array
 from ritz.linalg.exponents import times_power
 from ritz.moments.moments import Moments
-from ritz.monitoring.contributions import Contributions, blamed, contributions, parts_of
-from ritz.monitoring.limits import ADVICE, METHODS, UNKNOWN, Known, Limit, Reference, spe_limit, t2_limit
-from ritz.monitoring.reading import DECIDES, Farthest, Reading, are_of_fit, read
+from ritz.monitoring.contributions import Explained
+from ritz.monitoring.limits import METHODS, Known, Limit, Reference, spe_limit, t2_limit
+from ritz.monitoring.reading import Farthest, Reading, are_of_fit, read
 from ritz.monitoring.residual import Residual, assumed, floor, from_errors, from_moments, is_empty, truncated
-from ritz.monitoring.result import SPE, T2, Monitoring, level_of, percent, summary
+from ritz.monitoring.result import Monitoring, summary
+from ritz.monitoring.tables import deciding_table, limits_table, notes, odd_table, ratios
 from ritz.monitoring.textbook import Freedom, t2_of_fit
 from ritz.pca.fitted import column_names, rows_of, subspace_of
 from ritz.rows import Rows
-from ritz.rows.base import dense
 from ritz.rows.write.tables import Results
 from ritz.runtime.rules import is_integer, is_number
-from ritz.runtime.tables import Table
-from ritz.runtime.wording import component, components, plural
 from ritz.spectrum.subspace import Subspace
 
 LISTED = 30  # odd rows that are listed
@@ -240,40 +238,6 @@ def _alike(a: Any, b: Any) -> bool:
     return a is b or all(np.array_equal(getattr(a, part), getattr(b, part)) for part in parts)
 
 
-@dataclass(frozen=True, eq=False)
-class Explained:
-    """The way from rows to the contributions of their columns; rows that are kept are not read again."""
-
-    subspace: Subspace
-    columns: tuple[str, ...]
-    kept: NDArray[np.intp]
-    values: Array
-    rows: Rows | None
-
-    def __call__(self, rows: Sequence[int]) -> Contributions:
-        return contributions(self.subspace, self.numbers(rows), rows, self.columns)
-
-    def numbers(self, rows: Sequence[int]) -> Array:
-        """What stands in these rows."""
-        place = {int(row): i for i, row in enumerate(self.kept)}
-        absent = sorted({row for row in rows if row not in place})
-        if absent and self.rows is None:
-            raise DataError(
-                f"row {absent[0]} is not among those kept, and a loaded result has no others; monitor X again"
-            )
-        more = (
-            np.asarray(dense(self.rows.on_cpu().take(np.array(absent)))) if absent and self.rows is not None else None
-        )
-        at = {row: i for i, row in enumerate(absent)}
-        width = self.subspace.axes.shape[0]
-        found = [self.values[place[row]] if row in place else more[at[row]] for row in rows]  # type: ignore[index]
-        return np.array(found).reshape(-1, width)
-
-    def without_rows(self) -> Explained:
-        """The same in a file."""
-        return replace(self, rows=None)
-
-
 def judged(about: Any, found: Reading, asked: Asked, of_fit: bool, explain: Explained | None) -> Monitoring:
     """Statistics against limits."""
     known = about.known(of_fit)
@@ -288,9 +252,9 @@ def judged(about: Any, found: Reading, asked: Asked, of_fit: bool, explain: Expl
     n = len(found.t2)
     head = summary(of_fit, n, about.k)
     places = found.farthest
-    ratios = np.maximum(_ratios(found.t2[places], t2_limits), _ratios(found.spe[places], spe_limits))
+    far = np.maximum(ratios(found.t2[places], t2_limits), ratios(found.spe[places], spe_limits))
     beyond = np.maximum(t2_flags[places], spe_flags[places]) > 0
-    order = np.argsort(-ratios, kind="stable")
+    order = np.argsort(-far, kind="stable")
     chosen = places[order[beyond[order]]][:LISTED]
     return Monitoring(
         found.t2,
@@ -299,12 +263,12 @@ def judged(about: Any, found: Reading, asked: Asked, of_fit: bool, explain: Expl
         t2_flags,
         spe_flags,
         asked.alpha,
-        _limits_table(head, asked.alpha, (t2_limits, shown), (t2_flags, spe_flags)),
-        _odd_table(chosen, found, spe, (t2_limits, spe_limits), (t2_flags, spe_flags), explain),
-        _deciding_table(found, of if of_fit else None),
+        limits_table(head, asked.alpha, (t2_limits, shown), (t2_flags, spe_flags)),
+        odd_table(chosen, found, spe, (t2_limits, spe_limits), (t2_flags, spe_flags), explain),
+        deciding_table(found, of if of_fit else None),
         of_fit,
         about.k,
-        notes=_notes(about, asked, (*t2_limits, *spe_limits)),
+        notes=notes(about.k, asked.k, (*t2_limits, *spe_limits)),
         _learned=replace(about, draws=about.draws),
         _explain=explain,
     )
@@ -316,84 +280,3 @@ def _flags(values: Array, limits: Sequence[Limit]) -> NDArray[np.int8]:
     for limit in limits:
         found += values > limit.value
     return found
-
-
-def _ratios(values: Array, limits: Sequence[Limit]) -> Array:
-    """Statistics over their last limit."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.nan_to_num(values / limits[-1].value, nan=0.0, posinf=np.finfo(float).max)
-
-
-def _limits_table(
-    head: str, alpha: Sequence[float], limits: Sequence[Sequence[Limit]], flags: Sequence[NDArray[np.int8]]
-) -> Table:
-    lines = [
-        (name, i, limit, flag)
-        for name, some, flag in zip((T2, SPE), limits, flags, strict=True)
-        for i, limit in enumerate(some)
-    ]
-    columns: dict[str, Any] = {
-        "level": [percent(alpha[i]) for _, i, _, _ in lines],
-        "limit": [limit.value for _, _, limit, _ in lines],
-        "rows beyond": [int(np.count_nonzero(flag > i)) for _, i, _, flag in lines],
-        "by chance": [alpha[i] * len(flag) for _, i, _, flag in lines],
-        "method": [limit.method for _, _, limit, _ in lines],
-        "why": [limit.why for _, _, limit, _ in lines],
-    }
-    return Table(columns, [name for name, *_ in lines], head=(head,))
-
-
-def _odd_table(
-    chosen: NDArray[np.intp],
-    found: Reading,
-    spe: Array,
-    limits: Sequence[Sequence[Limit]],
-    flags: Sequence[NDArray[np.int8]],
-    explain: Explained | None,
-) -> Table:
-    count = int(np.count_nonzero(np.maximum(*flags)))
-    head = f"{count:,} {plural(count, 'row')} beyond a limit" if count else "no row is beyond a limit"
-    head += f", the farthest {len(chosen)} of them" if count > len(chosen) else ""
-    farther = _ratios(found.t2[chosen], limits[0]) >= _ratios(found.spe[chosen], limits[1])
-    levels = len(limits[0])
-    columns: dict[str, Any] = {
-        T2: found.t2[chosen],
-        SPE: spe[chosen],
-        "level": [level_of(int(flag), levels) for flag in np.maximum(*flags)[chosen]],
-        "beyond": [
-            " and ".join(name for name, flag in zip((T2, SPE), flags, strict=True) if flag[row]) for row in chosen
-        ],
-    }
-    if explain is not None:
-        rows = [int(row) for row in chosen]
-        Z, t2, residuals, errors = parts_of(explain.subspace, explain.numbers(rows))
-        columns["columns to blame"] = [
-            blamed(t2[i], Z[i], explain.columns) if inside else blamed(errors[i], residuals[i], explain.columns)
-            for i, inside in enumerate(farther)
-        ]
-    return Table(columns, [int(row) for row in chosen], head=(head,), index_name="row")
-
-
-def _deciding_table(found: Reading, of: Freedom | None) -> Table:
-    """Components of which one row of the fit has more than half of the variance."""
-    shares = found.top / (of.n - of.ddof) if of is not None else np.zeros(0)
-    which = np.flatnonzero(shares > DECIDES + 1e-9)
-    columns = {"row": found.at[which], "share of its variance": shares[which]}
-    head = "components that one row decides" if len(which) else "no component is decided by one row"
-    formats = {"share of its variance": percent}
-    return Table(columns, [component(int(a)) for a in which], head=(head,), formats=formats)
-
-
-def _notes(about: Learned, asked: Asked, limits: Sequence[Limit]) -> tuple[str, ...]:
-    """What the user should know beside the limits."""
-    found = []
-    if about.k < asked.k:
-        one = asked.k - about.k == 1
-        what = components(about.k, asked.k)
-        found.append(
-            f"{what} {'has' if one else 'have'} no variance beyond rounding, and {'is' if one else 'are'} left out"
-        )
-    found += [f"no limit: {limit.why}" for limit in limits if np.isnan(limit.value)]
-    found += [f"limits of SPE are upper bounds: {UNKNOWN}; {ADVICE}" for limit in limits if limit.why == UNKNOWN]
-    found += [limit.why for limit in limits if "h₀" in limit.why]
-    return tuple(dict.fromkeys(found))

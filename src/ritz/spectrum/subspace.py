@@ -49,6 +49,7 @@ FAR = 1e5
 FLOAT64 = np.dtype(np.float64)
 Part = TypeVar("Part")
 COMPUTED = ("_mean_is_small", "_origin", "_mean_may_wait", "_with_mean")  # when they are first asked for
+COPIED = 1 << 20  # entries of axes, of which a second copy takes little memory
 WIDTH = 4  # columns that BLAS multiplies at a time
 SAFELY = 100.0  # times CANCELS, above which few rows have errors that cancel
 IN_CACHE = 1 << 16  # entries of rows that are preprocessed at a time, to be used several times
@@ -459,7 +460,9 @@ class Subspace:
     @cached_property
     def _mean_may_wait(self) -> bool:
         """Whether squared errors are mostly so large that no digit is lost where the mean is subtracted in the end."""
-        if self.faint or self.scale is not None or not len(self.deviations) or not self._mean_is_small:
+        if self.faint or self.scale is not None or not len(self.deviations) or self.axes.size > COPIED:
+            return False
+        if not self._mean_is_small:
             return False
         with np.errstate(over="ignore", invalid="ignore"):
             square, whole = self._with_mean[-1], float(np.sum(self.deviations**2)) + self.outside**2
