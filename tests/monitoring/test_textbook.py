@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from helpers.monitoring import people
-from ritz import PCA
+from ritz import PCA, DataError
 from ritz.monitoring import textbook
 from ritz.monitoring.textbook import Freedom, PowerSums
 
@@ -113,5 +113,16 @@ def test_the_ellipse_of_two_components_has_two_degrees_of_freedom():
     """With those of the model it would be about 42 % too wide at 5 components and 50 rows."""
     assert textbook.t2_as_printed(0.05, Freedom(50, 5)) / textbook.t2_as_printed(0.05, Freedom(50, 2)) > 1.9
     X = np.random.default_rng(0).standard_normal((50, 8))
-    found = PCA(5).fit(X).monitor(X, k=2, limits="pls_toolbox", alpha=0.05).limits["limit"][0]
+    pca = PCA(5).fit(X)
+    found = pca.monitor(X, k=2, limits="pls_toolbox", alpha=0.05).limits["limit"][0]
     assert found == pytest.approx(2 * 49 / 48 * stats.f.isf(0.05, 2, 48))
+    for how, limit in (
+        ("new", 2 * 2499 / (50 * 48) * stats.f.isf(0.05, 2, 48)),
+        ("fit", 49**2 / 50 * stats.beta.isf(0.05, 1, 23.5)),
+    ):
+        half = pca.monitor(X, rows=how).ellipse(0, 3)
+        assert list(half.columns) == ["PC1", "PC4"]
+        for name, a in (("PC1", 0), ("PC4", 3)):
+            assert half[name][0] == pytest.approx(np.sqrt(limit * pca.explained_variance_[a]))
+    with pytest.raises(DataError, match="two of the 5 components"):
+        pca.monitor(X).ellipse(0, 5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
+from ritz.linalg.exponents import times_power
 from ritz.monitoring.contributions import Contributions
+from ritz.monitoring.textbook import Freedom, t2_of_fit, t2_of_known, t2_of_new
+from ritz.runtime.rules import is_integer
 from ritz.runtime.tables import Table, Tabled
-from ritz.runtime.wording import plural
+from ritz.runtime.wording import component, plural
 
 LEVELS = ("", "warning", "alarm")  # what two limits tell
 T2, SPE = "T²", "SPE"
@@ -118,6 +121,34 @@ class Monitoring(Tabled):
             raise DataError(f"rows must be numbers from 0 to {len(self.t2) - 1}, got {rows!r}")
         return self._explain([int(row) for row in asked])
 
+    def ellipse(self, first: int = 0, second: int = 1) -> Table:
+        """Half axes of the ellipses around 0 that scores, not whitened, leave as often as the levels say, whatever
+        the number of components of the model: T² of these two alone, with two degrees of freedom.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA
+        >>> X = np.random.default_rng(0).standard_normal((40, 3)) * [3, 2, 1]
+        >>> print(PCA(3).fit(X).monitor(X).ellipse())
+        half axes of the ellipses of scores
+               PC1    PC2
+        5 %  8.058   3.94
+        1 %  9.784  4.783
+        """
+        places = [first, second]
+        if not all(is_integer(a) and 0 <= a < self.k for a in places) or first == second:
+            raise DataError(
+                f"an ellipse takes two of the {self.k} components, counted from 0; got {first!r}, {second!r}"
+            )
+        of, space = self._learned.of, self._learned.subspace
+        roots = times_power(space.deviations[places], space.power)
+        levels = [two_of(a, of, self.of_fit) for a in self.alpha]
+        axes = np.sqrt(levels)[:, None] * roots
+        columns = {component(a): axes[:, i] for i, a in enumerate(places)}
+        head = "half axes of the ellipses of scores"
+        return Table(columns, [percent(a) for a in self.alpha], head=(head,))
+
     def __str__(self) -> str:
         parts = [str(self.limits), str(self.odd)] + ([str(self.deciding)] if len(self.deciding) else [])
         return "\n\n".join(["\n".join([parts[0], *self.notes]), *parts[1:]])
@@ -128,6 +159,14 @@ class Monitoring(Tabled):
         if self._explain is not None and hasattr(self._explain, "without_rows"):
             kept["_explain"] = self._explain.without_rows()
         return kept
+
+
+def two_of(alpha: float, of: Freedom | None, of_fit: bool) -> float:
+    """The limit of T² of two components, for the variances of the model."""
+    if of is None:
+        return t2_of_known(alpha, 2)
+    two = replace(of, k=2)
+    return (t2_of_fit if of_fit else t2_of_new)(alpha, two) * of.bias
 
 
 def level_of(flag: int, count: int) -> str:
