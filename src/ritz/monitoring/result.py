@@ -27,7 +27,8 @@ T2, SPE = "T²", "SPE"
 class Monitoring(Tabled):
     """T² and SPE of every row, with limits, and the rows beyond them; what `monitor` returns.
 
-    Printed it shows the limits and the odd rows; `to_frame` has a line for every row.
+    Printed it shows the limits and the odd rows; `to_frame` has a line for every row. Arrays are NumPy's, whatever the
+    rows are.
 
     Attributes
     ----------
