@@ -87,3 +87,21 @@ def test_a_line_per_row_goes_to_a_file(tmp_path):
     model = KernelPCA(2, kernel="rbf").fit(DATA)
     model.monitor(NEW, out=tmp_path / "odd.npy")
     assert np.load(tmp_path / "odd.npy").shape == (20, 5)
+
+
+def test_a_model_without_the_rows_of_its_fit_needs_a_reference():
+    """As one of a dask collection, whose rows stay where they are."""
+    model = KernelPCA(2, kernel="rbf", gamma=0.05).fit(DATA)
+    lean = model._lean()
+    with pytest.raises(DataError, match="does not know how many rows"):
+        lean.monitor(NEW)
+    fit = lean.monitor(DATA, rows="fit")
+    assert lean.monitor(NEW, reference=fit).limits["limit"] == pytest.approx(model.monitor(NEW).limits["limit"])
+    assert lean.monitor(DATA, reference=fit).of_fit
+
+
+def test_all_components_leave_nothing_but_rounding():
+    model = KernelPCA(6, kernel="linear").fit(DATA)
+    found = model.monitor(DATA)
+    assert not found.spe_flags.any()
+    assert found.limits["method"][2:] == ["rounding"] * 2

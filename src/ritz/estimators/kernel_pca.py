@@ -391,7 +391,8 @@ class KernelPCA(Certified[KernelState]):
         Everything is as for `PCA.monitor`, but for limits. Features of a kernel are not normal, so those of T², by Beta
         and F distributions, are a convention; those of SPE match the mean and the variance of the errors of the rows of
         the fit by g χ²(h), or with limits="empirical" are quantiles of these. Errors of the rows of the fit are
-        computed from the rows that the model keeps; one without them needs `reference`. New rows are farther from the
+        computed from the rows that the model keeps; one without them, as after a fit of a dask collection, needs
+        `reference`, which is what it returned for these with rows="fit". New rows are farther from the
         components than those of the fit: compare rows that were held out. `diagonal` is that of `feature_error`.
 
         Examples
@@ -409,7 +410,7 @@ class KernelPCA(Certified[KernelState]):
 
         self._check_fitted()
         deviations, given = self._state.deviations, self._known(X)
-        known = self.certificate_.n_rows or len(self._state.eigenvectors)
+        known = features.rows_of_fit(len(self._state.eigenvectors), reference, given.shape[0] if rows == "fit" else 0)
         methods = ("auto", "empirical")
         asked = Asked.of(len(deviations), k, alpha, rows, limits, methods)
         about = features.in_features(deviations / np.sqrt(max(1, known - 1)), known, asked)

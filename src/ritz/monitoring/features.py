@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ritz.errors import DataError
 from ritz.linalg.dense import Array
 from ritz.monitoring.limits import Known, Reference
 from ritz.monitoring.monitor import Asked, checked_reference, judged
@@ -54,9 +55,18 @@ class InFeatures:
         if self.reference is not None:
             mean = float(np.mean(self.reference.spe))
         size = float(np.sum(kept)) + mean
-        if mean > ROUNDING * size:
+        if self.reference is None or mean > ROUNDING * size:
             residual = Residual(np.array([mean]), np.ones(1), "")
         return Known(kept, residual, NOTHING * ROUNDING * size, self.of, self.k, of_fit, self.reference)
+
+
+def rows_of_fit(kept: int, reference: Any, given: int) -> int:
+    """How many rows the fit had: that the model keeps, or that a reference is of, or that are said to be them."""
+    n = kept or (len(reference.t2) if isinstance(reference, Monitoring) else 0) or given
+    if not n:
+        problem = "the model does not know how many rows it was fitted to, nor what their errors were"
+        raise DataError(problem, "pass reference=model.monitor(rows of the fit, rows='fit')")
+    return n
 
 
 def in_features(deviations: Array, n: int, asked: Asked) -> InFeatures:
