@@ -16,6 +16,7 @@
     python -m benchmarks overhead                                 what the certificate and the import cost
     python -m benchmarks cluster --repeat 3                       a Dask cluster on this machine, beside dask-ml
     python -m benchmarks gpu --device cuda                        tensors on a GPU, beside scikit-learn on the same ones
+    python -m benchmarks monitoring --fits 400 --repeat 9         odd rows: false alarms, and what they cost
     python -m benchmarks hunt --fits 100000                       certificates of random fits, held against the truth
 
 Every contender runs in a process of its own. Times are the best of several fits; read the ratios, not the seconds.
@@ -35,6 +36,7 @@ from benchmarks import (
     everyday,
     gpu,
     kernel,
+    monitoring,
     overhead,
     peers,
     planner,
@@ -47,6 +49,8 @@ from benchmarks import (
 from benchmarks.cases import CASES, Case
 from benchmarks.contenders import RITZ
 from benchmarks.harness import Settings
+
+MONITORED = 400  # fits of every line of monitoring, at most
 
 
 def arguments() -> argparse.Namespace:
@@ -68,6 +72,7 @@ def arguments() -> argparse.Namespace:
         "overhead",
         "cluster",
         "gpu",
+        "monitoring",
         "hunt",
     ]
     add("what", nargs="?", choices=tasks, default="peers")
@@ -84,7 +89,7 @@ def arguments() -> argparse.Namespace:
     add("--markdown", nargs="?", const=True, metavar="JSON", help="print the table of docs/speed.md, of JSON if given")
     add("--gigabytes", type=float, default=4.0, help="of every file that sources are read from (4)")
     add("--peer", choices=list(usps.PEERS), default=RITZ, help="whose KernelPCA usps runs with (ritz)")
-    add("--fits", type=int, default=10_000, metavar="N", help="random fits of hunt (10,000)")
+    add("--fits", type=int, default=10_000, metavar="N", help="random fits of hunt (10,000), of monitoring (400)")
     add("--first", type=int, default=0, metavar="NUMBER", help="of these fits (0)")
     add("--device", default="cuda", help="of gpu, by PyTorch (cuda)")
     add("--scale", type=float, default=1.0, metavar="SHARE", help="of the sizes of gpu, such as 0.001 (1)")
@@ -128,6 +133,8 @@ def main() -> None:
         cluster.run(asked.quick, asked.only, asked.repeat)
     elif asked.what == "gpu":
         gpu.run(asked.device, asked.scale, asked.only, settings)
+    elif asked.what == "monitoring":
+        monitoring.run(asked.quick, min(asked.fits, MONITORED), settings.repeat)
     elif asked.what == "hunt":
         from benchmarks.hunt import run as hunt  # which needs more packages than the others
 

@@ -166,6 +166,58 @@ def transform(screen: Screen, **given: Any) -> int:
     return encode(screen, **given)
 
 
+@click.command(short_help="Find odd rows, and the columns to blame.")
+@click.argument("model", type=options.MODEL)
+@options.files
+@click.option("-k", "--components", "k", type=click.IntRange(1), help="The first components alone.  [default: all]")
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
+    multiple=True,
+    help="Share of rows that exceed a limit by chance. May be repeated.  [default: 0.05 and 0.01]",
+)
+@click.option(
+    "--rows",
+    type=click.Choice(["auto", "fit", "new"]),
+    default="auto",
+    show_default=True,
+    help="Whether these are the rows that MODEL was fitted to; auto recognises them.",
+)
+@click.option(
+    "--limits",
+    type=click.Choice(["auto", "jm", "box", "moments", "pls_toolbox", "empirical"]),
+    default="auto",
+    show_default=True,
+    help="How limits are found; auto allows for what the components owe to the rows of the fit.",
+)
+@click.option("--reference", type=options.FILE, help="The rows of the fit, for limits that need them.")
+@click.option("-o", "--out", type=options.OUT, help="File for a line per row: .csv, .tsv, .parquet, .arrow or .npy.")
+@options.label
+@options.missing_as_fitted
+@options.header
+@options.transpose_as_fitted
+@options.pictures
+@options.force
+@options.speaking
+def monitor(screen: Screen, **given: Any) -> int:
+    """Say which rows of FILES are odd by MODEL.
+
+    Two statistics tell: T², how far a row is from the mean within the components, and SPE, how far it is from the
+    components. Each has limits that few normal rows exceed, other ones for the rows of the fit than for new rows.
+    Odd rows are listed by name, the farthest first, with the columns that are to blame. Odd rows are a finding,
+    not an error: the exit code is 0. Columns are matched by name, as by ritz transform. With -o every row gets a
+    line with T2, SPE, leverage, T2_flag and SPE_flag; a flag counts the limits that are exceeded.
+
+    \b
+    Examples:
+      ritz monitor wine-ritz/model.safetensors wine.csv
+      ritz monitor wine-ritz/model.safetensors new.csv -o new-odd.csv --alpha 0.01
+    """
+    from ritz.cli.monitor import find_odd_rows
+
+    return find_odd_rows(screen, **given)
+
+
 @click.command(short_help="Reconstruct rows from scores.")
 @click.argument("model", type=options.MODEL)
 @click.argument("scores", type=options.FILE)
@@ -309,4 +361,5 @@ def completion(shell: str) -> None:
     click.echo(kind(main, {}, "ritz", "_RITZ_COMPLETE").source())
 
 
-ALL = (demo, info, fit, transform, inverse, report, merge, compare, export, completion)  # as people need them
+# As people need them.
+ALL = (demo, info, fit, transform, monitor, inverse, report, merge, compare, export, completion)

@@ -55,7 +55,7 @@ def encode(
     first = int(every and notes_of(pca).diff)
     if first:
         screen.tell("the scores of the first row are empty: it has no difference from one before it")
-    _say_gaps(screen, found, lacking - first, n)
+    say_gaps(screen, found, lacking - first, n)
     facts = {term: text for term, text in found.facts if not (lacking and term == LEFT_OUT)}
     say(screen, where, out, n, names, without_scores=lacking, facts=facts)
     return OK
@@ -85,10 +85,10 @@ def _spread_out(results: Results, kept: NDArray[np.intp], n: int) -> Generator[A
         yield np.full((n - at, len(results.names)), np.nan, results.dtype)
 
 
-def _say_gaps(screen: Screen, found: Input, lacking: int, n: int) -> None:
-    """What became of rows with a missing value."""
+def say_gaps(screen: Screen, found: Input, lacking: int, n: int, what: str = "scores") -> None:
+    """What became of rows with a missing value, which have none of these."""
     if lacking:
-        screen.warn(f"{lacking} of {n} rows have a missing value, and their scores are empty; {ADVICE['missing']}")
+        screen.warn(f"{lacking} of {n} rows have a missing value, and their {what} are empty; {ADVICE['missing']}")
     elif left_out := dict(found.facts).get(LEFT_OUT):
         screen.tell(f"{LEFT_OUT}: {left_out}")
     if found.rows.replaced:

@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
@@ -32,7 +32,7 @@ from ritz.pca.model_file import Parameter
 from ritz.rows import Rows, as_rows, check_finite, is_dask
 from ritz.rows.base import Block, dense, stack
 from ritz.rows.scores import without_columns
-from ritz.rows.write.tables import Out, Results
+from ritz.rows.write.tables import Out, Results, deliver
 from ritz.runtime.memory import PHYSICAL
 from ritz.runtime.rules import (
     COUNT_OR_AUTO,
@@ -48,6 +48,9 @@ from ritz.runtime.rules import (
     parse_bytes,
 )
 from ritz.solvers import LowRank, Solver
+
+if TYPE_CHECKING:
+    from ritz.monitoring.result import Monitoring
 
 # scikit-learn's names and ours, and the solver that each one means.
 EIGEN_SOLVERS: dict[str, str | Solver] = {
@@ -370,6 +373,77 @@ class KernelPCA(Certified[KernelState]):
         errors = FeatureError.of(self._state.embedding, self._state.rows).each(rows, values)
         found = Results(errors, rows.shape[0], ("error",), np.dtype(np.float64))
         return stacked_or_delivered(found, out, files_of(X, rows), rows.home)
+
+    def monitor(
+        self,
+        X: Any,
+        *,
+        k: int | None = None,
+        alpha: float | tuple[float, ...] = (0.05, 0.01),
+        rows: str = "auto",
+        limits: str = "auto",
+        reference: Monitoring | None = None,
+        diagonal: Any = None,
+        out: Out | None = None,
+    ) -> Monitoring:
+        """Which rows are odd in feature space: T² along the components, and as SPE the `feature_error`.
+
+        Everything is as for `PCA.monitor`, but for limits. Features of a kernel are not normal, so those of T², by Beta
+        and F distributions, are a convention; those of SPE match the mean and the variance of the errors of the rows of
+        the fit by g χ²(h), or with limits="empirical" are quantiles of these. Errors of the rows of the fit are
+        computed from the rows that the model keeps; one without them, as after a fit of a dask collection, needs
+        `reference`, which is what it returned for these with rows="fit". New rows are farther from the
+        components than those of the fit: compare rows that were held out. `diagonal` is that of `feature_error`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import KernelPCA
+        >>> angles = np.random.default_rng(0).uniform(0, 6.28, 200)
+        >>> ring = np.column_stack([np.cos(angles), np.sin(angles)])
+        >>> model = KernelPCA(6, kernel="rbf", gamma=1.0).fit(ring)
+        >>> model.monitor([[1.0, 0.0], [0.0, 0.0]]).spe_flags  # the centre is no point of the ring
+        array([0, 2], dtype=int8)
+        """
+        from ritz.monitoring import features
+        from ritz.monitoring.monitor import Asked, delivered_flags
+
+        self._check_fitted()
+        deviations, given = self._state.deviations, self._known(X)
+        known = features.rows_of_fit(len(self._state.eigenvectors), reference, given.shape[0] if rows == "fit" else 0)
+        methods = ("auto", "empirical")
+        asked = Asked.of(len(deviations), k, alpha, rows, limits, methods)
+        about = features.in_features(deviations / np.sqrt(max(1, known - 1)), known, asked)
+        data = self._on_cpu(given, "monitor")
+        found = features.statistics(about, *self._scores_and_errors(data, self._diagonal(diagonal, data.shape[0])))
+        of_fit = asked.rows == "fit" or (asked.rows == "auto" and features.recognised(about, found))
+        if of_fit:
+            about = replace(about, reference=features.Reference(found.t2, found.spe))
+        elif reference is not None:
+            about = features.referred(about, reference)
+        elif len(self._state.rows):
+            about = replace(about, reference=self._of_fit(about))
+        result = features.judged_in_features(about, found, asked, of_fit)
+        if out is not None:
+            deliver(delivered_flags(result), out, files_of(X, data))
+        return result
+
+    def _scores_and_errors(self, rows: Rows, diagonal: Array | None) -> tuple[Array, Array]:
+        """Scores in float64, and what they leave in feature space."""
+        check_finite(rows)
+        n = rows.shape[0]
+        errors = FeatureError.of(self._state.embedding, self._state.rows).each(rows, diagonal)
+        return stack(self._state.embedding.encode(rows, np.float64), n), stack(errors, n)
+
+    def _of_fit(self, about: Any) -> Any:
+        """T² and SPE of the rows of the fit, which the model keeps."""
+        from ritz.monitoring import features
+
+        rows = as_rows(self._state.rows)
+        precomputed = isinstance(self._state.embedding.kernel, Precomputed)
+        diagonal = np.diagonal(self._state.rows).astype(np.float64) if precomputed else None
+        found = features.statistics(about, *self._scores_and_errors(rows, diagonal))
+        return features.Reference(found.t2, found.spe)
 
     def _diagonal(self, values: Any, n: int) -> Array | None:
         """k(x, x) of n rows as it is given: with a precomputed kernel, and with no other."""

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from os import PathLike
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -29,9 +29,12 @@ from ritz.pca.model_file import FORMS, Parameter
 from ritz.pca.state import ATTRIBUTES, LEARNED, PCAState, in_data, state_of
 from ritz.rows import Rows, as_rows, check_exact, check_finite, is_anndata, is_dask
 from ritz.rows.base import Block, dense
-from ritz.rows.write.tables import Out, Results
+from ritz.rows.write.tables import Out, Results, deliver
 from ritz.runtime.rules import COUNT_OR_AUTO, FLAG, TOL_OF_PAIRS, check_all, integer, is_integer, parse_bytes
 from ritz.spectrum.eigen_pairs import symmetric
+
+if TYPE_CHECKING:
+    from ritz.monitoring.result import Monitoring
 
 # What the parameters may be; n_components, svd_solver and memory_limit have rules where they are used.
 RULES = {
@@ -278,6 +281,61 @@ class PCA(Batches, Meaning):
         self._warn(diagnostics.of_left_vectors(self.subspace_.deviations))
         found = Results(blocks, rows.shape[0], names, rows.result_dtype)
         return stacked_or_delivered(found, out, files_of(X, rows), rows.home)
+
+    def monitor(
+        self,
+        X: Any,
+        *,
+        k: int | None = None,
+        alpha: float | tuple[float, ...] = (0.05, 0.01),
+        rows: str = "auto",
+        limits: str = "auto",
+        reference: Monitoring | None = None,
+        out: Out | None = None,
+    ) -> Monitoring:
+        """Which rows are odd: Hotelling's T² and the squared prediction error of each, with limits at two levels.
+
+        T² = Σ t_a²/λ_a says how far a row is from the mean inside the model, SPE = ‖z − U Uᵀz‖² how far it is from the
+        model. One pass over the rows, two numbers of each in memory. Limits come from the model, or from the rows of
+        its fit, never from new rows.
+
+        Parameters
+        ----------
+        X : rows, of the fit or new, as for `transform`
+        k : components that count, the first of the model; all by default
+        alpha : shares of rows that exceed a limit by chance: of two, the first is a warning, the second an alarm
+        rows : "fit" or "new"; "auto" recognises the rows of the fit by sums over their scores. Rows that the axes were
+            learned from are nearer to them than new ones, so limits differ, by much where n is not many times d
+        limits : how they are found:
+
+            - "auto": for rows of the fit the exact distribution for normal rows, of T² (Beta) and of SPE; for new rows
+              that of a row that is left out of the fit, simulated from the eigenvalues (with a fixed seed)
+            - "jm": Beta or F for T², Jackson and Mudholkar for SPE; "box": the same with Box's g χ²(h), h a real number
+            - "moments": g χ²(h) with the mean and the variance of the SPE of the rows of the fit
+            - "pls_toolbox": k(n−1)/(n−k) F for T² of all rows and Jackson–Mudholkar, as that program prints them
+            - "empirical": quantiles of the rows of the fit, which assume no distribution
+        reference : what `monitor` returned for the rows of the fit, for limits that need these: "moments", "empirical",
+            and those of SPE for models that keep only the sum of the variances left out, whose limits else are upper
+            bounds
+        out : a path or a function, as in `transform`, that gets a line for every row: T2, SPE, leverage, T2_flag and
+            SPE_flag, which count the limits that are exceeded
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA
+        >>> X = np.random.default_rng(0).standard_normal((100, 4)) * [4, 3, 1, 1]
+        >>> X[17, 3] = 9.0  # a typing error
+        >>> found = PCA(2).fit(X).monitor(X)
+        >>> found.odd.index[0], found.odd["columns to blame"][0]
+        (17, 'x3 high 99 %')
+        """
+        from ritz.monitoring.monitor import delivered_flags, monitored
+
+        found = monitored(self, X, k=k, alpha=alpha, rows=rows, limits=limits, reference=reference)
+        if out is not None:
+            deliver(delivered_flags(found), out, files_of(X, self._known(X)))
+        return found
 
     @classmethod
     def from_covariance(cls, C: Any, mean: Any = None, n_rows: int | None = None, **parameters: Any) -> Self:

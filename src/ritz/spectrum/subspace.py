@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import InitVar, dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,12 @@ NEAR = 1024.0
 # The same, beyond which sparse rows are centred as dense blocks: 1e5·eps of it is rounding.
 FAR = 1e5
 FLOAT64 = np.dtype(np.float64)
+Part = TypeVar("Part")
+COMPUTED = ("_mean_is_small", "_origin", "_mean_may_wait", "_with_mean")  # when they are first asked for
+COPIED = 1 << 20  # entries of axes, of which a second copy takes little memory
+WIDTH = 4  # columns that BLAS multiplies at a time
+SAFELY = 100.0  # times CANCELS, above which few rows have errors that cancel
+IN_CACHE = 1 << 16  # entries of rows that are preprocessed at a time, to be used several times
 APART = 1 << 20  # entries of rows that are preprocessed in units of their own at a time
 # Sizes below which products of numbers in these types have lost digits, and from 1, up to which float32 has room.
 LEAST, ROOM = {np.dtype(np.float32): 1e-30, FLOAT64: 1e-280}, 1e18
@@ -265,7 +271,7 @@ class Subspace:
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what is computed when it is first asked for: a model is the same before and after it is used."""
-        return {name: part for name, part in vars(self).items() if name not in ("_mean_is_small", "_origin")}
+        return {name: part for name, part in vars(self).items() if name not in COMPUTED}
 
     @property
     def _float32_resolves(self) -> bool:
@@ -408,8 +414,23 @@ class Subspace:
 
         return rows.on_cpu() if self.faint else rows, place
 
+    def walked(self, rows: Rows, f: Callable[..., Part]) -> Generator[Part, None, None]:
+        """f(block, scores, squared errors, powers) of every block, as `parts` has them, in order. f runs where the
+        block is, and sees NaN where rows have it."""
+        self._check_width(rows)
+        densely = rows.sparse and self._densely()
+
+        def quietly(block: Block) -> Part:
+            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+                block = dense(block) if densely else block
+                return f(block, *self._parts(block))
+
+        each: Any = (rows.on_cpu() if self.faint else rows).each
+        yield from each(quietly)
+
     def _parts(self, block: Block) -> tuple[Array, Array, Exponents]:
-        Y, error, size = brought(self._split(*self._ready(block)))
+        plain = isinstance(block, np.ndarray) and not self.faint
+        Y, error, size = self._split_in_cache(block) if plain else brought(self._split(*self._ready(block)))
         powers = np.full(len(Y), self.power if self.faint else 0)
         far = outside_of(np.sqrt(size), LEAST[FLOAT64] ** 0.5)
         for which, small, some in self._apart(block, far):
@@ -425,6 +446,66 @@ class Subspace:
         for which in (far[start : start + step] for start in range(0, len(far), step)):
             some = taken(block, which) if is_device_array(block) else dense(block[which])
             yield which, *differences(some, self.mean, self._low, self.scale)
+
+    def _split_in_cache(self, block: Array) -> tuple[Array, Array, Array]:
+        """Scores, squared errors and sizes of dense rows. Where they have to be preprocessed first, so many at a time
+        as stay in cache: they are used more than once, and read once."""
+        if self._mean_may_wait and block.dtype == np.float64 and in_lines(block):
+            return self._as_is(block)
+        (m, d), k = block.shape, self.axes.shape[1]
+        Y, error, size = np.empty((m, k)), np.empty(m), np.empty(m)
+        prepare, step = self.preprocessing(FLOAT64), max(16, IN_CACHE // d)
+        if k and self._mean_is_small:  # what its rounding left over is less than that of the rows
+            prepare = Preprocessing(prepare.shift, None, prepare.weight)
+        for start in range(0, m, step):
+            some = slice(start, min(start + step, m))
+            Z = prepare(block[some], scratch("parts", some.stop - start, d))
+            Y[some], error[some], size[some] = self._split(Z, Preprocessing())
+        return Y, error, size
+
+    def _as_is(self, block: Array) -> tuple[Array, Array, Array]:
+        """Rows are multiplied as they are, the mean with them: ‖x − c‖² = ‖x‖² − 2 xᵀc + ‖c‖²."""
+        W, center, square = self._with_mean
+        k, own = self.axes.shape[1], np.vecdot(block, block)
+        product = times(block, W)
+        along = product[:, k].copy() if W.shape[1] > k else block @ center
+        Y = np.ascontiguousarray(less(product, self._origin_beside)[:, :k])
+        size = np.maximum(own - 2 * along + square, 0.0)
+        error = size - row_squares(Y)
+        close = np.flatnonzero(error < CANCELS * (own + square))
+        if len(close):
+            error[close] = self._split(self.preprocessing(FLOAT64)(block[close]), Preprocessing())[1]
+        return Y, error, size
+
+    @cached_property
+    def _mean_may_wait(self) -> bool:
+        """Whether squared errors are mostly so large that no digit is lost where the mean is subtracted in the end."""
+        if self.faint or self.scale is not None or not len(self.deviations) or self.axes.size > COPIED:
+            return False
+        if not self._mean_is_small:
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            square, whole = self._with_mean[-1], float(np.sum(self.deviations**2)) + self.outside**2
+            return bool(self.outside**2 > SAFELY * CANCELS * (whole + 2 * float(times_power(square, -2 * self.power))))
+
+    @cached_property
+    def _with_mean(self) -> tuple[Array, Array, float]:  # (d, k) or more, (d,)
+        """The axes, where BLAS has room for more columns with the mean and zeros beside; the mean, and ‖mean‖²."""
+        (d, k), center = self.axes.shape, self.preprocessing(FLOAT64).center
+        center = np.zeros(d) if center is None else center
+        W = np.zeros((d, -(-k // WIDTH) * WIDTH))
+        W[:, :k] = self.axes
+        if W.shape[1] > k:
+            W[:, k] = center
+        with pinned():
+            return W, center, float(center @ center)
+
+    @property
+    def _origin_beside(self) -> Array:
+        """What products with these columns have too much, as far as they are scores."""
+        offset = np.zeros(self._with_mean[0].shape[1])
+        offset[: self.axes.shape[1]] = self._origin
+        return offset
 
     def _split(self, Z: Any, prepare: Preprocessing) -> tuple[Array, Array, Array]:
         """Scores, squared errors and sizes."""
@@ -483,11 +564,14 @@ class Subspace:
             raise DataError("a model made from a covariance does not know how many rows there were; pass n_rows")
         return (self.n_rows - self.ddof) * self.left_out
 
+    def _check_width(self, rows: Rows) -> None:
+        if rows.shape[1] != len(self.axes):
+            raise DataError(f"X has {rows.shape[1]} columns, but the model was learned from {len(self.axes)}")
+
     def _each(
         self, rows: Rows, f: Callable[[Block], Array], dtype: np.dtype[Any] = FLOAT64, columns: int | None = None
     ) -> Generator[Array, None, None]:
-        if rows.shape[1] != len(self.axes):
-            raise DataError(f"X has {rows.shape[1]} columns, but the model was learned from {len(self.axes)}")
+        self._check_width(rows)
         densely = rows.sparse and self._densely()
         rows = rows.on_cpu() if self.faint else rows
 
