@@ -6,7 +6,7 @@ from collections.abc import Generator
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -225,6 +225,12 @@ class PCA(Batches):
     def _likelihoods(self, rows: Rows) -> Generator[Array, None, None]:
         """Log-likelihoods of rows."""
         yield Gaussian(self.subspace_).log_likelihood(rows)
+
+    def _restored(self, state: Any) -> PCAState:
+        """What follows from the subspace is not in the file, whichever version wrote it."""
+        if state.subspace is None:
+            return cast(PCAState, state)
+        return cast(PCAState, replace(state, certificate=state.certificate.of_sample(state.subspace.sample)))
 
     def _lean_state(self) -> PCAState:
         _ = self.subspace_  # computed now, where only moments are there yet

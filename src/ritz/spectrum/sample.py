@@ -1,0 +1,144 @@
+"""The error of the sample by normal theory: how far axes would turn if other rows had been drawn.
+
+To first order an eigenvector of the covariance of n normal rows leaves the true one towards axis j by
+√(λ_i λ_j/n)/|λ_i − λ_j| (Girshick 1939, Anderson 1963). What was left out is many directions of little variance each;
+with γ of them for every row they raise λ_i and turn its axis beyond first order, as the spiked model has it (Johnstone
+2001, Baik and Silverstein 2006, Paul 2007).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ritz.linalg.dense import Array
+
+ALIKE = 5.991464547107979  # 95 % of χ² with two degrees of freedom: Anderson's test that two variances are equal
+MOST = 0.5  # sin² of the angle beyond which nothing is said: half of what is seen may be another direction
+
+
+class Rest(NamedTuple):
+    """The variance left out, and the number of directions that it lies in."""
+
+    variance: float
+    directions: int
+
+
+class Sample(NamedTuple):
+    """What tells the error of the sample of a fit: in any unit, so that no square has to leave float64."""
+
+    deviations: Array  # (k,) descending
+    outside: float  # root of the variance left out
+    directions: int  # that it lies in
+    n: int
+
+    @property
+    def values(self) -> Array:
+        """Variances relative to the first; 0 where there is none."""
+        first = float(self.deviations[0]) if len(self.deviations) else 0.0
+        return (self.deviations / first) ** 2 if first > 0 else np.zeros(len(self.deviations))
+
+    @property
+    def rest(self) -> Rest:
+        """What was left out, relative to the first variance."""
+        first = float(self.deviations[0]) if len(self.deviations) else 0.0
+        with np.errstate(over="ignore"):
+            return Rest((self.outside / first) ** 2 if first > 0 else 0.0, self.directions)
+
+    def groups(self) -> tuple[tuple[int, int], ...]:
+        """Ranges of components that the sample cannot tell apart."""
+        return separated(self.values, self.n)
+
+    def angles(self, following: float) -> Array:
+        """`axis_angles`; the first variance left out is at least `following` times the first one kept."""
+        return axis_angles(self.values, self.rest, self.n, self.groups(), following)
+
+
+def population(values: Array, rest: Rest, n: int) -> Array:
+    """ℓ, of which λ = ℓ(1 + γσ²/(ℓ − σ²)) is the limit in the spiked model; NaN where noise alone reaches λ.
+
+    σ² is the mean variance of what was left out, γ = directions/n. Variances are in any unit.
+
+    Examples
+    --------
+    >>> population(np.array([6.25]), Rest(100.0, 100), 100)  # 5(1 + 1/(5 − 1)) = 6.25
+    array([5.])
+    >>> population(np.array([3.9]), Rest(100.0, 100), 100)  # below (1 + √γ)² = 4
+    array([nan])
+    """
+    if not (rest.directions and rest.variance > 0):
+        return np.array(values, np.float64)
+    noise, gamma = rest.variance / rest.directions, rest.directions / n
+    relative = values / noise
+    middle = relative + 1.0 - gamma
+    root = middle**2 - 4.0 * relative
+    with np.errstate(invalid="ignore"):
+        found = 0.5 * (middle + np.sqrt(root))
+    seen = (root >= 0) & (found > 1.0 + np.sqrt(gamma))
+    return np.where(seen, found, np.nan) * noise
+
+
+def separated(values: Array, n: int) -> tuple[tuple[int, int], ...]:
+    """Half-open ranges of descending variances; two neighbours are in one where the likelihood ratio test of their
+    equality, n log((a + b)²/4ab) against χ² with two degrees of freedom (Anderson 1963), does not tell them apart.
+
+    Examples
+    --------
+    >>> separated(np.array([9.0, 2.0, 1.9, 0.5]), 100)
+    ((0, 1), (1, 3), (3, 4))
+    """
+    a, b = values[:-1], values[1:]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = n * np.log((1.0 + b / a) ** 2 / (4.0 * (b / a)))
+    apart = (ratio > ALIKE) | ((b <= 0) & (a > 0))
+    edges = [0, *(np.flatnonzero(apart) + 1).tolist(), len(values)]
+    return tuple(zip(edges[:-1], edges[1:], strict=True)) if len(values) else ()
+
+
+def axis_angles(
+    values: Array, rest: Rest, n: int, groups: tuple[tuple[int, int], ...], following: float = 0.0
+) -> Array:  # (k,) -> (k,)
+    """The root mean square of sin ∠(û_i, U), U the true axes of the group of i; 1 where the sample does not determine
+    it.
+
+    Parameters
+    ----------
+    values : variances in descending order
+    rest : what was left out, spread evenly but for the first of it
+    groups : of components that the sample cannot tell apart
+    following : at least this is the first of the variances left out
+
+    Examples
+    --------
+    >>> angles = axis_angles(np.array([4.0, 1.0]), Rest(0.0, 0), 400, ((0, 1), (1, 2)))
+    >>> angles.round(4)  # √(4·1/400)/(4 − 1)
+    array([0.0333, 0.0333])
+    """
+    k = len(values)
+    if not k or not values[0] > 0:
+        return np.ones(k)
+    unit = float(values[0])
+    if not np.isfinite(unit):
+        return np.ones(k)
+    noise = rest.variance / unit / max(1, rest.directions)
+    after = max(float(following) / unit, noise) if rest.directions else 0.0
+    others = Rest(max(rest.variance / unit - after, 0.0), max(rest.directions - 1, 0))
+    true = population(values / unit, others, n)
+    level = np.where(np.isnan(true), noise, true)
+    seen = np.append(level, after) if rest.directions else level
+    gaps = true[:, None] - seen
+    member = np.zeros((k, len(seen)), dtype=bool)
+    for start, end in groups:
+        member[start:end, start:end] = True
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        pairs = np.where(member, 0.0, true[:, None] * seen / (n * gaps**2))
+        turned = np.nan_to_num(pairs, nan=0.0, posinf=np.inf).sum(axis=1)
+        if others.directions:
+            spread, gamma = others.variance / others.directions, others.directions / n
+            turned = turned + gamma * true * spread / (true - spread) ** 2
+            turned = turned / (1.0 + gamma * spread / (true - spread))
+    known = (true > 0) & (turned <= MOST)
+    for start, end in groups:  # a span is determined only if it is in every direction
+        known[start:end] = known[start:end].all()
+    return np.sqrt(np.where(known, turned, 1.0))
