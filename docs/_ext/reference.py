@@ -34,6 +34,8 @@ MEMBERS = {
     "ritz.spectrum.certificate.Certificate": "diagnostics verdict errors sampling_errors sampling_angles sampling_groups "
     "eigengap missed tie remarks",
     "ritz.spectrum.certify.Spectrum": "",
+    "ritz.sampling.bootstrap.Bootstrap": "",
+    "ritz.sampling.asymptotic.Sampling": "bias",
     "ritz.spectrum.subspace.Subspace": "encode decode error total_error deviations",
 }
 

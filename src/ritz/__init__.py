@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ritz.fitting.planning import plan
     from ritz.pca.angles import compare
     from ritz.rows import read
+    from ritz.sampling.bootstrap import bootstrap
     from ritz.spectrum.eigen_pairs import eigen
     from ritz.views.report import report
 
@@ -40,6 +41,7 @@ _HOMES = {
     "read": "ritz.rows",
     "compare": "ritz.pca.angles",
     "check": "ritz.exercises.check",
+    "bootstrap": "ritz.sampling.bootstrap",
     "report": "ritz.views.report",
     "AccuracyWarning": "ritz.errors",
     "ColumnWarning": "ritz.errors",
@@ -60,6 +62,7 @@ __all__ = [
     "KernelPCA",
     "ParameterError",
     "__version__",
+    "bootstrap",
     "check",
     "compare",
     "datasets",

@@ -8,6 +8,7 @@ with γ of them for every row they raise λ_i and turn its axis beyond first ord
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,9 @@ import numpy as np
 from ritz.linalg.dense import Array
 
 ALIKE = 5.991464547107979  # 95 % of χ² with two degrees of freedom: Anderson's test that two variances are equal
+TRACY_WIDOM = 0.9793  # 95 % quantile of the law of the largest eigenvalue of noise, real and centred
+ROUNDS = 4  # in which the noise is estimated: what is left changes by less than a part in a thousand
+LEAST = 0.05  # of a variance, that is left of it at least when its bias is taken out
 MOST = 0.5  # sin² of the angle beyond which nothing is said: half of what is seen may be another direction
 
 
@@ -58,25 +62,56 @@ class Sample(NamedTuple):
 def population(values: Array, rest: Rest, n: int) -> Array:
     """ℓ, of which λ = ℓ(1 + γσ²/(ℓ − σ²)) is the limit in the spiked model; NaN where noise alone reaches λ.
 
-    σ² is the mean variance of what was left out, γ = directions/n. Variances are in any unit.
+    σ² is the mean variance of what was left out, with what the values kept have too much; γ = directions/(n − 1).
+    Variances are in any unit.
 
     Examples
     --------
-    >>> population(np.array([6.25]), Rest(100.0, 100), 100)  # 5(1 + 1/(5 − 1)) = 6.25
+    >>> population(np.array([6.25]), Rest(98.75, 100), 101).round(3)  # 5(1 + 1/(5 − 1)) = 6.25, where σ² = 1
     array([5.])
-    >>> population(np.array([3.9]), Rest(100.0, 100), 100)  # below (1 + √γ)² = 4
+    >>> population(np.array([3.9]), Rest(100.0, 100), 101)  # below (1 + √γ)² = 4
     array([nan])
     """
     if not (rest.directions and rest.variance > 0):
         return np.array(values, np.float64)
-    noise, gamma = rest.variance / rest.directions, rest.directions / n
-    relative = values / noise
-    middle = relative + 1.0 - gamma
-    root = middle**2 - 4.0 * relative
+    noise = rest.variance / rest.directions
+    for _ in range(ROUNDS):  # what the values kept have too much was taken from the noise, of which some are all
+        found = _spikes(values / noise, rest.directions, n) * noise
+        lost = np.isnan(found)
+        taken = np.where(lost, values, np.maximum(values - found, 0.0)).sum()
+        noise = float(rest.variance + taken) / (rest.directions + np.count_nonzero(lost))
+    return _spikes(values / noise, rest.directions, n) * noise
+
+
+def _spikes(relative: Array, directions: int, n: int) -> Array:
+    """The same for noise of variance 1, the largest of which reaches `most` in one of 20 samples (Johnstone 2001)."""
+    free = max(n - 1, 1)
+    long, wide = np.sqrt(free), np.sqrt(directions)
+    most = (long + wide) * (long + wide + TRACY_WIDOM * np.cbrt(1 / long + 1 / wide)) / free
+    middle = relative + 1.0 - directions / free
     with np.errstate(invalid="ignore"):
-        found = 0.5 * (middle + np.sqrt(root))
-    seen = (root >= 0) & (found > 1.0 + np.sqrt(gamma))
-    return np.where(seen, found, np.nan) * noise
+        found = 0.5 * (middle + np.sqrt(middle**2 - 4.0 * relative))
+    return np.where(relative > most, found, np.nan)
+
+
+def unbiased(values: Array, rest: Rest, n: int, groups: tuple[tuple[int, int], ...]) -> Array:
+    """`population`, also without what the values kept give each other: λ_i/n Σ λ_j/(λ_i − λ_j) over those of other
+    groups (Lawley 1956).
+
+    Examples
+    --------
+    >>> unbiased(np.array([4.0, 1.0]), Rest(0.0, 0), 100, ((0, 1), (1, 2))).round(4)  # 4·1/(4 − 1)/100
+    array([3.9867, 1.0133])
+    """
+    true = population(values, rest, n)
+    level = np.where(np.isnan(true), rest.variance / max(1, rest.directions), true)
+    gaps = true[:, None] - level
+    apart = np.ones(gaps.shape, dtype=bool)
+    for start, end in groups:
+        apart[start:end, start:end] = False
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        given = np.where(apart & (gaps != 0), true[:, None] * level / gaps, 0.0).sum(axis=1) / n
+    return np.maximum(true - given, LEAST * values)
 
 
 def separated(values: Array, n: int) -> tuple[tuple[int, int], ...]:
@@ -93,11 +128,16 @@ def separated(values: Array, n: int) -> tuple[tuple[int, int], ...]:
         ratio = n * np.log((1.0 + b / a) ** 2 / (4.0 * (b / a)))
     apart = (ratio > ALIKE) | ((b <= 0) & (a > 0))
     edges = [0, *(np.flatnonzero(apart) + 1).tolist(), len(values)]
-    return tuple(zip(edges[:-1], edges[1:], strict=True)) if len(values) else ()
+    return tuple(pairwise(edges)) if len(values) else ()
 
 
 def axis_angles(
-    values: Array, rest: Rest, n: int, groups: tuple[tuple[int, int], ...], following: float = 0.0
+    values: Array,
+    rest: Rest,
+    n: int,
+    groups: tuple[tuple[int, int], ...],
+    following: float = 0.0,
+    law: tuple[Array, Array] | None = None,
 ) -> Array:  # (k,) -> (k,)
     """The root mean square of sin ∠(û_i, U), U the true axes of the group of i; 1 where the sample does not determine
     it.
@@ -108,6 +148,8 @@ def axis_angles(
     rest : what was left out, spread evenly but for the first of it
     groups : of components that the sample cannot tell apart
     following : at least this is the first of the variances left out
+    law : (k, k) and (k,), E y_i² y_j² of the scores of two components over what it is for normal rows, and the same of
+        all directions left out; None for normal rows
 
     Examples
     --------
@@ -133,10 +175,14 @@ def axis_angles(
         member[start:end, start:end] = True
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         pairs = np.where(member, 0.0, true[:, None] * seen / (n * gaps**2))
+        beyond = np.ones(k) if law is None else law[1]
+        if law is not None:
+            pairs[:, :k] *= law[0]
+            pairs[:, k:] *= beyond[:, None]
         turned = np.nan_to_num(pairs, nan=0.0, posinf=np.inf).sum(axis=1)
         if others.directions:
             spread, gamma = others.variance / others.directions, others.directions / n
-            turned = turned + gamma * true * spread / (true - spread) ** 2
+            turned = turned + beyond * gamma * true * spread / (true - spread) ** 2
             turned = turned / (1.0 + gamma * spread / (true - spread))
     known = (true > 0) & (turned <= MOST)
     for start, end in groups:  # a span is determined only if it is in every direction
