@@ -24,7 +24,8 @@ from ritz.spectrum.sample import unbiased
 
 EXACT = 200  # columns up to which whole covariances of all resamples are formed
 FEW = 2000  # rows up to which the Gram side is quicker than an approximation is worth
-LEADING, OTHERS = 144, 48  # directions, and random combinations of all others, beyond that
+LEADING, OTHERS = 72, 120  # directions, and random combinations of all others, beyond that
+SPARE = 8  # directions beside those kept
 RESCALED = 2e12  # products up to which every resample of few rows has scales of its own
 HELD = 1 << 23  # entries of rows that are held for that, and of directions in the columns
 FEW_FOR_EACH = 5  # rows for every column, below which intervals rest on the correction of the bias
@@ -208,7 +209,7 @@ def _followed(fit: RowsOfFit, draws: Resamples, seed: int) -> _Followed:
         if fit.scaled and not rescaled:
             notes += ("columns keep the scales of the fit in every resample: to scale each anew would take too long",)
     else:
-        basis, method = weighted.leading(fit, min(LEADING, d), OTHERS, seed), MOMENTS
+        basis, method = weighted.leading(fit, min(max(LEADING, fit.k + SPARE), d), OTHERS, seed), MOMENTS
         found, back = _by_moments(fit, basis, draws, False), basis.back
         frame = basis.fit
         lead = basis.size - OTHERS

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError, ParameterError
 from ritz.linalg.dense import Array
+from ritz.runtime.wording import plural
 
 BLOCK = 1024  # rows whose weights one generator draws
 COUNTED = 1 << 24  # counts of rows that are kept; beyond them, weights are drawn block by block
@@ -87,7 +88,7 @@ def _multinomial(n: int, count: int, seed: int) -> Resamples:
 
 def by_indices(indices: Any, n: int) -> Resamples:
     """Resamples whose rows are given: (count, any) indices from 0, one line for each."""
-    found = np.asarray(indices)
+    found = _matrix("indices", indices)
     if found.ndim != 2 or found.dtype.kind not in "iu" or not found.shape[0]:
         raise ParameterError(
             "indices", _brief(found), "must be a matrix of integers, a line of row numbers per resample"
@@ -102,7 +103,7 @@ def by_indices(indices: Any, n: int) -> Resamples:
 
 def by_weights(weights: Any, n: int) -> Resamples:
     """Resamples whose weights are given: (count, n), not negative."""
-    found = np.asarray(weights)
+    found = _matrix("weights", weights)
     if found.ndim != 2 or found.shape[1] != n or not found.shape[0] or found.dtype.kind not in "iufb":
         raise ParameterError(
             "weights", _brief(found), f"must be a matrix of numbers with {n} columns, one per row of X"
@@ -113,11 +114,18 @@ def by_weights(weights: Any, n: int) -> Resamples:
     return _given(found)
 
 
+def _matrix(name: str, given: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(given)
+    except ValueError:
+        raise ParameterError(name, "given", "must be a matrix: lines of equal length") from None
+
+
 def _given(weights: NDArray[Any]) -> Resamples:
     distinct = np.count_nonzero(weights, axis=1)
     if (distinct < 2).any():
         draw = int(np.argmax(distinct < 2))
-        left = f"{distinct[draw]} row" + "s" * (distinct[draw] != 1)
+        left = f"{distinct[draw]} {plural(int(distinct[draw]), 'row')}"
         raise DataError(
             f"draw {draw}, counted from 0, leaves {left}, and a variance needs 2 different ones", "draw it again"
         )
