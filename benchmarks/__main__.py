@@ -15,6 +15,8 @@
     python -m benchmarks overhead                                 what the certificate and the import cost
     python -m benchmarks cluster --repeat 3                       a Dask cluster on this machine, beside dask-ml
     python -m benchmarks gpu --device cuda                        tensors on a GPU, beside scikit-learn on the same ones
+    python -m benchmarks stability                                1,000 resamples beside LAPACK on each of them
+    python -m benchmarks coverage                                 what the intervals of resamples cover, by simulation
     python -m benchmarks hunt --fits 100000                       certificates of random fits, held against the truth
 
 Every contender runs in a process of its own. Times are the best of several fits; read the ratios, not the seconds.
@@ -30,6 +32,7 @@ from pathlib import Path
 from benchmarks import (
     cluster,
     commands,
+    coverage,
     everyday,
     gpu,
     kernel,
@@ -40,6 +43,7 @@ from benchmarks import (
     scaling,
     sensing,
     sources,
+    stability,
     usps,
 )
 from benchmarks.cases import CASES, Case
@@ -65,6 +69,8 @@ def arguments() -> argparse.Namespace:
         "overhead",
         "cluster",
         "gpu",
+        "stability",
+        "coverage",
         "hunt",
     ]
     add("what", nargs="?", choices=tasks, default="peers")
@@ -123,6 +129,10 @@ def main() -> None:
         cluster.run(asked.quick, asked.only, asked.repeat)
     elif asked.what == "gpu":
         gpu.run(asked.device, asked.scale, asked.only, settings)
+    elif asked.what == "stability":
+        stability.run(asked.quick, asked.repeat)
+    elif asked.what == "coverage":
+        coverage.run(asked.quick, asked.only)
     elif asked.what == "hunt":
         from benchmarks.hunt import run as hunt  # which needs more packages than the others
 

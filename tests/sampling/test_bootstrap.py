@@ -8,7 +8,7 @@ import ritz
 from helpers.counts import usually
 from ritz import PCA
 from ritz.errors import DataError, ParameterError
-from ritz.sampling import bootstrap as module
+from ritz.sampling import followed as module
 
 RNG = np.random.default_rng(0)
 TALL = RNG.standard_normal((300, 6)) * [6, 4, 2.5, 1.5, 1, 0.5] @ np.linalg.qr(RNG.standard_normal((6, 6)))[0] + 3
