@@ -102,7 +102,8 @@ class Bootstrap(Tabled):
         median, bound = self.subspace_angles
         said = f"all {k} together: {_degrees(median)}, at most {_degrees(bound)} in {percent} of the resamples"
         index = [component(i) for i in range(k)]
-        return Table(cells, index, (how,), (*([said] if k > 1 else []), *self.notes), shares | angles)
+        part = 1 < k < len(self.axis_errors)  # of all columns, the span is always the same
+        return Table(cells, index, (how,), (*([said] if part else []), *self.notes), shares | angles)
 
 
 def _percent(value: Any) -> str:
