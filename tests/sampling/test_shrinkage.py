@@ -64,6 +64,21 @@ def test_frames_stay_frames_and_types_stay():
     assert found.dtypes.iloc[0] == np.float32
 
 
+def test_chunks_and_arrays_of_other_libraries_stay_what_they_are():
+    import array_api_strict as xp
+    import dask.array as da
+
+    X = planted(np.random.default_rng(0), 200, 20, [90.0])
+    expected = PCA(1).fit(X).corrected_scores(X)
+    chunks, strict = da.from_array(X, chunks=(50, 20)), xp.asarray(X)
+    lazy = PCA(1).fit(chunks).corrected_scores(chunks)
+    assert isinstance(lazy, da.Array)
+    np.testing.assert_allclose(lazy.compute(), expected, rtol=1e-10)
+    found = PCA(1).fit(strict).corrected_scores(strict)
+    assert type(found) is type(strict)
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-10)
+
+
 def test_noise_is_not_corrected():
     X = planted(np.random.default_rng(0), 50, 400, [90.0])
     pca = PCA(3).fit(X)

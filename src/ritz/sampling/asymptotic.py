@@ -86,7 +86,7 @@ class Sampling(Tabled):
         >>> from ritz import PCA
         >>> X = np.random.default_rng(0).standard_normal((100, 300)) * [5, *[1] * 299]
         >>> float((PCA(1).fit(X).sampling().bias / PCA(1).fit(X).explained_variance_)[0].round(2))
-        0.11
+        0.16
         """
         return self.variances - self.corrected
 

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from ritz.errors import DataError
+from ritz.linalg.arrays import beside, dtype_of, in_type, is_other_array
 from ritz.linalg.dense import Array
 from ritz.pca.fitted import subspace_of
+from ritz.rows import is_dask
 from ritz.runtime.wording import component, plural
 from ritz.sampling.asymptotic import sampling
 
@@ -18,8 +20,10 @@ def corrected(model: Any, X: Any) -> Any:
     scores, factors = model.transform(X), factors_of(model)
     if hasattr(scores, "columns") and hasattr(scores, "mul"):  # a frame of pandas
         return scores / factors.astype(scores.to_numpy().dtype)
-    if isinstance(scores, np.ndarray):
+    if isinstance(scores, np.ndarray) or is_dask(scores):
         return scores / factors.astype(scores.dtype)
+    if is_other_array(scores):
+        return in_type(scores / beside(factors, scores), dtype_of(scores))
     raise DataError(
         f"corrected_scores gives arrays and frames of pandas, and transform gave a {type(scores).__name__!r}",
         "divide what transform gives by sampling().shrinkage",
