@@ -49,6 +49,6 @@ def run(quick: bool, repeat: int) -> None:
         draws = ritz.bootstrap(pca, X, indices=indices).draws
         off = np.max(np.abs(draws / truth - 1))
         print(
-            f"| {n} × {d} | {found.method} | {ours:.2f} s | {theirs:.0f} s | {theirs / ours:.0f} | {off:.0e} |",
+            f"| {n} × {d} | {found.method} | {ours:.2f} s | {theirs:.2g} s | {theirs / ours:.0f} | {off:.0e} |",
             flush=True,
         )

@@ -98,6 +98,12 @@ def test_angles_do_not_depend_on_the_unit(size):
     assert there.sampling_groups == here.sampling_groups
 
 
+def test_scales_are_said_to_be_taken_as_known():
+    X = np.random.default_rng(0).standard_normal((80, 3)) * [3, 2, 1]
+    assert "80 independent normal rows and known scales" in str(PCA(2, scale=True).fit(X).certificate_)
+    assert "known scales" not in str(PCA(2).fit(X).certificate_)
+
+
 def test_a_loaded_model_says_the_same(tmp_path):
     pca = PCA(2).fit(np.random.default_rng(0).standard_normal((50, 5)) * [5, 4, 3, 2, 1])
     pca.save(tmp_path / "model")

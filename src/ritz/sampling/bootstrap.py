@@ -54,7 +54,7 @@ class Bootstrap(Tabled):
     >>> X = load_iris().data
     >>> found = ritz.bootstrap(ritz.PCA(2).fit(X), X, n_resamples=200, random_state=0)
     >>> bool((found.variance_intervals[:, 0] < found.variances).all()), found.method
-    (True, 'scores')
+    (True, 'moments')
     >>> bool((found.angle_bounds < 10).all())
     True
     """

@@ -43,7 +43,8 @@ def followed(fit: RowsOfFit, draws: Resamples, seed: int) -> Followed:
     """Every resample by the way that costs least and is exact, if there is one."""
     n, d = fit.n, fit.d
     by_moments = draws.count * (n * d**2 + 10.0 * d**3)
-    by_scores = draws.count * 10.0 * min(0.63 * n, d) ** 3 + 1.0 * n * n * d
+    m, r = 0.63 * n, min(n, d)  # rows of a resample, on average, and coordinates
+    by_scores = draws.count * (10.0 * min(m, r) ** 3 + m * r * min(m, r)) + 1.0 * n * n * (d + 10.0 * n)
     notes: tuple[str, ...] = ()
     if d <= EXACT and (n > FEW or fit.scaled or by_moments <= by_scores):
         basis, method = weighted.columns(fit), MOMENTS

@@ -32,7 +32,8 @@ def sampled(of: Certificate) -> list[str]:
     groups = of.sampling_groups
     if groups is None or of.rank == 0:
         return []
-    said = f"sampling errors: for {of.n_rows} independent normal rows, to first order"
+    scales = " and known scales" if of.sample is not None and of.sample.scaled else ""
+    said = f"sampling errors: for {of.n_rows} independent normal rows{scales}, to first order"
     if len(of.values) == 1:
         return [said]
     alike = untold(of)

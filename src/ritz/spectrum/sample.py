@@ -36,6 +36,7 @@ class Sample(NamedTuple):
     outside: float  # root of the variance left out
     directions: int  # that it lies in
     n: int
+    scaled: bool = False  # whether columns were divided by their deviations, which formulas take as known
 
     @property
     def values(self) -> Array:

@@ -154,7 +154,9 @@ class Subspace:
     def sample(self) -> Sample | None:
         """What the rows tell of the error of the sample; None where it is not known how many there were."""
         d, k = self.axes.shape
-        return None if self.n_rows is None else Sample(self.deviations, self.outside, d - k, self.n_rows)
+        if self.n_rows is None:
+            return None
+        return Sample(self.deviations, self.outside, d - k, self.n_rows, self.scale is not None)
 
     @property
     def power(self) -> int:
