@@ -98,6 +98,15 @@ def test_angles_do_not_depend_on_the_unit(size):
     assert there.sampling_groups == here.sampling_groups
 
 
+def test_variances_that_are_too_large_are_told():
+    """ℓ = 25 and γ = 3: λ is near 25(1 + 3/24), and 12.5 % too large."""
+    X = np.random.default_rng(0).standard_normal((400, 1200)) * [5.0, *[1.0] * 1199]
+    certificate = PCA(1).fit(X).certificate_
+    assert certificate.sample.excess() == pytest.approx(3 / 24, rel=0.15)
+    assert "few rows for so many columns: variances too large by up to 1" in str(certificate)
+    assert "few rows" not in str(PCA(1).fit(X[:, :20]).certificate_)
+
+
 def test_scales_are_said_to_be_taken_as_known():
     X = np.random.default_rng(0).standard_normal((80, 3)) * [3, 2, 1]
     assert "80 independent normal rows and known scales" in str(PCA(2, scale=True).fit(X).certificate_)

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from ritz.spectrum.certificate import Certificate
 
 
+LARGE = 0.05  # part of a variance from which on its bias is told
+
+
 def table(of: Certificate, most: int = 12) -> list[str]:
     """Value, errors, angles and group of every component, a line each; what other rows would change comes first."""
     sampling, turns, errors = of.sampling_errors, of.sampling_angles, of.errors
@@ -34,10 +37,13 @@ def sampled(of: Certificate) -> list[str]:
         return []
     scales = " and known scales" if of.sample is not None and of.sample.scaled else ""
     said = f"sampling errors: for {of.n_rows} independent normal rows{scales}, to first order"
-    if len(of.values) == 1:
-        return [said]
     alike = untold(of)
-    return [f"{said}; they {f'do not tell {alike} apart' if alike else 'tell the components apart'}"]
+    if len(of.values) > 1:
+        said += f"; they {f'do not tell {alike} apart' if alike else 'tell the components apart'}"
+    excess = of.sample.excess() if of.sample is not None else 0.0
+    if excess <= LARGE:
+        return [said]
+    return [said, f"few rows for so many columns: variances too large by up to {100 * excess:.2g} %; see sampling()"]
 
 
 def untold(of: Certificate, most: int = 4) -> str:

@@ -51,6 +51,13 @@ class Sample(NamedTuple):
         with np.errstate(over="ignore"):
             return Rest((self.outside / first) ** 2 if first > 0 else 0.0, self.directions)
 
+    def excess(self) -> float:
+        """By what part of itself a variance is too large at most because columns are many; 0 where nothing is known."""
+        values = self.values
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = values / population(values, self.rest, self.n) - 1.0
+        return float(np.max(ratio[np.isfinite(ratio)], initial=0.0))
+
     def groups(self) -> tuple[tuple[int, int], ...]:
         """Ranges of components that the sample cannot tell apart."""
         return separated(self.values, self.n)
