@@ -18,6 +18,7 @@ from ritz.sampling.rows_of_fit import RowsOfFit
 EXACT = 200  # columns up to which whole covariances of all resamples are formed
 FEW = 2000  # rows up to which the Gram side is quicker than an approximation is worth
 LEADING, OTHERS = 72, 120  # directions, and random combinations of all others, beyond that
+MOST_OTHERS, PART = 600, 0.25  # such combinations, and the part of the last variance that one of them may have
 SPARE = 8  # directions beside those kept
 RESCALED = 2e12  # products up to which every resample of few rows has scales of its own
 HELD = 1 << 23  # entries of rows that are held for that, and of directions in the columns
@@ -58,15 +59,17 @@ def followed(fit: RowsOfFit, draws: Resamples, seed: int) -> Followed:
         if fit.scaled and not rescaled:
             notes += ("columns keep the scales of the fit in every resample: to scale each anew would take too long",)
     else:
-        basis, method = weighted.leading(fit, min(max(LEADING, fit.k + SPARE), d), OTHERS, seed), MOMENTS
-        found, back = _by_moments(fit, basis, draws, False), basis.back
-        frame = basis.fit
-        lead = basis.size - OTHERS
-        notes += (
-            f"the {d - lead:,} directions beyond the {lead} leading ones are replaced by {OTHERS} random mixtures",
-        )
-        if fit.scaled:
-            notes += ("columns keep the scales of the fit in every resample",)
+        size, others = min(max(LEADING, fit.k + SPARE), d), _mixtures(fit)
+        whole = size + others >= d
+        basis = weighted.columns(fit) if whole else weighted.leading(fit, size, others, _share(fit, others), seed)
+        method, back, frame = MOMENTS, basis.back, basis.fit
+        found = _by_moments(fit, basis, draws, whole and fit.scaled)
+        if not whole:
+            lead = basis.size - others
+            few = "; so few of them understate what noise does" if _share(fit, others) < 1 else ""
+            notes += (f"the {d - lead:,} directions beyond the {lead} leading ones are {others} random mixtures{few}",)
+            if fit.scaled:
+                notes += ("columns keep the scales of the fit in every resample",)
     groups = merged(fit.groups, fit.sample.groups())
     matched = Matched(frame, np.sqrt(fit.values), groups, by_entry=back is None)
     values, totals = [], []
@@ -75,6 +78,19 @@ def followed(fit: RowsOfFit, draws: Resamples, seed: int) -> Followed:
         totals.append(draw.totals)
         matched.add(draw.axes, np.sqrt(draw.values))
     return Followed(fit, draws, method, np.concatenate(values), np.concatenate(totals), matched, back, notes)
+
+
+def _mixtures(fit: RowsOfFit) -> int:
+    """How many random mixtures stand for the directions left out: so many that none has more than a part of the
+    variance of a component."""
+    last = float(fit.values[-1])
+    enough = int(min(np.ceil(fit.left_out / (PART * last)), MOST_OTHERS)) if last > 0 else MOST_OTHERS
+    return max(OTHERS, enough)
+
+
+def _share(fit: RowsOfFit, others: int) -> float:
+    """The part of the variance left out that so many mixtures may have."""
+    return min(1.0, others * PART * float(fit.values[-1]) / fit.left_out) if fit.left_out > 0 else 1.0
 
 
 def _by_moments(

@@ -67,9 +67,9 @@ def columns(fit: RowsOfFit) -> Basis:
     return Basis(fit.subspace.axes)
 
 
-def leading(fit: RowsOfFit, size: int, others: int, seed: int) -> Basis:
+def leading(fit: RowsOfFit, size: int, others: int, share: float, seed: int) -> Basis:
     """The axes of the fit, further leading directions, and random combinations of all others, which keep in the mean
-    how much variance there is and how it goes with the scores."""
+    that share of their variance and of how it goes with the scores."""
     subspace, (d, k) = fit.subspace, fit.subspace.axes.shape
     request = Request(
         n_components=size, center=fit.centred, scale=fit.scaled, ddof=subspace.ddof, solver="krylov", tol=1e-2
@@ -84,7 +84,7 @@ def leading(fit: RowsOfFit, size: int, others: int, seed: int) -> Basis:
             some -= lead @ (lead.T @ some)
         Q, _ = np.linalg.qr(some)
     back = np.column_stack([lead, Q])
-    magnified = np.column_stack([lead, Q * np.sqrt((d - lead.shape[1]) / others)])
+    magnified = np.column_stack([lead, Q * np.sqrt(share * (d - lead.shape[1]) / others)])
     return Basis(np.eye(back.shape[1], k), magnified, back)
 
 
