@@ -65,6 +65,17 @@ def test_standard_errors_of_loadings_are_those_of_aligned_draws(name, scale):
     np.testing.assert_allclose(found.loading_errors, np.std(loadings, axis=0, ddof=1), rtol=1e-6)
 
 
+def test_picked_inner_products_are_those_of_coordinates(monkeypatch):
+    for center in (True, False):
+        pca = PCA(2, center=center).fit(WIDE)
+        one = ritz.bootstrap(pca, WIDE, indices=INDICES)
+        monkeypatch.setattr("ritz.sampling.gram_side.MANY", 0)
+        other = ritz.bootstrap(pca, WIDE, indices=INDICES)
+        monkeypatch.undo()
+        np.testing.assert_allclose(other.draws, one.draws, rtol=1e-10)
+        np.testing.assert_allclose(other.loading_errors, one.loading_errors, rtol=1e-7)
+
+
 def test_both_methods_say_the_same(monkeypatch):
     pca, indices = PCA(3).fit(TALL), RNG.integers(0, 300, (15, 300))
     one = ritz.bootstrap(pca, TALL, indices=indices)

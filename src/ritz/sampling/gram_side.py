@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ritz.linalg.dense import Array, eigh_descending
 from ritz.runtime.threads import in_order, pinned
@@ -20,6 +21,7 @@ from ritz.sampling.rows_of_fit import RowsOfFit
 
 TINY = 64 * float(np.finfo(float).eps)  # times n: of the largest value of the Gram matrix, below which it has none
 FLAT = 1e-10  # of the variance of a column, below which a resample has left none of it
+MANY = 500  # rows whose inner products are kept
 TOGETHER = 1 << 21  # entries of axes that are held at a time
 
 
@@ -41,11 +43,13 @@ class Coordinates:
     fit : (r, k) the axes of the fit
     dual : (n, r) what makes directions in the columns of combinations of rows, Zᵀ dual; None where coordinates are
         columns
+    inner : (n, n) inner products of many rows, which are quicker picked than computed again; None of few
     """
 
     rows: Array
     fit: Array
     dual: Array | None
+    inner: Array | None = None
 
 
 def in_row_space(fit: RowsOfFit) -> Coordinates:
@@ -56,7 +60,8 @@ def in_row_space(fit: RowsOfFit) -> Coordinates:
     roots = np.sqrt(np.maximum(values[:r], 0.0))
     dual = P[:, :r] * np.divide(1.0, roots, out=np.zeros(r), where=roots > 0)
     with pinned():
-        return Coordinates(P[:, :r] * roots, dual.T @ fit.Z.project(fit.subspace.axes), dual)
+        inner = K if len(K) > MANY else None
+        return Coordinates(P[:, :r] * roots, dual.T @ fit.Z.project(fit.subspace.axes), dual, inner)
 
 
 def in_columns(fit: RowsOfFit) -> Coordinates:
@@ -89,7 +94,13 @@ def _one(fit: RowsOfFit, found: Coordinates, w: Array, rescaled: bool) -> tuple[
         T *= np.where(variances > FLAT, 1.0 / np.sqrt(np.maximum(variances, FLAT)), 0.0)
     T *= np.sqrt(share * (fit.n / fit.Z.divisor))[:, None]
     (m, r), k = T.shape, fit.k
-    small = T @ T.T if m <= r else T.T @ T
+    small: Array
+    if m > r:
+        small = T.T @ T
+    elif found.inner is None:
+        small = T @ T.T
+    else:
+        small = _picked(found.inner, there, share, fit.centred, fit.n / fit.Z.divisor)
     total = np.trace(small)
     values, vectors = eigh_descending(small, min(k, len(small)))
     values = np.maximum(values, 0.0)
@@ -103,3 +114,15 @@ def _one(fit: RowsOfFit, found: Coordinates, w: Array, rescaled: bool) -> tuple[
     out = np.zeros(k)
     out[: len(values)] = np.where(seen, values, 0.0)
     return out, total, axes
+
+
+def _picked(K: Array, there: NDArray[np.intp], share: Array, centred: bool, factor: float) -> Array:
+    """Inner products of the rows of a resample, about its mean and weighted, from those of all rows."""
+    small = K[np.ix_(there, there)]
+    if centred:
+        mean = small @ share
+        small += share @ mean - mean - mean[:, None]
+    root = np.sqrt(share * factor)
+    small *= root
+    small *= root[:, None]
+    return small
