@@ -1,8 +1,8 @@
 """The error of the sample by formulas: standard errors of variances, shares and axes, their bias, and what shrinks the
 scores of new rows; from the model alone, or with the rows at hand for whatever law they have.
 
-Variances: λ√(2/n) for normal rows (Girschick 1939; Anderson 1963), √(E(y² − λ)²/n) for any (Waternaux 1976; Davis
-1977). Axes: `ritz.spectrum.sample`. Where columns were scaled, deviations of the sample move too (Girschick 1939;
+Variances: λ√(2/n) for normal rows (Girshick 1939; Anderson 1963), √(E(y² − λ)²/n) for any (Waternaux 1976; Davis
+1977). Axes: `ritz.spectrum.sample`. Where columns were scaled, deviations of the sample move too (Girshick 1939;
 Konishi 1979). Bias and shrinkage: the spiked model (Baik and Silverstein 2006; Lee, Zou and Wright 2010).
 """
 
