@@ -17,6 +17,8 @@
     python -m benchmarks cluster --repeat 3                       a Dask cluster on this machine, beside dask-ml
     python -m benchmarks gpu --device cuda                        tensors on a GPU, beside scikit-learn on the same ones
     python -m benchmarks monitoring --fits 400 --repeat 9         odd rows: false alarms, and what they cost
+    python -m benchmarks stability                                1,000 resamples beside LAPACK on each of them
+    python -m benchmarks coverage                                 what the intervals of resamples cover, by simulation
     python -m benchmarks hunt --fits 100000                       certificates of random fits, held against the truth
 
 Every contender runs in a process of its own. Times are the best of several fits; read the ratios, not the seconds.
@@ -33,6 +35,7 @@ from benchmarks import (
     after,
     cluster,
     commands,
+    coverage,
     everyday,
     gpu,
     kernel,
@@ -44,6 +47,7 @@ from benchmarks import (
     scaling,
     sensing,
     sources,
+    stability,
     usps,
 )
 from benchmarks.cases import CASES, Case
@@ -73,6 +77,8 @@ def arguments() -> argparse.Namespace:
         "cluster",
         "gpu",
         "monitoring",
+        "stability",
+        "coverage",
         "hunt",
     ]
     add("what", nargs="?", choices=tasks, default="peers")
@@ -135,6 +141,10 @@ def main() -> None:
         gpu.run(asked.device, asked.scale, asked.only, settings)
     elif asked.what == "monitoring":
         monitoring.run(asked.quick, min(asked.fits, MONITORED), settings.repeat)
+    elif asked.what == "stability":
+        stability.run(asked.quick, asked.repeat)
+    elif asked.what == "coverage":
+        coverage.run(asked.quick, asked.only)
     elif asked.what == "hunt":
         from benchmarks.hunt import run as hunt  # which needs more packages than the others
 

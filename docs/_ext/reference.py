@@ -31,8 +31,11 @@ MEMBERS = {
     "ritz.DataError": "",
     "ritz.fitting.planning.Plan": "summary",
     "ritz.rows.Rows": "opens read reduce map pairs take each normal column labels row_names put_beside",
-    "ritz.spectrum.certificate.Certificate": "diagnostics verdict errors sampling_errors eigengap missed tie remarks",
+    "ritz.spectrum.certificate.Certificate": "diagnostics verdict errors sampling_errors sampling_angles "
+    "sampling_groups eigengap missed tie remarks",
     "ritz.spectrum.certify.Spectrum": "",
+    "ritz.sampling.bootstrap.Bootstrap": "",
+    "ritz.sampling.asymptotic.Sampling": "bias",
     "ritz.spectrum.subspace.Subspace": "encode decode error total_error deviations",
 }
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ritz.interpretation.comparison import compare
     from ritz.interpretation.meaning import interpret
     from ritz.rows import read
+    from ritz.sampling.bootstrap import bootstrap
     from ritz.spectrum.eigen_pairs import eigen
     from ritz.views.report import report
 
@@ -44,6 +45,7 @@ _HOMES = {
     "interpret": "ritz.interpretation.meaning",
     "inspect": "ritz.inspection.inspection",
     "check": "ritz.exercises.check",
+    "bootstrap": "ritz.sampling.bootstrap",
     "report": "ritz.views.report",
     "AccuracyWarning": "ritz.errors",
     "ColumnWarning": "ritz.errors",
@@ -64,6 +66,7 @@ __all__ = [
     "KernelPCA",
     "ParameterError",
     "__version__",
+    "bootstrap",
     "check",
     "compare",
     "datasets",

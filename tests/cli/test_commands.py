@@ -838,10 +838,21 @@ def test_the_table_shows_where_the_share_is_reached(tmp_path, wines, share):
     said = run("fit", wines, "--scale", "-k", share, "-o", tmp_path / "out").stdout
     k = load(tmp_path / "out" / "model.safetensors").n_components_
     row = next(line.split() for line in said.splitlines() if line.split()[:1] == [f"PC{k}"])
-    assert float(row[3].rstrip("%")) >= 100 * float(share) - 0.05
+    assert float(row[4].rstrip("%")) >= 100 * float(share) - 0.05
     assert f"of the variance (asked: {100 * float(share):g}%)" in said
     if k == 1:
         assert "1 of 13 components explains" in said
+
+
+def test_the_table_names_what_rows_do_not_tell_apart(tmp_path):
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).standard_normal((90, 4)) * [9, 3, 3.1, 1])
+    told = run("fit", tmp_path / "a.npy", "-k", 4, "-o", tmp_path / "out").stdout
+    assert "90 rows do not tell PC2–PC3 apart: trust their span alone" in told
+    said = json.loads(run("fit", tmp_path / "a.npy", "-k", 4, "-o", tmp_path / "out", "--force", "--json").stdout)
+    certificate = load(tmp_path / "out" / "model.safetensors").certificate_
+    parts = {name: [one[name] for one in said["components"]] for name in ("sampling_error", "sampling_angle")}
+    np.testing.assert_allclose(parts["sampling_error"], certificate.sampling_errors)
+    np.testing.assert_allclose(parts["sampling_angle"], np.degrees(np.arcsin(certificate.sampling_angles)))
 
 
 def test_a_long_table_ends_with_the_last_component(tmp_path):

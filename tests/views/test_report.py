@@ -103,6 +103,13 @@ def test_the_table_holds_the_numbers_of_the_model(variant):
     else:
         stated = [parsed(text) for text in table["± sampling"]]
         assert np.allclose(stated, certificate.sampling_errors, rtol=0.06)
+    name = "Axis ± sampling (degrees)"
+    if certificate.sampling_angles is None:
+        assert name not in table
+    else:
+        turns = np.degrees(np.arcsin(certificate.sampling_angles))
+        for text, degrees in zip(table[name], turns, strict=True):
+            assert text == "not determined" if degrees == 90 else parsed(text) == pytest.approx(degrees, rel=0.06)
 
 
 def test_digits_beyond_the_error_are_not_shown():

@@ -34,6 +34,7 @@ from ritz.runtime.atomic import replacing, staged
 from ritz.runtime.watch import Progress, Watch
 from ritz.runtime.wording import visible
 from ritz.spectrum.certificate import Certificate
+from ritz.spectrum.printed import untold
 from ritz.views import sentences
 from ritz.views.classes import kinds_of
 from ritz.views.findings import share_asked
@@ -210,6 +211,8 @@ def show_components(pca: PCA, screen: Screen, named: bool = True) -> None:
     named = named and hasattr(pca, "feature_names_in_")
     rows, head = sentences.component_rows(pca, SHOWN), sentences.HEAD
     screen.table(head if named else head[:-1], rows if named else [row[:-1] for row in rows], left=(len(head) - 1,))
+    if alike := untold(pca.certificate_):
+        screen.say(f"{counted(pca.certificate_.n_rows or 0, 'row')} do not tell {alike} apart: trust their span alone")
 
 
 def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen, seen: Recognition | None = None) -> int:
@@ -250,11 +253,21 @@ def say_certificate(certificate: Certificate, screen: Screen) -> int:
     return OK if certificate.satisfied else INACCURATE
 
 
-def components(pca: PCA) -> list[dict[str, float]]:
-    """One object per component, for machines."""
+def components(pca: PCA) -> list[dict[str, float | None]]:
+    """One object per component, for machines; angles in degrees, null where the rows do not determine them."""
     shares = pca.explained_variance_ratio_
-    parts = zip(pca.explained_variance_, shares, np.cumsum(shares), strict=True)
-    return [{"variance": variance, "share": share, "together": all_} for variance, share, all_ in parts]
+    errors, sines = pca.certificate_.sampling_errors, pca.certificate_.sampling_angles
+    unknown = [None] * len(shares)
+    parts = zip(
+        pca.explained_variance_,
+        shares,
+        np.cumsum(shares),
+        unknown if errors is None else errors,
+        unknown if sines is None else [None if sine >= 1 else np.degrees(np.arcsin(sine)) for sine in sines],
+        strict=True,
+    )
+    names = ("variance", "share", "together", "sampling_error", "sampling_angle")
+    return [dict(zip(names, part, strict=True)) for part in parts]
 
 
 def choice(pca: PCA) -> dict[str, Any] | None:

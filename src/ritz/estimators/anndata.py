@@ -49,6 +49,9 @@ def plain(certificate: Certificate | RecoveryCertificate) -> dict[str, Any]:
     parts["verdict"] = certificate.verdict
     if isinstance(certificate, Certificate):
         parts["groups"] = np.array(certificate.groups)
+        del parts["sample"]  # from which these follow
+        angles, groups = certificate.sampling_angles, certificate.sampling_groups
+        parts |= {"sampling_angles": angles, "sampling_groups": None if groups is None else np.array(groups)}
     return {name: _plain(value) for name, value in parts.items() if value is not None}
 
 

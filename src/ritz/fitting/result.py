@@ -68,7 +68,8 @@ class Decomposition:
             exact["remainder"] = units.remainder
         about = (units.mean, units.scale, rest, n, units.ddof)
         subspace = Subspace(found.vectors, variances, *about, checked=True, **exact)
-        return cls(subspace, found, found.certificate.in_units(unit), plan, total, unit, seen, **known)
+        certificate = found.certificate.in_units(unit).of_sample(subspace.sample)
+        return cls(subspace, found, certificate, plan, total, unit, seen, **known)
 
 
 def _left_out(found: Spectrum, total: float, bound: int) -> tuple[float, bool]:

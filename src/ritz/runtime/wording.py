@@ -65,6 +65,17 @@ def at_most_degrees(sine: float, digits: int = 2) -> str:
     return "undetermined" if not sine < 1 else f"{at_most(degrees_above(sine), digits)}°"
 
 
+def sampled_degrees(sine: float) -> str:
+    """The angle of a sine, in degrees, as an estimate; 1 is what the sample does not determine.
+
+    Examples
+    --------
+    >>> sampled_degrees(0.5), sampled_degrees(0.00123), sampled_degrees(1.0)
+    ('30°', '0.07°', 'not determined')
+    """
+    return "not determined" if not sine < 1 else f"{math.degrees(math.asin(sine)):.2g}°"
+
+
 def degrees_above(sine: float) -> float:
     """The angle of a sine, in degrees, with what asin and a product may have been rounded down by."""
     angle = math.degrees(math.asin(sine))

@@ -10,7 +10,8 @@ import numpy as np
 
 from ritz.linalg.dense import Array, squared
 from ritz.runtime.wording import at_least, at_most, at_most_within, component, components, plain
-from ritz.spectrum.printed import remarks, table
+from ritz.spectrum.printed import remarks, sampled, table
+from ritz.spectrum.sample import Sample
 
 # What takes a bound on every value and angle, and is computed when it is first asked for.
 DETAILS = frozenset({"value_bounds", "angle_bounds", "groups", "complete_to", "gap_bounds"})
@@ -72,6 +73,7 @@ class Certificate:
         one of largest magnitude, and "larger" is said of magnitudes
     quantity : what the values are called
     n_rows : rows behind a covariance, None for a matrix; gives the sampling error λ√(2/n)
+    sample : of the rows of a PCA, what tells how far its axes would turn if others had been drawn; None otherwise
 
     Examples
     --------
@@ -106,6 +108,7 @@ class Certificate:
     by_singular_values: bool = False
     gap_bounds: Array | None = field(default_factory=lambda: None)  # so that the class has no such attribute
     by_magnitude: bool = False
+    sample: Sample | None = field(default=None, metadata={"stored": False})  # follows from the subspace
 
     @classmethod
     def of(cls, details: Callable[[], dict[str, Any]], **known: Any) -> Certificate:
@@ -135,10 +138,46 @@ class Certificate:
         gap = None if self.gap_bounds is None else _outwards(self.gap_bounds[None], unit)[0]
         return replace(self, value_bounds=_outwards(self.value_bounds, unit), gap_bounds=gap, **parts)
 
+    def of_sample(self, sample: Sample | None) -> Certificate:
+        """The same certificate, of rows that are this sample."""
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__, sample=sample)
+        return found
+
     @property
     def sampling_errors(self) -> Array | None:
         """λ√(2/n): how far a variance would move if other rows had been drawn from the same normal law."""
         return None if self.n_rows is None else self.values * np.sqrt(2.0 / self.n_rows)
+
+    @property
+    def sampling_groups(self) -> tuple[tuple[int, int], ...] | None:
+        """Half-open 0-based ranges of components that the rows cannot tell apart: neighbours whose variances would
+        differ so much in one of 20 samples, were they equal. None where no rows are known."""
+        return None if self.sample is None else self.sample.groups()
+
+    @property
+    def sampling_angles(self) -> Array | None:
+        """Sine of the angle, in the root mean square, by which other rows of the same normal law would turn an axis out
+        of its sampling group; 1 where the rows do not determine it, None where none are known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ritz import PCA
+        >>> X = np.random.default_rng(0).standard_normal((400, 3)) * [3, 2, 1]
+        >>> np.degrees(np.arcsin(PCA(3).fit(X).certificate_.sampling_angles)).round()
+        array([3., 4., 2.])
+        """
+        return None if self.sample is None else self.sample.angles(self._following)
+
+    @property
+    def _following(self) -> float:
+        """The least that the first value left out can be, relative to the first; 0 where nothing is known of it."""
+        if self.gap_bounds is None or not len(self.values):
+            return 0.0
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            found = float((self.values[-1] - self.gap_bounds[1]) / self.values[0])
+        return found if 0 < found < 1 else 0.0
 
     @property
     def errors(self) -> Array:
@@ -197,7 +236,7 @@ class Certificate:
         return tuple(found)
 
     def __str__(self) -> str:
-        return "\n".join([self.verdict, *table(self), *self.remarks])
+        return "\n".join([self.verdict, *table(self), *sampled(self), *self.remarks])
 
     @property
     def verdict(self) -> str:

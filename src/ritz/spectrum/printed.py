@@ -4,25 +4,53 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ritz.runtime.wording import at_most, at_most_degrees, component, components
+from ritz.runtime.wording import at_most, at_most_degrees, component, components, sampled_degrees
 
 if TYPE_CHECKING:
     from ritz.spectrum.certificate import Certificate
 
 
+LARGE = 0.05  # part of a variance from which on its bias is told
+
+
 def table(of: Certificate, most: int = 12) -> list[str]:
-    """Value, errors, angle and group of every component, a line each."""
-    sampling, errors = of.sampling_errors, of.errors
-    head = f"{'':>5} {of.quantity:>12} {'± numerical':>12}" + ("" if sampling is None else f" {'± sampling':>11}")
-    lines = [head + f" {'axis off by':>13}  group"]
+    """Value, errors, angles and group of every component, a line each; what other rows would change comes first."""
+    sampling, turns, errors = of.sampling_errors, of.sampling_angles, of.errors
+    head = f"{'':>5} {of.quantity:>12}" + ("" if sampling is None else f" {'± sampling':>11}")
+    head += "" if turns is None else f" {'axis ± sampling':>16}"
+    lines = [head + f" {'± numerical':>12} {'axis off by':>13}  group"]
     names = {i: components(s, e) if e - s > 1 else "" for s, e in of.groups for i in range(s, e)}
     for i in range(min(most, len(of.values))):
-        line = f"{component(i):>5} {of.values[i]:>12.6g} {at_most(errors[i]):>12}"
+        line = f"{component(i):>5} {of.values[i]:>12.6g}"
         line += "" if sampling is None else f" {sampling[i]:>11.1e}"
-        lines.append(line + f" {at_most_degrees(of.angle_bounds[i]):>13}  {names[i]}".rstrip())
+        line += "" if turns is None else f" {sampled_degrees(turns[i]):>16}"
+        lines.append(f"{line} {at_most(errors[i]):>12} {at_most_degrees(of.angle_bounds[i]):>13}  {names[i]}".rstrip())
     if len(of.values) > most:
         lines.append(f"      … and {len(of.values) - most} more")
     return lines
+
+
+def sampled(of: Certificate) -> list[str]:
+    """What the errors of the sample rest on, and which components it cannot tell apart."""
+    groups = of.sampling_groups
+    if groups is None or of.rank == 0:
+        return []
+    scales = " and known scales" if of.sample is not None and of.sample.scaled else ""
+    said = f"sampling errors: for {of.n_rows} independent normal rows{scales}, to first order"
+    alike = untold(of)
+    if len(of.values) > 1:
+        said += f"; they {f'do not tell {alike} apart' if alike else 'tell the components apart'}"
+    excess = of.sample.excess() if of.sample is not None else 0.0
+    if excess <= LARGE:
+        return [said]
+    return [said, f"few rows for so many columns: variances too large by up to {100 * excess:.2g} %; see sampling()"]
+
+
+def untold(of: Certificate, most: int = 4) -> str:
+    """The groups of components that the sample cannot tell apart, of those with variance; nothing where it can."""
+    groups = [components(s, min(e, of.rank)) for s, e in of.sampling_groups or () if min(e, of.rank) - s > 1]
+    more = [f"{len(groups) - most} more groups"] if len(groups) > most + 1 else groups[most:]
+    return ", nor ".join([*groups[:most], *more])
 
 
 def remarks(of: Certificate) -> list[str]:

@@ -38,6 +38,7 @@ from ritz.moments.preprocessing import FAINT, Preprocessing, less
 from ritz.rows import Rows, as_rows, check_finite
 from ritz.rows.base import Block, dense, stack
 from ritz.runtime.threads import cached_property, pinned, scratch
+from ritz.spectrum.sample import Sample
 
 CANCELS = 1e-4  # share of ‖z‖² below which ‖z‖² − ‖y‖² has lost too many digits
 # ‖z‖ in deviations of the weakest component, up to which products in float32 err by about 1e-5 of that deviation.
@@ -154,6 +155,14 @@ class Subspace:
         """How many more axes the data may have."""
         d, k = self.axes.shape
         return min(d if self.n_rows is None else self.n_rows, d) - k
+
+    @property
+    def sample(self) -> Sample | None:
+        """What the rows tell of the error of the sample; None where it is not known how many there were."""
+        d, k = self.axes.shape
+        if self.n_rows is None:
+            return None
+        return Sample(self.deviations, self.outside, d - k, self.n_rows, self.scale is not None)
 
     @property
     def power(self) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ritz.runtime.wording import component, components
+from ritz.runtime.wording import component, components, sampled_degrees
+from ritz.spectrum.printed import untold
 from ritz.views.findings import Findings
 from ritz.views.format import angle, bound, counted, figure, least, listed, number, percent, spelled
 
@@ -14,9 +15,9 @@ MOST_GROUPS = 5  # that are listed
 def explained(found: Findings) -> list[tuple[str, str]]:
     """Headings and what is to be said under them."""
     said = [
+        ("Sampling error", _sampling(found)),
         ("Residuals", _residuals(found)),
         ("Numerical error", _numerical(found)),
-        ("Sampling error", _sampling(found)),
         ("Direction of the axes", _directions(found)),
         ("Is anything missed?", _completeness(found)),
         ("Components that belong together", _groups(found)),
@@ -72,10 +73,30 @@ def _sampling(found: Findings) -> str:
     )
     if not np.isfinite(sampling) or not sampling > 0:
         return said + "."
-    said += f", {number(sampling, 2, full=True)} for the first. More rows make it smaller"
+    said += f", {number(sampling, 2, full=True)} for the first. {_turned(found)}More rows make both smaller"
     if np.isfinite(numerical) and sampling > numerical:
-        return said + "; a finer computation does not, because the numerical error is smaller still."
+        return said + "; a finer computation does not, because numerical errors are smaller still."
     return said + "; here the numerical error is the larger one."
+
+
+def _turned(found: Findings) -> str:
+    """How far other rows would turn the axes."""
+    turns = found.certificate.sampling_angles
+    if turns is None:
+        return ""
+    known, alike = np.flatnonzero(turns < 1), untold(found.certificate)
+    said = "“Axis ± sampling” is how far an axis would turn, by the same reckoning"
+    if len(known):
+        i = int(known[0])
+        said += f": about {sampled_degrees(float(turns[i])).replace('°', ' degrees')} for {component(i)}"
+    if len(known) < found.k:
+        said += "; where it says “not determined”, other rows may give another axis altogether"
+    if alike:
+        said += (
+            f". The rows do not tell {alike} apart: the angle is that between an axis and the space that "
+            "they span together"
+        )
+    return f"{said}. "
 
 
 def _directions(found: Findings) -> str:

@@ -25,7 +25,7 @@ from ritz.rows import Rows, as_rows
 from ritz.rows.pictures import checked
 from ritz.rows.write.tables import check_target
 from ritz.runtime.atomic import replacing
-from ritz.runtime.wording import component, components
+from ritz.runtime.wording import component, components, sampled_degrees
 from ritz.views import charts, images, sentences
 from ritz.views.classes import classified
 from ritz.views.findings import Findings, findings
@@ -142,6 +142,7 @@ def render(
 def _table(found: Findings) -> list[dict[str, str]]:
     """A line for every component: what it holds and how sure that is."""
     certificate, sampling = found.certificate, found.certificate.sampling_errors
+    turns = certificate.sampling_angles
     together, errors = np.minimum(np.cumsum(found.shares), 1.0), found.certificate.errors
     groups = {i: components(start, end) for start, end in found.groups for i in range(start, end)}
     listed = [*range(min(found.k, MOST_ROWS)), *([found.k - 1] if found.k > MOST_ROWS else [])]
@@ -156,6 +157,7 @@ def _table(found: Findings) -> list[dict[str, str]]:
             "together": percent(float(together[i]), found.asked),
             "numerical": bound(float(errors[i])),
             "sampling": "" if sampling is None else number(float(sampling[i]), 2, full=True),
+            "turn": "" if turns is None else sampled_degrees(float(turns[i])).rstrip("°"),
             "angle": angle(float(certificate.angle_bounds[i])),
             "group": groups.get(i, ""),
         }

@@ -9,7 +9,7 @@ import numpy as np
 from ritz.fitting.rank import INDEPENDENT, copies, reached
 from ritz.linalg.dense import Array
 from ritz.pca.recognition import Recognition
-from ritz.runtime.wording import at_most, at_most_degrees, component, components
+from ritz.runtime.wording import at_most, at_most_degrees, component, components, sampled_degrees
 from ritz.views.findings import Findings, share_asked
 from ritz.views.format import asked_share, counted, least, listed, number, percent, shown, spelled
 
@@ -21,7 +21,9 @@ SCATTERED = 0.2  # of them below which the columns named hardly matter
 LEFT_OUT = "The next one was left out, and the choice between them is arbitrary"
 MISSED = "A component with a larger variance than some of these may have been missed: it is not excluded."
 UNLIKE = 10.0  # ratio of standard deviations from which on columns are on different scales
-HEAD = ("", "variance", "share", "cumulative", "± numerical", "± sampling", "axis off by", "main columns")
+HEAD = (
+    "", "variance", "± sampling", "share", "cumulative", "axis ± sampling", "± numerical", "axis off by", "main columns"
+)  # fmt: skip
 MOSTLY = 3  # columns that stand for an axis
 LEAST = 0.5  # of the largest entry of an axis, below which another one says little
 LETTERS = 19  # of the name of a column, and its sign
@@ -201,15 +203,16 @@ def component_rows(pca: Any, most: int) -> list[tuple[str, ...]]:
     """The first components of a fitted PCA and the last, which tells what all of them keep, a row of text each."""
     certificate, shares = pca.certificate_, pca.explained_variance_ratio_
     together, sampling, errors = np.minimum(np.cumsum(shares), 1.0), certificate.sampling_errors, certificate.errors
-    asked, last = share_asked(pca), len(shares) - 1
+    asked, last, turns = share_asked(pca), len(shares) - 1, certificate.sampling_angles
     rows: list[tuple[str, ...]] = [
         (
             component(i),
             f"{pca.explained_variance_[i]:.5g}",
+            "" if sampling is None else f"{sampling[i]:.2g}",
             percent(float(shares[i])),
             percent(float(together[i]), asked),
+            "" if turns is None else sampled_degrees(turns[i]),
             at_most(errors[i], 1),
-            "" if sampling is None else f"{sampling[i]:.2g}",
             at_most_degrees(certificate.angle_bounds[i], 1),
             made_of(pca, i),
         )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.runtime.files.container import Tensors, brief
-from ritz.runtime.files.encoding import LARGEST_INTEGER
+from ritz.runtime.files.encoding import LARGEST_INTEGER, stored_fields
 from ritz.runtime.memory import check_fits
 
 INFINITIES = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -133,7 +133,7 @@ class Decoder:
     def _object(self, node: dict[str, Any], kind: type, path: str) -> Any:
         """Fields that a file lacks take their defaults: it was written when they did not exist yet."""
         form, hints = self._forms[kind], _hints(kind)
-        fields = {field.name: field for field in dataclasses.fields(kind) if field.init}
+        fields = {field.name: field for field in stored_fields(kind)}
         values = {}
         for name, field in fields.items():
             at = f"{path}.{name}" if path else name

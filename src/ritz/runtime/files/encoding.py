@@ -16,6 +16,11 @@ from ritz.runtime.files.container import Tensors
 LARGEST_INTEGER = 1 << 63  # what other languages can read
 
 
+def stored_fields(kind: Any) -> list[dataclasses.Field[Any]]:
+    """The fields of a class that files keep: all but those with the metadata stored=False, which follow from others."""
+    return [field for field in dataclasses.fields(kind) if field.init and field.metadata.get("stored", True)]
+
+
 class Encoder:
     """Objects of these kinds become tables, arrays become tensors named by the path to them.
 
@@ -76,6 +81,6 @@ class Encoder:
                 "change it with set_params, or use pickle or joblib between trusted programs"
             )
         self._paths[id(value)] = at
-        fields = [field.name for field in dataclasses.fields(value) if field.init]
-        parts = {name: self.encoded(getattr(value, name), f"{at}.{name}" if at else name) for name in fields}
+        names = [field.name for field in stored_fields(value)]
+        parts = {name: self.encoded(getattr(value, name), f"{at}.{name}" if at else name) for name in names}
         return {"kind": type(value).__name__, **parts}
