@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import gammaln
 
 from ritz.linalg.dense import Array
-from ritz.runtime.wording import component, plural
+from ritz.runtime.wording import component, components, plural
 
 QUANTILE = 0.95  # of what chance reaches, that a component must exceed
 FLIPS = 19  # copies: what exceeds all of them is a test at 5 %
 # What the random signs of "auto" compare with: copies that keep the size of every entry, and so the scale of columns.
 INDEPENDENT = "columns that are independent of each other are noise to this rule, however unequal their variances"
+RULE = "random sign flips with deflation"
 FIRST, AROUND = 3, 2  # components of a choice that are listed: the first ones, and those before and behind the cut
 
 
@@ -71,13 +73,6 @@ def copies(flips: int = FLIPS) -> str:
     return f"{flips:,}{f' of {FLIPS}' if flips < FLIPS else ''} copies of the rows with random signs"
 
 
-def reached(flips: int, quantile: float) -> str:
-    """What the null of so many copies is, in words."""
-    if flips < FLIPS:
-        return f"the largest variance in {copies(flips)}, which settle the count"
-    return f"the {quantile:g} quantile of the largest variance in {copies(flips)}"
-
-
 @dataclass(frozen=True, eq=False)
 class Choice:
     """How many components, and what decided it.
@@ -85,13 +80,15 @@ class Choice:
     Attributes
     ----------
     rule : the rule, in words
-    seed, flips : where the signs came from, and how many copies of the rows were compared: 19, or as few as settle it
-        (`ritz.fitting.stopping`)
+    seed, flips : where the signs came from, and how many copies of the rows and of what was left of them were compared
     quantile : of the largest variances of 19 copies, that a component must exceed
     values : (m,) variances of the rows, those that were compared and those that were found on the way
     null : (m,) what they must exceed, at the same places: the largest variance of the copies that were compared
     k : how many components are kept: those above the null, but at least one
     count : how many those above the null are, where values and null are too large or too small to tell; else None
+    stages : of each comparison, how many components had been subtracted, and how many copies were made: 19, or as few
+        as settle it (`ritz.fitting.stopping`). The last one found nothing more. Choices of earlier versions, which
+        subtracted nothing, have none
 
     Examples
     --------
@@ -111,11 +108,40 @@ class Choice:
     null: Array
     k: int
     count: int | None = None
+    stages: tuple[tuple[int, int], ...] = ()
 
     @property
     def above(self) -> int:
         """How many components stand above the null, 0 where k is 1 for want of any."""
         return parallel(self.values, self.null[None]) if self.count is None else self.count
+
+    @property
+    def compared(self) -> str:
+        """What the rows were compared with, in words."""
+        if len(self.stages) < 2:
+            return copies(self.flips)
+        return f"{self.flips:,} copies with random signs, of the rows and of what {components(0, self.above)} left"
+
+    @property
+    def reached(self) -> str:
+        """What the null is, in words."""
+        if len(self.stages) < 2 and self.flips == FLIPS:
+            return f"the {self.quantile:g} quantile of the largest variance in {self.compared}"
+        return f"the largest variance in {self.compared}, which settle the count"
+
+    @property
+    def steps(self) -> str:
+        """What each comparison found, in words; nothing where there was one alone."""
+        if len(self.stages) < 2:
+            return ""
+        starts = [removed for removed, _ in self.stages] + [self.above]
+        found = [
+            f"{components(*ends) if ends[1] > ends[0] else 'nothing'} ({flips} {'copy' if flips == 1 else 'copies'})"
+            for ends, (_, flips) in zip(pairwise(starts), self.stages, strict=True)
+        ]
+        if len(found) > FIRST + AROUND + 1:
+            found[FIRST:-AROUND] = ["…"]
+        return f"found one after the other, each without those before: {', '.join(found)}"
 
     def __str__(self) -> str:
         end, resumed, above = min(len(self.values), self.k + AROUND), self.k - AROUND, self.above
@@ -127,8 +153,8 @@ class Choice:
             lines[FIRST:resumed] = [f"{'…':>9}"]
         kept = f"{self.k} {plural(self.k, 'component')} kept, {above} above noise: {self.rule}"
         kept += "" if above else f"; {INDEPENDENT}"
-        what = f"null: {reached(self.flips, self.quantile)} (seed {self.seed})"
-        return "\n".join([kept, what, "           variance         null", *lines])
+        what = f"null: {self.reached} (seed {self.seed})"
+        return "\n".join([kept, what, *filter(None, [self.steps]), "           variance         null", *lines])
 
 
 def gavish_donoho(singular_values: Array, n: int, d: int, noise: float | None = None) -> int:
