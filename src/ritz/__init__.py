@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ritz.exercises.check import check
     from ritz.fitting.planning import plan
     from ritz.pca.angles import compare
+    from ritz.ranks.choose import choose_rank
     from ritz.rows import read
     from ritz.spectrum.eigen_pairs import eigen
     from ritz.views.report import report
@@ -39,6 +40,7 @@ _HOMES = {
     "plan": "ritz.fitting.planning",
     "read": "ritz.rows",
     "compare": "ritz.pca.angles",
+    "choose_rank": "ritz.ranks.choose",
     "check": "ritz.exercises.check",
     "report": "ritz.views.report",
     "AccuracyWarning": "ritz.errors",
@@ -61,6 +63,7 @@ __all__ = [
     "ParameterError",
     "__version__",
     "check",
+    "choose_rank",
     "compare",
     "datasets",
     "eigen",

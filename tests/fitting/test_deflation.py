@@ -65,7 +65,7 @@ def test_components_that_come_later_are_orthogonal_to_those_before():
 @pytest.mark.parametrize("kind", ["scatter", "gram", "krylov"])
 def test_every_route_finds_what_dense_matrices_find(kind, monkeypatch):
     shape = (60, 400) if kind == "gram" else (400, 60)
-    route = signflip_plans._krylov if kind == "krylov" else lambda *how: signflip_plans._by_matrices(kind, *how)
+    route = signflip_plans._krylov if kind == "krylov" else lambda *how: signflip_plans.by_matrices(kind, *how)
     monkeypatch.setattr(signflip_plans, "route", route)
     X = shadowed(np.random.default_rng(0), *shape, "unequal columns", [1e8, 1e4, 30.0, 3.0])
     truth, choice = flips.stages(X), PCA("auto").fit(X).rank_choice_

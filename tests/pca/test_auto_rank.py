@@ -225,7 +225,7 @@ def test_more_components_than_the_first_guess(kind, monkeypatch):
     shape = (300, 1000) if kind == "gram" else (1000, 200)
     X = planted(*shape, 40, 30.0, np.random.default_rng(0))
     rows = as_rows(X)
-    route = signflip_plans._krylov if kind == "krylov" else partial(signflip_plans._by_matrices, kind)
+    route = signflip_plans._krylov if kind == "krylov" else partial(signflip_plans.by_matrices, kind)
     monkeypatch.setattr(signflip_plans, "route", route)
     pca = PCA("auto").fit(X)
     assert pca.n_components_ == 40
@@ -456,7 +456,7 @@ def test_a_factorisation_tells_what_lies_within_the_bar(order):
 @pytest.mark.parametrize("shape", [(100, 20), (5000, 60), (3000, 900), (60, 5000)])
 @pytest.mark.parametrize("limit", [1 << 40, 1 << 27])
 def test_every_copy_is_in_one_pass(shape, limit):
-    route = signflip_plans._by_matrices("gram" if shape[0] < shape[1] else "scatter", as_rows(np.zeros(shape)), limit)
+    route = signflip_plans.by_matrices("gram" if shape[0] < shape[1] else "scatter", as_rows(np.zeros(shape)), limit)
     assert [flip for group in route.groups for flip in group] == [None, *range(19)]
     assert max(map(len, route.groups)) <= route.at_once
     whole, first = route.followed([19]).cost, route.followed([route.first]).cost

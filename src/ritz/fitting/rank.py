@@ -222,26 +222,46 @@ def minka(values: Array, n_rows: int) -> int:
     >>> minka(np.array([9.0, 7.0, 0.11, 0.1, 0.09]), n_rows=500)
     2
     """
-    evidence = [_log_evidence(values, k, n_rows) for k in range(1, len(values))]
-    return int(np.argmax(evidence)) + 1 if evidence else 1
+    values = np.asarray(values, dtype=float)
+    d, tiny = len(values), np.finfo(float).eps * float(values[0]) if len(values) else 0.0
+    known = int(np.count_nonzero(values > tiny))
+    if d < 2 or not known:
+        return 1
+    return int(np.argmax(_log_evidence(values, min(known, d - 1), n_rows, tiny))) + 1
 
 
-def _log_evidence(values: Array, k: int, n: int) -> float:
-    d = len(values)
-    tiny = np.finfo(float).eps * float(values[0])
-    if values[k - 1] <= tiny:
-        return -np.inf
-    noise = max(float(np.sum(values[k:])) / (d - k), tiny)
-    sizes = (d - np.arange(k)) / 2.0
-    log_volume = float(np.sum(gammaln(sizes) - sizes * np.log(np.pi))) - k * np.log(2.0)
-    log_fit = -0.5 * n * (float(np.sum(np.log(values[:k]))) + (d - k) * np.log(noise))
+def _log_evidence(values: Array, most: int, n: int, tiny: float) -> Array:  # -> (most,)
+    """The evidence of 1, 2, … components, of which all have variances above rounding."""
+    d, k = len(values), np.arange(1, most + 1)
+    logs = np.log(values[:most])
+    tails = np.append(np.cumsum(values[::-1])[::-1], 0.0)
+    noise = np.maximum(tails[k] / (d - k), tiny)
+    sizes = (d - np.arange(most)) / 2.0
+    log_volume = np.cumsum(gammaln(sizes) - sizes * np.log(np.pi)) - k * np.log(2.0)
+    log_fit = -0.5 * n * (np.cumsum(logs) + (d - k) * np.log(noise))
     free = d * k - k * (k + 1) / 2.0
-    smoothed = np.append(values[:k], np.full(d - k, noise))
-    # The Hessian's determinant runs over pairs i < j with i among the first k. Between values that are equal to
-    # rounding the curvature is 0 and the approximation breaks down; such a pair counts as a parameter like any other.
-    i, j = np.triu_indices(d, 1)
-    i, j = i[i < k], j[i < k]
-    curvature = (values[i] - values[j]) * (1 / smoothed[j] - 1 / smoothed[i])
-    curvature[values[i] - values[j] <= 1e-12 * values[i]] = 1.0
-    log_hessian = float(np.sum(np.log(curvature))) + len(i) * np.log(n)
-    return log_volume + log_fit + 0.5 * (free + k) * np.log(2 * np.pi) - 0.5 * log_hessian - 0.5 * k * np.log(n)
+    log_hessian = _log_curvature(values, noise) + free * np.log(n)
+    return np.asarray(log_volume + log_fit + 0.5 * (free + k) * np.log(2 * np.pi) - 0.5 * (log_hessian + k * np.log(n)))
+
+
+def _log_curvature(values: Array, noise: Array) -> Array:
+    """log of the Hessian's determinant but for n, with 1, 2, … components and this noise behind them.
+
+    It runs over pairs i < j with i among the first k. Between values that are equal to rounding the curvature is 0 and
+    the approximation breaks down; such a pair counts as a parameter like any other.
+    """
+    most, d = len(noise), len(values)
+    apart = values[:most, None] - values  # (most, d)
+    differ = (apart > 1e-12 * values[:most, None]) & (np.arange(d) > np.arange(most)[:, None])
+    gaps = np.log(apart, out=np.zeros_like(apart), where=differ)
+    both = differ[:, :most]
+    inner = 1 / values[:most] - 1 / values[:most, None]
+    inside = np.log(inner, out=np.zeros_like(inner), where=both)
+    # Pairs among the first k have curvatures of their own values; of the others j stands for the noise.
+    within = np.cumsum(inside.sum(axis=0))
+    behind = differ.sum(axis=1)[:, None] - np.cumsum(both, axis=1)  # (i, k − 1): partners of i behind place k
+    sunk = 1 / noise[None, :] - 1 / values[:most, None]
+    first = np.arange(most)[:, None] <= np.arange(most)
+    used = first & (behind > 0)
+    outside = np.where(used, behind * np.log(sunk, out=np.zeros_like(sunk), where=used & (sunk > 0)), 0.0)
+    return np.asarray(np.cumsum(gaps.sum(axis=1)) + within + outside.sum(axis=0))

@@ -67,10 +67,10 @@ class Route:
         share = sum(flips + 1 for flips in stages) / SPECTRA
         passes = round(share * self.cost.passes)
         if self.kind != "krylov":
-            passes = 1 + sum(self._groups_of(flips) for flips in stages)
+            passes = 1 + sum(self.passes_of(flips) for flips in stages)
         return replace(self, cost=replace(self.cost, passes=passes, operations=share * self.cost.operations))
 
-    def _groups_of(self, flips: int) -> int:
+    def passes_of(self, flips: int) -> int:
         """Passes of a stage with so many copies."""
         return sum(group[0] is None or group[0] < flips for group in self.groups if group)
 
@@ -81,9 +81,9 @@ def route(rows: Rows, limit: int) -> Route:
     n, d = rows.shape
     found = [_krylov(rows, limit)]
     if d <= n:
-        found.append(_by_matrices("scatter", rows, limit))
+        found.append(by_matrices("scatter", rows, limit))
     elif not rows.scattered and (rows.in_memory or costs.holdable(rows, limit)):
-        found.append(_by_matrices("gram", rows, limit))
+        found.append(by_matrices("gram", rows, limit))
     fitting = [one for one in found if one.cost.memory <= limit]
     if not fitting:
         needed = format_bytes(min(one.cost.memory for one in found))
@@ -93,7 +93,7 @@ def route(rows: Rows, limit: int) -> Route:
     return min(fitting, key=lambda one: one.cost.seconds)
 
 
-def _by_matrices(kind: str, rows: Rows, limit: int) -> Route:
+def by_matrices(kind: str, rows: Rows, limit: int) -> Route:
     """As many spectra from one pass as leave room, but at least one; in memory, no more than are soon needed."""
     (n, d), order = rows.shape, min(rows.shape)
     room = min(limit, ROOM) if kind == "gram" or rows.in_memory else limit

@@ -60,7 +60,7 @@ class Flips:
     prepare: Preprocessing
     diagonal: Array  # (d,) Σ z² of every column, which no flip changes
     seed: int = 0
-    own: Array | None = None  # (d, d) ZᵀZ of the rows themselves, where it is known, without what was subtracted
+    own: Array | None = None  # ZᵀZ of the rows themselves, or Z Zᵀ, where it is known, without what was subtracted
     without: Deflation | None = None
 
     def matrices(self, side: str, which: Sequence[int | None], at_once: int) -> Iterator[Array]:

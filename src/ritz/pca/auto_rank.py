@@ -145,7 +145,8 @@ def _without(flips: Flips, axes: Array, levels: Array, center: bool, kind: str) 
     """The rows without these components, too: their axes, or their scores where inner products are formed."""
     n, gram = flips.rows.shape[0], kind == "gram"
     none = Deflation(np.empty((len(axes), 0)), np.empty(0), center * gram / n, center * (not gram) / n)
-    own = None if flips.own is None else flips.own - (axes * levels) @ axes.T
+    known = flips.own is not None and len(flips.own) == len(axes)
+    own = flips.own - (axes * levels) @ axes.T if known and flips.own is not None else None
     return replace(flips, own=own, without=(flips.without or none).further(axes, levels))
 
 
@@ -173,7 +174,7 @@ def _by_matrices(flips: Flips, route: Route, seen: Comparison) -> tuple[int, Vec
     order = min(flips.rows.shape)
     places, workers = min(PLACES, order), flips.rows.threads if SUBSET < order <= ITERATED else 1
     whole = LEAST if len(route.groups) > 1 else 1  # copies of which more than the largest value may be asked
-    own = flips.own if route.kind == "scatter" else None
+    own = flips.own if flips.own is not None and len(flips.own) == order else None
     for group in route.groups:
         if own is not None and group[0] is None:
             seen.values, group = spectrum(own), group[1:]
