@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ritz.cli.errors import in_options
-from ritz.cli.inputs import APART, Input, chosen, default_count, name_of, say_what_it_is
+from ritz.cli.inputs import APART, Input, chosen, default_count, is_left_to_data, name_of, say_what_it_is
 from ritz.cli.paths import PIPE, all_located, free_folder
 from ritz.cli.reading import Reading
 from ritz.cli.screen import Screen, typed
@@ -45,7 +45,9 @@ def look(
         seconds = source.bytes / (PARSED if found.text else UNPACKED) + planned.seconds
     missing = profile.remedy if reading.missing == "error" else reading.missing  # as asked, or as it should be
     _show_contents(screen, found, profile, missing)
-    screen.say(f"\nplan for -k {asked}: {visible(planned.summary)}")
+    left = is_left_to_data(n_components, found.rows)
+    or_so = " or so (without -k the data decides)" if left else ""
+    screen.say(f"\nplan for -k {asked}{or_so}: {visible(planned.summary)}")
     screen.say(f"  why: {planned.why}")
     screen.say(f"  expected: {_duration(seconds)}, {format_bytes(planned.memory)} of working memory")
     if (few := too_few(found.rows.shape[0])) is not None:
