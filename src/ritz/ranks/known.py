@@ -32,6 +32,7 @@ COPIES = 14  # matrices of that order that are in memory at once, in float64
 LEADING, BEYOND = 20, 5  # variances that are found where the whole spectrum is too long, and behind those above noise
 POSSIBLE = 64  # components of which the columns' parts are known at least, where rows are fewer than columns
 COINS = 1000  # the flip whose signs halve rows or columns; copies have smaller numbers
+NOTHING = 1e-9  # share of the variance that rounding may lose
 NO_COLUMNS = "a kernel has no columns"
 
 
@@ -286,5 +287,7 @@ def of_kernel(model: Any) -> Known:
     shares, first = np.asarray(model.explained_variance_ratio_, dtype=float), float(model.eigenvalues_[0])
     n = len(getattr(model, "eigenvectors_", ())) or int(model.certificate_.n_rows or 0)
     size = float(np.sqrt(first / shares[0])) if first > 0 else 0.0
-    whole = bool(n) and len(shares) >= n - 1
+    whole = bool(n) and (len(shares) >= n - 1 or 1 - float(shares.sum()) <= NOTHING)
+    if whole:  # values of 0 are not kept
+        shares = np.append(shares, np.zeros(max(0, n - 1 - len(shares))))[: n - 1]
     return Known(max(0, n - 1), max(0, n - 1), shares, 1.0, size, whole, kernel=True, why_not=NO_COLUMNS)
