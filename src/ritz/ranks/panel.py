@@ -103,7 +103,7 @@ class RankPanel(Tabled):
     >>> panel.k, panel.marks[0.9]
     (3, 8)
     >>> panel.rules["Kaiser"].k, panel.rules["Minka"].holds
-    (3, 'roughly: only 13 columns')
+    (3, 'doubtful: next rows are alike (0.26)')
     """
 
     k: int
