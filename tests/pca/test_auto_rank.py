@@ -475,3 +475,18 @@ def test_the_count_and_the_fit_share_their_moments(monkeypatch):
     assert len(made) == 1
     assert np.array_equal(pca.components_, PCA(3).fit(X).components_)
     assert len(made) == 2
+
+
+def test_comparisons_end_where_they_would_take_long(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 60)) * np.geomspace(1e3, 1, 60) @ np.linalg.qr(rng.standard_normal((60, 60)))[0]
+    whole = PCA("auto").fit(X).rank_choice_
+    assert len(whole.stages) > 4
+    assert not whole.unfinished
+    monkeypatch.setattr(auto_rank, "BUDGET", 0.0)
+    short = PCA("auto").fit(X).rank_choice_
+    assert 3 <= len(short.stages) < len(whole.stages)
+    assert sum(copies for _, copies in short.stages[:-1]) < 10 or len(short.stages) == 3
+    assert short.unfinished
+    assert 1 < short.k == short.above < whole.k  # those that were found are above noise; more may be
+    assert str(short).splitlines()[2].endswith(f"; more may stand above what PC1–PC{short.k} left")

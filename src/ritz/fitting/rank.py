@@ -87,8 +87,8 @@ class Choice:
     k : how many components are kept: those above the null, but at least one
     count : how many those above the null are, where values and null are too large or too small to tell; else None
     stages : of each comparison, how many components had been subtracted, and how many copies were made: 19, or as few
-        as settle it (`ritz.fitting.stopping`). The last one found nothing more. Choices of earlier versions, which
-        subtracted nothing, have none
+        as settle it (`ritz.fitting.stopping`). The last one found nothing more, unless the next would have taken long.
+        Choices of earlier versions, which subtracted nothing, have none
 
     Examples
     --------
@@ -141,7 +141,13 @@ class Choice:
         ]
         if len(found) > FIRST + AROUND + 1:
             found[FIRST:-AROUND] = ["…"]
-        return f"found one after the other, each without those before: {', '.join(found)}"
+        more = f"; more may stand above what {components(0, self.above)} left" if self.unfinished else ""
+        return f"found one after the other, each without those before: {', '.join(found)}{more}"
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the last comparison found components, and no further one was made: it would have taken long."""
+        return len(self.stages) > 1 and self.stages[-1][0] < self.above
 
     def __str__(self) -> str:
         end, resumed, above = min(len(self.values), self.k + AROUND), self.k - AROUND, self.above

@@ -15,7 +15,7 @@ from ritz.fitting.deflation import Deflation
 from ritz.fitting.edges import ITERATED, edge, none_above, spectrum
 from ritz.fitting.rank import FLIPS, Choice
 from ritz.fitting.request import Request
-from ritz.fitting.signflip_plans import GUESS, Route
+from ritz.fitting.signflip_plans import GUESS, SPECTRA, Route
 from ritz.fitting.signflips import Flips, flipping_dtype
 from ritz.fitting.solve import magnified, preprocessing
 from ritz.fitting.stopping import LEAST, PLACES, Comparison
@@ -28,6 +28,9 @@ from ritz.runtime.threads import ordered
 
 # What rounding may add to a value, of itself and of the largest: it must not decide between equal ones.
 TIE, DUST = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-9}, 1e-13
+# Comparisons that are made however long they take, and operations beyond which no more follow: a smooth spectrum, as
+# that of pictures, has hundreds of components above noise, of which each comparison finds a few.
+SURE, BUDGET = 3, 3e11
 Vectors = Callable[[int], Array]  # so many leading eigenvectors of what was compared
 
 
@@ -40,7 +43,7 @@ def chosen(rows: Rows, request: Request, route: Route, found: Moments | None = N
     the count are not made.
 
     What stands above noise is then subtracted, and the rest compared with its own copies, until nothing of it stands
-    above them: so a component in the shadow of far larger ones is found when these are gone.
+    above them, or it would take long: so a component in the shadow of far larger ones is found when these are gone.
     """
     rows = rows.limited(route.cost.block_bytes, route.cost.threads)
     flips, unit = prepared(rows, request, found)
@@ -65,6 +68,9 @@ def by_stages(flips: Flips, unit: float, request: Request, route: Route) -> Choi
             stages.append(stage)
         above = stages[-1].take(guessing, request.center)
         if not above or stages[-1].removed + above >= order:
+            break
+        if len(stages) >= SURE and sum(found.copies for found in stages) >= _affordable(route):
+            stages[-1].taken = stages[-1].above  # a guess that nothing will confirm
             break
         flips = stages[-1].rest(request.center, route.kind)
     return _choice(stages, order, unit / np.sqrt(n - request.ddof), request.seed)
@@ -111,6 +117,11 @@ class Stage:
         self.bars[self.above : self.taken] = later.bar
         return bool(self.seen.values[self.taken - 1] > later.reach)
 
+    @property
+    def copies(self) -> int:
+        """How many copies it took."""
+        return self.seen.count + self.extra
+
     def withdraw(self, copies: int) -> None:
         """Take only those above, after so many copies that told nothing else."""
         self.extra += copies
@@ -120,6 +131,11 @@ class Stage:
         return _without(self.flips, self.vectors(self.taken), self.seen.values[: self.taken], center, kind)
 
 
+def _affordable(route: Route) -> float:
+    """How many copies are compared before no further components are looked for behind those found."""
+    return max(2.0 * LEAST, BUDGET / (route.cost.operations / SPECTRA))
+
+
 def _choice(stages: list[Stage], order: int, size: float, seed: int) -> Choice:
     """What the stages found; the last one took nothing."""
     ends = [stage.taken for stage in stages[:-1]] + [order - stages[-1].removed]
@@ -127,7 +143,7 @@ def _choice(stages: list[Stage], order: int, size: float, seed: int) -> Choice:
     values, bars = (np.concatenate(parts) for parts in zip(*found, strict=True))
     above = stages[-1].removed + stages[-1].taken
     told, null = squared(np.minimum.accumulate(values), size), squared(bars, size)
-    made = tuple((stage.removed, stage.seen.count + stage.extra) for stage in stages)
+    made = tuple((stage.removed, stage.copies) for stage in stages)
     return Choice(
         rule=rank.RULE,
         seed=seed,
