@@ -30,7 +30,7 @@ from ritz.runtime.threads import ordered
 TIE, DUST = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-9}, 1e-13
 # Comparisons that are made however long they take, and operations beyond which no more follow: a smooth spectrum, as
 # that of pictures, has hundreds of components above noise, of which each comparison finds a few.
-SURE, BUDGET = 3, 3e11
+SURE, BUDGET = 3, 1e11
 Vectors = Callable[[int], Array]  # so many leading eigenvectors of what was compared
 
 
