@@ -19,6 +19,7 @@
     python -m benchmarks monitoring --fits 400 --repeat 9         odd rows: false alarms, and what they cost
     python -m benchmarks stability                                1,000 resamples beside LAPACK on each of them
     python -m benchmarks coverage                                 what the intervals of resamples cover, by simulation
+    python -m benchmarks ranks                                    how often each rule finds the rank; --speed: its cost
     python -m benchmarks hunt --fits 100000                       certificates of random fits, held against the truth
 
 Every contender runs in a process of its own. Times are the best of several fits; read the ratios, not the seconds.
@@ -43,6 +44,7 @@ from benchmarks import (
     overhead,
     peers,
     planner,
+    ranks,
     report,
     scaling,
     sensing,
@@ -79,6 +81,7 @@ def arguments() -> argparse.Namespace:
         "monitoring",
         "stability",
         "coverage",
+        "ranks",
         "hunt",
     ]
     add("what", nargs="?", choices=tasks, default="peers")
@@ -88,7 +91,7 @@ def arguments() -> argparse.Namespace:
     add("--dtype", default="float64", choices=["float64", "float32"], help="of a single case (float64)")
     add("-k", type=int, default=10, help="components of a single case (10)")
     add("--only", action="append", default=[], metavar="NAME", help="contenders, sources, kernels, parts like this")
-    add("--repeat", type=int, default=5, metavar="N", help="fits of each contender (5)")
+    add("--repeat", type=int, default=5, metavar="N", help="fits of each contender (5), or runs of ranks (100)")
     add("--budget", type=float, default=20.0, metavar="SECONDS", help="no more repeats after this time (20)")
     add("--limit", type=float, default=120.0, metavar="SECONDS", help="a process is given up after this time (120)")
     add("--out", type=Path, default=Path(__file__).parent / "results", metavar="FOLDER", help="(benchmarks/results)")
@@ -99,6 +102,7 @@ def arguments() -> argparse.Namespace:
     add("--first", type=int, default=0, metavar="NUMBER", help="of these fits (0)")
     add("--device", default="cuda", help="of gpu, by PyTorch (cuda)")
     add("--scale", type=float, default=1.0, metavar="SHARE", help="of the sizes of gpu, such as 0.001 (1)")
+    add("--speed", action="store_true", help="of ranks: what the panel costs instead of how often it is right")
     add("--quick", action="store_true", help="small sizes, to see that scaling, planner, kernel, usps and sensing work")
     return parser.parse_args()
 
@@ -145,6 +149,8 @@ def main() -> None:
         stability.run(asked.quick, asked.repeat)
     elif asked.what == "coverage":
         coverage.run(asked.quick, asked.only)
+    elif asked.what == "ranks":
+        ranks.run(asked.repeat if asked.speed else ranks.RUNS if asked.repeat == 5 else asked.repeat, asked.speed)
     elif asked.what == "hunt":
         from benchmarks.hunt import run as hunt  # which needs more packages than the others
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ritz.inspection.inspection import inspect
     from ritz.interpretation.comparison import compare
     from ritz.interpretation.meaning import interpret
+    from ritz.ranks.choose import choose_rank
     from ritz.rows import read
     from ritz.sampling.bootstrap import bootstrap
     from ritz.spectrum.eigen_pairs import eigen
@@ -44,6 +45,7 @@ _HOMES = {
     "compare": "ritz.interpretation.comparison",
     "interpret": "ritz.interpretation.meaning",
     "inspect": "ritz.inspection.inspection",
+    "choose_rank": "ritz.ranks.choose",
     "check": "ritz.exercises.check",
     "bootstrap": "ritz.sampling.bootstrap",
     "report": "ritz.views.report",
@@ -68,6 +70,7 @@ __all__ = [
     "__version__",
     "bootstrap",
     "check",
+    "choose_rank",
     "compare",
     "datasets",
     "eigen",

@@ -17,7 +17,7 @@ def table(tmp_path):
 
 @pytest.mark.parametrize("ddof", [0, 1])
 def test_variances_are_divided_by_it(table, tmp_path, ddof):
-    found = answer("fit", table, "--ddof", ddof, "-o", tmp_path / "out")["components"]
+    found = answer("fit", table, "-k", 3, "--ddof", ddof, "-o", tmp_path / "out")["components"]
     values = np.linalg.eigvalsh(np.cov(X.T, ddof=ddof))[::-1]
     np.testing.assert_allclose([part["variance"] for part in found], values)
     assert load(tmp_path / "out" / "model.safetensors").ddof == ddof

@@ -468,8 +468,8 @@ def test_completion(shell):
 
 def test_auto_says_how_many_and_why(wines):
     told = answer("fit", wines, "-k", "auto", "--scale")
-    assert told["choice"]["flips"] == 19
-    assert told["choice"]["k"] == len(told["components"])
+    assert told["choice"]["flips"] == 3 * 19  # of the rows, and twice of what was left
+    assert told["choice"]["k"] == len(told["components"]) == 3
     assert len(told["choice"]["null"]) >= told["choice"]["k"]
 
 
@@ -752,9 +752,9 @@ def test_constant_columns_of_files_that_are_not_held(tmp_path, monkeypatch):
     lines = [f"t{i % 3},{a:.6f},5,{b:.6f},7,{c:.6f}" for i, (a, b, c) in enumerate(rng.standard_normal((400, 3)))]
     path = tmp_path / "x.csv"
     path.write_text("\n".join(["word,a,five,b,seven,c", *lines]))
-    held = answer("fit", path, "--drop-constant")
+    held = answer("fit", path, "-k", 3, "--drop-constant")
     monkeypatch.setattr(inputs, "worth_holding", lambda *_: False)
-    read = answer("fit", path, "--drop-constant", "-o", tmp_path / "other")
+    read = answer("fit", path, "-k", 3, "--drop-constant", "-o", tmp_path / "other")
     assert held["left_out"] == read["left_out"] == {"word": "label", "five": "constant", "seven": "constant"}
     first, second = (load(told["files"]["model"]) for told in (held, read))
     assert list(second.feature_names_in_) == ["a", "b", "c"]

@@ -187,7 +187,7 @@ def test_a_newer_version_says_to_upgrade(written):
     header, _, body = opened(path)
     header["__metadata__"] |= {"format_version": "7", "ritz_version": "9.1"}
     signed(path, header, body)
-    refused(path, r"expected format version 3 at most, found 7, written by ritz 9.1; upgrade ritz")
+    refused(path, r"expected format version 4 at most, found 7, written by ritz 9.1; upgrade ritz")
 
 
 @pytest.mark.parametrize("version", ["", "0", "-1", "1.5", "x", "²", "9" * 5000])

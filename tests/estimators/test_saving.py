@@ -398,7 +398,7 @@ def test_any_reader_of_safetensors_finds_the_numbers(tmp_path):
         assert np.array_equal(file.get_tensor("subspace.mean"), model.mean_)
         assert np.array_equal(file.get_tensor("certificate.value_bounds"), model.certificate_.value_bounds)
     assert {"subspace.variances", "moments.shift", "deviations", "ratios"} <= names
-    assert metadata["format_version"] == "3"
+    assert metadata["format_version"] == "4"
     assert metadata["ritz_version"] == ritz.__version__
     assert metadata["kind"] == "PCA"
 
@@ -486,6 +486,13 @@ def test_the_file_of_version_3_still_loads():
     assert (model.image_shape_, model.white_) == ((3, 2), 255.0)
     pictures = np.arange(30, dtype=np.uint8).reshape(5, 3, 2) ** 2
     np.testing.assert_allclose(model.explained_variance_, PCA(2).fit(pictures.reshape(5, 6)).explained_variance_)
+
+
+def test_the_file_of_version_4_still_loads():
+    """The stages of "auto"."""
+    choice = load(Path(__file__).parents[1] / "data" / "model_v4.safetensors").rank_choice_
+    assert (choice.k, choice.stages) == (1, ((0, 19), (1, 19)))
+    assert "PC1 (19 copies), nothing (19 copies)" in str(choice)
 
 
 @pytest.mark.parametrize("shape", [(6, 2), (2, 2, 3)], ids=str)

@@ -123,3 +123,12 @@ def test_a_choice_of_many_lists_the_first_and_those_around_the_cut(m, k, listed)
         if place != "…":
             i = int(place.removeprefix("PC"))
             assert row == [f"{values[i - 1]:g}", f"{m - k + 0.5:g}", *(["above"] if i <= k else ["not", "above"])]
+
+
+def test_stages_are_told_the_first_and_the_last():
+    stages = ((0, 1), (2, 1), (3, 5), (4, 1), (6, 1), (7, 19), (8, 1))
+    values, null = np.arange(12, 0, -1.0), np.full(12, 4.5)
+    choice = rank.Choice("a rule", 3, 29, 0.95, values, null, 8, stages=stages)
+    said = "PC1–PC2 (1 copy), PC3 (1 copy), PC4 (5 copies), …, PC8 (19 copies), nothing (1 copy)"
+    assert str(choice).splitlines()[2] == f"found one after the other, each without those before: {said}"
+    assert choice.compared == "29 copies with random signs, of the rows and of what PC1–PC8 left"

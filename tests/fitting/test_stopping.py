@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from helpers import flips
 from helpers.counts import usually
 from ritz import PCA
 from ritz.fitting.rank import FLIPS
 from ritz.fitting.signflip_plans import LITTLE
-from ritz.fitting.signflips import sign_bits
 from ritz.fitting.stopping import LEAST, PLACES, Comparison
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings("ignore:no component stands")]
@@ -23,15 +23,6 @@ NOISE = {
 }
 
 
-def truth(X):
-    """Eigenvalues of the rows, and the largest one of every copy, by the definition."""
-    Z = X - X.mean(axis=0)
-    signs = (1 - 2.0 * sign_bits(0, flip, range(len(X)), X.shape[1]) for flip in range(FLIPS))
-    spectra = (np.linalg.svd(R * Z, compute_uv=False) ** 2 for R in (1.0, *signs))
-    values, *copies = (found / (len(X) - 1) for found in spectra)
-    return values, np.array([copy[0] for copy in copies]) * len(X) / (len(X) - 1)
-
-
 @pytest.mark.parametrize("shape", [(400, 50), (50, 400), (1500, 50)])
 @pytest.mark.parametrize("noise", NOISE)
 def test_the_count_is_that_of_all_copies(noise, shape):
@@ -44,12 +35,13 @@ def test_the_count_is_that_of_all_copies(noise, shape):
         axes = np.linalg.qr(rng.standard_normal((shape[1], 4)))[0]
         scores = np.linalg.qr(rng.standard_normal((shape[0], 4)))[0]
         X = E + scores * np.sqrt(edge * np.array([9.0, 1.5, 0.6, 0.3])) @ axes.T
-        values, copies = truth(X)
+        truth = flips.stages(X)
         choice = PCA("auto").fit(X).rank_choice_
-        assert choice.above == np.count_nonzero(values > copies.max())
-        assert choice.flips in (1, LEAST, 10, 15, FLIPS)
-        assert np.allclose(choice.null, copies[: choice.flips].max(), rtol=1e-4)
-        stopped += choice.flips < FLIPS
+        assert choice.above == truth[-1][0]
+        assert {copies for _, copies in choice.stages} <= {1, LEAST, 10, 15, FLIPS}
+        last, copies = choice.stages[-1][1], truth[-1][2]
+        assert np.allclose(choice.null[choice.above :], copies[:last].max(), rtol=1e-4)
+        stopped += choice.flips < FLIPS * len(truth)
     assert stopped or noise in ("one large column", "t, 2 degrees of freedom")
 
 
@@ -67,13 +59,18 @@ def test_copies_that_were_not_made_are_not_claimed():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 40)) + 5 * rng.standard_normal((2000, 1)) @ np.full((1, 40), 0.3)
     pca = PCA("auto").fit(X)
-    assert (pca.rank_choice_.k, pca.rank_choice_.flips) == (1, LEAST)
-    said = str(pca.rank_choice_).splitlines()[1]
-    assert said.startswith("null: the largest variance in 5 of 19 copies of the rows with random signs, which settle")
-    assert pca.plan_.why.endswith("1 component stood above the noise of 5 of 19 copies of the rows with random signs")
+    choice = pca.rank_choice_
+    assert (choice.k, choice.flips, choice.stages) == (1, 2, ((0, 1), (1, 1)))
+    lines = str(choice).splitlines()
+    said = "2 copies with random signs, of the rows and of what PC1 left"
+    assert lines[1] == f"null: the largest variance in {said}, which settle the count (seed 0)"
+    assert lines[2] == "found one after the other, each without those before: PC1 (1 copy), nothing (1 copy)"
+    assert pca.plan_.why.endswith(f"1 component stood above the noise of {said}")
     little = PCA("auto").fit(X[: LITTLE // 40])
-    assert little.rank_choice_.flips == FLIPS
-    assert "quantile of the largest variance in 19 copies" in str(little.rank_choice_)
+    assert little.rank_choice_.stages == ((0, FLIPS), (1, FLIPS))
+    nothing = PCA("auto").fit(rng.standard_normal((LITTLE // 40, 40)))
+    assert nothing.rank_choice_.stages == ((0, FLIPS),)
+    assert "quantile of the largest variance in 19 copies" in str(nothing.rank_choice_)
 
 
 def test_no_value_above_settles_it_at_once():
@@ -108,3 +105,17 @@ def test_copies_are_raised_by_what_centring_took():
     seen.add(np.full(PLACES, 2.0))
     assert seen.bar == pytest.approx(3.04)
     assert seen.above == 1
+
+
+def test_a_guess_goes_ahead_as_far_as_the_bar_sinks():
+    values = np.array([100.0, 50.0, 3.0, 2.0, 1.5, *np.full(95, 1.0)])
+    seen = Comparison(values=values)
+    seen.add(np.linspace(2.4, 2.3, PLACES))  # in reach of later copies are 2.4 + 1.5 · 1.25 · 0.1 = 2.59
+    assert seen.clear == 3
+    # Without the three, 98.5 of 251.5 is left: more than a guess may go ahead by.
+    assert seen.ahead(3, 10**9, 10**9) == 3
+    flat = Comparison(values=np.array([3.0, 2.58, 2.55, *np.full(97, 1.0)]))
+    flat.add(np.linspace(2.4, 2.3, PLACES))
+    # Without the first, 1.02 · 2.59 · 102.13 / 105.13 = 2.56; without two, 2.50.
+    assert (flat.clear, flat.ahead(1, 10**9, 10**9)) == (1, 3)
+    assert flat.ahead(1, 100, 100) == 1  # of few rows and columns, every component takes noise along

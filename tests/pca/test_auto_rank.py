@@ -14,14 +14,16 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from helpers import flips
 from helpers.counts import usually
 from helpers.files import write_h5ad
 from helpers.memory import traced
 from ritz import PCA, AccuracyWarning, KernelPCA, merge, plan
 from ritz.errors import DataError
 from ritz.fitting import signflip_plans
+from ritz.fitting.edges import edge, none_above, spectrum
 from ritz.fitting.request import Request
-from ritz.fitting.signflips import STRIP, Flipped, edge, none_above, sign_bits, spectrum
+from ritz.fitting.signflips import STRIP, Flipped, sign_bits
 from ritz.pca import auto_rank, from_rows
 from ritz.rows import as_rows
 from ritz.runtime import checkpoint
@@ -45,12 +47,12 @@ def naive(X, seed, flips, center=True, scale=False):
 
 
 def flips_of(X, seed=0, **parameters):
-    flips, unit = auto_rank._flips(as_rows(X), Request(seed=seed, **parameters))
-    return flips, unit**2
+    made, unit = auto_rank.prepared(as_rows(X), Request(seed=seed, **parameters))
+    return made, unit**2
 
 
-def spectra(flips, side, at_once):
-    return np.array([spectrum(K) for K in flips.matrices(side, [None, *range(4)], at_once)])
+def spectra(made, side, at_once):
+    return np.array([spectrum(K) for K in made.matrices(side, [None, *range(4)], at_once)])
 
 
 SHAPES = {
@@ -103,28 +105,28 @@ def test_noise_has_no_component_but_once_in_twenty_times(shape):
 @pytest.mark.parametrize("shape", [(150, 12), (150, 1), (2, 2), (90, 90)])
 def test_spectra_of_copies_are_those_of_dense_matrices(shape, parameters):
     X = np.random.default_rng(0).standard_normal(shape) + 3
-    flips, unit = flips_of(X, seed=7, **parameters)
+    made, unit = flips_of(X, seed=7, **parameters)
     truth = naive(X, 7, 4, **parameters)
-    scatters = spectra(flips, "scatter", 3) * unit
+    scatters = spectra(made, "scatter", 3) * unit
     assert np.allclose(scatters[:, : min(shape)], truth, rtol=1e-9, atol=1e-9 * truth.max())
 
 
 @pytest.mark.parametrize("shape", [(12, 150), (3, 2 * STRIP + 77), (2, 5)])
 def test_inner_products_have_the_same_spectra(shape):
     X = np.random.default_rng(0).standard_normal(shape) + 3
-    flips, unit = flips_of(X)
+    made, unit = flips_of(X)
     truth = naive(X, 0, 4)
-    assert np.allclose(spectra(flips, "gram", 2) * unit, truth, rtol=1e-9, atol=1e-9 * truth.max())
+    assert np.allclose(spectra(made, "gram", 2) * unit, truth, rtol=1e-9, atol=1e-9 * truth.max())
 
 
 @pytest.mark.parametrize("shape", [(600, 40), (40, 600)])
 def test_iterations_come_close_to_them_from_above(shape):
     X = planted(*shape, 3, 5.0, np.random.default_rng(0))
-    flips, unit = flips_of(X)
+    made, unit = flips_of(X)
     truth = naive(X, 0, 3)
-    assert np.allclose(flips.leading(None, 5) * unit, truth[0, :5], rtol=1e-4)
+    assert np.allclose(made.leading(None, 5)[0] * unit, truth[0, :5], rtol=1e-4)
     for flip in range(3):
-        edge = flips.leading(flip, 1)[0] * unit
+        edge = made.leading(flip, 1)[0][0] * unit
         assert truth[flip + 1, 0] * (1 - 1e-6) <= edge <= truth[flip + 1, 0] * (1 + 2e-3)
 
 
@@ -132,7 +134,7 @@ def test_the_edge_of_a_large_matrix_is_bounded_closely(monkeypatch):
     Z = np.random.default_rng(0).standard_normal((300, 200))
     truth = np.linalg.norm(Z, 2) ** 2
     assert edge(Z.T @ Z) == pytest.approx(truth, rel=1e-12)
-    monkeypatch.setattr("ritz.fitting.signflips.ITERATED", 100)
+    monkeypatch.setattr("ritz.fitting.edges.ITERATED", 100)
     assert truth * (1 - 1e-6) <= edge(Z.T @ Z) <= truth * (1 + 2e-3)
 
 
@@ -169,12 +171,12 @@ def test_signs_are_fair_and_those_of_flips_differ():
 
 def test_flipped_rows_are_walked_in_any_blocks():
     X = np.random.default_rng(0).standard_normal((500, 9))
-    flips, _ = flips_of(X)
-    flipped = Flipped(as_rows(X), flips.prepare, 3, 5)
-    Z = (1 - 2.0 * sign_bits(3, 5, range(500), 9)) * flips.prepare(X)
+    made, _ = flips_of(X)
+    flipped = Flipped(as_rows(X), made.prepare, 3, 5)
+    Z = (1 - 2.0 * sign_bits(3, 5, range(500), 9)) * made.prepare(X)
     assert np.array_equal(flipped.limited(8 * 9 * 7).map(np.copy), Z)
     assert np.array_equal(flipped.block(17, 40), Z[17:40])
-    assert np.allclose((Z**2).sum(axis=0), flips.diagonal)
+    assert np.allclose((Z**2).sum(axis=0), made.diagonal)
 
 
 @pytest.mark.parametrize(("shape", "least"), [((30000, 12), 300_000), ((60, 5000), 6_000_000)])
@@ -223,7 +225,7 @@ def test_more_components_than_the_first_guess(kind, monkeypatch):
     shape = (300, 1000) if kind == "gram" else (1000, 200)
     X = planted(*shape, 40, 30.0, np.random.default_rng(0))
     rows = as_rows(X)
-    route = signflip_plans._krylov if kind == "krylov" else partial(signflip_plans._by_matrices, kind)
+    route = signflip_plans._krylov if kind == "krylov" else partial(signflip_plans.by_matrices, kind)
     monkeypatch.setattr(signflip_plans, "route", route)
     pca = PCA("auto").fit(X)
     assert pca.n_components_ == 40
@@ -237,12 +239,16 @@ def test_the_observed_values_are_the_variances():
     choice = pca.rank_choice_
     assert np.allclose(choice.values[:3], pca.explained_variance_)
     assert choice.values.shape == choice.null.shape == (20,)
-    assert (choice.k, choice.flips, choice.quantile, choice.seed) == (3, 19, 0.95, 0)
-    # Copies have the size of the rows: their largest variance, here by its definition.
-    edge = naive(X, 0, 19)[1:, 0].max() / 400 * 400 / 399
-    assert np.allclose(choice.null, edge, rtol=1e-8)
+    # Copies have the size of the rows, and of what is left of them: their largest variance, here by its definition.
+    truth = flips.stages(X)
+    assert (choice.k, choice.flips, choice.quantile, choice.seed) == (3, 19 * len(truth), 0.95, 0)
+    assert choice.stages == tuple((removed, 19) for removed, *_ in truth)
+    ends = [removed for removed, *_ in truth[1:]] + [20]
+    for (removed, _, copies), end in zip(truth, ends, strict=True):
+        assert np.allclose(choice.null[removed:end], copies.max() * 399 / 400, rtol=1e-8)
     clause = pca.plan_.why.split("; ")[-1]
-    assert clause == "3 components stood above the noise of 19 copies of the rows with random signs"
+    said = f"{choice.flips} copies with random signs, of the rows and of what PC1–PC3 left"
+    assert clause == f"3 components stood above the noise of {said}"
 
 
 @pytest.mark.parametrize("X", [np.zeros((5, 3)), np.full((4, 2), 7.5), np.full((3, 1), 1e300)])
@@ -262,10 +268,9 @@ def test_tiny_data(n, d, seed, size):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
         pca = PCA("auto").fit(X)
-    truth = naive(X / size, 0, 19)
-    edge = truth[1:, 0].max() * n / (n - 1)
-    assert pca.rank_choice_.above == np.count_nonzero(truth[0] > edge * (1 + 1e-7))
-    # Flips keep the sum of the squares, of which the largest value has at least its share.
+    assert pca.rank_choice_.above == flips.count(X / size)
+    # Flips keep the sum of the squares, of which the largest value has at least its share; of a single component that
+    # is left, every copy is as large.
     assert pca.rank_choice_.above < min(n, d)
 
 
@@ -424,9 +429,7 @@ def test_digits():
 
     # Independent of this package but for the signs: a dense svd of every copy.
     X = load_digits().data
-    spectra = naive(X, 0, 19)
-    edge = spectra[1:, 0].max() * len(X) / (len(X) - 1)
-    assert PCA("auto").fit(X).n_components_ == np.count_nonzero(spectra[0] > edge) == 7
+    assert PCA("auto").fit(X).n_components_ == flips.count(X) == 30
 
 
 @pytest.mark.parametrize("rank", [0, 1, 3, 300])
@@ -453,10 +456,10 @@ def test_a_factorisation_tells_what_lies_within_the_bar(order):
 @pytest.mark.parametrize("shape", [(100, 20), (5000, 60), (3000, 900), (60, 5000)])
 @pytest.mark.parametrize("limit", [1 << 40, 1 << 27])
 def test_every_copy_is_in_one_pass(shape, limit):
-    route = signflip_plans._by_matrices("gram" if shape[0] < shape[1] else "scatter", as_rows(np.zeros(shape)), limit)
+    route = signflip_plans.by_matrices("gram" if shape[0] < shape[1] else "scatter", as_rows(np.zeros(shape)), limit)
     assert [flip for group in route.groups for flip in group] == [None, *range(19)]
     assert max(map(len, route.groups)) <= route.at_once
-    whole, first = route.followed(19).cost, route.followed(route.first).cost
+    whole, first = route.followed([19]).cost, route.followed([route.first]).cost
     assert whole.operations == route.cost.operations >= first.operations * 20 / (route.first + 1) * (1 - 1e-9)
     assert (whole.passes, first.passes) == (1 + len(route.groups), 2)
 
@@ -472,3 +475,18 @@ def test_the_count_and_the_fit_share_their_moments(monkeypatch):
     assert len(made) == 1
     assert np.array_equal(pca.components_, PCA(3).fit(X).components_)
     assert len(made) == 2
+
+
+def test_comparisons_end_where_they_would_take_long(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 60)) * np.geomspace(1e3, 1, 60) @ np.linalg.qr(rng.standard_normal((60, 60)))[0]
+    whole = PCA("auto").fit(X).rank_choice_
+    assert len(whole.stages) > 4
+    assert not whole.unfinished
+    monkeypatch.setattr(auto_rank, "BUDGET", 0.0)
+    short = PCA("auto").fit(X).rank_choice_
+    assert 3 <= len(short.stages) < len(whole.stages)
+    assert sum(copies for _, copies in short.stages[:-1]) < 10 or len(short.stages) == 3
+    assert short.unfinished
+    assert 1 < short.k == short.above < whole.k  # those that were found are above noise; more may be
+    assert str(short).splitlines()[2].endswith(f"; more may stand above what PC1–PC{short.k} left")

@@ -7,7 +7,6 @@ import struct
 import subprocess
 import sys
 import zlib
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ from sklearn.datasets import load_digits, load_wine
 import ritz
 from helpers.pages import Page, boxes, faults, parsed, points
 from ritz import PCA, DataError, KernelPCA, report, solvers
-from ritz.fitting.rank import INDEPENDENT
+from ritz.fitting.rank import INDEPENDENT, Choice
 from ritz.views.report import render
 from ritz.views.scatter import First
 
@@ -167,16 +166,7 @@ def test_the_choice_of_components_is_drawn_and_told(above, said):
     model = PCA(max(above, 1), scale=True).fit(X)
     values = PCA(8, scale=True).fit(X).explained_variance_
     null = np.where(np.arange(8) < above, 0.9, 1.1) * values
-    model.rank_choice_ = SimpleNamespace(
-        values=values,
-        null=null,
-        k=max(above, 1),
-        above=above,
-        flips=19,
-        seed=7,
-        quantile=0.95,
-        rule="random <sign> flips",
-    )
+    model.rank_choice_ = Choice("random <sign> flips", 7, 19, 0.95, values, null, max(above, 1))
     page = page_of(model)
     assert faults(page) == []
     assert said in page.text

@@ -13,17 +13,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ritz.cli.errors import INACCURATE, OK
-from ritz.cli.inputs import APART, Input, as_facts, completed, default_count, in_words, say_what_it_is
+from ritz.cli.inputs import (
+    APART,
+    FOR_A_MAP,
+    Input,
+    advised,
+    as_facts,
+    completed,
+    default_count,
+    is_left_to_data,
+    say_what_it_is,
+)
 from ritz.cli.notes import Notes
 from ritz.cli.paths import FILES, MODEL, REPORT, SCORES
 from ritz.cli.reading import Reading
 from ritz.cli.screen import Screen, typed
-from ritz.errors import DataError
+from ritz.errors import DataError, ParameterError
 from ritz.estimators.anndata import plain as certificate_parts
 from ritz.estimators.base import in_numpy
 from ritz.estimators.pca import PCA
 from ritz.inspection.finding import WARNING
 from ritz.pca.recognition import Recognition, recognition
+from ritz.ranks.choose import choose_rank
+from ritz.ranks.panel import RankPanel, in_words, marks_of
 from ritz.rows import Rows
 from ritz.rows.patterns import found_by
 from ritz.rows.pictures import COLOURS, as_option, checked, pictured
@@ -67,20 +79,37 @@ def analyse(
             pca.memory_limit = limit - found.rows.dtype.itemsize * n * d
         told = "" if pca.scale or found.rows.image_shape else _scale_advice(Profile.of(found.rows))
         by_default = pca.n_components is None
-        pca.n_components = default_count(pca.n_components, found.rows)
+        panel = _chosen(pca, found.rows)
+        pca.n_components = default_count(pca.n_components, found.rows) if panel is None else _kept(panel, found.rows)
         pca.fit(found.rows if device is None else _uploaded(found.rows, device), checkpoint=checkpoint)
         pca = in_numpy(pca)
         seconds = time.perf_counter() - begun
         files, seen = written(pca, found, folder, told, _notes(pca, found, reading), force)
-    describe(pca, found, screen, seconds, by_default)
+    describe(pca, found, screen, seconds, by_default, panel)
     if seen is not None:
         screen.say(sentences.recognised(seen, found.rows.image_shape is not None))
     if told:
         screen.warn(told)
     for finding in found.findings:
         if finding.severity == WARNING:
-            screen.warn(in_words(finding))
-    return conclude(pca, found, files, screen, seen)
+            screen.warn(advised(finding))
+    return conclude(pca, found, files, screen, seen, panel)
+
+
+def _chosen(pca: PCA, rows: Rows) -> RankPanel | None:
+    """What all rules say of how many components, where that is left to the data; None where it cannot be told."""
+    if not is_left_to_data(pca.n_components, rows):
+        return None
+    how: Any = {name: getattr(pca, name) for name in ("center", "scale", "ddof", "random_state", "memory_limit")}
+    try:
+        return choose_rank(rows, **how)
+    except (DataError, ParameterError):  # the fit says what is wrong, if anything is: it needs less than all rules
+        return None
+
+
+def _kept(panel: RankPanel, rows: Rows) -> int:
+    """As many as recommended, but enough for a map of the rows."""
+    return min(max(FOR_A_MAP, panel.k), *rows.shape)
 
 
 def _uploaded(rows: Rows, device: str) -> Rows:
@@ -145,7 +174,7 @@ def written(
 
 def _doubts(found: Input) -> list[tuple[str, str]]:
     """What looks wrong in the data, as facts for the page."""
-    return [("check the data", in_words(finding)) for finding in found.findings if finding.severity == WARNING]
+    return [("check the data", advised(finding)) for finding in found.findings if finding.severity == WARNING]
 
 
 def _notes(pca: PCA, found: Input, reading: Reading) -> Notes:
@@ -179,7 +208,9 @@ def _codes(found: Input, reading: Reading) -> tuple[tuple[str, tuple[str, ...] |
     return tuple(codes)
 
 
-def describe(pca: PCA, found: Input, screen: Screen, seconds: float, by_default: bool) -> None:
+def describe(
+    pca: PCA, found: Input, screen: Screen, seconds: float, by_default: bool, panel: RankPanel | None = None
+) -> None:
     """What was read, what was left out, and the components, with the names of columns unless those are pixels."""
     n, d = found.rows.shape
     screen.say(f"{visible(found)}: {counted(n, 'row')}, {counted(d, 'column')} of numbers", "bold")
@@ -194,13 +225,21 @@ def describe(pca: PCA, found: Input, screen: Screen, seconds: float, by_default:
     kept = f"{percent(float(pca.explained_variance_ratio_.sum()))} of the variance"
     verb = "explains" if pca.n_components_ == 1 else "explain"
     most = max(1, min(n - pca.center, d))  # centred rows span one dimension less
-    kept += _why_so_many(pca, by_default and pca.n_components_ < most)
+    kept += _why_so_many(pca, by_default and pca.n_components_ < most, panel)
     screen.say(f"\n{pca.n_components_} of {counted(most, 'component')} {verb} {kept}", "bold")
+    if panel is not None:
+        for line in (panel.recommendation, panel.shares):
+            screen.say(f"  {line}")
+    elif by_default and share_asked(pca) is None:
+        screen.say(f"  {in_words(marks_of(pca.explained_variance_ratio_.astype(float), 1.0))}")
 
 
-def _why_so_many(pca: PCA, by_default: bool) -> str:
-    """What decided the number of components, where a share of the variance or the default did."""
+def _why_so_many(pca: PCA, by_default: bool, panel: RankPanel | None) -> str:
+    """What decided the number of components, where a share of the variance, the data or the default did."""
     share = share_asked(pca)
+    if by_default and panel is not None:
+        fewer = panel.k < pca.n_components_
+        return f" (the data {f'says {panel.k}, a map needs {FOR_A_MAP}' if fewer else 'decided'}; -k changes that)"
     if by_default:
         return f" (default{'' if share is None else f': {asked_share(share)}'}; -k changes that)"
     return "" if share is None else f" (asked: {asked_share(share)})"
@@ -215,7 +254,14 @@ def show_components(pca: PCA, screen: Screen, named: bool = True) -> None:
         screen.say(f"{counted(pca.certificate_.n_rows or 0, 'row')} do not tell {alike} apart: trust their span alone")
 
 
-def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen, seen: Recognition | None = None) -> int:
+def conclude(
+    pca: PCA,
+    found: Input,
+    files: Mapping[str, Path],
+    screen: Screen,
+    seen: Recognition | None = None,
+    panel: RankPanel | None = None,
+) -> int:
     """The certificate, the files, what to type next; or all of it for machines. Returns the exit code."""
     code = say_certificate(pca.certificate_, screen)
     screen.say("\nwritten:")
@@ -238,6 +284,7 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen, 
         components=components(pca),
         plan={name: getattr(pca.plan_, name) for name in PLANNED},
         choice=choice(pca),
+        panel=panel and _panel_parts(panel),
         recognition=seen and {**vars(seen), "in_kept": seen.in_kept, "enough": seen.enough},
         certificate=certificate_parts(pca.certificate_),
         files={what: str(path) for what, path in files.items()},
@@ -245,6 +292,21 @@ def conclude(pca: PCA, found: Input, files: Mapping[str, Path], screen: Screen, 
         exit_code=code,
     )
     return code
+
+
+def _panel_parts(panel: RankPanel) -> dict[str, Any]:
+    """The panel, for machines."""
+    return {
+        "k": panel.k,
+        "recommendation": panel.recommendation,
+        "marks": {f"{share:g}": k for share, k in panel.marks.items()},
+        "rules": [vars(rule) | {"threshold": _finite(rule.threshold)} for rule in panel.rules.values()],
+        "notes": panel.notes,
+    }
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
 
 
 def say_certificate(certificate: Certificate, screen: Screen) -> int:

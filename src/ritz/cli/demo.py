@@ -28,7 +28,9 @@ def demonstrate(
     force = force or _is_demo(folder / MODEL)
     folder = folder_for(str(folder), (which,), force)
     found, image = DEMOS[which]()
-    pca = PCA(default_count(n_components, found.rows), scale=image is None, ddof=ddof)  # only pixels have the same unit
+    # Of pixels, which have the same unit, as many as of other pictures.
+    asked = n_components if image is None else default_count(n_components, found.rows)
+    pca = PCA(asked, scale=image is None, ddof=ddof)
     code = analyse(replace(found, demo=which), Reading(image=image), pca, folder, screen, force)
     if opens:
         show(folder / REPORT)

@@ -15,10 +15,11 @@ from ritz.cli.fit import check_labels
 from ritz.cli.inputs import (
     APART,
     Input,
+    advised,
     as_facts,
     chosen,
     default_count,
-    in_words,
+    is_left_to_data,
     looked_over,
     name_of,
     say_what_it_is,
@@ -59,8 +60,10 @@ def look(
     missing = profile.remedy if reading.missing == "error" else reading.missing  # as asked, or as it should be
     _show_contents(screen, found, profile, missing)
     for finding in found.findings:
-        screen.say(f"  {finding.severity}: {visible(in_words(finding))}", typed=True)
-    screen.say(f"\nplan for -k {asked}: {visible(planned.summary)}")
+        screen.say(f"  {finding.severity}: {visible(advised(finding))}", typed=True)
+    left = is_left_to_data(n_components, found.rows)
+    or_so = " or so (without -k the data decides)" if left else ""
+    screen.say(f"\nplan for -k {asked}{or_so}: {visible(planned.summary)}")
     screen.say(f"  why: {planned.why}")
     screen.say(f"  expected: {_duration(seconds)}, {format_bytes(planned.memory)} of working memory")
     if (few := too_few(found.rows.shape[0])) is not None:

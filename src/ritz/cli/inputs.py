@@ -34,6 +34,8 @@ HELD = 0.25  # of the memory, that numbers from a file may take to be parsed onl
 DEFAULT = 10  # components, unless there are fewer
 SHARE = 0.95  # of the variance of pictures, by default; or so many components, where there are many pictures and pixels
 OF_MANY, MANY = 100, 2000
+QUICK = 2e9  # multiplications of one copy of the data up to which it decides how many components, within seconds
+FOR_A_MAP = 2  # components that are kept at least where the data decides: a map of rows needs as many
 APART = 10.0  # times that deviations of columns may differ before one dominates the first component
 SHOWN = 10  # columns that are left out, on the screen
 SEEN, LEAST_SEEN = 1 << 19, 64  # cells, and rows, that are looked over before a fit
@@ -171,7 +173,7 @@ def looked_over(rows: Rows) -> tuple[Finding, ...]:
     return tuple(finding for finding in found if finding.code not in SAID)
 
 
-def in_words(finding: Finding) -> str:
+def advised(finding: Finding) -> str:
     """A finding and the options that would treat it."""
     return f"{finding.sentence}; {finding.option}" if finding.option else finding.sentence
 
@@ -240,3 +242,10 @@ def default_count(asked: int | float | str | None, rows: Rows) -> int | float | 
     if rows.image_shape is None:
         return min(DEFAULT, most)
     return SHARE if 1 < most <= MANY else min(OF_MANY, most)
+
+
+def is_left_to_data(asked: object, rows: Rows) -> bool:
+    """Whether the data decides how many components: nobody asked for a number, and to find it takes no longer than
+    people wait. Of pictures a share of the variance says more."""
+    (n, d), here = rows.shape, (rows.in_memory or worth_holding(rows)) and not rows.scattered and not rows.on_device
+    return asked is None and rows.image_shape is None and here and n > 2 and d > 1 and n * d * min(n, d) <= QUICK

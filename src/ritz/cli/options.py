@@ -99,7 +99,8 @@ components = click.option(
     "n_components",
     type=COMPONENTS,
     help="How many components: a number, a share of the variance such as 0.95 or 95%, auto, which keeps those above "
-    "noise, or mle (Minka's choice).  [default: 10; of pictures, 0.95 or 100]",
+    "noise, or mle (Minka's choice).  [default: as auto, but 2 at least, where that takes seconds; else 10; of "
+    "pictures, 0.95 or 100]",
 )
 scale = click.option(
     "--scale", is_flag=True, help="Divide every column by its standard deviation; for columns in different units."

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import gammaln
 
 from ritz.linalg.dense import Array
-from ritz.runtime.wording import component, plural
+from ritz.runtime.wording import component, components, plural
 
 QUANTILE = 0.95  # of what chance reaches, that a component must exceed
 FLIPS = 19  # copies: what exceeds all of them is a test at 5 %
 # What the random signs of "auto" compare with: copies that keep the size of every entry, and so the scale of columns.
 INDEPENDENT = "columns that are independent of each other are noise to this rule, however unequal their variances"
+RULE = "random sign flips with deflation"
 FIRST, AROUND = 3, 2  # components of a choice that are listed: the first ones, and those before and behind the cut
 
 
@@ -71,13 +73,6 @@ def copies(flips: int = FLIPS) -> str:
     return f"{flips:,}{f' of {FLIPS}' if flips < FLIPS else ''} copies of the rows with random signs"
 
 
-def reached(flips: int, quantile: float) -> str:
-    """What the null of so many copies is, in words."""
-    if flips < FLIPS:
-        return f"the largest variance in {copies(flips)}, which settle the count"
-    return f"the {quantile:g} quantile of the largest variance in {copies(flips)}"
-
-
 @dataclass(frozen=True, eq=False)
 class Choice:
     """How many components, and what decided it.
@@ -85,13 +80,15 @@ class Choice:
     Attributes
     ----------
     rule : the rule, in words
-    seed, flips : where the signs came from, and how many copies of the rows were compared: 19, or as few as settle it
-        (`ritz.fitting.stopping`)
+    seed, flips : where the signs came from, and how many copies of the rows and of what was left of them were compared
     quantile : of the largest variances of 19 copies, that a component must exceed
     values : (m,) variances of the rows, those that were compared and those that were found on the way
     null : (m,) what they must exceed, at the same places: the largest variance of the copies that were compared
     k : how many components are kept: those above the null, but at least one
     count : how many those above the null are, where values and null are too large or too small to tell; else None
+    stages : of each comparison, how many components had been subtracted, and how many copies were made: 19, or as few
+        as settle it (`ritz.fitting.stopping`). The last one found nothing more, unless the next would have taken long.
+        Choices of earlier versions, which subtracted nothing, have none
 
     Examples
     --------
@@ -111,11 +108,46 @@ class Choice:
     null: Array
     k: int
     count: int | None = None
+    stages: tuple[tuple[int, int], ...] = ()
 
     @property
     def above(self) -> int:
         """How many components stand above the null, 0 where k is 1 for want of any."""
         return parallel(self.values, self.null[None]) if self.count is None else self.count
+
+    @property
+    def compared(self) -> str:
+        """What the rows were compared with, in words."""
+        if len(self.stages) < 2:
+            return copies(self.flips)
+        return f"{self.flips:,} copies with random signs, of the rows and of what {components(0, self.above)} left"
+
+    @property
+    def reached(self) -> str:
+        """What the null is, in words."""
+        if len(self.stages) < 2 and self.flips == FLIPS:
+            return f"the {self.quantile:g} quantile of the largest variance in {self.compared}"
+        return f"the largest variance in {self.compared}, which settle the count"
+
+    @property
+    def steps(self) -> str:
+        """What each comparison found, in words; nothing where there was one alone."""
+        if len(self.stages) < 2:
+            return ""
+        starts = [removed for removed, _ in self.stages] + [self.above]
+        found = [
+            f"{components(*ends) if ends[1] > ends[0] else 'nothing'} ({flips} {'copy' if flips == 1 else 'copies'})"
+            for ends, (_, flips) in zip(pairwise(starts), self.stages, strict=True)
+        ]
+        if len(found) > FIRST + AROUND + 1:
+            found[FIRST:-AROUND] = ["…"]
+        more = f"; more may stand above what {components(0, self.above)} left" if self.unfinished else ""
+        return f"found one after the other, each without those before: {', '.join(found)}{more}"
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the last comparison found components, and no further one was made: it would have taken long."""
+        return len(self.stages) > 1 and self.stages[-1][0] < self.above
 
     def __str__(self) -> str:
         end, resumed, above = min(len(self.values), self.k + AROUND), self.k - AROUND, self.above
@@ -127,8 +159,8 @@ class Choice:
             lines[FIRST:resumed] = [f"{'…':>9}"]
         kept = f"{self.k} {plural(self.k, 'component')} kept, {above} above noise: {self.rule}"
         kept += "" if above else f"; {INDEPENDENT}"
-        what = f"null: {reached(self.flips, self.quantile)} (seed {self.seed})"
-        return "\n".join([kept, what, "           variance         null", *lines])
+        what = f"null: {self.reached} (seed {self.seed})"
+        return "\n".join([kept, what, *filter(None, [self.steps]), "           variance         null", *lines])
 
 
 def gavish_donoho(singular_values: Array, n: int, d: int, noise: float | None = None) -> int:
@@ -196,26 +228,46 @@ def minka(values: Array, n_rows: int) -> int:
     >>> minka(np.array([9.0, 7.0, 0.11, 0.1, 0.09]), n_rows=500)
     2
     """
-    evidence = [_log_evidence(values, k, n_rows) for k in range(1, len(values))]
-    return int(np.argmax(evidence)) + 1 if evidence else 1
+    values = np.asarray(values, dtype=float)
+    d, tiny = len(values), np.finfo(float).eps * float(values[0]) if len(values) else 0.0
+    known = int(np.count_nonzero(values > tiny))
+    if d < 2 or not known:
+        return 1
+    return int(np.argmax(_log_evidence(values, min(known, d - 1), n_rows, tiny))) + 1
 
 
-def _log_evidence(values: Array, k: int, n: int) -> float:
-    d = len(values)
-    tiny = np.finfo(float).eps * float(values[0])
-    if values[k - 1] <= tiny:
-        return -np.inf
-    noise = max(float(np.sum(values[k:])) / (d - k), tiny)
-    sizes = (d - np.arange(k)) / 2.0
-    log_volume = float(np.sum(gammaln(sizes) - sizes * np.log(np.pi))) - k * np.log(2.0)
-    log_fit = -0.5 * n * (float(np.sum(np.log(values[:k]))) + (d - k) * np.log(noise))
+def _log_evidence(values: Array, most: int, n: int, tiny: float) -> Array:  # -> (most,)
+    """The evidence of 1, 2, … components, of which all have variances above rounding."""
+    d, k = len(values), np.arange(1, most + 1)
+    logs = np.log(values[:most])
+    tails = np.append(np.cumsum(values[::-1])[::-1], 0.0)
+    noise = np.maximum(tails[k] / (d - k), tiny)
+    sizes = (d - np.arange(most)) / 2.0
+    log_volume = np.cumsum(gammaln(sizes) - sizes * np.log(np.pi)) - k * np.log(2.0)
+    log_fit = -0.5 * n * (np.cumsum(logs) + (d - k) * np.log(noise))
     free = d * k - k * (k + 1) / 2.0
-    smoothed = np.append(values[:k], np.full(d - k, noise))
-    # The Hessian's determinant runs over pairs i < j with i among the first k. Between values that are equal to
-    # rounding the curvature is 0 and the approximation breaks down; such a pair counts as a parameter like any other.
-    i, j = np.triu_indices(d, 1)
-    i, j = i[i < k], j[i < k]
-    curvature = (values[i] - values[j]) * (1 / smoothed[j] - 1 / smoothed[i])
-    curvature[values[i] - values[j] <= 1e-12 * values[i]] = 1.0
-    log_hessian = float(np.sum(np.log(curvature))) + len(i) * np.log(n)
-    return log_volume + log_fit + 0.5 * (free + k) * np.log(2 * np.pi) - 0.5 * log_hessian - 0.5 * k * np.log(n)
+    log_hessian = _log_curvature(values, noise) + free * np.log(n)
+    return np.asarray(log_volume + log_fit + 0.5 * (free + k) * np.log(2 * np.pi) - 0.5 * (log_hessian + k * np.log(n)))
+
+
+def _log_curvature(values: Array, noise: Array) -> Array:
+    """log of the Hessian's determinant but for n, with 1, 2, … components and this noise behind them.
+
+    It runs over pairs i < j with i among the first k. Between values that are equal to rounding the curvature is 0 and
+    the approximation breaks down; such a pair counts as a parameter like any other.
+    """
+    most, d = len(noise), len(values)
+    apart = values[:most, None] - values  # (most, d)
+    differ = (apart > 1e-12 * values[:most, None]) & (np.arange(d) > np.arange(most)[:, None])
+    gaps = np.log(apart, out=np.zeros_like(apart), where=differ)
+    both = differ[:, :most]
+    inner = 1 / values[:most] - 1 / values[:most, None]
+    inside = np.log(inner, out=np.zeros_like(inner), where=both)
+    # Pairs among the first k have curvatures of their own values; of the others j stands for the noise.
+    within = np.cumsum(inside.sum(axis=0))
+    behind = differ.sum(axis=1)[:, None] - np.cumsum(both, axis=1)  # (i, k − 1): partners of i behind place k
+    sunk = 1 / noise[None, :] - 1 / values[:most, None]
+    first = np.arange(most)[:, None] <= np.arange(most)
+    used = first & (behind > 0)
+    outside = np.where(used, behind * np.log(sunk, out=np.zeros_like(sunk), where=used & (sunk > 0)), 0.0)
+    return np.asarray(np.cumsum(gaps.sum(axis=1)) + within + outside.sum(axis=0))

@@ -6,6 +6,7 @@ takes: as many as `stopping` asks for, or the whole first pass.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -14,8 +15,9 @@ import numpy as np
 
 from ritz.fitting import costs
 from ritz.fitting.costs import Cost, rates
+from ritz.fitting.edges import ITERATED
 from ritz.fitting.rank import FLIPS
-from ritz.fitting.signflips import ITERATED, STRIP, Flipped, flipping_dtype
+from ritz.fitting.signflips import STRIP, Flipped, flipping_dtype
 from ritz.fitting.stopping import LEAST
 from ritz.moments.preprocessing import Preprocessing
 from ritz.rows import Rows
@@ -60,13 +62,17 @@ class Route:
         found: list[list[int | None]] = [list(range(*pair)) for pair in pairwise(ends)]
         return [[None, *found[0]], *found[1:]]
 
-    def followed(self, flips: int) -> Route:
-        """The same as far as it was followed, until so many copies had been compared."""
-        share = (flips + 1) / SPECTRA
+    def followed(self, stages: Sequence[int]) -> Route:
+        """The same as far as it was followed: in every stage until so many copies had been compared."""
+        share = sum(flips + 1 for flips in stages) / SPECTRA
         passes = round(share * self.cost.passes)
         if self.kind != "krylov":
-            passes = 1 + sum(group[0] is None or group[0] < flips for group in self.groups if group)
+            passes = 1 + sum(self.passes_of(flips) for flips in stages)
         return replace(self, cost=replace(self.cost, passes=passes, operations=share * self.cost.operations))
+
+    def passes_of(self, flips: int) -> int:
+        """Passes of a stage with so many copies."""
+        return sum(group[0] is None or group[0] < flips for group in self.groups if group)
 
 
 def route(rows: Rows, limit: int) -> Route:
@@ -75,9 +81,9 @@ def route(rows: Rows, limit: int) -> Route:
     n, d = rows.shape
     found = [_krylov(rows, limit)]
     if d <= n:
-        found.append(_by_matrices("scatter", rows, limit))
+        found.append(by_matrices("scatter", rows, limit))
     elif not rows.scattered and (rows.in_memory or costs.holdable(rows, limit)):
-        found.append(_by_matrices("gram", rows, limit))
+        found.append(by_matrices("gram", rows, limit))
     fitting = [one for one in found if one.cost.memory <= limit]
     if not fitting:
         needed = format_bytes(min(one.cost.memory for one in found))
@@ -87,7 +93,7 @@ def route(rows: Rows, limit: int) -> Route:
     return min(fitting, key=lambda one: one.cost.seconds)
 
 
-def _by_matrices(kind: str, rows: Rows, limit: int) -> Route:
+def by_matrices(kind: str, rows: Rows, limit: int) -> Route:
     """As many spectra from one pass as leave room, but at least one; in memory, no more than are soon needed."""
     (n, d), order = rows.shape, min(rows.shape)
     room = min(limit, ROOM) if kind == "gram" or rows.in_memory else limit

@@ -14,16 +14,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
-from ritz.linalg.dense import SUBSET, THREADED, Array, add_squares, add_upper, float32_pays, mirrored, positive_definite
-from ritz.linalg.lanczos import Lanczos
+from ritz.fitting.deflation import Deflation
+from ritz.fitting.edges import LOOSE, bounded
+from ritz.linalg.dense import (
+    Array,
+    add_squares,
+    add_upper,
+    column_squares,
+    float32_pays,
+)
 from ritz.moments.moments import Moments
 from ritz.moments.preprocessing import Preprocessing
 from ritz.operators import Covariance, DataMatrix
@@ -32,28 +38,30 @@ from ritz.rows.base import Block, paired
 from ritz.rows.memory.computed import Computed
 from ritz.rows.passes import Cut
 from ritz.runtime import threads
-from ritz.runtime.threads import pinned, scratch
+from ritz.runtime.threads import scratch
 from ritz.runtime.watch import UNWATCHED
 from ritz.solvers import Krylov
 
 STRIP = 2048  # columns whose signs stand together
 WORD = 64  # signs that the generator gives at once
-LOOSE, FINE = 1e-3, 1e-5  # accuracy of an iteration, for copies and for the rows themselves
-ROUGH = 5e-3  # the same of values of copies behind the first: nobody is compared with them
+FINE = 1e-5  # accuracy of an iteration for the rows themselves
 SOONER, NARROWER = 64, 4  # times fewer entries and columns that pay for float32: there are many copies, and no audit
-ITERATED = 256  # order beyond which the largest eigenvalues of a matrix take less by iteration than by LAPACK
-STEPS, EVERY, MOST = 24, 8, 400  # of that iteration: before it first looks at what it found, between looks, and at all
 
 
 @dataclass(frozen=True, eq=False)
 class Flips:
-    """Rows, how they are preprocessed, and the seed of the signs of their copies."""
+    """Rows, how they are preprocessed, and the seed of the signs of their copies.
+
+    Where components were found, they are subtracted from the preprocessed rows: by their axes, or for inner products by
+    their scores, whose lines are the columns.
+    """
 
     rows: Rows
     prepare: Preprocessing
     diagonal: Array  # (d,) Σ z² of every column, which no flip changes
     seed: int = 0
-    own: Array | None = None  # (d, d) ZᵀZ of the rows themselves, where it is known
+    own: Array | None = None  # ZᵀZ of the rows themselves, or Z Zᵀ, where it is known, without what was subtracted
+    without: Deflation | None = None
 
     def matrices(self, side: str, which: Sequence[int | None], at_once: int) -> Iterator[Array]:
         """Z Zᵀ ("gram", n×n, for rows in memory) or ZᵀZ ("scatter", d×d) of several flips, so many from one pass.
@@ -65,15 +73,22 @@ class Flips:
             totals = self.rows.watch.whole(partial(self._grams, group)) if side == "gram" else self._shared(group)
             yield from totals
 
-    def leading(self, flip: int | None, k: int) -> Array:  # -> (k,)
-        """The k largest eigenvalues of ZᵀZ by iteration; of flipped signs, a bound above the first."""
+    def leading(self, flip: int | None, k: int) -> tuple[Array, Array]:  # -> (k,), (d, k)
+        """The k largest eigenvalues of ZᵀZ by iteration, and vectors; of flipped signs, a bound above the first."""
         (n, d), none = self.rows.shape, np.zeros(self.rows.shape[1])
-        known = Moments(n, none, none, self.diagonal, np.ones(d), self.diagonal, 0.0)
-        flipped = Flipped(self.rows, self.prepare, self.seed, flip)
+        squares = self.diagonal if self.without is None else self._left[0 if flip is None else 1]
+        known = Moments(n, none, none, squares, np.ones(d), squares, 0.0)
+        flipped = Flipped(self.rows, self.prepare, self.seed, flip, self.without)
         A = Covariance(DataMatrix(flipped, Preprocessing(), known, 0, min(n, d)))
         basis = Krylov().basis(A, k, tol=FINE if flip is None else LOOSE, rng=np.random.default_rng(0))
         pairs = A.ritz(basis.Q, basis.AQ)
-        return n * (pairs.values[:k] if flip is None else _bounded(pairs.values[:k], pairs.residuals[:k]))
+        values = pairs.values[:k] if flip is None else bounded(pairs.values[:k], pairs.residuals[:k])
+        return n * values, pairs.vectors[:, :k]
+
+    @cached_property
+    def _left(self) -> Array:  # (2, d)
+        """Sums of the squares of every column without the components, and those of its copies."""
+        return np.stack([_squares_of(Flipped(self.rows, self.prepare, 0, flip, self.without)) for flip in (None, 0)])
 
     def _shared(self, which: Sequence[int | None]) -> Iterable[Array]:
         """`_scatters`, with the flips divided among threads where there are too few rows to divide."""
@@ -96,15 +111,32 @@ class Flips:
             buffer = scratch("flipped", rows.block_rows, d, dtype)
             for block, at in pairs:
                 Z = self.prepare(block, prepared)
-                if Z.dtype != dtype:
-                    narrow[: len(Z)] = Z
-                    Z = narrow[: len(Z)]
-                for flip, total in zip(which, totals, strict=True):
+                for flip, total, lines in zip(which, totals, self._lines(Z, which, narrow), strict=True):
                     signs = None if flip is None else sign_bits(self.seed, flip, at, d)
-                    add_squares(flipped_into(buffer, Z, signs), total)
+                    add_squares(flipped_into(buffer, lines, signs), total)
             return totals
 
         return rows.reduce(run, _add, beside=range(rows.shape[0]))
+
+    def _lines(self, Z: Array, which: Sequence[int | None], narrow: Array) -> Iterator[Array]:
+        """Preprocessed lines for each of several flips, in the precision of `narrow`: without the components, and as
+        noisy as before where signs are flipped. The rows themselves come first, if they are asked for at all.
+
+        Components that are far larger than what is left are subtracted in float64.
+        """
+        if self.without is None or self.without.alike:
+            Z = _as(narrow, Z)
+        if self.without is None:
+            yield from (Z for _ in which)
+            return
+        parts = self.without.rest(Z)
+        flipped = [flip for flip in which if flip is not None]
+        if len(flipped) < len(which):
+            yield _as(narrow, Z)
+        if flipped:
+            self.without.compensate(Z, parts)
+            Z = _as(narrow, Z)
+            yield from (Z for _ in flipped)
 
     def _grams(self, which: Sequence[int | None]) -> Array:  # -> (len(which), n, n)
         """Upper triangles of Z Zᵀ of several flips: strips of columns, in order, by all cores."""
@@ -115,12 +147,15 @@ class Flips:
         def strip(ends: tuple[int, int]) -> Array:
             threads.check()
             columns, width = slice(*ends), ends[1] - ends[0]
-            Z, buffer = (scratch(use, width, n, dtype) for use in ("strip", "flipped"))
-            Z[...] = self.prepare.columns(columns)(X[:, columns], scratch("block", n, width)).T
+            narrow, buffer = (scratch(use, width, n, dtype) for use in ("strip", "flipped"))
+            prepared = self.prepare.columns(columns)(X[:, columns], scratch("block", n, width))
+            alike = self.without is None or self.without.alike
+            Z = narrow if alike else scratch("lines", width, n)
+            Z[...] = prepared.T
             totals = np.zeros((len(which), n, n), dtype)
-            for flip, total in zip(which, totals, strict=True):
+            for flip, total, lines in zip(which, totals, self._lines(Z, which, narrow), strict=True):
                 signs = None if flip is None else strip_bits(self.seed, flip, range(n), ends, d).T
-                add_squares(flipped_into(buffer, Z, signs), total)
+                add_squares(flipped_into(buffer, lines, signs), total)
             watch.advance(width)
             return totals
 
@@ -138,16 +173,18 @@ class Flipped(Computed):
 
     numbered = True
 
-    def __init__(self, base: Rows, prepare: Preprocessing, seed: int, flip: int | None) -> None:
+    def __init__(
+        self, base: Rows, prepare: Preprocessing, seed: int, flip: int | None, without: Deflation | None = None
+    ) -> None:
         super().__init__(base)
-        self._prepare, self._seed, self._flip = prepare, seed, flip
+        self._prepare, self._seed, self._flip, self._without = prepare, seed, flip, without
 
     def read(self, start: int, stop: int) -> Block:
         return self._flipped(self._base.read(start, stop), range(start, stop)).copy()
 
     @property
     def reading(self) -> int:
-        return self._base.reading + 8 * self.shape[1] * self.thin_rows
+        return self._base.reading + 8 * (1 if self._without is None else 2) * self.shape[1] * self.thin_rows
 
     def _blocks(self, start: int, stop: int, step: int) -> Iterator[Block]:
         for block, at in paired(self._base._blocks(start, stop, step), range(self.shape[0]), start):
@@ -159,8 +196,26 @@ class Flipped(Computed):
 
     def _flipped(self, block: Block, at: range) -> Block:
         Z, out = (scratch(use, len(at), self.shape[1]) for use in ("plain", "flipped"))
+        Z = self._prepare(block, Z)
+        if self._without is not None:
+            parts = self._without.rest(Z)
+            if self._flip is not None:
+                self._without.compensate(Z, parts)
         signs = None if self._flip is None else sign_bits(self._seed, self._flip, at, self.shape[1])
-        return flipped_into(out, self._prepare(block, Z), signs)
+        return flipped_into(out, Z, signs)
+
+
+def _as(narrow: Array, Z: Array) -> Array:
+    """Z in the precision of `narrow`, and perhaps in its memory."""
+    if Z.dtype == narrow.dtype:
+        return Z
+    narrow[: len(Z)] = Z
+    return narrow[: len(Z)]
+
+
+def _squares_of(rows: Rows) -> Array:
+    """Σ z² of every column."""
+    return np.asarray(rows.reduce(lambda blocks: sum(map(column_squares, blocks)), np.add))
 
 
 def flipping_dtype(rows: Rows) -> np.dtype[Any]:
@@ -202,57 +257,3 @@ def _add(totals: Array, parts: Array) -> Array:
     for total, part in zip(totals, parts, strict=True):
         add_upper(part, total)
     return totals
-
-
-def spectrum(K: Array) -> Array:  # (m, m) -> (m,)
-    """All eigenvalues of a symmetric matrix, of which the upper triangle counts, descending."""
-    K = K.astype(np.float64, copy=False)
-    if len(K) <= SUBSET:  # NumPy has the same routine, with less around it
-        with pinned():
-            values = np.linalg.eigvalsh(K, UPLO="U")
-    else:
-        known: dict[str, Any] = {"eigvals_only": True, "driver": "evd", "check_finite": False}
-        with pinned.calling(large=len(K) > THREADED):
-            values = scipy.linalg.eigh(K, lower=False, **known)
-    return np.maximum(values[::-1], 0.0)
-
-
-def none_above(K: Array, bar: float) -> bool:
-    """Whether no eigenvalue of a matrix that need not be large is above the bar: a Cholesky factorisation tells."""
-    if len(K) > THREADED:
-        return False
-    rest = -K.T.astype(np.float64)  # of which the lower triangle counts
-    rest.flat[:: len(K) + 1] += bar
-    return positive_definite(rest)
-
-
-def edge(K: Array, count: int = 1) -> Array:  # (m, m) -> (count,)
-    """The largest eigenvalues, 0 where there are fewer; of a large matrix a bound above the first. May mirror K."""
-    values = spectrum(K) if len(K) <= ITERATED else _iterated(mirrored(K), count)
-    found: Array = np.zeros(count)
-    found[: len(values)] = values[:count]
-    return found
-
-
-def _iterated(K: Array, count: int) -> Array:
-    """Largest eigenvalues of a matrix by Lanczos: each once, however often it occurs."""
-    most = min(len(K), MOST)
-    space = Lanczos(partial(_times, K), np.random.default_rng(0).standard_normal(len(K)), most)
-    with pinned():
-        while True:
-            space.extend()
-            done = space.spent or space.size == most
-            if done or (space.size >= STEPS and space.size % EVERY == 0):
-                values, _, residuals = space.largest(count)
-                if done or (residuals[0] <= LOOSE * values[0] and residuals.max() <= ROUGH * values[0]):
-                    return _bounded(np.maximum(values, 0.0), residuals)
-
-
-def _times(K: Array, q: Array) -> Array:
-    """K q, in the precision of K, as float64."""
-    return (K @ q.astype(K.dtype, copy=False)).astype(np.float64, copy=False)
-
-
-def _bounded(values: Array, residuals: Array) -> Array:
-    """Values of an iteration, which come from below: what the first lacks of the null must not make a component."""
-    return np.concatenate([values[:1] + residuals[:1], values[1:]])

@@ -7,6 +7,9 @@ come from the same fluctuations at the edge of a spectrum (those of Tracy and Wi
 some five standard deviations of the first, and much the same in every copy. Where one value is far above the others of
 its copy, such as that of a column with most of the variance, that distance exceeds the fluctuations by far, and more
 copies are compared than it takes.
+
+While components are still to be subtracted, a single copy may do: values far above it are components, and what is left
+without them is looked at next.
 """
 
 from __future__ import annotations
@@ -24,6 +27,10 @@ LEAST = 5  # copies without which none is left out while any value stands above 
 # unequal by row or column, with light and heavy tails, one of the other copies comes so far less than once in 10,000
 # times, and once in 3,000 in few columns that depend on few rows.
 CLEAR = 1.25
+# Times as many, where fewer copies were made, of which the first may be a small one: another comes so far less than
+# once in 300 times.
+SOONER = 1.5
+SUNK, MARGIN = 0.25, 1.02  # of the energy, that a guess may go ahead by; and of its bar, for what it may err
 
 
 @dataclass
@@ -37,6 +44,7 @@ class Comparison:
     values : (k,) those of the rows, descending; one that is not above the copies is among them, if there is any
     tops : largest values, descending, of the first copies and of those that exceed all before them
     count : copies so far
+    dust : what is added to the bar whatever the values: rounding of components that were subtracted
 
     Examples
     --------
@@ -56,6 +64,7 @@ class Comparison:
     values: Array = field(default_factory=lambda: np.empty(0))
     tops: list[Array] = field(default_factory=list)
     count: int = 0
+    dust: float = 0.0
 
     def add(self, top: Array | None) -> None:
         """Count a copy, by its largest values; None where they are known not to exceed those before it."""
@@ -71,7 +80,7 @@ class Comparison:
     @property
     def bar(self) -> float:
         """What a value of the rows must exceed."""
-        return self.largest * self.factor + float(self.values[0]) * self.offset
+        return self.largest * self.factor + float(self.values[0]) * self.offset + self.dust
 
     @property
     def above(self) -> int:
@@ -86,7 +95,31 @@ class Comparison:
         above = self.above
         if not above:
             return True
-        if self.count < LEAST or len(self.tops[0]) < PLACES:
-            return False
-        spread = float(np.mean([top[0] - top[PLACES - 1] for top in self.tops]))
-        return bool(self.values[above - 1] > self.bar + CLEAR * spread * self.factor)
+        return self.count >= LEAST and self.clear == above
+
+    @property
+    def clear(self) -> int:
+        """How many leading values are out of reach of all copies that are still to come."""
+        return rank.parallel(self.values, np.full((1, len(self.values)), self.reach))
+
+    @property
+    def reach(self) -> float:
+        """How far copies that are still to come may reach; infinity where there is no telling."""
+        if not self.tops or len(self.tops[0]) < PLACES:
+            return float("inf")
+        spread = float(np.mean([top[0] - top[PLACES - 1] for top in self.tops])) * self.factor
+        return self.bar + CLEAR * (1 if self.count >= LEAST else SOONER) * spread
+
+    def ahead(self, above: int, rows: int, columns: int) -> int:
+        """How many leading values would be above, at a guess, once those above the bar are subtracted, and then those
+        above what is left of it, and so on: the bar sinks with the energy that is left, made up for the directions that
+        went. A guess that is to be confirmed, and no farther than the energy sinks by a quarter.
+        """
+        if not np.isfinite(self.reach):
+            return above
+        counts = np.arange(min(len(self.values), rows, columns))
+        left = np.cumsum(self.values[::-1])[::-1][: len(counts)] / ((1 - counts / rows) * (1 - counts / columns))
+        share = left / left[0]
+        far = (self.values[: len(counts)] > MARGIN * self.reach * share) & (share >= 1 - SUNK)
+        far[:above] = True
+        return len(far) if far.all() else int(np.argmin(far))

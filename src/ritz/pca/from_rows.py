@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ritz.fitting import costs, planning, rank, signflip_plans
+from ritz.fitting import costs, planning, signflip_plans
 from ritz.fitting.planning import Plan
 from ritz.fitting.request import Request, check_count, checked_components, is_auto
 from ritz.fitting.result import Decomposition
@@ -55,8 +55,8 @@ def _as_many_as_stand_above_noise(rows: Rows, request: Request) -> Decomposition
     choice = auto_rank.chosen(flipped, request, route, found)
     fit = _decomposed(rows, replace(request, n_components=choice.k), found)
     above = f"{choice.above or 'no'} component{'s' * (choice.above > 1)}"
-    how = f"{above} stood above the noise of {rank.copies(choice.flips)}{where}"
-    plan = planning.counted(fit.plan, route.followed(choice.flips), how)
+    how = f"{above} stood above the noise of {choice.compared}{where}"
+    plan = planning.counted(fit.plan, route.followed([flips for _, flips in choice.stages]), how)
     return replace(fit, choice=choice, plan=plan)
 
 

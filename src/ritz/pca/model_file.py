@@ -198,6 +198,12 @@ def _check_choice(choice: Choice) -> None:
     require(choice.count is None or max(1, choice.count) == choice.k, "as many components as stand above noise")
     require(choice.count is None or choice.count >= 0, "a count >= 0")
     require((choice.values >= 0).all() and (choice.null >= 0).all(), "variances >= 0, also those of noise")
+    removed = [before for before, _ in choice.stages]
+    require(removed == sorted(set(removed)) and removed[:1] in ([], [0]), "stages that subtract more and more")
+    require(not removed or removed[-1] <= choice.k, "no more components subtracted than kept")
+    made = [flips for _, flips in choice.stages]
+    require(all(flips >= 1 for flips in made), "a copy or more in every stage")
+    require(not made or sum(made) == choice.flips, "as many copies as those of all stages")
 
 
 def _check_plan(plan: Plan) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ritz.fitting.rank import INDEPENDENT, copies, reached
+from ritz.fitting.rank import INDEPENDENT
 from ritz.linalg.dense import Array
 from ritz.pca.recognition import Recognition
 from ritz.runtime.wording import at_most, at_most_degrees, component, components, sampled_degrees
@@ -76,7 +76,7 @@ def chosen(found: Findings) -> str:
     if choice is None:
         return ""
     above = int(choice.above)
-    noise = f"what noise alone reaches: {reached(int(choice.flips), float(choice.quantile))}, seed {choice.seed}"
+    noise = f"what noise alone reaches: {choice.reached}, seed {choice.seed}"
     if not above:
         return f"No component stands above {noise}. One was kept all the same; it may mean nothing: {INDEPENDENT}."
     verb = "stands" if above == 1 else "stand"
@@ -104,7 +104,7 @@ def passes(found: Findings) -> str:
     made = f"{found.certificate.passes:,}"
     if found.choice is None:
         return made
-    compared = f"the comparison with {copies(int(found.choice.flips))}"
+    compared = f"the comparison with {found.choice.compared}"
     return f"{made} for the components; those of the plan include what {compared} takes"
 
 

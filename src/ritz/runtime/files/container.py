@@ -26,7 +26,7 @@ from ritz.errors import DataError
 from ritz.runtime.atomic import writing
 from ritz.runtime.memory import check_fits
 
-FORMAT, VERSION = "ritz model", 3
+FORMAT, VERSION = "ritz model", 4
 UNSIGNED = "0" * 64
 LARGEST_HEADER = 100_000_000  # bytes, as readers of safetensors have it
 DEEPEST = 64  # levels of a JSON tree
