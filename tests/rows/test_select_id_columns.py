@@ -68,7 +68,7 @@ def write_table(path, name, values):
 def test_the_command_and_python_decompose_the_same_columns(tmp_path, name, kind):
     key, values, decomposed = COLUMNS[name]
     path = (write_csv if kind == ".csv" else write_table)(tmp_path / f"x{kind}", key, values)
-    told = answer("fit", path, "-o", tmp_path / "m")
+    told = answer("fit", path, "-k", 3 + decomposed, "-o", tmp_path / "m")
     ours = load(tmp_path / "m" / "model.safetensors")
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")

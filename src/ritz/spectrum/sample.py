@@ -97,8 +97,8 @@ def _spikes(relative: Array, directions: int, n: int) -> Array:
     long, wide = np.sqrt(free), np.sqrt(directions)
     most = (long + wide) * (long + wide + TRACY_WIDOM * np.cbrt(1 / long + 1 / wide)) / free
     middle = relative + 1.0 - directions / free
-    with np.errstate(invalid="ignore"):
-        found = 0.5 * (middle + np.sqrt(middle**2 - 4.0 * relative))
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # a square of its own may leave float64
+        found = 0.5 * (middle + np.abs(middle) * np.sqrt(1.0 - 4.0 * (relative / middle) / middle))
     return np.where(relative > most, found, np.nan)
 
 
