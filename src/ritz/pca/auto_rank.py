@@ -30,7 +30,7 @@ from ritz.runtime.threads import ordered
 TIE, DUST = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-9}, 1e-13
 # Comparisons that are made however long they take, and operations beyond which no more follow: a smooth spectrum, as
 # that of pictures, has hundreds of components above noise, of which each comparison finds a few.
-SURE, BUDGET = 3, 1e11
+SURE, BUDGET = 3, 3e10
 Vectors = Callable[[int], Array]  # so many leading eigenvectors of what was compared
 
 
@@ -133,7 +133,7 @@ class Stage:
 
 def _affordable(route: Route) -> float:
     """How many copies are compared before no further components are looked for behind those found."""
-    return max(2.0 * LEAST, BUDGET / (route.cost.operations / SPECTRA))
+    return BUDGET / (route.cost.operations / SPECTRA)
 
 
 def _choice(stages: list[Stage], order: int, size: float, seed: int) -> Choice:
