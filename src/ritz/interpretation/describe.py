@@ -49,7 +49,16 @@ class Description:
         return self.tables[name]
 
     def to_frames(self) -> dict[str, Any]:
-        """All tables as DataFrames of pandas, or of polars where pandas is not installed."""
+        """All tables as DataFrames of pandas, or of polars where pandas is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import ritz
+        >>> X = np.random.default_rng(0).standard_normal((40, 3)) * [3, 2, 1]
+        >>> list(ritz.interpret(ritz.PCA(1).fit(X), X).describe().to_frames())
+        ['PC1 columns']
+        """
         return {name: table.to_frame() for name, table in self.tables.items()}
 
     def __str__(self) -> str:

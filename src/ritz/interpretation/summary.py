@@ -56,7 +56,16 @@ class Summary:
     components: Mapping[str, Table]
 
     def to_frames(self) -> dict[str, Any]:
-        """All tables as DataFrames of pandas, or of polars where pandas is not installed."""
+        """All tables as DataFrames of pandas, or of polars where pandas is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import ritz
+        >>> X = np.random.default_rng(0).standard_normal((40, 3)) * [3, 2, 1]
+        >>> list(ritz.PCA(2).fit(X).summary(1).to_frames())
+        ['eigenvalues', 'loadings', 'PC1']
+        """
         found = {"eigenvalues": self.eigenvalues.to_frame(), "loadings": self.loadings.to_frame()}
         return found | {name: table.to_frame() for name, table in self.components.items()}
 

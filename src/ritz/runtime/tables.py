@@ -118,7 +118,17 @@ class Tabled(ABC):
         return str(self.table)
 
     def to_frame(self) -> Any:
-        """The table as a DataFrame of pandas, or of polars where pandas is not installed."""
+        """The table as a DataFrame of pandas, or of polars where pandas is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import ritz
+        >>> X = np.random.default_rng(0).standard_normal((200, 3)) * [3, 2, 1]
+        >>> frame = ritz.PCA(2).fit(X).sampling().to_frame()
+        >>> list(frame.index)
+        ['PC1', 'PC2']
+        """
         return self.table.to_frame()
 
 
