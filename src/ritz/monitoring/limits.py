@@ -20,6 +20,8 @@ from ritz.monitoring.textbook import Freedom
 
 ADVICE = "pass reference=model.monitor(rows of the fit)"
 UNKNOWN = "only the sum of the variances outside is known"
+APART = 0.5  # standard deviations of a variance by which samples of equal ones differ at least, but for a few
+TIED = 1e-6  # relative: variances that no sample of normal rows has so near to each other
 SLACK = 1e-9  # relative, by which a statistic may exceed its largest possible value for rounding
 
 
@@ -74,14 +76,29 @@ class Known:
     @property
     def draws(self) -> LeftOut | None:
         """Simulated rows that are left out; None where that cannot be."""
-        return self.drawn(0, self.unbiased) if self.can_draw else None
+        return self.drawn(0, self._apart, self.unbiased) if self.can_draw and not self.tied else None
 
-    def drawn(self, which: int, residual: Residual) -> LeftOut:
-        """The same for some unbiased eigenvalues outside; each is simulated once."""
+    @property
+    def tied(self) -> bool:
+        """Whether the last axis is one of several that are as good, as in designs: without any row, the others are
+        chosen so that it has no score, and limits by rows that are left out would be 0."""
+        assert self.residual is not None  # as `can_draw` says
+        return bool(self.kept[-1] - self.residual.values[0] <= TIED * self.kept[-1])
+
+    def drawn(self, which: int, kept: Array, residual: Residual) -> LeftOut:
+        """The same for some unbiased eigenvalues; each choice of them is simulated once."""
         assert self.of is not None  # as `can_draw` says
         if which not in self._draws:
-            self._draws[which] = left_out(self.kept * self.of.bias, residual, self.of)
+            self._draws[which] = left_out(kept, residual, self.of)
         return self._draws[which]
+
+    @property
+    def _apart(self) -> Array:
+        """Unbiased variances along the axes, none nearer to those outside than samples of equal ones mostly have them:
+        the nearer they are, the less of a row that is left out lies along the last axis, whatever other rows do."""
+        assert self.of is not None
+        outside = float(self.unbiased.values[0])
+        return np.maximum(self.kept * self.of.bias, outside * (1 + APART * np.sqrt(2 / self.of.m)))
 
     @property
     def unbiased(self) -> Residual:
@@ -180,7 +197,7 @@ def _bound(alpha: float, known: Known) -> Limit:
     few = Residual(np.array([large]), np.array([equal.theta.first / large]), "")
     if known.of_fit or not known.can_draw:
         return Limit(textbook.box_of(alpha, few.theta), "upper bound", UNKNOWN)
-    return Limit(known.drawn(1, few).spe_limit(alpha), "upper bound", UNKNOWN)
+    return Limit(known.drawn(1, known.kept * (known.of.bias if known.of else 1.0), few).spe_limit(alpha), "upper bound", UNKNOWN)
 
 
 def _of_moments(alpha: float, known: Known) -> Limit:
