@@ -258,6 +258,7 @@ def test_one_level_three_levels():
     assert set(one.odd["level"]) <= {"alarm"}
     three = pca.monitor(NEW * 2, alpha=(0.01, 0.1, 0.001))
     assert three.alpha == (0.1, 0.01, 0.001)
+    assert pca.monitor(NEW, alpha=np.array([0.01, 0.05])).alpha == (0.05, 0.01)
     assert set(three.odd["level"]) <= {"1 of 3", "2 of 3", "3 of 3"}
     assert three.flags.max() == 3
 
@@ -270,3 +271,18 @@ def test_models_that_were_monitored_are_let_go():
     del pca
     gc.collect()
     assert gone() is None
+
+
+def test_reasons_and_columns_to_blame_are_printed_whole():
+    names = [f"a long name of a column, number {j}" for j in range(D)]
+    X = DATA.copy()
+    X[3] = [0.0] * (D - 2) + [30.0, -30.0]
+    fit, rows = (pd.DataFrame(values, columns=names) for values in (DATA, X))
+    found = PCA(1).fit(fit).monitor(rows, limits="box")
+    for cells in (found.odd["columns to blame"], found.limits["why"]):
+        assert all(cell in str(found) for cell in cells)
+    assert max(map(len, found.odd["columns to blame"])) > 60
+
+
+def test_where_no_row_is_odd_one_line_says_so():
+    assert str(PCA(K).fit(DATA).monitor(DATA.mean(axis=0)[None])).endswith("\n\nno row is beyond a limit")

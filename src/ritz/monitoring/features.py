@@ -19,7 +19,6 @@ from ritz.monitoring.reading import Reading, are_of_fit
 from ritz.monitoring.residual import NOTHING, ROUNDING, Residual
 from ritz.monitoring.result import Monitoring
 from ritz.monitoring.textbook import Freedom
-from ritz.runtime.tables import Table
 
 NORMAL = "scores in feature space taken as normal"
 
@@ -109,6 +108,4 @@ def judged_in_features(about: InFeatures, found: Reading, asked: Asked, of_fit: 
         for name, reason in zip(result.limits.index, result.limits["why"], strict=True)
     ]
     limits = replace(result.limits, columns={**result.limits.columns, "why": why})
-    return replace(
-        result, limits=Table(limits.columns, limits.index, limits.head), notes=(*result.notes, NORMAL), n_passes=2
-    )
+    return replace(result, limits=limits, notes=(*result.notes, NORMAL), n_passes=2)

@@ -221,7 +221,7 @@ def _empirical(alpha: float, known: Known, which: str) -> Limit:
 
 
 def _absent(what: str) -> Limit:
-    return Limit(np.nan, "none", f"the model does not know {what}; {ADVICE}")
+    return Limit(np.nan, "none", f"the model does not know {what}")
 
 
 METHODS: dict[str, tuple[Found, Found]] = {

@@ -48,7 +48,8 @@ class Asked:
         """The parameters by their rules; a model has `most` components, and limits by these `methods`."""
         if k is not None and not (is_integer(k) and 1 <= k <= most):
             raise ParameterError("k", k, f"must be an integer from 1 to {most}, the components of the model, or None")
-        levels = (alpha,) if is_number(alpha) else tuple(alpha) if isinstance(alpha, list | tuple) else ()
+        several = isinstance(alpha, list | tuple) or (isinstance(alpha, np.ndarray) and alpha.ndim == 1)
+        levels = (alpha,) if is_number(alpha) else tuple(alpha) if several else ()
         if not levels or not all(is_number(a) and 0 < a < 0.5 for a in levels) or len(set(levels)) < len(levels):
             raise ParameterError("alpha", alpha, "must be a number between 0 and 0.5, or several, such as (0.05, 0.01)")
         for name, value, known in (("rows", rows, ("auto", "fit", "new")), ("limits", limits, tuple(methods))):

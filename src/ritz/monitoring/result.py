@@ -151,7 +151,8 @@ class Monitoring(Tabled):
         return Table(columns, [percent(a) for a in self.alpha], head=(head,))
 
     def __str__(self) -> str:
-        parts = [str(self.limits), str(self.odd)] + ([str(self.deciding)] if len(self.deciding) else [])
+        odd = str(self.odd) if len(self.odd) else "\n".join(self.odd.head)  # no line of titles above nothing
+        parts = [str(self.limits), odd] + ([str(self.deciding)] if len(self.deciding) else [])
         return "\n\n".join(["\n".join([parts[0], *self.notes]), *parts[1:]])
 
     def __getstate__(self) -> dict[str, Any]:
