@@ -21,7 +21,6 @@ from ritz.runtime.threads import pinned
 from ritz.spectrum.certify import signs
 from ritz.spectrum.subspace import Subspace
 
-
 FALLEN = 1e5  # condition of correlated components that have become the same
 
 

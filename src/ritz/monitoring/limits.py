@@ -98,11 +98,16 @@ class Known:
         the nearer they are, the less of a row that is left out lies along the last axis, whatever other rows do."""
         assert self.of is not None
         outside = float(self.unbiased.values[0])
-        return np.maximum(self.kept * self.of.bias, outside * (1 + APART * np.sqrt(2 / self.of.m)))
+        return np.maximum(self.inside, outside * (1 + APART * np.sqrt(2 / self.of.m)))
+
+    @property
+    def inside(self) -> Array:
+        """Variances along the axes with the divisor that makes them unbiased."""
+        return self.kept if self.of is None else self.kept * self.of.bias
 
     @property
     def unbiased(self) -> Residual:
-        """Residual eigenvalues with the divisor that makes them unbiased."""
+        """Residual eigenvalues with the same."""
         assert self.residual is not None  # `spe_limit` has seen to that
         return self.residual if self.of is None else self.residual.times(self.of.bias)
 
@@ -192,12 +197,12 @@ def _box(alpha: float, known: Known) -> Limit:
 def _bound(alpha: float, known: Known) -> Limit:
     """Where the sum of the residual eigenvalues is known and nothing else: as few and as large ones as there can be
     have the longest tail, and owe most to the sample, and none is larger than the last variance that is kept."""
-    equal, last = known.unbiased, float(known.kept[-1]) * (1.0 if known.of is None else known.of.bias)
-    large = max(last, float(equal.values[0]))
+    equal = known.unbiased
+    large = max(float(known.inside[-1]), float(equal.values[0]))
     few = Residual(np.array([large]), np.array([equal.theta.first / large]), "")
     if known.of_fit or not known.can_draw:
         return Limit(textbook.box_of(alpha, few.theta), "upper bound", UNKNOWN)
-    return Limit(known.drawn(1, known.kept * (known.of.bias if known.of else 1.0), few).spe_limit(alpha), "upper bound", UNKNOWN)
+    return Limit(known.drawn(1, known.inside, few).spe_limit(alpha), "upper bound", UNKNOWN)
 
 
 def _of_moments(alpha: float, known: Known) -> Limit:

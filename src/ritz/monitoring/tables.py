@@ -17,7 +17,6 @@ from ritz.monitoring.textbook import Freedom
 from ritz.runtime.tables import Table
 from ritz.runtime.wording import component, components, plural
 
-
 BLAME = "columns to blame"
 
 

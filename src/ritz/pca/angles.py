@@ -65,7 +65,8 @@ def basis_of(model: Any) -> Array:  # (d, k)
     rank = int(np.linalg.matrix_rank(units)) if V.size else 0
     if rank < V.shape[1]:
         raise DataError(
-            f"the {V.shape[1]} columns of the array span {rank} dimensions", "pass columns that are linearly independent"
+            f"the {V.shape[1]} columns of the array span {rank} dimensions",
+            "pass columns that are linearly independent",
         )
     return orthonormalise(units)
 
