@@ -26,8 +26,8 @@ from ritz.interpretation.significance import of_correlations
 from ritz.interpretation.sums import Beside, origin_of, summed
 from ritz.interpretation.supplementary import SupplementaryColumns, supplementary_columns
 from ritz.linalg.dense import Array
-from ritz.pca.fitted import column_names, rows_of, subspace_of
-from ritz.rows import Rows, is_dask
+from ritz.pca.fitted import column_names, row_names, rows_of, subspace_of
+from ritz.rows import Rows
 from ritz.runtime.tables import Table
 from ritz.runtime.threads import cached_property, pinned
 from ritz.runtime.wording import component, plural
@@ -227,13 +227,13 @@ def interpret(
         )
     given = Given.of(supplementary, labels, X, n)
     lack = _lack(model)
-    where = RowTables(rows, subspace, _index(X, rows), lack)
+    where = RowTables(rows, subspace, row_names(X, rows), lack)
     beside, kinds = _beside(rows, subspace, lack, given)
     others = None
     if supplementary_rows is not None:
         more = rows_of(model, supplementary_rows)
         more.check_whole("interpret")
-        others = RowTables(more, subspace, _index(supplementary_rows, more))
+        others = RowTables(more, subspace, row_names(supplementary_rows, more))
     names, spread = tuple(column_names(model)), deviations(model, subspace)
     return Interpretation(eigenvalues(subspace), where, beside, kinds, others, names, spread)
 
@@ -252,17 +252,6 @@ def _beside(
         supplementary_columns(sums, beside, given, subspace, origin) if given.names else None,
         category_tables(groups, rows) if given.categories else None,
     )
-
-
-def _index(X: Any, rows: Rows) -> Sequence[Any]:
-    """What rows are called: by the index of a table of pandas, by the names that a file has, or by their numbers."""
-    index = getattr(X, "index", None)
-    if hasattr(type(X), "iloc") and not is_dask(X) and index is not None and len(index) == rows.shape[0]:
-        return list(index)
-    names = rows.row_names
-    if names is not None:
-        return list(map(str, names if rows.kept is None else names[rows.kept]))
-    return range(rows.shape[0]) if rows.kept is None else list(map(int, rows.kept))
 
 
 def _lack(model: Any) -> float:

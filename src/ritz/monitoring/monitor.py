@@ -21,7 +21,7 @@ from ritz.monitoring.residual import Residual, assumed, floor, from_errors, from
 from ritz.monitoring.result import Monitoring, summary
 from ritz.monitoring.tables import deciding_table, limits_table, notes, odd_table, ratios
 from ritz.monitoring.textbook import Freedom, t2_of_fit
-from ritz.pca.fitted import column_names, rows_of, subspace_of
+from ritz.pca.fitted import column_names, row_names, rows_of, subspace_of
 from ritz.rows import Rows
 from ritz.rows.write.tables import Results
 from ritz.runtime.rules import is_integer, is_number
@@ -136,7 +136,8 @@ def monitored(
     subspace_of(model, "monitor")
     data = rows_of(model, X)
     data.check_whole("monitor")
-    return monitored_rows(model, data, k=k, alpha=alpha, rows=rows, limits=limits, reference=reference)
+    found = monitored_rows(model, data, k=k, alpha=alpha, rows=rows, limits=limits, reference=reference)
+    return found.named(row_names(X, data))
 
 
 def monitored_rows(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ class Monitoring(Tabled):
     of_fit : whether the rows were taken as those of the fit
     k : components that T² counts: those asked for which have variance
     n_passes : over the rows
+    names : of the rows, where they have others than numbers: tables have these, `contributions` takes either
 
     Examples
     --------
@@ -69,6 +71,8 @@ class Monitoring(Tabled):
     k: int
     n_passes: int = 1
     notes: tuple[str, ...] = ()
+    names: Sequence[Any] | None = None
+    _listed: tuple[int, ...] | None = field(default=None, repr=False)  # the rows of `odd` by number, where names differ
     _learned: Any = field(default=None, repr=False)  # what limits followed from, for `reference`
     _explain: Callable[[Sequence[int]], Contributions] | None = field(default=None, repr=False)
 
@@ -89,9 +93,27 @@ class Monitoring(Tabled):
         if self.leverage is not None:
             columns["leverage"] = self.leverage
         columns |= {f"{T2} flag": self.t2_flags, f"{SPE} flag": self.spe_flags}
-        return Table(columns, range(len(self.t2)), index_name="row")
+        return Table(columns, range(len(self.t2)) if self.names is None else self.names, index_name="row")
 
-    def contributions(self, rows: Sequence[int] | NDArray[np.integer] | int | None = None) -> Contributions:
+    def named(self, names: Sequence[Any]) -> Monitoring:
+        """The same with names of rows in its tables; numbers would be taken for places, so they are none."""
+        if isinstance(names[0], Integral):
+            return self
+        odd = replace(self.odd, index=[names[row] for row in self.odd.index])
+        deciding = {**self.deciding.columns, "row": [names[row] for row in self.deciding["row"]]}
+        parts = {"odd": odd, "deciding": replace(self.deciding, columns=deciding)}
+        return replace(self, names=names, _listed=tuple(self.odd.index), **parts)
+
+    def _place(self, row: Any) -> Any:
+        """The number of a row that may be called by its name."""
+        if self.names is None or isinstance(row, Integral):
+            return row
+        places = [place for place, name in enumerate(self.names) if name == row]
+        if len(places) != 1:
+            raise DataError(f"{len(places)} rows are called {row!r}", "say which one by its number, counted from 0")
+        return places[0]
+
+    def contributions(self, rows: Sequence[Any] | NDArray[Any] | int | str | None = None) -> Contributions:
         """What every column adds to T² and SPE of some rows, by default of the odd ones that are listed.
 
         The numbers of listed rows are kept; others are read again, from where they came.
@@ -112,7 +134,10 @@ class Monitoring(Tabled):
             raise DataError(
                 "contributions need columns, and components of a kernel have none; look at t2 and spe, or monitor a PCA"
             )
-        listed = self.odd.index if rows is None else np.atleast_1d(np.asarray(rows))
+        listed: Any = self.odd.index if self._listed is None else self._listed
+        if rows is not None:
+            given = [rows] if isinstance(rows, str) or not hasattr(rows, "__len__") else rows
+            listed = [self._place(row) for row in given]
         asked = np.asarray(listed if len(listed) else np.empty(0, int))
         if (
             asked.dtype.kind not in "iu"
