@@ -160,13 +160,15 @@ def monitored_rows(
 def delivered_flags(found: Monitoring) -> Results:
     """A line for every row, as a file has it."""
     n = len(found.t2)
-    leverage = np.full(n, np.nan) if found.leverage is None else found.leverage
-    columns = (found.t2, found.spe, leverage, found.t2_flags, found.spe_flags)
     names = ("T2", "SPE", "leverage", "T2_flag", "SPE_flag")
 
     def blocks() -> Generator[Array, None, None]:
         for start in range(0, n, LINES):
-            yield np.column_stack([part[start : start + LINES] for part in columns]).astype(np.float64)
+            some = slice(start, start + LINES)
+            t2, flags = found.t2[some], (found.t2_flags[some], found.spe_flags[some])
+            leverage = found.leverage_of(t2)
+            known = np.full(len(t2), np.nan) if leverage is None else leverage
+            yield np.column_stack([t2, found.spe[some], known, *flags]).astype(np.float64)
 
     return Results(blocks(), n, names, np.dtype(np.float64))
 
@@ -250,7 +252,6 @@ def judged(about: Any, found: Reading, asked: Asked, of_fit: bool, explain: Expl
     spe = times_power(found.spe, power) if power else found.spe
     shown = [replace(limit, value=float(times_power(np.array([limit.value]), power)[0])) for limit in spe_limits]
     of = about.of
-    leverage = None if of is None else found.t2 / (of.n - of.ddof) + (1 / of.n if of.centred else 0.0)
     n = len(found.t2)
     head = summary(of_fit, n, about.k)
     places = found.farthest
@@ -261,7 +262,6 @@ def judged(about: Any, found: Reading, asked: Asked, of_fit: bool, explain: Expl
     return Monitoring(
         found.t2,
         spe,
-        leverage,
         t2_flags,
         spe_flags,
         asked.alpha,

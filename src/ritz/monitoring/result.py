@@ -35,8 +35,6 @@ class Monitoring(Tabled):
     ----------
     t2 : (n,) Hotelling's T² = Σ t_a²/λ_a, the squared distance from the mean inside the model
     spe : (n,) squared prediction error ‖z − U Uᵀz‖², the squared distance from the model, also called Q
-    leverage : (n,) 1/n + T²/(n − ddof), with n the rows of the fit; without the 1/n where they were not centred, and
-        None where n is unknown
     t2_flags, spe_flags : (n,) how many limits a row exceeds: of two, 1 is a warning and 2 an alarm
     alpha : the levels of the limits, the larger first
     limits : Table with a line per statistic and level: the limit, how many rows exceed it, how many do so by chance,
@@ -60,7 +58,6 @@ class Monitoring(Tabled):
 
     t2: Array
     spe: Array
-    leverage: Array | None
     t2_flags: NDArray[np.int8]
     spe_flags: NDArray[np.int8]
     alpha: tuple[float, ...]
@@ -75,6 +72,17 @@ class Monitoring(Tabled):
     _listed: tuple[int, ...] | None = field(default=None, repr=False)  # the rows of `odd` by number, where names differ
     _learned: Any = field(default=None, repr=False)  # what limits followed from, for `reference`
     _explain: Callable[[Sequence[int]], Contributions] | None = field(default=None, repr=False)
+
+    @property
+    def leverage(self) -> Array | None:
+        """(n,) 1/n + T²/(n − ddof), with n the rows of the fit; without the 1/n where they were not centred, and None
+        where n is unknown."""
+        return self.leverage_of(self.t2)
+
+    def leverage_of(self, t2: Array) -> Array | None:
+        """The same of rows with these T²."""
+        of: Freedom | None = self._learned.of
+        return None if of is None else t2 / (of.n - of.ddof) + (1 / of.n if of.centred else 0.0)
 
     @cached_property
     def flags(self) -> NDArray[np.int8]:
@@ -100,9 +108,9 @@ class Monitoring(Tabled):
         if isinstance(names[0], Integral):
             return self
         odd = replace(self.odd, index=[names[row] for row in self.odd.index])
-        deciding = {**self.deciding.columns, "row": [names[row] for row in self.deciding["row"]]}
-        parts = {"odd": odd, "deciding": replace(self.deciding, columns=deciding)}
-        return replace(self, names=names, _listed=tuple(self.odd.index), **parts)
+        cells = {**self.deciding.columns, "row": [names[row] for row in self.deciding["row"]]}
+        deciding = replace(self.deciding, columns=cells)
+        return replace(self, names=names, odd=odd, deciding=deciding, _listed=tuple(self.odd.index))
 
     def _place(self, row: Any) -> Any:
         """The number of a row that may be called by its name."""
@@ -136,7 +144,7 @@ class Monitoring(Tabled):
             )
         listed: Any = self.odd.index if self._listed is None else self._listed
         if rows is not None:
-            given = [rows] if isinstance(rows, str) or not hasattr(rows, "__len__") else rows
+            given: Any = [rows] if isinstance(rows, str) or not hasattr(rows, "__len__") else rows
             listed = [self._place(row) for row in given]
         asked = np.asarray(listed if len(listed) else np.empty(0, int))
         if (
