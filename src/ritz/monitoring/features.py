@@ -21,6 +21,7 @@ from ritz.monitoring.result import Monitoring
 from ritz.monitoring.textbook import Freedom
 
 NORMAL = "scores in feature space taken as normal"
+NARROW = "limits of SPE are those of the rows of the fit: new rows are farther from the components, and more exceed them"
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +102,8 @@ def judged_in_features(about: InFeatures, found: Reading, asked: Asked, of_fit: 
     """Statistics against limits, which say what they assume."""
     method = "moments" if asked.limits == "auto" else asked.limits
     result = judged(about, found, replace(asked, limits=method), of_fit, None)
+    if not of_fit and result.limits["method"][-1] != "rounding":
+        result = replace(result, notes=(*result.notes, NARROW))
     if method == "empirical":
         return result
     why = [
