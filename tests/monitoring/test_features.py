@@ -36,7 +36,7 @@ def test_limits_say_what_they_assume_and_survive_a_file(tmp_path):
     found = model.monitor(NEW)
     assert all("taken as normal" in why for why in found.limits["why"][:2])
     assert "scores in feature space taken as normal" in found.notes
-    assert any("new rows are farther" in note for note in found.notes)
+    assert any("new rows are farther out" in note for note in found.notes)
     assert not any("new rows" in note for note in model.monitor(DATA).notes)
     model.save(tmp_path / "k.safetensors")
     again = ritz.load(tmp_path / "k.safetensors").monitor(NEW)

@@ -241,3 +241,9 @@ def test_two_numbers_and_two_flags_are_kept_of_a_row(tmp_path):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert (peaks[1] - peaks[0]) / 600_000 < 22
+
+
+def test_limits_of_smaller_levels_are_not_below_those_of_larger_ones():
+    X = np.random.default_rng(2).standard_normal((4, 9))
+    found = PCA(1, center=False).fit(X).monitor(X[:2], rows="new", alpha=(0.1, 0.05, 0.01, 0.001))
+    assert (np.diff(np.reshape(found.limits["limit"], (2, 4)), axis=1) >= 0).all()

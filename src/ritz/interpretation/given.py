@@ -18,6 +18,7 @@ from ritz.linalg.dense import Array
 from ritz.rows import Rows, as_rows
 from ritz.rows.columns import unique_names
 from ritz.rows.memory.frame import columns as columns_of
+from ritz.runtime.wording import label_text, natural_order
 
 MISSING = "missing"
 MANY = 10_000  # cells from which on arrow is worth its import
@@ -105,7 +106,9 @@ def categories(column: str, cells: Sequence[Any] | NDArray[Any], n: int, order: 
     distinct, places = _distinct(cells)
     known = [_named(cell) for cell in distinct]
     there = {text for text in known if text is not None}
-    names = sorted(there, key=_natural) if order is None else [text for text in map(_text, order) if text in there]
+    names = sorted(there, key=natural_order)
+    if order is not None:
+        names = [text for text in map(label_text, order) if text in there]
     code: dict[str | None, int] = {name: i for i, name in enumerate(names)} | {None: len(names)}
     codes = np.array([code[text] for text in known], np.intp)[places]
     return Categories(column, codes, tuple(names), None in known)
@@ -236,7 +239,7 @@ def _numbers(name: str, values: NDArray[Any]) -> Array:
 
 
 def _named(cell: Any) -> str | None:
-    return None if _missing(cell) else _text(cell)
+    return None if _missing(cell) else label_text(cell)
 
 
 def _missing(value: object) -> bool:
@@ -246,17 +249,3 @@ def _missing(value: object) -> bool:
         return bool(value != value)  # NaN of any kind
     except (TypeError, ValueError):  # pandas' NA does not even compare
         return True
-
-
-def _text(value: object) -> str:
-    """Whole numbers look whole, also where something missing made floats of them."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _natural(text: str) -> tuple[bool, float, str]:
-    """Numbers by size, before words."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = np.nan
-    return bool(np.isnan(number)), 0.0 if np.isnan(number) else number, text

@@ -21,7 +21,7 @@ from ritz.monitoring.result import Monitoring
 from ritz.monitoring.textbook import Freedom
 
 NORMAL = "scores in feature space taken as normal"
-NARROW = "limits of SPE are those of the rows of the fit: new rows are farther from the components, and more exceed them"
+NARROW = "limits of SPE are those of the rows of the fit: new rows are farther out, and more of them exceed these"
 
 
 @dataclass(frozen=True, eq=False)

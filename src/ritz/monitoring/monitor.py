@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -245,8 +245,8 @@ def _alike(a: Any, b: Any) -> bool:
 def judged(about: Any, found: Reading, asked: Asked, of_fit: bool, explain: Explained | None) -> Monitoring:
     """Statistics against limits."""
     known = about.known(of_fit)
-    t2_limits = [t2_limit(asked.limits, a, known) for a in asked.alpha]
-    spe_limits = [spe_limit(asked.limits, a, known) for a in asked.alpha]
+    t2_limits = _rising(t2_limit(asked.limits, a, known) for a in asked.alpha)
+    spe_limits = _rising(spe_limit(asked.limits, a, known) for a in asked.alpha)
     t2_flags, spe_flags = _flags(found.t2, t2_limits), _flags(found.spe, spe_limits)
     power = 2 * about.subspace.power
     spe = times_power(found.spe, power) if power else found.spe
@@ -274,6 +274,15 @@ def judged(about: Any, found: Reading, asked: Asked, of_fit: bool, explain: Expl
         _learned=replace(about, draws=about.draws),
         _explain=explain,
     )
+
+
+def _rising(limits: Iterable[Limit]) -> list[Limit]:
+    """Those of smaller levels are not below those of larger ones, as simulated limits by very few rows may be."""
+    found: list[Limit] = []
+    for limit in limits:
+        low = bool(found) and limit.value < found[-1].value
+        found.append(replace(limit, value=found[-1].value) if low else limit)
+    return found
 
 
 def _flags(values: Array, limits: Sequence[Limit]) -> NDArray[np.int8]:
