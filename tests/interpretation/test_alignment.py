@@ -111,7 +111,9 @@ def test_data_of_any_size():
         assert np.allclose(PCA(2).fit(X * factor).align_to(plain).variances / factor**2, plain.explained_variance_)
 
 
-@pytest.mark.parametrize("groups", [[(0, 5)], [(1, 1)], [(0, 2), (1, 3)], [(0,)], [(0.0, 2)], [(-1, 2)]])
+@pytest.mark.parametrize(
+    "groups", [[(0, 5)], [(1, 1)], [(0, 2), (1, 3)], [(0,)], [(0.0, 2)], [(-1, 2)], [3], 5, ["ab"]]
+)
 def test_groups_that_are_none(groups):
     with pytest.raises(ParameterError, match="half-open ranges of the 4 components"):
         model(np.random.default_rng(7)).align_to(np.eye(6)[:, :4], groups=groups)

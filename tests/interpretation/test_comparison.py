@@ -182,6 +182,22 @@ def test_variances_of_any_size(factor):
 def test_what_cannot_be_compared():
     with pytest.raises(DataError, match="3 and 2 dimensions"):
         compare(np.eye(3)[:, :1], np.eye(2)[:, :1])
+    with pytest.raises(DataError, match=r"shape \(2, 3\); axes are columns here: pass components_.T"):
+        compare(np.eye(3)[:2], np.eye(3))
+    with pytest.raises(DataError, match="not finite"):
+        compare(np.full((3, 1), np.nan), np.eye(3)[:, :1])
+
+
+@pytest.mark.parametrize(
+    ("columns", "rank"), [(np.zeros((3, 1)), 0), (np.ones((3, 2)), 1), ([[1, 2e200], [1, 2e200], [0, 0]], 1)]
+)
+def test_columns_that_span_less_than_they_are(columns, rank):
+    """What fills them up would be compared, and a column of zeros be equal to any."""
+    with pytest.raises(DataError, match=f"columns of the array span {rank} dimensions"):
+        compare(np.array(columns), np.eye(3)[:, :1])
+
+
+def test_models_need_the_same_columns():
     X = pd.DataFrame(np.random.default_rng(8).standard_normal((9, 2)), columns=["a", "b"])
     with pytest.raises(DataError, match="second model lacks"):
         compare(PCA(1).fit(X), PCA(1).fit(X.rename(columns={"a": "c"})))

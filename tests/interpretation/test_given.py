@@ -91,3 +91,31 @@ def test_values_that_are_equal_and_not_the_same():
     assert found.codes.tolist() == [0, 1, 0, 0, 2, 2]
     assert categories("c", [1, True], 2).names == ("1", "True")
     assert categories("c", [["a"], ["b"], ["a"]], 3).codes.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        np.array(["", "b", "10", "9", "größer", " "])[np.arange(12_000) % 6],
+        np.array([b"x", b"y"])[np.arange(12_000) % 2],
+        np.array([3, -1, 2**60])[np.arange(12_000) % 3],
+        np.array([0.0, -0.0, np.nan, -np.nan, 2.0, 2.5])[np.arange(12_000) % 6],
+        np.array([True, False])[np.arange(24_000) % 2][::2],
+        np.array([3, 7, 5], np.int8)[np.arange(36_000) % 3][::-2],
+    ],
+    ids=["text", "bytes", "integers", "floats", "flags", "strides"],
+)
+def test_many_cells_are_the_categories_that_few_are(cells):
+    """Many are told apart by their bytes."""
+    many, few = categories("c", cells, len(cells)), categories("c", cells.tolist(), len(cells))
+    assert (many.names, many.gaps) == (few.names, few.gaps)
+    assert np.array_equal(many.codes, few.codes)
+    assert [categories("c", cells[i : i + 1], 1).names[:1] for i in range(6)] == [
+        () if many.codes[i] == len(many.names) else (many.names[many.codes[i]],) for i in range(6)
+    ]
+
+
+def test_more_categories_than_a_byte_counts():
+    cells = [f"{i % 700}" for i in range(2000)]
+    found = categories("c", cells, 2000)
+    assert [found.names[code] for code in found.codes] == cells

@@ -256,6 +256,8 @@ def test_what_cannot_be_rotated():
         rotate([[np.nan, 1.0], [1.0, 2.0]])
     with pytest.raises(DataError, match="1 names for 8 columns"):
         rotate(A, names=["a"])
+    with pytest.raises(DataError, match=r"oblimin with gamma=1 has no minimum here: .*; use gamma=0"):
+        PCA(3).fit(np.random.default_rng(0).standard_normal((30, 4)) * [4, 3, 2, 1]).rotate("oblimin", gamma=1)
     with pytest.raises(DataError, match="of a matrix, which has no rows"):
         rotate(A).scores(A)
 

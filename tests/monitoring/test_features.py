@@ -36,6 +36,8 @@ def test_limits_say_what_they_assume_and_survive_a_file(tmp_path):
     found = model.monitor(NEW)
     assert all("taken as normal" in why for why in found.limits["why"][:2])
     assert "scores in feature space taken as normal" in found.notes
+    assert any("new rows are farther out" in note for note in found.notes)
+    assert not any("new rows" in note for note in model.monitor(DATA).notes)
     model.save(tmp_path / "k.safetensors")
     again = ritz.load(tmp_path / "k.safetensors").monitor(NEW)
     assert np.allclose(again.limits["limit"], found.limits["limit"])
@@ -45,6 +47,7 @@ def test_limits_say_what_they_assume_and_survive_a_file(tmp_path):
 def test_quantiles_of_the_fit():
     model = KernelPCA(3, kernel="rbf", gamma=0.05).fit(DATA)
     fit = model.monitor(DATA, limits="empirical", alpha=0.1)
+    assert fit.notes == () != model.monitor(NEW, limits="empirical").notes
     assert fit.of_fit
     assert fit.spe_flags.sum() == fit.t2_flags.sum() == 6
     assert model.monitor(NEW, limits="empirical", alpha=0.1).limits["limit"] == fit.limits["limit"]

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from helpers.counts import usually
-from ritz import PCA
+from ritz import PCA, AccuracyWarning
 
 FITS = usually(30, thorough=400)
 CASES = {
@@ -36,6 +36,31 @@ def test_new_rows_exceed_limits_as_often_as_they_promise(case):
     mean, error = np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(FITS)
     assert (np.abs(mean - 1) < 0.2 + 2.5 * error).all(), (mean, error)
     assert (error < 0.3).all()
+
+
+def test_near_ties_at_the_last_component_do_not_make_limits_of_new_rows_vanish():
+    """Normal rows whose second and third variances are made nearly equal."""
+    rng = np.random.default_rng(11)
+    X = rng.standard_normal((400, 10))
+    U = np.linalg.qr(X - X.mean(axis=0))[0]
+    limits = []
+    for gap in (1.0, 1e-3, 1e-5):
+        X = np.sqrt(399.0) * U * np.sqrt(np.r_[5.0, 1.0 + gap, np.linspace(1.0, 0.5, 8)])
+        limits.append(PCA(2).fit(X).monitor(X[:3], rows="new").limits["limit"][:2])
+    assert (np.array(limits) > 0.8 * np.array(limits[0])).all(), limits
+
+
+def test_ties_of_a_design_leave_the_textbook_limits():
+    """Of several axes that are as good, a fit without a row takes those on which it has no score: limits would be 0."""
+    design = np.vstack([np.eye(4), -np.eye(4)])
+    with pytest.warns(AccuracyWarning, match="not unique"):
+        pca = PCA(2).fit(design)
+    found = pca.monitor(1.1 * design, rows="new")
+    k, n = 2, 8
+    expected = k * (n**2 - 1) / (n * (n - k)) * stats.f.isf([0.05, 0.01], k, n - k)
+    assert np.allclose(found.limits["limit"][:2], expected)
+    assert np.allclose(found.limits["limit"][2:], 2 / 7 * stats.chi2.isf([0.05, 0.01], 2))
+    assert not found.flags.any()
 
 
 @pytest.mark.parametrize("case", ["two rows per column", "fewer rows than columns"])

@@ -258,6 +258,7 @@ def test_one_level_three_levels():
     assert set(one.odd["level"]) <= {"alarm"}
     three = pca.monitor(NEW * 2, alpha=(0.01, 0.1, 0.001))
     assert three.alpha == (0.1, 0.01, 0.001)
+    assert pca.monitor(NEW, alpha=np.array([0.01, 0.05])).alpha == (0.05, 0.01)
     assert set(three.odd["level"]) <= {"1 of 3", "2 of 3", "3 of 3"}
     assert three.flags.max() == 3
 
@@ -270,3 +271,46 @@ def test_models_that_were_monitored_are_let_go():
     del pca
     gc.collect()
     assert gone() is None
+
+
+def test_reasons_and_columns_to_blame_are_printed_whole():
+    names = [f"a long name of a column, number {j}" for j in range(D)]
+    X = DATA.copy()
+    X[3] = [0.0] * (D - 2) + [30.0, -30.0]
+    fit, rows = (pd.DataFrame(values, columns=names) for values in (DATA, X))
+    found = PCA(1).fit(fit).monitor(rows, limits="box")
+    for cells in (found.odd["columns to blame"], found.limits["why"]):
+        assert all(cell in str(found) for cell in cells)
+    assert max(map(len, found.odd["columns to blame"])) > 60
+
+
+def test_where_no_row_is_odd_one_line_says_so():
+    assert str(PCA(K).fit(DATA).monitor(DATA.mean(axis=0)[None])).endswith("\n\nno row is beyond a limit")
+
+
+def test_rows_are_called_by_their_names():
+    X = DATA.copy()
+    X[[3, 40], 2] = 500.0, -400.0
+    names = [f"wine {i}" for i in range(len(X))]
+    table = pd.DataFrame(X, index=names, columns=list("abcdef")[:D])
+    pca = PCA(2).fit(table)
+    found, plain = pca.monitor(table), pca.monitor(table.to_numpy())
+    assert found.odd.index == [names[row] for row in plain.odd.index]
+    assert found.deciding["row"] == [names[row] for row in plain.deciding["row"]] != []
+    assert found.to_frame().index.tolist() == names
+    assert found.contributions().rows == tuple(plain.odd.index)
+    assert found.contributions("wine 40").rows == found.contributions(40).rows == (40,)
+    assert found.contributions(["wine 3", 7]).rows == (3, 7)
+    assert pickle.loads(pickle.dumps(found)).contributions().rows == tuple(plain.odd.index)
+    with pytest.raises(DataError, match="0 rows are called 'wine'; say which one by its number"):
+        found.contributions("wine")
+    with pytest.raises(DataError, match=f"{N} rows are called 'same'"):
+        pca.monitor(table.set_axis(["same"] * len(X))).contributions("same")
+
+
+@pytest.mark.parametrize("index", [range(5, 5 + N), list(range(N))[::-1]])
+def test_numbers_are_no_names(index):
+    """They would be taken for places."""
+    table = pd.DataFrame(DATA, index=index)
+    pca = PCA(K).fit(DATA)
+    assert list(pca.monitor(table * 3.0).odd.index) == list(pca.monitor(DATA * 3.0).odd.index)

@@ -1,5 +1,6 @@
 """Shapes, sizes and kinds of data at the edge: a right answer, or a clear error."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -228,3 +229,21 @@ def test_what_is_kept_of_a_pass_is_bounded():
         some = kept.among(t2, spe)
         kept.add(some + start, t2[some], spe[some], t2[some, None])
         assert len(kept.rows) <= 4 * 5 + 10
+
+
+def test_two_numbers_and_two_flags_are_kept_of_a_row(tmp_path):
+    """Rows may be more than fit into memory."""
+    pca, peaks = PCA(2).fit(np.random.default_rng(0).standard_normal((500, 4))), []
+    for n in (300_000, 900_000):
+        np.save(tmp_path / "rows.npy", np.random.default_rng(1).standard_normal((n, 4)))
+        tracemalloc.start()
+        pca.monitor(tmp_path / "rows.npy", out=tmp_path / "odd.npy")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert (peaks[1] - peaks[0]) / 600_000 < 22
+
+
+def test_limits_of_smaller_levels_are_not_below_those_of_larger_ones():
+    X = np.random.default_rng(2).standard_normal((4, 9))
+    found = PCA(1, center=False).fit(X).monitor(X[:2], rows="new", alpha=(0.1, 0.05, 0.01, 0.001))
+    assert (np.diff(np.reshape(found.limits["limit"], (2, 4)), axis=1) >= 0).all()

@@ -45,6 +45,16 @@ def test_box_by_the_moments_of_spe_has_real_degrees_of_freedom(k):
     assert limits(k, 0.05, "moments")[1] == pytest.approx(BOX_5[k - 1], abs=6e-7)
 
 
+@pytest.mark.parametrize(("k", "printed"), enumerate([9.25512512, 7.37431769, 3.64879767, 1.55968461], start=1))
+def test_box_as_printed_has_floored_degrees_of_freedom(k, printed):
+    """u/ν χ²(⌊ν⌋), which PLS_Toolbox and mdatools print, follows from the same mean u and the same ν."""
+    X, _ = people()
+    found = PCA(scale=True).fit(X).monitor(X, k=k, alpha=0.05, limits="moments")
+    h = 2 * found.spe.mean() ** 2 / found.spe.var(ddof=1)
+    floored = found.limits["limit"][1] * stats.chi2.isf(0.05, np.floor(h)) / stats.chi2.isf(0.05, h)
+    assert floored == pytest.approx(printed, abs=6e-9)
+
+
 def test_box_by_eigenvalues_is_that_of_scipy():
     values = np.array(EIGENVALUES)[2:]
     g, h = (values**2).sum() / values.sum(), values.sum() ** 2 / (values**2).sum()

@@ -407,6 +407,7 @@ class KernelPCA(Certified[KernelState]):
         """
         from ritz.monitoring import features
         from ritz.monitoring.monitor import Asked, delivered_flags
+        from ritz.pca.fitted import row_names
 
         self._check_fitted()
         deviations, given = self._state.deviations, self._known(X)
@@ -423,7 +424,7 @@ class KernelPCA(Certified[KernelState]):
             about = features.referred(about, reference)
         elif len(self._state.rows):
             about = replace(about, reference=self._of_fit(about))
-        result = features.judged_in_features(about, found, asked, of_fit)
+        result = features.judged_in_features(about, found, asked, of_fit).named(row_names(X, given))
         if out is not None:
             deliver(delivered_flags(result), out, files_of(X, data))
         return result

@@ -171,11 +171,13 @@ def _procrustes(U: Array, T: Array, start: int, stop: int) -> Array:  # (m, m)
 def _ranges(groups: Any, k: int) -> Groups:
     """Half-open ranges that cover all components in order: those given, and single ones between them."""
     found: list[tuple[int, int]] = []
-    at = 0
-    for group in sorted((tuple(group) for group in groups), key=lambda pair: pair[:1]):
-        fits = len(group) == 2 and all(map(is_integer, group)) and at <= group[0] < group[1] <= k
-        if not fits:
-            rule = f"must be half-open ranges of the {k} components, such as [(0, 2)], which do not overlap"
+    at, rule = 0, f"must be half-open ranges of the {k} components, such as [(0, 2)], which do not overlap"
+    try:
+        pairs = sorted((tuple(group) for group in groups), key=lambda pair: pair[:1])
+    except TypeError:  # no ranges at all, or of what has no order
+        raise ParameterError("groups", groups, rule) from None
+    for group in pairs:
+        if not (len(group) == 2 and all(map(is_integer, group)) and at <= group[0] < group[1] <= k):
             raise ParameterError("groups", groups, rule)
         found += [(i, i + 1) for i in range(at, int(group[0]))] + [(int(group[0]), int(group[1]))]
         at = int(group[1])

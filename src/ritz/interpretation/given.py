@@ -18,8 +18,10 @@ from ritz.linalg.dense import Array
 from ritz.rows import Rows, as_rows
 from ritz.rows.columns import unique_names
 from ritz.rows.memory.frame import columns as columns_of
+from ritz.runtime.wording import label_text, natural_order
 
 MISSING = "missing"
+MANY = 10_000  # cells from which on arrow is worth its import
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +86,12 @@ class Given:
                 numbers[name] = _numbers(name, found)
             else:
                 order = getattr(getattr(values, "cat", None), "categories", None)
-                kinds.append(categories(name, found.tolist(), n, None if order is None else list(order)))
+                kinds.append(categories(name, found, n, None if order is None else list(order)))
         table = np.array(list(numbers.values())).T if numbers else np.empty((n, 0))
         return cls(tuple(numbers), table, tuple(kinds))
 
 
-def categories(column: str, cells: Sequence[Any], n: int, order: list[Any] | None = None) -> Categories:
+def categories(column: str, cells: Sequence[Any] | NDArray[Any], n: int, order: list[Any] | None = None) -> Categories:
     """Text, flags or numbers as categories, in their natural order or in a given one; None, NaN and empty text are
     missing.
 
@@ -101,16 +103,46 @@ def categories(column: str, cells: Sequence[Any], n: int, order: list[Any] | Non
     """
     if len(cells) != n:
         raise DataError(f"{column!r} has {len(cells)} values, but X has {n} rows", "give one value for each row")
-    known = _texts(cells)
-    if known is None:  # one by one
-        cells = [_named(cell) for cell in cells]
-        known = {text: text for text in cells}
-    there = {text for text in known.values() if text is not None}
-    names = sorted(there, key=_natural) if order is None else [text for text in map(_text, order) if text in there]
-    place: dict[str | None, int] = {name: i for i, name in enumerate(names)} | {None: len(names)}
-    code = {cell: place[text] for cell, text in known.items()}
-    codes = np.fromiter(map(code.__getitem__, cells), np.intp, n)
-    return Categories(column, codes, tuple(names), None in known.values())
+    distinct, places = _distinct(cells)
+    known = [_named(cell) for cell in distinct]
+    there = {text for text in known if text is not None}
+    names = sorted(there, key=natural_order)
+    if order is not None:
+        names = [text for text in map(label_text, order) if text in there]
+    code: dict[str | None, int] = {name: i for i, name in enumerate(names)} | {None: len(names)}
+    codes = np.array([code[text] for text in known], np.intp)[places]
+    return Categories(column, codes, tuple(names), None in known)
+
+
+def _distinct(cells: Sequence[Any] | NDArray[Any]) -> tuple[Sequence[Any], NDArray[Any]]:
+    """Values that are there, each at least once, and the place of every cell among them: each is looked at once."""
+    if isinstance(cells, np.ndarray):
+        if cells.dtype.kind in "USbiuf" and len(cells) > MANY:
+            return _distinct_bytes(cells)
+        cells = list(cells.tolist())
+    if len(_types(cells) - {str}) > 1:  # values that are told apart may be equal, as 1 and True are
+        return cells, np.arange(len(cells))
+    try:
+        place = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
+    except TypeError:  # no hash
+        return cells, np.arange(len(cells))
+    kind = np.uint8 if len(place) <= 256 else np.intp  # conversion to bytes is faster
+    return list(place), np.fromiter(map(place.__getitem__, cells), kind, len(cells))
+
+
+def _distinct_bytes(cells: NDArray[Any]) -> tuple[list[Any], NDArray[Any]]:
+    """The same of cells of equal size, by their bytes."""
+    import pyarrow as pa
+
+    cells = np.ascontiguousarray(cells)
+    kind = pa.binary(cells.dtype.itemsize)
+    found = pa.FixedSizeBinaryArray.from_buffers(kind, len(cells), [None, pa.py_buffer(cells)]).dictionary_encode()
+    return np.frombuffer(b"".join(found.dictionary.to_pylist()), cells.dtype).tolist(), found.indices.to_numpy()
+
+
+def _types(cells: Sequence[Any]) -> set[type]:
+    """Of what is there."""
+    return set(map(type, cells)) - {type(None)}
 
 
 def _columns(given: Any, X: Any) -> Iterator[tuple[Any, Any, bool]]:
@@ -175,7 +207,8 @@ def _cells(name: str, values: Any, n: int) -> NDArray[Any]:
             found = np.empty(len(series), dtype=object)
             found[:] = series.to_list()
     elif isinstance(values, list | tuple):
-        found = np.array([None if _missing(value) else value for value in values], dtype=object)
+        there = values if _types(values) <= {str} else [None if _missing(value) else value for value in values]
+        found = np.array(there, dtype=object)
     else:
         found = np.asarray(on_host(values))
     if found.shape != (n,):
@@ -188,6 +221,8 @@ def _cells(name: str, values: Any, n: int) -> NDArray[Any]:
 
 def _of_objects(found: NDArray[Any]) -> NDArray[Any]:
     """Numbers where all objects that are there are numbers."""
+    if _types(found.tolist()) <= {str}:
+        return found
     there = [value for value in found.tolist() if not _missing(value)]
     if not there or not all(isinstance(value, Real) and not isinstance(value, bool | np.bool_) for value in there):
         return found
@@ -203,19 +238,8 @@ def _numbers(name: str, values: NDArray[Any]) -> Array:
     return found
 
 
-def _texts(cells: Sequence[Any]) -> dict[Any, str | None] | None:
-    """The text of every value that there is, so that one that is frequent is looked at once; None where values that
-    are told apart are equal, as 1 and True are, or have no hash."""
-    if len(set(map(type, cells)) - {type(None)}) > 1:
-        return None
-    try:
-        return {cell: _named(cell) for cell in dict.fromkeys(cells)}
-    except TypeError:
-        return None
-
-
 def _named(cell: Any) -> str | None:
-    return None if _missing(cell) else _text(cell)
+    return None if _missing(cell) else label_text(cell)
 
 
 def _missing(value: object) -> bool:
@@ -225,17 +249,3 @@ def _missing(value: object) -> bool:
         return bool(value != value)  # NaN of any kind
     except (TypeError, ValueError):  # pandas' NA does not even compare
         return True
-
-
-def _text(value: object) -> str:
-    """Whole numbers look whole, also where something missing made floats of them."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _natural(text: str) -> tuple[bool, float, str]:
-    """Numbers by size, before words."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = np.nan
-    return bool(np.isnan(number)), 0.0 if np.isnan(number) else number, text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,6 @@ from ritz.interpretation.column_tables import (
     ColumnTables,
     Tables,
     column_tables,
-    correlations,
     deviations,
     deviations_of,
     eigenvalues,
@@ -27,10 +26,10 @@ from ritz.interpretation.significance import of_correlations
 from ritz.interpretation.sums import Beside, origin_of, summed
 from ritz.interpretation.supplementary import SupplementaryColumns, supplementary_columns
 from ritz.linalg.dense import Array
-from ritz.pca.fitted import column_names, rows_of, subspace_of
-from ritz.rows import Rows, is_dask
+from ritz.pca.fitted import column_names, row_names, rows_of, subspace_of
+from ritz.rows import Rows
 from ritz.runtime.tables import Table
-from ritz.runtime.threads import pinned
+from ritz.runtime.threads import cached_property, pinned
 from ritz.runtime.wording import component, plural
 from ritz.spectrum.subspace import Subspace
 
@@ -68,12 +67,19 @@ class Interpretation:
     """
 
     eigenvalues: Table
-    columns: ColumnTables
     rows: RowTables
     supplementary_columns: SupplementaryColumns | None = None
     categories: CategoryTables | None = None
     supplementary_rows: RowTables | None = None
-    _p_values: Array = field(repr=False, default_factory=lambda: np.empty((0, 0)))
+    _names: tuple[str, ...] = field(repr=False, default=())  # of the columns
+    _spread: Array | None = field(repr=False, default=None)  # their standard deviations, where the model knows them
+
+    @cached_property
+    def columns(self) -> ColumnTables:
+        """The columns of the fit; where the model does not know how they vary, rows are read for it."""
+        of = self.rows
+        spread = deviations_of(of.rows, of.subspace) if self._spread is None else self._spread
+        return column_tables(of.subspace, self._names, spread)
 
     @property
     def parts(self) -> dict[str, Tables]:
@@ -126,7 +132,8 @@ class Interpretation:
 
     def _evidence(self, i: int) -> Mapping[str, Evidence]:
         name, beside, kinds = component(i), self.supplementary_columns, self.categories
-        names, r, p = list(self.columns.correlations.index), self.columns.correlations[name], self._p_values[:, i]
+        names, r = list(self.columns.correlations.index), self.columns.correlations[name]
+        p = of_correlations(r, self.rows.rows.shape[0] - (1 if self.rows.subspace.mean is None else 2))
         if beside is not None:
             names = names + [f"{title} (supplementary)" for title in beside.correlations.index]
             r = np.concatenate([r, beside.correlations[name]])
@@ -138,7 +145,7 @@ class Interpretation:
         return found
 
     def __str__(self) -> str:
-        n, d, k = self.rows.rows.shape[0], len(self.columns.cos2), len(self.eigenvalues)
+        n, d, k = self.rows.rows.shape[0], len(self._names), len(self.eigenvalues)
         about = f"{n:,} {plural(n, 'row')}, {d:,} {plural(d, 'column')}, {k} {plural(k, 'component')}"
         found = [about, brief(self.eigenvalues)]
         for i in range(min(k, SHOWN)):
@@ -219,20 +226,16 @@ def interpret(
             "pass the rows of the fit; others may be supplementary_rows",
         )
     given = Given.of(supplementary, labels, X, n)
-    spread = deviations(model, subspace)
-    spread = deviations_of(rows, subspace) if spread is None else spread
-    names = column_names(model)
-    columns = column_tables(subspace, names, spread)
     lack = _lack(model)
-    where = RowTables(rows, subspace, _index(X, rows), lack)
+    where = RowTables(rows, subspace, row_names(X, rows), lack)
     beside, kinds = _beside(rows, subspace, lack, given)
     others = None
     if supplementary_rows is not None:
         more = rows_of(model, supplementary_rows)
         more.check_whole("interpret")
-        others = RowTables(more, subspace, _index(supplementary_rows, more))
-    p = of_correlations(correlations(subspace, spread), n - (1 if subspace.mean is None else 2))
-    return Interpretation(eigenvalues(subspace), columns, where, beside, kinds, others, p)
+        others = RowTables(more, subspace, row_names(supplementary_rows, more))
+    names, spread = tuple(column_names(model)), deviations(model, subspace)
+    return Interpretation(eigenvalues(subspace), where, beside, kinds, others, names, spread)
 
 
 def _beside(
@@ -249,17 +252,6 @@ def _beside(
         supplementary_columns(sums, beside, given, subspace, origin) if given.names else None,
         category_tables(groups, rows) if given.categories else None,
     )
-
-
-def _index(X: Any, rows: Rows) -> Sequence[Any]:
-    """What rows are called: by the index of a table of pandas, by the names that a file has, or by their numbers."""
-    index = getattr(X, "index", None)
-    if hasattr(type(X), "iloc") and not is_dask(X) and index is not None and len(index) == rows.shape[0]:
-        return list(index)
-    names = rows.row_names
-    if names is not None:
-        return list(map(str, names if rows.kept is None else names[rows.kept]))
-    return range(rows.shape[0]) if rows.kept is None else list(map(int, rows.kept))
 
 
 def _lack(model: Any) -> float:

@@ -21,6 +21,8 @@ from ritz.runtime.threads import pinned
 from ritz.spectrum.certify import signs
 from ritz.spectrum.subspace import Subspace
 
+FALLEN = 1e5  # condition of correlated components that have become the same
+
 
 class Method(NamedTuple):
     """How a kind of rotation is found."""
@@ -119,6 +121,11 @@ def _rotated(
     N = np.divide(B, lengths, out=np.zeros_like(B), where=lengths > 0) if kaiser else B
     found = _from_starts(N, how.criterion(float(asked.gamma)), how.search, int(asked.n_starts), asked.seed)
     best = _best(found)
+    if not best.converged and np.linalg.cond(best.T) > FALLEN:
+        raise DataError(
+            f"{method} with gamma={float(asked.gamma):g} has no minimum here: components become the same",
+            "use gamma=0, which is usual, or fewer components",
+        )
     M = np.linalg.inv(best.T).T if how.search is oblique else best.T
     if method == "promax":
         M = M @ _powered(B @ M, float(asked.power))

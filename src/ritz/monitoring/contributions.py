@@ -23,6 +23,7 @@ from ritz.runtime.threads import pinned
 from ritz.runtime.wording import visible
 from ritz.spectrum.subspace import Subspace
 
+LONGEST = 40  # letters of the name of a column to blame
 NAMED, WORTH = 3, 0.15  # columns that are named, and the share of the statistic from which on they are worth it
 
 
@@ -139,5 +140,11 @@ def blamed(values: Array, signs: Array, columns: Sequence[str]) -> str:
     some = np.flatnonzero(values >= least)  # to sort all columns of every row would take as long as the pass
     order = some[np.argsort(-values[some], kind="stable")][:NAMED]
     worth = [j for i, j in enumerate(order) if values[j] > 0 and (i == 0 or values[j] >= WORTH * whole)]
-    words = (f"{visible(columns[j])} {'high' if signs[j] > 0 else 'low'} {values[j] / whole:.0%}" for j in worth)
+    words = (f"{_short(columns[j])} {'high' if signs[j] > 0 else 'low'} {values[j] / whole:.0%}" for j in worth)
     return ", ".join(words).replace("%", " %")
+
+
+def _short(name: str) -> str:
+    """A name of which there may be several in a line."""
+    text = visible(name)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

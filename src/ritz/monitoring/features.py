@@ -19,9 +19,9 @@ from ritz.monitoring.reading import Reading, are_of_fit
 from ritz.monitoring.residual import NOTHING, ROUNDING, Residual
 from ritz.monitoring.result import Monitoring
 from ritz.monitoring.textbook import Freedom
-from ritz.runtime.tables import Table
 
 NORMAL = "scores in feature space taken as normal"
+NARROW = "limits of SPE are those of the rows of the fit: new rows are farther out, and more of them exceed these"
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +102,8 @@ def judged_in_features(about: InFeatures, found: Reading, asked: Asked, of_fit: 
     """Statistics against limits, which say what they assume."""
     method = "moments" if asked.limits == "auto" else asked.limits
     result = judged(about, found, replace(asked, limits=method), of_fit, None)
+    if not of_fit and result.limits["method"][-1] != "rounding":
+        result = replace(result, notes=(*result.notes, NARROW))
     if method == "empirical":
         return result
     why = [
@@ -109,6 +111,4 @@ def judged_in_features(about: InFeatures, found: Reading, asked: Asked, of_fit: 
         for name, reason in zip(result.limits.index, result.limits["why"], strict=True)
     ]
     limits = replace(result.limits, columns={**result.limits.columns, "why": why})
-    return replace(
-        result, limits=Table(limits.columns, limits.index, limits.head), notes=(*result.notes, NORMAL), n_passes=2
-    )
+    return replace(result, limits=limits, notes=(*result.notes, NORMAL), n_passes=2)

@@ -20,6 +20,8 @@ from ritz.monitoring.textbook import Freedom
 
 ADVICE = "pass reference=model.monitor(rows of the fit)"
 UNKNOWN = "only the sum of the variances outside is known"
+APART = 0.5  # standard deviations of a variance by which samples of equal ones differ at least, but for a few
+TIED = 1e-6  # relative: variances that no sample of normal rows has so near to each other
 SLACK = 1e-9  # relative, by which a statistic may exceed its largest possible value for rounding
 
 
@@ -74,18 +76,38 @@ class Known:
     @property
     def draws(self) -> LeftOut | None:
         """Simulated rows that are left out; None where that cannot be."""
-        return self.drawn(0, self.unbiased) if self.can_draw else None
+        return self.drawn(0, self._apart, self.unbiased) if self.can_draw and not self.tied else None
 
-    def drawn(self, which: int, residual: Residual) -> LeftOut:
-        """The same for some unbiased eigenvalues outside; each is simulated once."""
+    @property
+    def tied(self) -> bool:
+        """Whether the last axis is one of several that are as good, as in designs: without any row, the others are
+        chosen so that it has no score, and limits by rows that are left out would be 0."""
+        assert self.residual is not None  # as `can_draw` says
+        return bool(self.kept[-1] - self.residual.values[0] <= TIED * self.kept[-1])
+
+    def drawn(self, which: int, kept: Array, residual: Residual) -> LeftOut:
+        """The same for some unbiased eigenvalues; each choice of them is simulated once."""
         assert self.of is not None  # as `can_draw` says
         if which not in self._draws:
-            self._draws[which] = left_out(self.kept * self.of.bias, residual, self.of)
+            self._draws[which] = left_out(kept, residual, self.of)
         return self._draws[which]
 
     @property
+    def _apart(self) -> Array:
+        """Unbiased variances along the axes, none nearer to those outside than samples of equal ones mostly have them:
+        the nearer they are, the less of a row that is left out lies along the last axis, whatever other rows do."""
+        assert self.of is not None
+        outside = float(self.unbiased.values[0])
+        return np.maximum(self.inside, outside * (1 + APART * np.sqrt(2 / self.of.m)))
+
+    @property
+    def inside(self) -> Array:
+        """Variances along the axes with the divisor that makes them unbiased."""
+        return self.kept if self.of is None else self.kept * self.of.bias
+
+    @property
     def unbiased(self) -> Residual:
-        """Residual eigenvalues with the divisor that makes them unbiased."""
+        """Residual eigenvalues with the same."""
         assert self.residual is not None  # `spe_limit` has seen to that
         return self.residual if self.of is None else self.residual.times(self.of.bias)
 
@@ -175,12 +197,12 @@ def _box(alpha: float, known: Known) -> Limit:
 def _bound(alpha: float, known: Known) -> Limit:
     """Where the sum of the residual eigenvalues is known and nothing else: as few and as large ones as there can be
     have the longest tail, and owe most to the sample, and none is larger than the last variance that is kept."""
-    equal, last = known.unbiased, float(known.kept[-1]) * (1.0 if known.of is None else known.of.bias)
-    large = max(last, float(equal.values[0]))
+    equal = known.unbiased
+    large = max(float(known.inside[-1]), float(equal.values[0]))
     few = Residual(np.array([large]), np.array([equal.theta.first / large]), "")
     if known.of_fit or not known.can_draw:
         return Limit(textbook.box_of(alpha, few.theta), "upper bound", UNKNOWN)
-    return Limit(known.drawn(1, few).spe_limit(alpha), "upper bound", UNKNOWN)
+    return Limit(known.drawn(1, known.inside, few).spe_limit(alpha), "upper bound", UNKNOWN)
 
 
 def _of_moments(alpha: float, known: Known) -> Limit:
@@ -204,7 +226,7 @@ def _empirical(alpha: float, known: Known, which: str) -> Limit:
 
 
 def _absent(what: str) -> Limit:
-    return Limit(np.nan, "none", f"the model does not know {what}; {ADVICE}")
+    return Limit(np.nan, "none", f"the model does not know {what}")
 
 
 METHODS: dict[str, tuple[Found, Found]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,7 +21,7 @@ from ritz.monitoring.residual import Residual, assumed, floor, from_errors, from
 from ritz.monitoring.result import Monitoring, summary
 from ritz.monitoring.tables import deciding_table, limits_table, notes, odd_table, ratios
 from ritz.monitoring.textbook import Freedom, t2_of_fit
-from ritz.pca.fitted import column_names, rows_of, subspace_of
+from ritz.pca.fitted import column_names, row_names, rows_of, subspace_of
 from ritz.rows import Rows
 from ritz.rows.write.tables import Results
 from ritz.runtime.rules import is_integer, is_number
@@ -48,7 +48,8 @@ class Asked:
         """The parameters by their rules; a model has `most` components, and limits by these `methods`."""
         if k is not None and not (is_integer(k) and 1 <= k <= most):
             raise ParameterError("k", k, f"must be an integer from 1 to {most}, the components of the model, or None")
-        levels = (alpha,) if is_number(alpha) else tuple(alpha) if isinstance(alpha, list | tuple) else ()
+        several = isinstance(alpha, list | tuple) or (isinstance(alpha, np.ndarray) and alpha.ndim == 1)
+        levels = (alpha,) if is_number(alpha) else tuple(alpha) if several else ()
         if not levels or not all(is_number(a) and 0 < a < 0.5 for a in levels) or len(set(levels)) < len(levels):
             raise ParameterError("alpha", alpha, "must be a number between 0 and 0.5, or several, such as (0.05, 0.01)")
         for name, value, known in (("rows", rows, ("auto", "fit", "new")), ("limits", limits, tuple(methods))):
@@ -135,7 +136,8 @@ def monitored(
     subspace_of(model, "monitor")
     data = rows_of(model, X)
     data.check_whole("monitor")
-    return monitored_rows(model, data, k=k, alpha=alpha, rows=rows, limits=limits, reference=reference)
+    found = monitored_rows(model, data, k=k, alpha=alpha, rows=rows, limits=limits, reference=reference)
+    return found.named(row_names(X, data))
 
 
 def monitored_rows(
@@ -158,13 +160,15 @@ def monitored_rows(
 def delivered_flags(found: Monitoring) -> Results:
     """A line for every row, as a file has it."""
     n = len(found.t2)
-    leverage = np.full(n, np.nan) if found.leverage is None else found.leverage
-    columns = (found.t2, found.spe, leverage, found.t2_flags, found.spe_flags)
     names = ("T2", "SPE", "leverage", "T2_flag", "SPE_flag")
 
     def blocks() -> Generator[Array, None, None]:
         for start in range(0, n, LINES):
-            yield np.column_stack([part[start : start + LINES] for part in columns]).astype(np.float64)
+            some = slice(start, start + LINES)
+            t2, flags = found.t2[some], (found.t2_flags[some], found.spe_flags[some])
+            leverage = found.leverage_of(t2)
+            known = np.full(len(t2), np.nan) if leverage is None else leverage
+            yield np.column_stack([t2, found.spe[some], known, *flags]).astype(np.float64)
 
     return Results(blocks(), n, names, np.dtype(np.float64))
 
@@ -241,14 +245,13 @@ def _alike(a: Any, b: Any) -> bool:
 def judged(about: Any, found: Reading, asked: Asked, of_fit: bool, explain: Explained | None) -> Monitoring:
     """Statistics against limits."""
     known = about.known(of_fit)
-    t2_limits = [t2_limit(asked.limits, a, known) for a in asked.alpha]
-    spe_limits = [spe_limit(asked.limits, a, known) for a in asked.alpha]
+    t2_limits = _rising(t2_limit(asked.limits, a, known) for a in asked.alpha)
+    spe_limits = _rising(spe_limit(asked.limits, a, known) for a in asked.alpha)
     t2_flags, spe_flags = _flags(found.t2, t2_limits), _flags(found.spe, spe_limits)
     power = 2 * about.subspace.power
     spe = times_power(found.spe, power) if power else found.spe
     shown = [replace(limit, value=float(times_power(np.array([limit.value]), power)[0])) for limit in spe_limits]
     of = about.of
-    leverage = None if of is None else found.t2 / (of.n - of.ddof) + (1 / of.n if of.centred else 0.0)
     n = len(found.t2)
     head = summary(of_fit, n, about.k)
     places = found.farthest
@@ -259,7 +262,6 @@ def judged(about: Any, found: Reading, asked: Asked, of_fit: bool, explain: Expl
     return Monitoring(
         found.t2,
         spe,
-        leverage,
         t2_flags,
         spe_flags,
         asked.alpha,
@@ -272,6 +274,15 @@ def judged(about: Any, found: Reading, asked: Asked, of_fit: bool, explain: Expl
         _learned=replace(about, draws=about.draws),
         _explain=explain,
     )
+
+
+def _rising(limits: Iterable[Limit]) -> list[Limit]:
+    """Those of smaller levels are not below those of larger ones, as simulated limits by very few rows may be."""
+    found: list[Limit] = []
+    for limit in limits:
+        low = bool(found) and limit.value < found[-1].value
+        found.append(replace(limit, value=found[-1].value) if low else limit)
+    return found
 
 
 def _flags(values: Array, limits: Sequence[Limit]) -> NDArray[np.int8]:

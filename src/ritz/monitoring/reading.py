@@ -19,6 +19,7 @@ from ritz.spectrum.subspace import Subspace
 
 SAME, GRAIN = 1e-5, 1e-12  # how far sums over rows of the fit may be off, relative; and per λ₁/λ
 DECIDES = 0.5  # share of the variance of a component from which on one row decides it
+NONE: Array = np.empty(0)
 Places = NDArray[np.intp]
 
 
@@ -108,7 +109,7 @@ def _largest(values: Array, most: int) -> Places:
 def read(subspace: Subspace, rows: Rows, farthest: Farthest) -> Reading:
     """Everything from one pass; a row that is not finite is named."""
     parts: list[Part] = []
-    seen = 0
+    seen, t2, spe = 0, np.empty(rows.shape[0]), np.empty(rows.shape[0])
     for part in subspace.walked(rows, judge(subspace, farthest)):
         if not (np.isfinite(part.sums).all() and not np.isnan(part.spe).any()):
             check_finite(rows)
@@ -116,15 +117,17 @@ def read(subspace: Subspace, rows: Rows, farthest: Farthest) -> Reading:
                 raise DataError("some rows are so far from those of the fit that T² or SPE exceeds float64")
         if len(part.kept):
             farthest.add(part.kept + seen, part.t2[part.kept], part.spe[part.kept], part.values)
-        parts.append(part._replace(at=part.at + seen, values=None))
-        seen += len(part.t2)
+        stop = seen + len(part.t2)
+        t2[seen:stop], spe[seen:stop] = part.t2, part.spe
+        parts.append(part._replace(t2=NONE, spe=NONE, at=part.at + seen, values=None))
+        seen = stop
     farthest.settle()
     top = np.array([part.top for part in parts])  # (blocks, k)
     first = top.argmax(axis=0)
     k = np.arange(top.shape[1])
     return Reading(
-        np.concatenate([part.t2 for part in parts]),
-        np.concatenate([part.spe for part in parts]),
+        t2[:seen],
+        spe[:seen],
         np.sum([part.sums for part in parts], axis=0),
         np.sum([part.squares for part in parts], axis=0),
         top[first, k],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,6 @@ class Monitoring(Tabled):
     ----------
     t2 : (n,) Hotelling's T² = Σ t_a²/λ_a, the squared distance from the mean inside the model
     spe : (n,) squared prediction error ‖z − U Uᵀz‖², the squared distance from the model, also called Q
-    leverage : (n,) 1/n + T²/(n − ddof), with n the rows of the fit; without the 1/n where they were not centred, and
-        None where n is unknown
     t2_flags, spe_flags : (n,) how many limits a row exceeds: of two, 1 is a warning and 2 an alarm
     alpha : the levels of the limits, the larger first
     limits : Table with a line per statistic and level: the limit, how many rows exceed it, how many do so by chance,
@@ -45,6 +44,7 @@ class Monitoring(Tabled):
     of_fit : whether the rows were taken as those of the fit
     k : components that T² counts: those asked for which have variance
     n_passes : over the rows
+    names : of the rows, where they have others than numbers: tables have these, `contributions` takes either
 
     Examples
     --------
@@ -58,7 +58,6 @@ class Monitoring(Tabled):
 
     t2: Array
     spe: Array
-    leverage: Array | None
     t2_flags: NDArray[np.int8]
     spe_flags: NDArray[np.int8]
     alpha: tuple[float, ...]
@@ -69,8 +68,21 @@ class Monitoring(Tabled):
     k: int
     n_passes: int = 1
     notes: tuple[str, ...] = ()
+    names: Sequence[Any] | None = None
+    _listed: tuple[int, ...] | None = field(default=None, repr=False)  # the rows of `odd` by number, where names differ
     _learned: Any = field(default=None, repr=False)  # what limits followed from, for `reference`
     _explain: Callable[[Sequence[int]], Contributions] | None = field(default=None, repr=False)
+
+    @property
+    def leverage(self) -> Array | None:
+        """(n,) 1/n + T²/(n − ddof), with n the rows of the fit; without the 1/n where they were not centred, and None
+        where n is unknown."""
+        return self.leverage_of(self.t2)
+
+    def leverage_of(self, t2: Array) -> Array | None:
+        """The same of rows with these T²."""
+        of: Freedom | None = self._learned.of
+        return None if of is None else t2 / (of.n - of.ddof) + (1 / of.n if of.centred else 0.0)
 
     @cached_property
     def flags(self) -> NDArray[np.int8]:
@@ -89,9 +101,27 @@ class Monitoring(Tabled):
         if self.leverage is not None:
             columns["leverage"] = self.leverage
         columns |= {f"{T2} flag": self.t2_flags, f"{SPE} flag": self.spe_flags}
-        return Table(columns, range(len(self.t2)), index_name="row")
+        return Table(columns, range(len(self.t2)) if self.names is None else self.names, index_name="row")
 
-    def contributions(self, rows: Sequence[int] | NDArray[np.integer] | int | None = None) -> Contributions:
+    def named(self, names: Sequence[Any]) -> Monitoring:
+        """The same with names of rows in its tables; numbers would be taken for places, so they are none."""
+        if isinstance(names[0], Integral):
+            return self
+        odd = replace(self.odd, index=[names[row] for row in self.odd.index])
+        cells = {**self.deciding.columns, "row": [names[row] for row in self.deciding["row"]]}
+        deciding = replace(self.deciding, columns=cells)
+        return replace(self, names=names, odd=odd, deciding=deciding, _listed=tuple(self.odd.index))
+
+    def _place(self, row: Any) -> Any:
+        """The number of a row that may be called by its name."""
+        if self.names is None or isinstance(row, Integral):
+            return row
+        places = [place for place, name in enumerate(self.names) if name == row]
+        if len(places) != 1:
+            raise DataError(f"{len(places)} rows are called {row!r}", "say which one by its number, counted from 0")
+        return places[0]
+
+    def contributions(self, rows: Sequence[Any] | NDArray[Any] | int | str | None = None) -> Contributions:
         """What every column adds to T² and SPE of some rows, by default of the odd ones that are listed.
 
         The numbers of listed rows are kept; others are read again, from where they came.
@@ -112,7 +142,10 @@ class Monitoring(Tabled):
             raise DataError(
                 "contributions need columns, and components of a kernel have none; look at t2 and spe, or monitor a PCA"
             )
-        listed = self.odd.index if rows is None else np.atleast_1d(np.asarray(rows))
+        listed: Any = self.odd.index if self._listed is None else self._listed
+        if rows is not None:
+            given: Any = [rows] if isinstance(rows, str) or not hasattr(rows, "__len__") else rows
+            listed = [self._place(row) for row in given]
         asked = np.asarray(listed if len(listed) else np.empty(0, int))
         if (
             asked.dtype.kind not in "iu"
@@ -151,7 +184,8 @@ class Monitoring(Tabled):
         return Table(columns, [percent(a) for a in self.alpha], head=(head,))
 
     def __str__(self) -> str:
-        parts = [str(self.limits), str(self.odd)] + ([str(self.deciding)] if len(self.deciding) else [])
+        odd = str(self.odd) if len(self.odd) else "\n".join(self.odd.head)  # no line of titles above nothing
+        parts = [str(self.limits), odd] + ([str(self.deciding)] if len(self.deciding) else [])
         return "\n\n".join(["\n".join([parts[0], *self.notes]), *parts[1:]])
 
     def __getstate__(self) -> dict[str, Any]:

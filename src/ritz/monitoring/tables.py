@@ -17,6 +17,8 @@ from ritz.monitoring.textbook import Freedom
 from ritz.runtime.tables import Table
 from ritz.runtime.wording import component, components, plural
 
+BLAME = "columns to blame"
+
 
 def ratios(values: Array, limits: Sequence[Limit]) -> Array:
     """Statistics over their last limit."""
@@ -41,7 +43,7 @@ def limits_table(
         "method": [limit.method for _, _, limit, _ in lines],
         "why": [limit.why for _, _, limit, _ in lines],
     }
-    return Table(columns, [name for name, *_ in lines], head=(head,))
+    return Table(columns, [name for name, *_ in lines], head=(head,), whole=("why",))
 
 
 def odd_table(
@@ -69,11 +71,11 @@ def odd_table(
     if explain is not None:
         rows = [int(row) for row in chosen]
         Z, t2, residuals, errors = parts_of(explain.subspace, explain.numbers(rows))
-        columns["columns to blame"] = [
+        columns[BLAME] = [
             blamed(t2[i], Z[i], explain.columns) if inside else blamed(errors[i], residuals[i], explain.columns)
             for i, inside in enumerate(farther)
         ]
-    return Table(columns, [int(row) for row in chosen], head=(head,), index_name="row")
+    return Table(columns, [int(row) for row in chosen], head=(head,), index_name="row", whole=(BLAME,))
 
 
 def deciding_table(found: Reading, of: Freedom | None) -> Table:
@@ -95,7 +97,7 @@ def notes(counted: int, asked: int, limits: Sequence[Limit]) -> tuple[str, ...]:
         found.append(
             f"{what} {'has' if one else 'have'} no variance beyond rounding, and {'is' if one else 'are'} left out"
         )
-    found += [f"no limit: {limit.why}" for limit in limits if np.isnan(limit.value)]
+    found += [f"no limit: {limit.why}; {ADVICE}" for limit in limits if np.isnan(limit.value)]
     found += [f"limits of SPE are upper bounds: {UNKNOWN}; {ADVICE}" for limit in limits if limit.why == UNKNOWN]
     found += [limit.why for limit in limits if "h₀" in limit.why]
     return tuple(dict.fromkeys(found))

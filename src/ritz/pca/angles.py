@@ -45,16 +45,30 @@ def axes_of(model: Any) -> Array:  # (d, k)
             raise DataError(f"{type(model).__name__} has no subspace of its columns to compare; compare PCA models")
         raise DataError(f"{type(model).__name__} is not fitted yet; fit it before comparing")
     V = np.asarray(on_host(model.components_.T if hasattr(model, "components_") else model), dtype=np.float64)
-    if V.ndim != 2 or V.shape[1] > V.shape[0] or not np.isfinite(V).all():
-        raise DataError(f"expected a (d, k) array of finite columns with k <= d, got shape {V.shape}")
+    if V.ndim != 2 or V.shape[1] > V.shape[0]:
+        raise DataError(
+            f"expected a (d, k) array of columns with k <= d, got shape {V.shape}",
+            "axes are columns here: pass components_.T" if V.ndim == 2 else "pass a fitted model, or its axes",
+        )
+    if not np.isfinite(V).all():
+        raise DataError(f"the (d, k) array of columns, of shape {V.shape}, has entries that are not finite")
     return V
 
 
 def basis_of(model: Any) -> Array:  # (d, k)
     """An orthonormal basis of the subspace that a model or an array stands for."""
     V = axes_of(model)
-    known = isinstance(model, Subspace | Spectrum) or hasattr(model, "subspace_")
-    return V if known else orthonormalise(V)
+    if isinstance(model, Subspace | Spectrum) or hasattr(model, "subspace_"):
+        return V
+    sizes = np.abs(V).max(axis=0, initial=0.0)
+    units = V / np.where(sizes > 0, sizes, 1.0)
+    rank = int(np.linalg.matrix_rank(units)) if V.size else 0
+    if rank < V.shape[1]:
+        raise DataError(
+            f"the {V.shape[1]} columns of the array span {rank} dimensions",
+            "pass columns that are linearly independent",
+        )
+    return orthonormalise(units)
 
 
 def place_of(b: Any, a: Any) -> Any:  # (d,) or None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ritz.errors import DataError
-from ritz.rows import Rows
+from ritz.rows import Rows, is_dask
 from ritz.rows.columns import model_columns
 from ritz.spectrum.subspace import Subspace
 
@@ -55,3 +56,25 @@ def column_names(model: Any) -> list[str]:
     """
     known = model_columns(model)
     return [f"x{j}" for j in range(model.n_features_in_)] if known is None else known
+
+
+def row_names(X: Any, rows: Rows) -> Sequence[Any]:
+    """What the rows of X are called: by the index of a table of pandas, by the names that a file has, or by their
+    numbers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from ritz.rows import as_rows
+    >>> X = pd.DataFrame({"height": [1.7, 1.8]}, index=["Ann", "Bob"])
+    >>> row_names(X, as_rows(X)), row_names(X.to_numpy(), as_rows(X.to_numpy()))
+    (['Ann', 'Bob'], range(0, 2))
+    """
+    index = getattr(X, "index", None)
+    if hasattr(type(X), "iloc") and not is_dask(X) and index is not None and len(index) == rows.shape[0]:
+        counted = hasattr(index, "step")  # numbers, which need not be listed
+        return range(index.start, index.stop, index.step) if counted else list(index)
+    names = rows.row_names
+    if names is not None:
+        return list(map(str, names if rows.kept is None else names[rows.kept]))
+    return range(rows.shape[0]) if rows.kept is None else list(map(int, rows.kept))

@@ -29,6 +29,7 @@ class Table:
     notes : lines printed below
     formats : how the cells of a column are printed; `written` where nothing is said
     index_name : what the names of the rows are
+    whole : columns of text whose cells are printed as they are, however long
 
     Examples
     --------
@@ -48,6 +49,7 @@ class Table:
     notes: Sequence[str] = ()
     formats: Mapping[str, Format] = field(default_factory=dict)
     index_name: str = ""
+    whole: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name, values in self.columns.items():
@@ -70,7 +72,8 @@ class Table:
         parts = [[self.index_name, *names]]
         for name, values in self.columns.items():
             form = self.formats.get(name, written)
-            parts.append([_text(name), *(_text(form(value)) for value in list(values)[:shown])])
+            text = visible if name in self.whole else _text
+            parts.append([_text(name), *(text(form(value)) for value in list(values)[:shown])])
         widths = [max(map(len, part)) for part in parts]
         left = [True, *(_is_text(values) for values in self.columns.values())]
         found = []

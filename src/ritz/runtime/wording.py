@@ -146,3 +146,29 @@ def _visible(character: str) -> str:
     if character in JOINERS or not (kind.startswith("C") or kind in ("Zl", "Zp")):
         return character
     return f"⟨U+{ord(character):04X}⟩"
+
+
+def label_text(value: object) -> str:
+    """A label as text: whole numbers look whole, also where something missing made floats of them.
+
+    Examples
+    --------
+    >>> label_text(3.0), label_text(2.5), label_text("3.0")
+    ('3', '2.5', '3.0')
+    """
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def natural_order(text: str) -> tuple[bool, float, str]:
+    """A key that sorts labels: numbers by size, before words.
+
+    Examples
+    --------
+    >>> sorted(["b", "10", "9", "a"], key=natural_order)
+    ['9', '10', 'a', 'b']
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    return math.isnan(number), 0.0 if math.isnan(number) else number, text

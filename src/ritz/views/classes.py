@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
+from ritz.runtime.wording import label_text, natural_order
 from ritz.views.format import number, told_apart
 
 MOST_CLASSES = 10
@@ -79,7 +79,7 @@ def kinds_of(labels: Any, n: int) -> NDArray[np.intp] | None:
         if len(distinct) > MOST_CLASSES or not np.array_equal(distinct, np.rint(distinct)):
             return None
     codes = np.full(n, -1, np.intp)
-    codes[~gone] = np.unique([_text(value) for value in values[~gone].tolist()], return_inverse=True)[1]
+    codes[~gone] = np.unique([label_text(value) for value in values[~gone].tolist()], return_inverse=True)[1]
     return codes
 
 
@@ -115,10 +115,12 @@ def _numbers(values: NDArray[Any], gone: NDArray[np.bool_]) -> Array | None:
 
 def _named(values: NDArray[Any], gone: NDArray[np.bool_]) -> Classes:
     """The most frequent labels in their natural order, then the others, then what is missing."""
-    texts = [None if absent else _text(value) for value, absent in zip(values.tolist(), gone.tolist(), strict=True)]
+    texts = [
+        None if absent else label_text(value) for value, absent in zip(values.tolist(), gone.tolist(), strict=True)
+    ]
     counts = Counter(text for text in texts if text is not None)
     room = MOST_CLASSES if len(counts) <= MOST_CLASSES else MOST_CLASSES - 1
-    kept = sorted((text for text, _ in counts.most_common(room)), key=_natural)
+    kept = sorted((text for text, _ in counts.most_common(room)), key=natural_order)
     place: dict[str | None, int] = {text: i for i, text in enumerate(kept)}
     codes = np.array([place.get(text, len(kept)) for text in texts], dtype=np.intp)
     names, kinds = told_apart(kept), [f"c{i}" for i in range(len(kept))]
@@ -135,20 +137,6 @@ def _counted(
         codes[gone] = len(names)
         names, kinds = [*names, MISSING], [*kinds, MISSING]
     return Classes(codes, tuple(names), tuple(kinds), tuple(np.bincount(codes, minlength=len(names)).tolist()), scale)
-
-
-def _text(value: object) -> str:
-    """Whole numbers look whole, also where something missing made floats of them."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _natural(text: str) -> tuple[bool, float, str]:
-    """Numbers by size, before words."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    return math.isnan(value), 0.0 if math.isnan(value) else value, text
 
 
 def _steps(numbers: Array, gone: NDArray[np.bool_]) -> Classes:
