@@ -76,6 +76,14 @@ def test_zeros_far_from_all_else(count, draw):
     assert finding.option == "--na 0:b,c --missing mean"
 
 
+@pytest.mark.parametrize("draw", [lambda n: RNG.normal(70, 12, n).round(1), lambda n: RNG.integers(18, 80, n)])
+def test_a_single_zero_far_from_all_else(draw):
+    X = table(200, draw)
+    X[5, 1] = 0
+    finding = found(X, "zero_code")
+    assert (finding.columns, finding.rows) == (("b",), (5,))
+
+
 def test_skewed_amounts_with_a_gap_above_zero():
     X = table(700, lambda n: np.maximum(RNG.lognormal(4.8, 0.7, n).round(), 14))
     X[RNG.random(700) < 0.45, 0] = 0

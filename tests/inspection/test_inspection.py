@@ -56,7 +56,7 @@ CLEAN = {
     "groups": lambda n, d: RNG.normal(size=(n, d)) + 8 * RNG.integers(0, 3, n)[:, None],
     "indicators": lambda n, d: np.eye(d + 2)[RNG.integers(0, d + 2, n)],
 }
-TRUE = {"units", "closed", "duplicate_rows", "constant", "heavy_tails"}  # what is so, of some of these
+TRUE = {"units", "closed", "duplicate_rows", "constant", "heavy_tails", "heavy_cell"}  # what is so, of some of these
 
 
 @pytest.mark.parametrize("name", CLEAN)

@@ -83,3 +83,18 @@ def test_gaps_do_not_hide_a_rule():
 
 def test_more_columns_than_rows():
     assert "sums" not in ritz.inspect(RNG.normal(size=(50, 80)))
+
+
+def test_indicators_of_kinds_are_told_as_one_sum():
+    X = np.column_stack([np.eye(3)[RNG.integers(0, 3, 200)], RNG.normal(size=(200, 2))])
+    finding = ritz.inspect(X, names=list("abcxy"))["sums"]
+    assert finding.sentence == "1 column follows from others: 'a' + 'b' + 'c' = 1"
+    assert len(finding.columns) == 1
+
+
+def test_rounded_percentages_are_closed():
+    """Sums of 99.8 to 100.2, because every part was rounded to a tenth."""
+    parts = (100 * RNG.dirichlet(np.ones(6), 300)).round(1)
+    assert np.ptp(parts.sum(axis=1)) > 0.1
+    assert ritz.inspect(parts)["closed"].evidence["sum"] == pytest.approx(100, abs=0.2)
+    assert "closed" not in ritz.inspect(RNG.integers(1, 6, (300, 6)))

@@ -26,9 +26,10 @@ MOST = 4  # codes of a column
 FAR, SOME_WAY = 0.5, 0.25  # of the range of the other values
 OFTEN = 4  # times as often as any other value
 SKIPPED, RATIO, CROWD, STRAGGLERS = 5.0, 0.05, 8, 4  # see `_is_zero_code`
+ALONE = 0.25  # of what is typical, that all others of a column reach where a single 0 is a code
 SPIKE, SPIKE_SHARE, SPIKE_LEAST, SPIKE_DISTINCT = 8, 0.02, 10, 20  # see `_spike`
 SHARED = 0.25  # share of the columns in which the end of a common range is no code
-MANY, A_THIRD = 30, 1 / 3  # columns, and a share of them, in which 0 is a value like any other
+MANY, A_THIRD = 30, 1 / 3  # columns, of which one may have a 0 by chance; a share in which 0 is like any other value
 SAME_ROWS = 0.5  # of all rows with a 0 in either of two columns, that have it in both
 SHOWN = 5  # rows
 
@@ -111,9 +112,15 @@ def _zeros(sample: Sample) -> list[int]:
     with np.errstate(invalid="ignore"):
         positive = ~np.any(sample.values < 0, axis=0)
     others = sample.counts - zero
-    worth = positive & (zero > 1) & (others >= ENOUGH) & (others >= 0.4 * sample.counts) & (sample.distinct > DIFFERENT)
+    worth = (
+        positive
+        & (zero > (sample.d > MANY))
+        & (others >= ENOUGH)
+        & (others >= 0.4 * sample.counts)
+        & (sample.distinct > DIFFERENT)
+    )
     found = [int(j) for j in np.flatnonzero(worth) if _is_zero_code(sample, int(j), int(zero[j]))]
-    others = np.setdiff1d(np.flatnonzero(positive & (zero > 1)), found)
+    others = np.setdiff1d(np.flatnonzero(positive & (zero > 0)), found)
     found = [j for j in found if not _zero_as_elsewhere(sample, j, others)]
     return [] if sample.d > MANY and len(found) > A_THIRD * sample.d else found
 
@@ -134,7 +141,7 @@ def _is_zero_code(sample: Sample, j: int, zeros: int) -> bool:
     others = sample.ordered[zeros : sample.counts[j], j]
     typical, step = float(np.median(others)), float(np.diff(np.unique(others)).min())
     few = min(STRAGGLERS, len(others) // 20)  # the least ones may be stragglers themselves
-    if others[0] < SKIPPED * step or others[0] < RATIO * typical:
+    if others[0] < SKIPPED * step or others[0] < (RATIO if zeros > 1 else ALONE) * typical:
         return False
     crowds = np.searchsorted(others, 2 * others[: few + 1], side="right") - np.arange(few + 1) - 1
     crowd = CROWD + 2 * max(0.0, np.log2(sample.d / CROWD))  # among many columns, some have a gap by chance

@@ -11,9 +11,10 @@ import numpy as np
 from ritz.errors import DataError, ParameterError
 from ritz.inspection.codes import codes_for_missing
 from ritz.inspection.duplicates import duplicate_columns, duplicate_rows
-from ritz.inspection.far_cells import far_cells, heavy_tails
+from ritz.inspection.far_cells import far_cells
 from ritz.inspection.finding import ERROR, SEVERITIES, WARNING, Finding, called
 from ritz.inspection.gaps import infinite, missing, nothing
+from ritz.inspection.heavy import heavy_tails
 from ritz.inspection.known import known_of
 from ritz.inspection.meaning import dates, identifiers, kinds, percentages, units
 from ritz.inspection.order import ordered_rows
