@@ -44,7 +44,7 @@ def missing(sample: Sample) -> Iterator[Finding]:
 
 
 def _treated(sample: Sample, empty: NDArray[np.intp]) -> tuple[str, str]:
-    """What would treat gaps, in Python and as options: columns without any value are left out, whatever else is done."""
+    """What would treat gaps, in Python and as options: columns without any value are left out in any case."""
     remedy, names = sample.profile.remedy, sample.called(empty)
     remedy = "drop" if remedy == "error" and not names else remedy
     python = [f"leave {called(names)} out"] * bool(names) + [f"ritz.read(…, missing={remedy!r})"] * (remedy != "error")

@@ -59,13 +59,14 @@ def _limits(sample: Sample) -> tuple[Array, Array]:  # (d,), (d,)
 
 def _of_cells(sample: Sample, cells: list[Cell]) -> Finding:
     one = len(cells) == 1
+    where = "its column, and may decide a component" if one else "their columns, and may decide components"
+    remedy = _remedy(sample, np.array([cell.j for cell in cells]))
     listed = "; ".join(told(sample, cell) for cell in cells[:LISTED])
     rest = f"; and {len(cells) - LISTED} more" if len(cells) > LISTED else ""
     return Finding(
         "heavy_cell",
         WARNING if cells[0].share >= ALONE else NOTE,
-        f"{len(cells)} {'cell has' if one else 'cells have'} more than half of the variance of "
-        f"{'its column' if one else 'their columns'}: {listed}{rest}"
+        f"{len(cells)} {'cell has' if one else 'cells have'} more than half of the variance of {where}: {listed}{rest}"
         + ("" if sample.known is not None else sample.where),
         sample.called(dict.fromkeys(cell.j for cell in cells)),
         tuple(dict.fromkeys(cell.row for cell in cells)),
@@ -73,8 +74,7 @@ def _of_cells(sample: Sample, cells: list[Cell]) -> Finding:
             "cells": [[cell.row, sample.names[cell.j], cell.value] for cell in cells],
             "shares": [cell.share for cell in cells],
         },
-        "look at this row: a component may show nothing else; where it is right, "
-        + _remedy(sample, np.array([cell.j for cell in cells])),
+        f"look at {'this row' if one else 'these rows'}, since components may show nothing else; where right, {remedy}",
     )
 
 

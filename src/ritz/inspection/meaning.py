@@ -75,7 +75,7 @@ def units(sample: Sample) -> Iterator[Finding]:
 
 
 def _profile(sample: Sample) -> Profile:
-    """The profile without codes, mistakes and cells that have most of a variance: what these do to a scale is no unit."""
+    """The profile without codes, mistakes and cells that have most of a variance: these are no matter of units."""
     cells = [*sample.once("far", cells_beyond), *sample.once("heavy", heavy_cells)]
     told = [*code_cells(sample), *((cell.j, cell.value) for cell in cells)]
     if not told:
