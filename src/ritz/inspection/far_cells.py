@@ -29,6 +29,7 @@ LISTED = 8
 USUAL = (0.05, 0.95)
 TIGHT, FACTOR = 1.5, 5.0  # how far these are apart in a column that is tight, and how far beyond them a mistake is
 NEGATIVE, BELOW = 3, 0.5  # values below 0 that are mistakes, and how far below all others, in parts of their range
+SHORT = 2.5  # times the distance of the lower quartile from the median, of the least value in a column without a tail
 WIDE, ABOVE = 100, 2.0  # columns of which some are far by chance, and how far above these a mistake is
 
 
@@ -126,11 +127,13 @@ def limits(sample: Sample) -> tuple[Array, Array]:  # (d,), (d,)
 
 
 def _of_whole_numbers(sample: Sample, low: Array) -> Array:
-    """The lower limits, closer for columns of whole numbers from 0 on, as ages: far below 0 a sign is a mistake."""
+    """The lower limits, closer for whole numbers from 0 on without a tail below, as ages: there a sign is a mistake."""
     first = np.count_nonzero(sample.ordered < 0, axis=0)
-    least, most = sample.rank(first), sample.rank(sample.counts)
+    least, quarter, most = sample.rank(first), sample.rank(sample.counts // 4), sample.rank(sample.counts)
+    short = sample.median - least <= SHORT * (sample.median - quarter)
     least = least - BELOW * (most - least)
-    worth = sample.integral & (first <= NEGATIVE) & (sample.counts >= FEWEST) & (sample.distinct >= 2 * DIFFERENT)
+    worth = sample.integral & (first <= NEGATIVE) & (sample.counts >= 5 * FEWEST) & (sample.distinct >= 2 * DIFFERENT)
+    worth &= short
     return np.where(worth & (least < 0), np.maximum(low, least), low)
 
 
