@@ -16,6 +16,7 @@ from ritz.linalg.dense import Array
 HEAVY, TOP, ENOUGH = 0.5, 0.01, 200  # share of the variance in so small a share of the rows that makes tails heavy
 FEWEST, DIFFERENT = 50, 8  # values, and different ones, of a column in which a single cell weighs too much
 ALONE = 0.9  # share of the variance that a single cell has where nothing else in its column matters
+MARGIN = 1e-6  # for rounding
 LISTED = 8
 
 
@@ -50,10 +51,13 @@ def heavy_cells(sample: Sample) -> list[Cell]:
 
 
 def _limits(sample: Sample) -> tuple[Array, Array]:  # (d,), (d,)
-    """What a cell is beyond that may have half of the variance: a deviation that is all of it, of the sample."""
-    away = np.sort(np.where(sample.finite, np.abs(sample.scaled - sample.median), 0.0), axis=0)[:-1]
-    n = sample.m if sample.known is None else sample.n
-    least = 0.5 * np.sqrt(HEAVY * np.square(away).mean(axis=0) * n)
+    """What a cell with more of the variance than all others is beyond: its square is more than the sum of theirs."""
+    away = np.where(sample.finite, sample.scaled - sample.median, 0.0)
+    away[np.argmax(np.abs(away), axis=0), np.arange(sample.d)] = 0.0
+    others = np.maximum(sample.counts - 1, 1)
+    squares = np.square(away).sum(axis=0) - np.square(away.sum(axis=0)) / others
+    times = 1.0 if sample.known is None else sample.n / sample.m
+    least = (1 - MARGIN) * np.sqrt(times * np.maximum(squares, 0.0))
     return sample.median - least, sample.median + least
 
 
