@@ -14,8 +14,9 @@ from ritz.inspection.sample import Sample
 from ritz.linalg.dense import Array
 
 HEAVY, TOP, ENOUGH = 0.5, 0.01, 200  # share of the variance in so small a share of the rows that makes tails heavy
-FEWEST, DIFFERENT = 50, 8  # values, and different ones, of a column in which a single cell weighs too much
-ALONE = 0.9  # share of the variance that a single cell has where nothing else in its column matters
+FEWEST, DIFFERENT = 8, 8  # values, and different ones, of a column in which a single cell may weigh too much
+MANY = 50  # values of which half a variance is too much for one
+ALONE, OF_FEW = 0.9, 0.99  # share of the variance of a cell beside which nothing else matters; the same of few values
 MARGIN = 1e-6  # for rounding
 LISTED = 8
 
@@ -47,7 +48,8 @@ def heavy_cells(sample: Sample) -> list[Cell]:
         low, high = np.where(worth, low, -np.inf), np.where(worth, high, np.inf)
         places = sample.known.beyond(low * sample.unit, high * sample.unit)
     found = [cell_of(sample, row, j, float(value)) for row, j, value in places]
-    return sorted((cell for cell in found if cell.share > HEAVY), key=lambda cell: -cell.share)
+    found = [cell for cell in found if cell.share > (HEAVY if sample.counts[cell.j] >= MANY else OF_FEW)]
+    return sorted(found, key=lambda cell: -cell.share)
 
 
 def _limits(sample: Sample) -> tuple[Array, Array]:  # (d,), (d,)
