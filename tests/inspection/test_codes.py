@@ -84,6 +84,15 @@ def test_a_single_zero_far_from_all_else(draw):
     assert (finding.columns, finding.rows) == (("b",), (5,))
 
 
+def test_a_single_zero_at_the_end_of_a_tail():
+    """Of whole numbers with long tails, as amounts about 50, some are 0 by chance."""
+    rng, told = np.random.default_rng(0), 0
+    for _ in range(60):
+        X = (50 + 8 * rng.laplace(size=(2000, 5))).round()
+        told += "zero_code" in {one.code for one in ritz.inspect(X)}
+    assert told <= 1
+
+
 def test_skewed_amounts_with_a_gap_above_zero():
     X = table(700, lambda n: np.maximum(RNG.lognormal(4.8, 0.7, n).round(), 14))
     X[RNG.random(700) < 0.45, 0] = 0

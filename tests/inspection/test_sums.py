@@ -98,3 +98,15 @@ def test_rounded_percentages_are_closed():
     assert np.ptp(parts.sum(axis=1)) > 0.1
     assert ritz.inspect(parts)["closed"].evidence["sum"] == pytest.approx(100, abs=0.2)
     assert "closed" not in ritz.inspect(RNG.integers(1, 6, (300, 6)))
+
+
+def test_a_sum_that_was_rounded_more_than_a_small_part_of_it():
+    """Its coefficient is known to a percent only, but the rule holds in every row."""
+    X = np.column_stack([RNG.normal(100, 10, 400).round(1), RNG.normal(50, 8, 400).round(1), RNG.normal(7, 0.4, 400)])
+    X[:, 2] = X[:, 2].round(2)
+    found = ritz.inspect(np.column_stack([X, X.sum(axis=1).round(1)]), names=list("xyzt"))
+    assert "'t' = 'x' + 'y' + 'z'" in found["sums"].sentence
+    X[7, 0] += 0.3
+    total = X.sum(axis=1).round(1)
+    total[7] -= 0.3
+    assert "sums" not in ritz.inspect(np.column_stack([X, total]))

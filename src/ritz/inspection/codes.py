@@ -26,7 +26,7 @@ MOST = 4  # codes of a column
 FAR, SOME_WAY = 0.5, 0.25  # of the range of the other values
 OFTEN = 4  # times as often as any other value
 SKIPPED, RATIO, CROWD, STRAGGLERS = 5.0, 0.05, 8, 4  # see `_is_zero_code`
-ALONE = 0.25  # of what is typical, that all others of a column reach where a single 0 is a code
+ALONE, TAIL = 0.25, 6.0  # of what is typical, and times the quartile's way there, of the least value above a single 0
 SPIKE, SPIKE_SHARE, SPIKE_LEAST, SPIKE_DISTINCT = 8, 0.02, 10, 20  # see `_spike`
 SHARED = 0.25  # share of the columns in which the end of a common range is no code
 MANY, A_THIRD = 30, 1 / 3  # columns, of which one may have a 0 by chance; a share in which 0 is like any other value
@@ -141,8 +141,12 @@ def _is_zero_code(sample: Sample, j: int, zeros: int) -> bool:
     others = sample.ordered[zeros : sample.counts[j], j]
     typical, step = float(np.median(others)), float(np.diff(np.unique(others)).min())
     few = min(STRAGGLERS, len(others) // 20)  # the least ones may be stragglers themselves
-    if others[0] < SKIPPED * step or others[0] < (RATIO if zeros > 1 else ALONE) * typical:
+    if others[0] < SKIPPED * step or others[0] < RATIO * typical:
         return False
+    if zeros == 1:  # which may be the end of a tail
+        way = typical - float(others[len(others) // 4])
+        if others[0] < ALONE * typical or typical - others[0] > TAIL * way:
+            return False
     crowds = np.searchsorted(others, 2 * others[: few + 1], side="right") - np.arange(few + 1) - 1
     crowd = CROWD + 2 * max(0.0, np.log2(sample.d / CROWD))  # among many columns, some have a gap by chance
     return bool((crowds >= crowd * (1 + np.arange(few + 1))).any())

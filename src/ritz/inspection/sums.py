@@ -22,7 +22,7 @@ EXACT, CANDIDATE = (
     3e-3,
 )  # parts of a column, by length, that others leave over: of a sum, and of one of rounded numbers
 WHOLE = 12  # coefficients up to here are taken for whole numbers
-NEAR = 1e-3  # that a coefficient may be away from a whole number
+NEAR, ROUGHLY = 1e-3, 0.02  # parts of the largest coefficient that are none; what one may be away from a whole number
 ROUNDED = 0.1  # of the deviation of a sum, that rounding of its parts may change
 LISTED = 5
 
@@ -148,7 +148,7 @@ def _rule(
         ratio = sample.unit[j] / sample.unit[columns]
     coefficients = raw * ratio
     rounded = np.rint(coefficients)
-    near = (np.abs(coefficients - rounded) <= NEAR * np.maximum(1.0, np.abs(rounded))) & (np.abs(rounded) <= WHOLE)
+    near = (np.abs(coefficients - rounded) <= ROUGHLY * np.maximum(1.0, np.abs(rounded))) & (np.abs(rounded) <= WHOLE)
     if near.all() and (rounded != 0).all() and np.isfinite(ratio).all():
         whole = _held(sample, rows, j, columns, rounded, ratio, rounds=True)
         if whole is not None:
