@@ -85,12 +85,12 @@ def test_a_single_zero_far_from_all_else(draw):
 
 
 def test_a_single_zero_at_the_end_of_a_tail():
-    """Of whole numbers with long tails, as amounts about 50, some are 0 by chance."""
+    """Whole numbers with long tails about 50: of 4000 values one is 0 by chance, but not so far from all others."""
     rng, told = np.random.default_rng(0), 0
-    for _ in range(60):
-        X = (50 + 8 * rng.laplace(size=(2000, 5))).round()
+    for _ in range(100):
+        X = (50 + 8 * rng.laplace(size=(400, 10))).round()
         told += "zero_code" in {one.code for one in ritz.inspect(X)}
-    assert told <= 1
+    assert told <= 2
 
 
 def test_skewed_amounts_with_a_gap_above_zero():
