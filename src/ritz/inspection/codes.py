@@ -27,6 +27,7 @@ FAR, SOME_WAY = 0.5, 0.25  # of the range of the other values
 OFTEN = 4  # times as often as any other value
 SKIPPED, RATIO, CROWD, STRAGGLERS = 5.0, 0.05, 8, 4  # see `_is_zero_code`
 ALONE, TAIL = 0.25, 5.0  # of what is typical, and times the quartile's way there, of the least value above a single 0
+FINE = 0.05  # of that way, between values that hardly hit 0 by chance
 SPIKE, SPIKE_SHARE, SPIKE_LEAST, SPIKE_DISTINCT = 8, 0.02, 10, 20  # see `_spike`
 SHARED = 0.25  # share of the columns in which the end of a common range is no code
 MANY, A_THIRD = 30, 1 / 3  # columns, of which one may have a 0 by chance; a share in which 0 is like any other value
@@ -145,7 +146,7 @@ def _is_zero_code(sample: Sample, j: int, zeros: int) -> bool:
         return False
     if zeros == 1:  # which may be the end of a tail
         way = typical - float(others[len(others) // 4])
-        if others[0] < ALONE * typical or typical - others[0] > TAIL * way:
+        if others[0] < ALONE * typical or (step > FINE * way and typical - others[0] > TAIL * way):
             return False
     crowds = np.searchsorted(others, 2 * others[: few + 1], side="right") - np.arange(few + 1) - 1
     crowd = CROWD + 2 * max(0.0, np.log2(sample.d / CROWD))  # among many columns, some have a gap by chance
