@@ -714,7 +714,9 @@ def test_infinity_gets_advice_that_helps(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("a,b\n1,2\n3,inf\n5,6\n")
     for missing in ("error", "drop", "mean"):
-        assert "replace or remove" in run("fit", path, "--missing", missing, code=3).stderr
+        assert (
+            "--na inf --na -inf takes such cells for missing" in run("fit", path, "--missing", missing, code=3).stderr
+        )
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ def test_advice_is_that_of_the_command(kind):
     assert str(told) == "cell 3 is odd; pass columns= without it"
     assert in_options(told, "fit") == "a cell is odd; leave it out with --drop, or mark missing values as NA"
     assert in_options(told, "report").endswith("so that its row is left out")
+    assert in_options(told, "monitor").endswith("so that its row has no statistics")
     assert in_options(kind("it is odd", "turn it", "unheard of")) == "it is odd; turn it"
     assert in_options(kind("it is odd", "see certificate_", "not_converged")) == "it is odd"
 

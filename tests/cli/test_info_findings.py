@@ -65,14 +65,14 @@ def test_what_is_said_and_done_about_it(tmp_path, monkeypatch, code, ending):
     option = option or found[code]["option"]
     assert found[code]["option"] == option
     said = run("info", f"x.{ending}").stdout
-    assert f"  warning: {found[code]['sentence']}; {option}\n" in said
+    assert f"  warning: {found[code]['sentence']}\n    {option}\n" in said
     fitted = answer("fit", f"x.{ending}", "-k", 2)
     assert any(option in warning for warning in fitted["warnings"])
     assert code in {one["code"] for one in fitted["findings"]}
     treated = answer("fit", f"x.{ending}", "-k", 2, *shlex.split(option), "--force")
     assert code not in {one["code"] for one in treated["findings"]}
     page = (tmp_path / "x-ritz" / "report.html").read_text("utf-8")
-    assert "check the data" not in page or treated["findings"]
+    assert "Check the data" not in page or treated["findings"]
 
 
 def test_clean_tables_are_left_in_peace(tmp_path, monkeypatch):
@@ -104,8 +104,43 @@ def test_the_page_has_them(tmp_path, monkeypatch):
     frame.to_csv("x.csv", index=False)
     run("fit", "x.csv", "-k", 2, "-q")
     page = (tmp_path / "x-ritz" / "report.html").read_text("utf-8")
-    assert "check the data" in page
     assert "-999 looks like a code for a missing value" in page
+    assert page.index("Check the data") < page.index('id="components')  # before anyone believes a chart
+
+
+@pytest.mark.parametrize("plant", [codes, typo])
+def test_what_a_mistake_does_to_a_scale_is_no_unit(tmp_path, monkeypatch, plant):
+    """Columns of one unit, of which one varies much more because of cells that are told of."""
+    monkeypatch.chdir(tmp_path)
+    frame = clean()
+    plant(frame)
+    frame.loc[17, "bmi"] *= 10
+    frame.to_csv("x.csv", index=False)
+    said = run("info", "x.csv").stdout
+    assert "--scale" not in said
+    assert "column scales, without the cells below: alike, within a factor of 1" in said
+    assert "--scale" not in all_said("fit", "x.csv", "-k", 2)
+    assert "different scales" not in (tmp_path / "x-ritz" / "report.html").read_text("utf-8")
+    frame["b"] *= 1000
+    frame.to_csv("x.csv", index=False)
+    assert "'b' varies" in run("info", "x.csv").stdout
+    assert "--scale gives every column the same weight" in all_said("fit", "x.csv", "-k", 2, "--force")
+    assert "different scales" in (tmp_path / "x-ritz" / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_what_treats_a_mistake_is_the_same_with_differences(tmp_path, monkeypatch, ending):
+    """Codes are taken for missing before differences are: no mistake is a value of these."""
+    monkeypatch.chdir(tmp_path)
+    frame = clean()
+    typo(frame)
+    getattr(frame, f"to_{ending}")(f"x.{ending}", index=False)
+    for command in ("info", "fit"):
+        found = answer(command, f"x.{ending}", "--diff")["findings"]
+        assert [one["code"] for one in found] == ["far_cell"]
+        assert found[0]["rows"] == [17]
+    treated = answer("fit", f"x.{ending}", "--diff", *shlex.split(found[0]["option"]), "--force")
+    assert treated["findings"] == treated["warnings"] == []
 
 
 def test_names_of_columns_that_a_terminal_would_obey(tmp_path, monkeypatch):

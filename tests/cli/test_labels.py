@@ -124,9 +124,11 @@ def test_other_counts_are_refused(here, text, words):
 def test_names_that_do_not_match_are_counted_and_shown(here):
     pd.DataFrame({"bottle": NAMES[4:], "kind": KINDS[4:]}).to_csv("few.csv", index=False)
     said = all_said("fit", "x.csv", "--labels", "few.csv", code=3)
-    assert "4 of 40 rows of x.csv are not in few.csv, such as 'W-00', 'W-01', 'W-02', …" in said
+    assert "4 of 40 rows of x.csv are not in few.csv, such as 'W-00', 'W-01', 'W-02', …; add them there" in said
     pd.DataFrame({"bottle": [*NAMES, "W-07"], "kind": [*KINDS, "u"]}).to_csv("twice.csv", index=False)
-    assert "names 1 rows more than once, such as 'W-07'" in all_said("fit", "x.csv", "--labels", "twice.csv", code=3)
+    assert "names 1 row more than once, such as 'W-07'; leave one line of each" in all_said(
+        "fit", "x.csv", "--labels", "twice.csv", code=3
+    )
 
 
 def test_report_takes_them_too(here):

@@ -122,3 +122,12 @@ def test_a_file_that_is_there_is_not_replaced(folder, tmp_path):
     run("monitor", folder / "m" / "model.safetensors", folder / "people.csv", "-o", tmp_path / "odd.csv", code=1)
     with (tmp_path / "odd.csv").open() as file:
         assert next(csv.reader(file)) == ["mine"]
+
+
+def test_infinity_gets_no_advice_that_this_command_does_not_take(folder, tmp_path):
+    table = pd.read_csv(folder / "people.csv")
+    table.loc[3, "Height"] = np.inf
+    table.to_csv(tmp_path / "x.csv", index=False)
+    said = all_said("monitor", folder / "m" / "model.safetensors", tmp_path / "x.csv", code=3)
+    assert "replace or remove" in said
+    assert "--na" not in said

@@ -76,6 +76,23 @@ def test_zeros_far_from_all_else(count, draw):
     assert finding.option == "--na 0:b,c --missing mean"
 
 
+@pytest.mark.parametrize("draw", [lambda n: RNG.normal(70, 10, n).round(1), lambda n: RNG.integers(18, 80, n)])
+def test_a_single_zero_far_from_all_else(draw):
+    X = table(200, draw)
+    X[5, 1] = 0
+    finding = found(X, "zero_code")
+    assert (finding.columns, finding.rows) == (("b",), (5,))
+
+
+def test_a_single_zero_at_the_end_of_a_tail():
+    """Whole numbers with long tails about 50: of 4000 values one is 0 by chance, but not so far from all others."""
+    rng, told = np.random.default_rng(0), 0
+    for _ in range(100):
+        X = (50 + 8 * rng.laplace(size=(400, 10))).round()
+        told += "zero_code" in {one.code for one in ritz.inspect(X)}
+    assert told <= 2
+
+
 def test_skewed_amounts_with_a_gap_above_zero():
     X = table(700, lambda n: np.maximum(RNG.lognormal(4.8, 0.7, n).round(), 14))
     X[RNG.random(700) < 0.45, 0] = 0

@@ -17,7 +17,7 @@ def test_equal_rows_have_equal_hashes_and_others_do_not(rows):
     keys = [tuple("nan" if x != x else x + 0.0 for x in row) for row in X.tolist()]
     first = {key: keys.index(key) for key in keys}
     later = [i for i, key in enumerate(keys) if first[key] != i]
-    count, pair = repeats(hashes(X), np.arange(len(X)))
+    count, pair = repeats(hashes(X), np.arange(len(X)), X.shape[1])
     assert count == len(later)
     assert pair == ((first[keys[later[0]]], later[0]) if later else None)
 
@@ -93,3 +93,11 @@ def test_many_columns():
     X[:, 2999], X[:, 1500] = 2 * X[:, 4], X[:, 4]
     finding = ritz.inspect(X)["duplicate_columns"]
     assert (sorted(finding.columns), set(finding.evidence["of"])) == ([1500, 2999], {4})
+
+
+def test_rows_without_any_value_are_no_measurement_that_is_there_twice():
+    X = RNG.normal(size=(200, 3))
+    X[[3, 50, 51]] = np.nan
+    assert "duplicate_rows" not in ritz.inspect(X)
+    X[9] = X[4] = [1.0, np.nan, 2.0]
+    assert ritz.inspect(X)["duplicate_rows"].rows == (4, 9)

@@ -104,12 +104,22 @@ def test_tails_are_no_mistakes(name):
     assert sum("far_cell" in ritz.inspect(X) for X in tables) <= 0.03 * count
 
 
-def test_heavy_tails():
-    X = RNG.normal(size=(2000, 3))
-    X[:, 1] = RNG.lognormal(0, 2, 2000)
-    finding = ritz.inspect(X)["heavy_tails"]
-    assert finding.columns == (1,)
-    squares = np.sort(np.square(X[:, 1] - X[:, 1].mean()))
-    assert finding.evidence["shares"] == [pytest.approx(squares[-20:].sum() / squares.sum())]
-    assert "logarithms" in finding.python
-    assert "heavy_tails" not in ritz.inspect(RNG.normal(size=(2000, 3)))
+@pytest.mark.parametrize("value", [-37, -60])
+def test_a_sign_too_many_in_whole_numbers_from_0_on(value):
+    """Ages have no tail below 0, though the numbers themselves are no further apart than some are."""
+    X = np.column_stack([RNG.integers(18, 80, 200), RNG.normal(50, 9, 200).round(1)]).astype(float)
+    X[5, 0] = value
+    finding = ritz.inspect(X)["far_cell"]
+    assert finding.evidence["cells"] == [[5, 0, value]]
+    assert "with the other sign" in finding.sentence
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_logarithms_of_counts_in_many_columns(seed):
+    """Some of thousands of columns have a cell far below all others of its own, as such columns have."""
+    rng = np.random.default_rng(seed)
+    found = ritz.inspect(np.log1p(rng.negative_binomial(2, 0.01, (40, 3000))))
+    assert not {one.code for one in found} & {"far_cell", "zero_code"}
+    X = rng.normal(50, 3, (40, 3000))
+    X[3, 1234] = 500.0
+    assert ritz.inspect(X)["far_cell"].evidence["cells"] == [[3, 1234, 500.0]]

@@ -57,3 +57,11 @@ def test_constant_and_nearly_constant_columns():
     assert (found["constant"].columns, found["constant"].option) == (("a",), "--drop-constant")
     assert (found["nearly_constant"].columns, found["nearly_constant"].rows) == (("b",), (3, 8))
     assert "nearly_constant" not in ritz.inspect(np.eye(5)[RNG.integers(0, 5, 1000)])
+
+
+def test_a_column_without_any_value_is_left_out_before_rows_are():
+    X = RNG.normal(size=(50, 3))
+    X[:, 1] = np.nan
+    assert ritz.inspect(X)["missing"].option == "--drop 1"
+    X[4, 0] = np.nan
+    assert ritz.inspect(X)["missing"].option == "--drop 1 --missing drop"

@@ -12,6 +12,8 @@ from sklearn import datasets
 import ritz
 from helpers.counts import usually
 from ritz import DataError, ParameterError
+from ritz.rows import as_rows
+from ritz.rows.memory.differenced import differenced
 
 RNG = np.random.default_rng(0)
 
@@ -56,7 +58,7 @@ CLEAN = {
     "groups": lambda n, d: RNG.normal(size=(n, d)) + 8 * RNG.integers(0, 3, n)[:, None],
     "indicators": lambda n, d: np.eye(d + 2)[RNG.integers(0, d + 2, n)],
 }
-TRUE = {"units", "closed", "duplicate_rows", "constant", "heavy_tails"}  # what is so, of some of these
+TRUE = {"units", "closed", "duplicate_rows", "constant", "heavy_tails", "heavy_cell"}  # what is so, of some of these
 
 
 @pytest.mark.parametrize("name", CLEAN)
@@ -262,3 +264,15 @@ def test_the_order_of_columns_and_powers_of_two_change_nothing():
             assert plain[code].rows == turned[code].rows == shifted[code].rows
         assert set("ad") == {*plain["duplicate_columns"].columns, *plain["duplicate_columns"].evidence["of"]}
         assert plain["far_cell"].evidence["shares"] == pytest.approx(shifted["far_cell"].evidence["shares"])
+
+
+def test_differences_are_told_of_by_what_they_are_of():
+    X = RNG.normal(50, 5, (300, 3)).round(1)
+    X[40, 1] = 512.0
+    found = ritz.inspect(differenced(as_rows(X)))
+    assert [one.code for one in found] == ["far_cell"]
+    assert found["far_cell"].evidence["cells"] == [[40, 1, 512.0]]
+    assert found.whole
+    walk = np.cumsum(RNG.normal(size=(300, 3)), axis=0)
+    assert "ordered_rows" in ritz.inspect(walk)
+    assert not len(ritz.inspect(differenced(as_rows(walk))))

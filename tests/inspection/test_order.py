@@ -72,3 +72,10 @@ def test_tables_sorted_by_kind():
 
     for load in (load_iris, load_wine):
         assert "ordered_rows" not in ritz.inspect(load().data)
+
+
+def test_running_totals_are_a_series():
+    totals = np.cumsum(np.random.default_rng(0).poisson(20, (300, 3)), axis=0)
+    assert ritz.inspect(totals)["ordered_rows"].columns == (0, 1, 2)
+    key = np.sort(np.random.default_rng(0).normal(size=300))
+    assert "ordered_rows" not in ritz.inspect(np.column_stack([key, np.random.default_rng(1).normal(size=(300, 2))]))

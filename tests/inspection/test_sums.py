@@ -83,3 +83,30 @@ def test_gaps_do_not_hide_a_rule():
 
 def test_more_columns_than_rows():
     assert "sums" not in ritz.inspect(RNG.normal(size=(50, 80)))
+
+
+def test_indicators_of_kinds_are_told_as_one_sum():
+    X = np.column_stack([np.eye(3)[RNG.integers(0, 3, 200)], RNG.normal(size=(200, 2))])
+    finding = ritz.inspect(X, names=list("abcxy"))["sums"]
+    assert finding.sentence == "1 column follows from others: 'a' + 'b' + 'c' = 1"
+    assert len(finding.columns) == 1
+
+
+def test_rounded_percentages_are_closed():
+    """Sums of 99.8 to 100.2, because every part was rounded to a tenth."""
+    parts = (100 * RNG.dirichlet(np.ones(6), 300)).round(1)
+    assert np.ptp(parts.sum(axis=1)) > 0.1
+    assert ritz.inspect(parts)["closed"].evidence["sum"] == pytest.approx(100, abs=0.2)
+    assert "closed" not in ritz.inspect(RNG.integers(1, 6, (300, 6)))
+
+
+def test_a_sum_that_was_rounded_more_than_a_small_part_of_it():
+    """Its coefficient is known to a percent only, but the rule holds in every row."""
+    X = np.column_stack([RNG.normal(100, 10, 400).round(1), RNG.normal(50, 8, 400).round(1), RNG.normal(7, 0.4, 400)])
+    X[:, 2] = X[:, 2].round(2)
+    found = ritz.inspect(np.column_stack([X, X.sum(axis=1).round(1)]), names=list("xyzt"))
+    assert "'t' = 'x' + 'y' + 'z'" in found["sums"].sentence
+    X[7, 0] += 0.3
+    total = X.sum(axis=1).round(1)
+    total[7] -= 0.3
+    assert "sums" not in ritz.inspect(np.column_stack([X, total]))

@@ -56,6 +56,7 @@ from ritz.views.scatter import First
 
 PLANNED = ("solver", "passes", "operations", "memory", "why")  # what a plan tells a machine
 SHOWN = 10  # components on the screen, and the last
+RESOLVED = 1e-14  # of the first variance, below which another one may be rounding
 
 
 def analyse(
@@ -77,7 +78,7 @@ def analyse(
         n, d = found.rows.shape
         if limit is not None and found.rows.in_memory and not watched.rows.in_memory:
             pca.memory_limit = limit - found.rows.dtype.itemsize * n * d
-        told = "" if pca.scale or found.rows.image_shape else _scale_advice(Profile.of(found.rows))
+        told = "" if pca.scale or found.rows.image_shape else _scale_advice(found.scales or Profile.of(found.rows))
         by_default = pca.n_components is None
         panel = _chosen(pca, found.rows)
         pca.n_components = default_count(pca.n_components, found.rows) if panel is None else _kept(panel, found.rows)
@@ -108,8 +109,9 @@ def _chosen(pca: PCA, rows: Rows) -> RankPanel | None:
 
 
 def _kept(panel: RankPanel, rows: Rows) -> int:
-    """As many as recommended, but enough for a map of the rows."""
-    return min(max(FOR_A_MAP, panel.k), *rows.shape)
+    """As many as recommended, but enough for a map of the rows, where so many have a variance at all."""
+    varying = int(np.count_nonzero(panel.values > RESOLVED * panel.values[:1]))
+    return max(1, panel.k, min(FOR_A_MAP, varying))
 
 
 def _uploaded(rows: Rows, device: str) -> Rows:
@@ -164,17 +166,14 @@ def written(
             scores=first,
             labels=labels,
             recognition=seen,
-            facts=(*found.facts, *left_out, *([("scales", told)] if told else []), *_doubts(found)),
+            facts=(*found.facts, *left_out, *([("scales", told)] if told else [])),
+            doubts=[advised(finding) for finding in found.findings if finding.severity == WARNING],
+            unlike=found.scales is None or bool(told),
         )
         with replacing(stage / files["report"]) as new:
             new.write_text(page, encoding="utf-8")
         pca.save(stage / files["model"], notes=notes.kept())
     return {what: folder / name for what, name in files.items()}, seen
-
-
-def _doubts(found: Input) -> list[tuple[str, str]]:
-    """What looks wrong in the data, as facts for the page."""
-    return [("check the data", advised(finding)) for finding in found.findings if finding.severity == WARNING]
 
 
 def _notes(pca: PCA, found: Input, reading: Reading) -> Notes:
@@ -230,7 +229,7 @@ def describe(
     if panel is not None:
         for line in (panel.recommendation, panel.shares):
             screen.say(f"  {line}")
-    elif by_default and share_asked(pca) is None:
+    elif by_default and share_asked(pca) is None and pca.explained_variance_[0] > 0:
         screen.say(f"  {in_words(marks_of(pca.explained_variance_ratio_.astype(float), 1.0))}")
 
 
@@ -239,7 +238,7 @@ def _why_so_many(pca: PCA, by_default: bool, panel: RankPanel | None) -> str:
     share = share_asked(pca)
     if by_default and panel is not None:
         fewer = panel.k < pca.n_components_
-        return f" (the data {f'says {panel.k}, a map needs {FOR_A_MAP}' if fewer else 'decided'}; -k changes that)"
+        return f" ({f'a map needs {FOR_A_MAP}' if fewer else 'the data decided'}; -k changes that)"
     if by_default:
         return f" (default{'' if share is None else f': {asked_share(share)}'}; -k changes that)"
     return "" if share is None else f" (asked: {asked_share(share)})"

@@ -54,6 +54,7 @@ ADVICE = {
 # The same where columns can be left out.
 DROP_ADVICE = {
     "not_a_number": "leave it out with --drop, or mark missing values as NA",
+    "infinite": "--na inf --na -inf takes such cells for missing, and --missing mean fills the gaps; or correct them",
     "large_integer": "subtract an offset first, for instance the first value, take a coarser unit, or leave the column "
     "out with --drop",
     "no_value": "leave it out with --drop",
@@ -66,6 +67,7 @@ CELLS = ("needed_cell", "not_a_number")
 MODEL_ADVICE = {
     "transform": dict.fromkeys(CELLS, f"{NA} has empty scores"),
     "report": dict.fromkeys(CELLS, f"{NA} is left out"),
+    "monitor": dict.fromkeys(CELLS, f"{NA} has no statistics"),
     "inverse": {"missing": "correct these rows, or leave all of their scores empty: their output rows are then empty"},
 }
 

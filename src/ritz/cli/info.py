@@ -15,12 +15,11 @@ from ritz.cli.fit import check_labels
 from ritz.cli.inputs import (
     APART,
     Input,
-    advised,
     as_facts,
     chosen,
     default_count,
     is_left_to_data,
-    looked_over,
+    looked_at,
     name_of,
     say_what_it_is,
 )
@@ -53,14 +52,16 @@ def look(
             raw = opened(source.opened, reading.transpose, reading.header, size=reading.size, grey=reading.grey)
             found = chosen(raw, source, reading)
             profile = Profile.of(found.rows.with_gaps())
-            found = replace(found, findings=looked_over(found.rows.with_gaps()))
+            found = looked_at(found, found.rows.with_gaps())
             asked = default_count(n_components, found.rows)
             planned = plan(found.rows, asked, memory_limit)
         seconds = source.bytes / (PARSED if found.text else UNPACKED) + planned.seconds
     missing = profile.remedy if reading.missing == "error" else reading.missing  # as asked, or as it should be
     _show_contents(screen, found, profile, missing)
     for finding in found.findings:
-        screen.say(f"  {finding.severity}: {visible(advised(finding))}", typed=True)
+        screen.say(f"  {finding.severity}: {visible(finding.sentence)}")
+        if finding.option:
+            screen.say(f"    {visible(finding.option)}", typed=True)
     left = is_left_to_data(n_components, found.rows)
     or_so = " or so (without -k the data decides)" if left else ""
     screen.say(f"\nplan for -k {asked}{or_so}: {visible(planned.summary)}")
@@ -83,7 +84,7 @@ def _options(components: Any, scale: bool, reading: Reading, profile: Profile, f
     """What was asked for, and what should be."""
     missing = reading.missing
     pixels = found.rows.image_shape is not None  # which have one unit
-    scale = (scale or (profile.needs_scale(APART) and not pixels)) and profile.varies(missing)
+    scale = (scale or ((found.scales or profile).needs_scale(APART) and not pixels)) and profile.varies(missing)
     stuck = bool(profile.constant) or (missing == "drop" and bool(profile.constant_if_dropped.any()))
     drops = [*reading.drop, *(str(name_of(found.rows, j)) for j in profile.worthless)]
     folder = free_folder(file)
@@ -119,11 +120,13 @@ def _show_contents(screen: Screen, found: Input, profile: Profile, missing: str)
     screen.say(f"  missing cells: {_gaps(profile)}{seen}")
     varies = profile.varies(missing)
     if n > 1 and found.rows.image_shape is None:
-        screen.say(f"  column scales: {_scales(profile) if varies else 'no column varies'}{seen}")
+        aside = ", without the cells below" if found.scales else ""
+        said = _scales(found.scales or profile) if varies else "no column varies"
+        screen.say(f"  column scales{aside}: {said}{seen}")
     if profile.infinite.any():
         shown = ", ".join(profile.names[j] for j in np.flatnonzero(profile.infinite)[:5])
         count = int(profile.infinite.sum())
-        screen.say(f"  infinite cells: {count}, in {visible(shown)}{seen}; replace or remove them")
+        screen.say(f"  infinite cells: {count}, in {visible(shown)}{seen}; --na inf --na -inf takes them for missing")
     if profile.constant and varies:
         shown = ", ".join(profile.constant[:5]) + (", …" if len(profile.constant) > 5 else "")
         where = "" if profile.whole else f" in a sample of {profile.looked_at} rows"

@@ -13,7 +13,7 @@ from ritz.cli.labels import labels_from
 from ritz.cli.paths import Source
 from ritz.cli.reading import NOT_ASKED, Reading, roles_of
 from ritz.cli.screen import Screen
-from ritz.inspection.finding import Finding
+from ritz.inspection.finding import Finding, spoilt
 from ritz.inspection.inspection import inspected
 from ritz.linalg.dense import Array
 from ritz.pca.from_rows import held
@@ -23,7 +23,7 @@ from ritz.rows.formats.read import TEXTS, ending_of, suffix_of
 from ritz.rows.formats.several import several
 from ritz.rows.memory.coded import Code, coded
 from ritz.rows.memory.computed import choose
-from ritz.rows.memory.differenced import differenced
+from ritz.rows.memory.differenced import differenced, levels
 from ritz.rows.profile import Profile
 from ritz.rows.select import EMPTY, announce_doubts, announce_names, name_by_position
 from ritz.rows.write.columns import numbers_from_text
@@ -63,6 +63,7 @@ class Input:
     ending : of the name of another file like it
     demo : which bundled data set it is
     findings : what looks wrong in the rows
+    scales : how differently columns vary, without the cells that the findings tell of; None where there are none
     """
 
     name: str
@@ -79,6 +80,7 @@ class Input:
     ending: str = ".parquet"
     demo: str | None = None
     findings: tuple[Finding, ...] = ()
+    scales: Profile | None = None
 
     def __str__(self) -> str:
         return f"{self.name} ({self.size})" if self.size else self.name
@@ -151,8 +153,10 @@ def viewed(rows: Rows, na: Any, diff: bool) -> tuple[Rows, tuple[tuple[str, str]
 def completed(found: Input, reading: Reading, limit: int | None) -> Input:
     """The input with its numbers in memory where they fit, gaps dealt with, and constant columns left out if asked."""
     rows = found.rows if reading.missing == "error" else found.rows.with_gaps()
-    rows = held(rows) if worth_holding(rows, limit) else rows
-    found = replace(found, findings=() if reading.image else looked_over(rows))
+    read = held(rows) if worth_holding(rows, limit) else rows
+    if not reading.image:
+        found = looked_at(found, rows if reading.diff else read)
+    rows = read
     if Profile.of(rows.with_gaps()).empty:
         low, high = extremes(rows.with_gaps())
         found, rows = _without(found, rows, low > high, EMPTY)
@@ -164,11 +168,22 @@ def completed(found: Input, reading: Reading, limit: int | None) -> Input:
     return without_gaps(found, complete)
 
 
-def looked_over(rows: Rows) -> tuple[Finding, ...]:
-    """What looks wrong in a sample of rows, but for what is said anyway; nothing of rows on a cluster."""
+def looked_at(found: Input, rows: Rows) -> Input:
+    """The input with what looks wrong in a sample of its rows, but for what is said anyway; as it is on a cluster."""
     if rows.scattered or rows.on_device:
-        return ()
-    size = min(rows.shape[0], max(LEAST_SEEN, SEEN // rows.shape[1]))
+        return found
+    findings = _looked_over(rows)
+    cells = [Code(value, (name,)) for value, name in spoilt(findings)]
+    if not cells:
+        return replace(found, findings=findings)
+    before = levels(rows)
+    rest = coded(before, cells)
+    rest = rest if before is rows else differenced(rest)
+    return replace(found, findings=findings, scales=Profile.of(rest.with_gaps()))
+
+
+def _looked_over(rows: Rows) -> tuple[Finding, ...]:
+    size = min(levels(rows).shape[0], max(LEAST_SEEN, SEEN // rows.shape[1]))
     found = inspected(rows, size, np.random.default_rng(0))
     return tuple(finding for finding in found if finding.code not in SAID)
 

@@ -128,12 +128,16 @@ def _by_name(values: NDArray[Any], keys: list[str], names: list[str], path: Path
     """The labels of rows by the names of these."""
     twice = [key for key, count in Counter(keys).items() if count > 1]
     if twice:
-        raise DataError(f"{path.name} names {len(twice)} rows more than once, such as {shown(twice, SHOWN)}")
+        rows = f"{len(twice)} {plural(len(twice), 'row')}"
+        raise DataError(
+            f"{path.name} names {rows} more than once, such as {shown(twice, SHOWN)}; leave one line of each"
+        )
     places = {key: i for i, key in enumerate(keys)}
     lacking = [name for name in names if name not in places]
     if lacking:
         raise DataError(
-            f"{len(lacking)} of {len(names)} rows of {title} are not in {path.name}, such as {shown(lacking, SHOWN)}"
+            f"{len(lacking)} of {len(names)} rows of {title} are not in {path.name}, such as {shown(lacking, SHOWN)}; "
+            "add them there, with an empty label if it is not known"
         )
     return values[np.array([places[name] for name in names], np.intp)]
 

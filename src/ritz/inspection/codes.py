@@ -26,9 +26,11 @@ MOST = 4  # codes of a column
 FAR, SOME_WAY = 0.5, 0.25  # of the range of the other values
 OFTEN = 4  # times as often as any other value
 SKIPPED, RATIO, CROWD, STRAGGLERS = 5.0, 0.05, 8, 4  # see `_is_zero_code`
+ALONE, TAIL = 0.25, 5.0  # of what is typical, and times the quartile's way there, of the least value above a single 0
+FINE = 0.05  # of that way, between values that hardly hit 0 by chance
 SPIKE, SPIKE_SHARE, SPIKE_LEAST, SPIKE_DISTINCT = 8, 0.02, 10, 20  # see `_spike`
 SHARED = 0.25  # share of the columns in which the end of a common range is no code
-MANY, A_THIRD = 30, 1 / 3  # columns, and a share of them, in which 0 is a value like any other
+MANY, A_THIRD = 30, 1 / 3  # columns, of which one may have a 0 by chance; a share in which 0 is like any other value
 SAME_ROWS = 0.5  # of all rows with a 0 in either of two columns, that have it in both
 SHOWN = 5  # rows
 
@@ -111,9 +113,15 @@ def _zeros(sample: Sample) -> list[int]:
     with np.errstate(invalid="ignore"):
         positive = ~np.any(sample.values < 0, axis=0)
     others = sample.counts - zero
-    worth = positive & (zero > 1) & (others >= ENOUGH) & (others >= 0.4 * sample.counts) & (sample.distinct > DIFFERENT)
+    worth = (
+        positive
+        & (zero > (sample.d > MANY))
+        & (others >= ENOUGH)
+        & (others >= 0.4 * sample.counts)
+        & (sample.distinct > DIFFERENT)
+    )
     found = [int(j) for j in np.flatnonzero(worth) if _is_zero_code(sample, int(j), int(zero[j]))]
-    others = np.setdiff1d(np.flatnonzero(positive & (zero > 1)), found)
+    others = np.setdiff1d(np.flatnonzero(positive & (zero > 0)), found)
     found = [j for j in found if not _zero_as_elsewhere(sample, j, others)]
     return [] if sample.d > MANY and len(found) > A_THIRD * sample.d else found
 
@@ -136,6 +144,10 @@ def _is_zero_code(sample: Sample, j: int, zeros: int) -> bool:
     few = min(STRAGGLERS, len(others) // 20)  # the least ones may be stragglers themselves
     if others[0] < SKIPPED * step or others[0] < RATIO * typical:
         return False
+    if zeros == 1:  # which may be the end of a tail
+        way = typical - float(others[len(others) // 4])
+        if others[0] < ALONE * typical or (step > FINE * way and typical - others[0] > TAIL * way):
+            return False
     crowds = np.searchsorted(others, 2 * others[: few + 1], side="right") - np.arange(few + 1) - 1
     crowd = CROWD + 2 * max(0.0, np.log2(sample.d / CROWD))  # among many columns, some have a gap by chance
     return bool((crowds >= crowd * (1 + np.arange(few + 1))).any())

@@ -51,7 +51,7 @@ def duplicate_rows(sample: Sample) -> Iterator[Finding]:
     if sample.m < 2:
         return
     exact = sample.known is not None
-    count, pair = sample.known.duplicates if exact else repeats(hashes(sample.values), sample.at)
+    count, pair = sample.known.duplicates if exact else repeats(hashes(sample.values), sample.at, sample.d)
     n = sample.n if exact else sample.m
     if pair is None or count <= CHANCE * _by_chance(sample, n):
         return
@@ -66,8 +66,13 @@ def duplicate_rows(sample: Sample) -> Iterator[Finding]:
     )
 
 
-def repeats(found: NDArray[np.uint64], at: NDArray[np.intp]) -> tuple[int, tuple[int, int] | None]:
-    """How many of these rows repeat an earlier one, and the first that does, with the one that it repeats."""
+def repeats(found: NDArray[np.uint64], at: NDArray[np.intp], d: int) -> tuple[int, tuple[int, int] | None]:
+    """How many of these rows repeat an earlier one, and the first that does, with the one that it repeats.
+
+    Rows of d columns without any value are not the same measurement: there was none.
+    """
+    some = found != hashes(np.full((1, d), np.nan))
+    found, at = found[some], at[some]
     order = np.argsort(found, kind="stable")
     again = np.flatnonzero(found[order[1:]] == found[order[:-1]])
     if not len(again):

@@ -24,10 +24,13 @@ EXPECTED, EXPECTED_ERROR, SURE = 0.12, 0.08, 0.5
 MOST, MOST_SHARE = 12, 0.005  # cells, and their share of a column, that are mistakes rather than how things are
 POWERS = (10.0, 0.1, 100.0, 0.01, 1000.0, 0.001)
 TWICE, PAIR = 4.5, 2.0  # spreads, and times the next largest, of a row that is far in several columns
-HEAVY, TOP, ENOUGH = 0.5, 0.01, 200  # share of the variance in so small a share of the rows that makes tails heavy
+ENOUGH = 200  # rows that are many
 LISTED = 8
 USUAL = (0.05, 0.95)
 TIGHT, FACTOR = 1.5, 5.0  # how far these are apart in a column that is tight, and how far beyond them a mistake is
+NEGATIVE, BELOW = 3, 0.5  # values below 0 that are mistakes, and how far below all others, in parts of their range
+SHORT = 2.5  # times the distance of the lower quartile from the median, of the least value in a column without a tail
+WIDE, ABOVE = 100, 2.0  # columns of which some are far by chance, and how far above these a mistake is
 
 
 @dataclass(frozen=True)
@@ -62,14 +65,14 @@ def cells_beyond(sample: Sample) -> list[Cell]:
 
 def _finding(sample: Sample, cells: list[Cell]) -> Finding:
     cells = sorted(cells, key=lambda cell: -cell.share)
-    told = "; ".join(_told(sample, cell) for cell in cells[:LISTED])
+    listed = "; ".join(told(sample, cell) for cell in cells[:LISTED])
     rest = f"; and {len(cells) - LISTED} more" if len(cells) > LISTED else ""
     rows = list(dict.fromkeys(cell.row for cell in cells))
     return Finding(
         "far_cell",
         WARNING,
         f"{len(cells)} {'cell is' if len(cells) == 1 else 'cells are'} far from all others of "
-        f"{'its column' if len(cells) == 1 else 'their columns'}: {told}{rest}"
+        f"{'its column' if len(cells) == 1 else 'their columns'}: {listed}{rest}"
         + ("" if sample.known is not None else sample.where),
         sample.called(dict.fromkeys(cell.j for cell in cells)),
         tuple(rows),
@@ -87,7 +90,7 @@ def _option(sample: Sample, cell: Cell) -> str:
     return in_option("--na", [sample.names[cell.j]], f"{cell.value!r}:".replace(".0:", ":"))
 
 
-def _told(sample: Sample, cell: Cell) -> str:
+def told(sample: Sample, cell: Cell) -> str:
     low, high = _usual(sample, cell.j)
     name = called([sample.names[cell.j]])
     share = f", {cell.share:.0%} of the variance" if cell.share >= 0.005 else ""
@@ -119,7 +122,33 @@ def limits(sample: Sample) -> tuple[Array, Array]:  # (d,), (d,)
         with np.errstate(over="ignore"):
             low = np.where(positive, np.minimum(low, np.exp(below)), low)
             high = np.where(positive, np.maximum(high, np.exp(above)), high)
-    return _of_tight(sample, low, high)
+    low, high = _of_many(sample, *_of_tight(sample, low, high))
+    return _of_whole_numbers(sample, low), high
+
+
+def _of_whole_numbers(sample: Sample, low: Array) -> Array:
+    """The lower limits, closer for whole numbers from 0 on without a tail below, as ages: there a sign is a mistake."""
+    first = np.count_nonzero(sample.ordered < 0, axis=0)
+    least, quarter, most = sample.rank(first), sample.rank(sample.counts // 4), sample.rank(sample.counts)
+    short = sample.median - least <= SHORT * (sample.median - quarter)
+    least = least - BELOW * (most - least)
+    worth = sample.integral & (first <= NEGATIVE) & (sample.counts >= 5 * FEWEST) & (sample.distinct >= 2 * DIFFERENT)
+    worth &= short
+    return np.where(worth & (least < 0), np.maximum(low, least), low)
+
+
+def _of_many(sample: Sample, low: Array, high: Array) -> tuple[Array, Array]:
+    """The limits, farther for one of very many columns: what several of them reach is how such columns are."""
+    if sample.d < WIDE:
+        return low, high
+    found = []
+    for limit, end in ((low, sample.rank(np.zeros(sample.d))), (high, sample.rank(sample.counts))):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            reach = np.nan_to_num(np.abs(end - sample.median) / np.abs(limit - sample.median), nan=0.0, posinf=0.0)
+        times = max(1.0, ABOVE * float(np.partition(reach, -MOST - 1)[-MOST - 1]))
+        with np.errstate(invalid="ignore", over="ignore"):
+            found.append(sample.median + (limit - sample.median) * times)
+    return found[0], found[1]
 
 
 def _of_tight(sample: Sample, low: Array, high: Array) -> tuple[Array, Array]:
@@ -180,14 +209,14 @@ def _beyond(sample: Sample, low: Array, high: Array) -> list[Cell]:
     if sample.known is None:
         rows, columns = np.nonzero(out & ~many)
         places = zip(sample.at[rows].tolist(), columns.tolist(), sample.values[rows, columns].tolist(), strict=True)
-        return [_cell(sample, *place) for place in places]
+        return [cell_of(sample, *place) for place in places]
     low, high = np.where(many, -np.inf, low), np.where(many, np.inf, high)
     found = sample.known.beyond(low * sample.unit, high * sample.unit)
     often = Counter(j for _, j, _ in found)
-    return [_cell(sample, *place) for place in found if often[place[1]] <= MOST]
+    return [cell_of(sample, *place) for place in found if often[place[1]] <= MOST]
 
 
-def _cell(sample: Sample, row: int, j: int, value: float) -> Cell:
+def cell_of(sample: Sample, row: int, j: int, value: float) -> Cell:
     unit = float(sample.unit[j])
     there = sample.ordered[: sample.counts[j], j]
     x = value / unit
@@ -228,40 +257,14 @@ def _far_together(sample: Sample) -> Finding | None:
         return None
     i = int(rows[np.argmax(counts)])
     columns = [int(j) for j in np.flatnonzero(far & (first == i))]
-    cells = [_cell(sample, int(sample.at[i]), j, float(sample.values[i, j])) for j in columns]
-    told = "; ".join(_told(sample, cell) for cell in cells[:LISTED])
+    cells = [cell_of(sample, int(sample.at[i]), j, float(sample.values[i, j])) for j in columns]
+    listed = "; ".join(told(sample, cell) for cell in cells[:LISTED])
     return Finding(
         "far_row",
         NOTE,
-        f"row {int(sample.at[i])} is the farthest by far in {len(columns)} columns: {told}{sample.where}",
+        f"row {int(sample.at[i])} is the farthest by far in {len(columns)} columns: {listed}{sample.where}",
         sample.called(columns),
         (int(sample.at[i]),),
         {"values": [cell.value for cell in cells], "spreads": [cell.spreads for cell in cells]},
         "look at this row: if it is a mistake, correct it or leave it out",
-    )
-
-
-def heavy_tails(sample: Sample) -> Iterator[Finding]:
-    """Columns of which a few rows have most of the variance."""
-    if sample.alike or sample.natural_zeros or sample.m < ENOUGH:
-        return
-    squares = np.sort(np.where(sample.finite, np.square(sample.scaled - sample.mean), 0.0), axis=0)
-    top = max(3, int(TOP * sample.m))
-    total = squares.sum(axis=0)
-    share = np.divide(squares[-top:].sum(axis=0), total, out=np.zeros(sample.d), where=total > 0)
-    told = [j for j, _ in code_cells(sample)] + [cell.j for cell in sample.once("far", cells_beyond)]
-    columns = np.flatnonzero((share > HEAVY) & (sample.distinct > sample.counts // 4))
-    columns = np.setdiff1d(columns, told)
-    if not len(columns):
-        return
-    names = sample.called(columns)
-    positive = bool((sample.rank(np.zeros(sample.d))[columns] > 0).all())
-    yield Finding(
-        "heavy_tails",
-        NOTE,
-        f"{TOP:.0%} of the rows have {share[columns].min():.0%} or more of the variance of {called(names)}"
-        f"{sample.where}",
-        names,
-        evidence={"shares": share[columns].tolist()},
-        python="take logarithms: np.log(X)" if positive else "take ranks, or cut far values off, to let all rows count",
     )

@@ -12,6 +12,7 @@ from ritz.runtime.wording import visible
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 SEVERITIES = (ERROR, WARNING, NOTE)  # no fit without a treatment; the answer is likely to be another one; good to know
+CODES, CELLS = ("zero_code", "code"), ("far_cell", "heavy_cell")  # findings with one value, and with cells
 LISTED = 5  # columns in a sentence
 
 
@@ -54,6 +55,23 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.sentence}" + (f"; {self.python}" if self.python else "")
+
+
+def spoilt(findings: Iterable[Finding]) -> list[tuple[float, Any]]:
+    """The values that are told of as codes, mistakes or too large a share of a variance, each with its column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ritz
+    >>> X = np.random.default_rng(0).normal(50, 10, (100, 2))
+    >>> X[[3, 40, 77], 1] = -999
+    >>> spoilt(ritz.inspect(X))
+    [(-999.0, 1)]
+    """
+    values = [(one.evidence["value"], name) for one in findings if one.code in CODES for name in one.columns]
+    cells = [(value, name) for one in findings if one.code in CELLS for _, name, value in one.evidence["cells"]]
+    return list(dict.fromkeys(values + cells))
 
 
 def called(names: Iterable[Any], most: int = LISTED) -> str:

@@ -28,6 +28,7 @@ def missing(sample: Sample) -> Iterator[Finding]:
     parts = ", ".join(f"{called(sample.called([j]))} ({int(counts[j]):,})" for j in worst)
     exact = sample.known is not None
     where = "" if exact else sample.where
+    python, option = _treated(sample, np.flatnonzero(counts == (sample.n if exact else sample.m)))
     together = _together(sample, gaps)
     yield Finding(
         "missing",
@@ -37,9 +38,18 @@ def missing(sample: Sample) -> Iterator[Finding]:
         sample.called(np.flatnonzero(counts)),
         tuple(map(int, sample.at[np.flatnonzero(gaps.any(axis=1))[:SHOWN]])),
         {"counts": counts[counts > 0].tolist(), "rows": rows, "exact": sample.whole or exact},
-        f"ritz.read(…, missing={sample.profile.remedy!r})",
-        f"--missing {sample.profile.remedy}" if sample.profile.remedy != "error" else "--missing drop",
+        python,
+        option,
     )
+
+
+def _treated(sample: Sample, empty: NDArray[np.intp]) -> tuple[str, str]:
+    """What would treat gaps, in Python and as options: columns without any value are left out in any case."""
+    remedy, names = sample.profile.remedy, sample.called(empty)
+    remedy = "drop" if remedy == "error" and not names else remedy
+    python = [f"leave {called(names)} out"] * bool(names) + [f"ritz.read(…, missing={remedy!r})"] * (remedy != "error")
+    option = [in_option("--drop", names)] * bool(names) + [f"--missing {remedy}"] * (remedy != "error")
+    return "; ".join(python), " ".join(option)
 
 
 def _together(sample: Sample, gaps: NDArray[np.bool_]) -> str:

@@ -11,15 +11,17 @@ import numpy as np
 from ritz.errors import DataError, ParameterError
 from ritz.inspection.codes import codes_for_missing
 from ritz.inspection.duplicates import duplicate_columns, duplicate_rows
-from ritz.inspection.far_cells import far_cells, heavy_tails
+from ritz.inspection.far_cells import far_cells
 from ritz.inspection.finding import ERROR, SEVERITIES, WARNING, Finding, called
 from ritz.inspection.gaps import infinite, missing, nothing
+from ritz.inspection.heavy import heavy_tails
 from ritz.inspection.known import known_of
 from ritz.inspection.meaning import dates, identifiers, kinds, percentages, units
 from ritz.inspection.order import ordered_rows
 from ritz.inspection.sample import Sample, check_rows, generator, names_of, rows_to_look_at, sampled
 from ritz.inspection.sums import sums
 from ritz.rows import Rows, as_rows
+from ritz.rows.memory.differenced import levels
 from ritz.runtime.tables import Table, Tabled
 from ritz.runtime.threads import team
 from ritz.runtime.wording import plural
@@ -147,16 +149,22 @@ def inspect(X: Any, *, names: Any = None, sample: int | None = None, random_stat
         raise ParameterError("sample", sample, "must be None or a number of rows from 1 on")
     rng, rows = generator(random_state), as_rows(X)
     check_rows(rows)
-    size = rows_to_look_at(rows, sample)
-    known = known_of(rows) if sample is None and size < rows.shape[0] else None
+    every = levels(rows)
+    size = rows_to_look_at(every, sample)
+    known = known_of(every) if sample is None and size < every.shape[0] else None
     return inspected(rows, size, rng, names, known)
 
 
 def inspected(rows: Rows, size: int, rng: np.random.Generator, names: Any = None, known: Any = None) -> Inspection:
-    """What so many rows tell, and what is known of all."""
+    """What so many rows tell, and what is known of all; of differences, what the rows tell that they are of.
+
+    What treats a finding is done before differences are taken, and a mistake in a row is one of two of them.
+    """
+    differences, rows = levels(rows) is not rows, levels(rows)
     some = sampled(rows, size, rng, names_of(rows, names), known)
+    checks = [check for check in CHECKS if not (differences and check is ordered_rows)]
     with team():
-        found = [finding for check in CHECKS for finding in check(some)]
+        found = [finding for check in checks for finding in check(some)]
     found += [*_mixed(rows), *_large(rows, some)]
     order = {severity: k for k, severity in enumerate(SEVERITIES)}
     return Inspection(tuple(sorted(found, key=lambda one: order[one.severity])), *rows.shape, some.m)

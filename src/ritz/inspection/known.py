@@ -51,7 +51,8 @@ class Known:
     @cached_property
     def duplicates(self) -> tuple[int, tuple[int, int] | None]:
         """How many rows repeat an earlier one, and the first pair."""
-        return repeats(self.rows.map(hashes, exact=False), np.arange(self.rows.shape[0]))
+        n, d = self.rows.shape
+        return repeats(self.rows.map(hashes, exact=False), np.arange(n), d)
 
     def count(self, j: int, value: float) -> int:
         """How often a value stands in a column."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ritz.inspection.codes import code_cells
 from ritz.inspection.far_cells import cells_beyond
 from ritz.inspection.finding import NOTE, WARNING, Finding, called, in_option, roughly
+from ritz.inspection.heavy import heavy_cells
 from ritz.inspection.sample import Sample
 from ritz.linalg.dense import Array
 from ritz.rows.profile import Profile
@@ -74,8 +75,9 @@ def units(sample: Sample) -> Iterator[Finding]:
 
 
 def _profile(sample: Sample) -> Profile:
-    """The profile without cells that are told of as codes or mistakes: what these do to a scale is not a unit."""
-    told = [*code_cells(sample), *((cell.j, cell.value) for cell in sample.once("far", cells_beyond))]
+    """The profile without codes, mistakes and cells that have most of a variance: these are no matter of units."""
+    cells = [*sample.once("far", cells_beyond), *sample.once("heavy", heavy_cells)]
+    told = [*code_cells(sample), *((cell.j, cell.value) for cell in cells)]
     if not told:
         return sample.profile
     values = sample.values.copy()

@@ -32,7 +32,9 @@ def ordered_rows(sample: Sample) -> Iterator[Finding]:
     if pairs < FEWEST:
         return
     monotone = _monotone(sample)
-    usable = (sample.distinct >= DIFFERENT) & ~monotone & (sample.counts > 0.5 * sample.m)
+    usable = (sample.distinct >= DIFFERENT) & (sample.counts > 0.5 * sample.m)
+    if not (usable & monotone).sum() == usable.sum() >= 2:  # running totals all rise; else it is a key, or the time
+        usable &= ~monotone
     series = usable & (smooth < SMOOTH) & (steps > NOISE + SURE * 0.5 / np.sqrt(pairs))
     if not usable.any() or series.sum() < SHARE * usable.sum() or (series.sum() == 1 and sample.d > 2):
         return

@@ -22,7 +22,8 @@ EXACT, CANDIDATE = (
     3e-3,
 )  # parts of a column, by length, that others leave over: of a sum, and of one of rounded numbers
 WHOLE = 12  # coefficients up to here are taken for whole numbers
-NEAR = 1e-3  # that a coefficient may be away from a whole number
+NEAR, ROUGHLY = 1e-3, 0.02  # parts of the largest coefficient that are none; what one may be away from a whole number
+ROUNDED = 0.1  # of the deviation of a sum, that rounding of its parts may change
 LISTED = 5
 
 
@@ -77,7 +78,7 @@ def _closed(sample: Sample) -> Finding | None:
     total, size = parts.sum(axis=1), np.abs(parts).sum(axis=1)
     typical = float(np.median(total))
     spread = float(np.ptp(total))
-    exact = spread <= 64 * sample.precision * np.sqrt(sample.d) * float(size.max())
+    exact = spread <= max(64 * sample.precision * np.sqrt(sample.d) * float(size.max()), _rounding(sample, unit))
     same_kind = sample.varies.mean() > 0.5 and not (values < 0).any()
     if not (exact and same_kind and abs(typical) > 0.01 * float(size.max())):
         return None
@@ -90,6 +91,13 @@ def _closed(sample: Sample) -> Finding | None:
         evidence={"sum": typical * unit, "spread": spread * unit},
         python="nothing is wrong with that, but the last variance is 0; for shares, logarithms of ratios tell more",
     )
+
+
+def _rounding(sample: Sample, unit: float) -> float:
+    """How far sums may lie apart because parts were rounded, where that is little beside how much the parts vary."""
+    ratio = sample.unit / unit
+    steps, varies = float((sample.step * ratio).sum()), float(np.sqrt(np.square(sample.deviation * ratio).sum()))
+    return steps if steps <= ROUNDED * varies else 0.0
 
 
 def _rules(sample: Sample) -> list[Rule]:
@@ -140,7 +148,7 @@ def _rule(
         ratio = sample.unit[j] / sample.unit[columns]
     coefficients = raw * ratio
     rounded = np.rint(coefficients)
-    near = (np.abs(coefficients - rounded) <= NEAR * np.maximum(1.0, np.abs(rounded))) & (np.abs(rounded) <= WHOLE)
+    near = (np.abs(coefficients - rounded) <= ROUGHLY * np.maximum(1.0, np.abs(rounded))) & (np.abs(rounded) <= WHOLE)
     if near.all() and (rounded != 0).all() and np.isfinite(ratio).all():
         whole = _held(sample, rows, j, columns, rounded, ratio, rounds=True)
         if whole is not None:
@@ -199,6 +207,9 @@ def _told(sample: Sample, rule: Rule) -> str:
     name = called(sample.called([rule.j]))
     if len(rule.columns) > MOST:
         return f"{name}, from {len(rule.columns)} others"
+    if rule.offset and set(rule.coefficients) == {-1.0}:  # as of indicators of kinds
+        columns = sorted((rule.j, *rule.columns))
+        return f"{' + '.join(called([one]) for one in sample.called(columns))} = {roughly(rule.offset)}"
     text = ""
     for i, c in sorted(zip(rule.columns, rule.coefficients, strict=True)):
         sign = " - " if c < 0 else " + "

@@ -36,7 +36,7 @@ from ritz.views.scatter import First, Scores, scores_chart
 MOST_ROWS = 50  # of the table of components, and the last
 MOST_PICTURES = 12
 MOST_CHARTS = 3  # of weights
-LONGEST_TITLE, LONGEST_FACT = 120, 400  # characters
+LONGEST_TITLE, LONGEST_FACT, LONGEST_DOUBT = 120, 400, 1000  # characters
 
 
 def report(
@@ -99,6 +99,8 @@ def render(
     facts: Iterable[tuple[str, str]] = (),
     image: tuple[int, ...] | None = None,
     recognition: Recognition | None = None,
+    doubts: Iterable[str] = (),
+    unlike: bool = True,
 ) -> str:
     """The page, as text.
 
@@ -111,6 +113,8 @@ def render(
     image : (height, width), or (height, width, 3), if the columns are the pixels of pictures; None is what the model
         knows
     recognition : what the nearest neighbours tell of the labels
+    doubts : what looks wrong in the data
+    unlike : whether to say that columns have different scales, where they have
     """
     found = findings(model)
     image = found.image if image is None else image
@@ -124,7 +128,8 @@ def render(
         chosen=sentences.chosen(found),
         composition=[] if image is not None else sentences.composition(found),
         verdict=sentences.verdict(found),
-        warnings=sentences.warnings(found, image is not None),
+        doubts=[shown(text, LONGEST_DOUBT) for text in doubts],
+        warnings=sentences.warnings(found, image is not None or not unlike),
         rows=_table(found),
         scree=_scree(found),
         scores=_scores(found, scores, labels),

@@ -43,6 +43,11 @@ def differenced(rows: Rows) -> Rows:
     return Differenced(rows)
 
 
+def levels(rows: Rows) -> Rows:
+    """What rows are differences of; themselves, where they are none."""
+    return rows._base if isinstance(rows, Differenced) else rows
+
+
 def _less(later: Any, earlier: Any) -> Any:
     """later − earlier, in float64 where they are integers."""
     if later.dtype.kind != "f":
