@@ -244,9 +244,9 @@ def test_wrong_parameters_are_named(given, named):
 
 def test_what_is_neither_data_nor_a_fitted_pca():
     X = load_wine().data
-    with pytest.raises(DataError, match="not this LinearRegression"):
+    with pytest.raises(DataError, match="not this sklearn.LinearRegression; pass the data"):
         choose_rank(LinearRegression())
-    with pytest.raises(DataError, match="not this CompressedSensing"):
+    with pytest.raises(DataError, match="not this ritz.CompressedSensing"):
         choose_rank(CompressedSensing(n_measurements=5))
     with pytest.raises(AttributeError):
         choose_rank(PCA(2))

@@ -63,11 +63,14 @@ def choose_rank(
     names = _names(rules)
     LEVEL.check("level", level)
     asked = Asked(float(level), _seed(random_state))
-    if is_pca(X_or_model) or hasattr(X_or_model, "explained_variance_ratio_"):
+    if is_pca(X_or_model) or _is_kernel(X_or_model):
         return panel_of(_of_fitted(X_or_model, X, asked.seed, memory_limit), asked, names)
     if hasattr(X_or_model, "get_params"):
-        kind = type(X_or_model).__name__
-        raise DataError(f"choose_rank takes data, or a fitted PCA or KernelPCA, not this {kind}; fit it first")
+        kind = f"{type(X_or_model).__module__.split('.')[0]}.{type(X_or_model).__name__}"
+        raise DataError(
+            f"choose_rank takes data, or a fitted ritz.PCA or ritz.KernelPCA, not this {kind}",
+            "fit it first, or pass the data" if kind.startswith("ritz.") else "pass the data",
+        )
     if X is not None:
         raise DataError("choose_rank takes X beside a fitted PCA alone; pass the data as its only argument")
     for name, flag in (("center", center), ("scale", scale)):
@@ -75,6 +78,11 @@ def choose_rank(
     DDOF.check("ddof", ddof)
     request = Request("auto", bool(center), bool(scale), int(ddof), limit=parse_bytes(memory_limit), seed=asked.seed)
     return panel_of(_of_rows(as_rows(X_or_model), request), asked, names)
+
+
+def _is_kernel(model: Any) -> bool:
+    """Whether it is a fitted kernel model, which has the spectrum of a kernel and no columns."""
+    return hasattr(model, "explained_variance_ratio_") and hasattr(model, "eigenvalues_")
 
 
 def _of_fitted(model: Any, X: Any, seed: int, memory_limit: Any) -> Known:
