@@ -47,7 +47,7 @@ def test_units_that_decide_what_noise_is_are_said(wine):
     # proline deviates by 314.9, nonflavanoid phenols by 0.1245.
     assert "deviate by up to 2,530-fold as much as each other" in note
     assert "with scale=True about 2 components would stand above it" in note
-    assert choose_rank(load_wine().data, scale=True).rules["parallel analysis, deflated"].k == 2
+    assert choose_rank(load_wine().data, scale=True).rules["deflated parallel analysis"].k == 2
 
 
 def test_rules_that_agree_are_named():
@@ -55,7 +55,7 @@ def test_rules_that_agree_are_named():
     X = rng.standard_normal((500, 40)) + 4 * rng.standard_normal((500, 2)) @ rng.standard_normal((2, 40))
     panel = choose_rank(X)
     assert panel.k == 2
-    agreeing = "parallel analysis, deflated, parallel analysis, held-out cells and ScreeNOT agree."
+    agreeing = "deflated parallel analysis, parallel analysis, held-out cells and ScreeNOT agree."
     assert panel.recommendation.endswith(agreeing)
     assert {panel.rules[name].holds for name in ("sign flips", "parallel analysis", "Gavish–Donoho")} == {"yes"}
 

@@ -41,8 +41,8 @@ def test_thresholds_of_parallel_analysis(shape):
         if s[k] ** 2 / n <= bars[-1]:
             break
         k += 1
-    assert panel.rules["parallel analysis, deflated"].k == k
-    assert panel.rules["parallel analysis, deflated"].threshold == pytest.approx(bars[-1], rel=1e-9)
+    assert panel.rules["deflated parallel analysis"].k == k
+    assert panel.rules["deflated parallel analysis"].threshold == pytest.approx(bars[-1], rel=1e-9)
 
 
 def test_counts_of_the_spectrum_are_those_of_its_rules():

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from ritz.errors import DataError, ParameterError
 from ritz.fitting.request import Request
 from ritz.pca.fitted import is_pca, rows_of
@@ -14,7 +12,8 @@ from ritz.ranks.known import Known, of_kernel, of_model, of_rows
 from ritz.ranks.panel import RULES, RankPanel, panel_of
 from ritz.ranks.rules import Asked
 from ritz.rows import Rows, as_rows
-from ritz.runtime.rules import FLAG, Rule, integer, is_integer, is_share, parse_bytes
+from ritz.runtime.rules import FLAG, Rule, integer, is_share, parse_bytes
+from ritz.runtime.seeds import seed_of
 
 FEWEST = 3  # rows
 DDOF = integer(0)
@@ -62,7 +61,7 @@ def choose_rank(
     """
     names = _names(rules)
     LEVEL.check("level", level)
-    asked = Asked(float(level), _seed(random_state))
+    asked = Asked(float(level), seed_of(random_state))
     if is_pca(X_or_model) or _is_kernel(X_or_model):
         return panel_of(_of_fitted(X_or_model, X, asked.seed, memory_limit), asked, names)
     if hasattr(X_or_model, "get_params"):
@@ -122,16 +121,3 @@ def _names(rules: Iterable[str] | None) -> tuple[str, ...]:
         if name not in RULES:
             raise ParameterError("rules", name, f"must be among {', '.join(map(repr, RULES))}")
     return asked
-
-
-def _seed(random_state: Any) -> int:
-    """An integer seed; None is a fixed one, so that the same data gives the same answer."""
-    if random_state is None:
-        return 0
-    if is_integer(random_state) and int(random_state) >= 0:
-        return int(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(1 << 31))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(1 << 31))
-    raise ParameterError("random_state", random_state, "must be an integer >= 0, a generator of NumPy, or None")

@@ -19,7 +19,7 @@ from ritz.runtime.wording import plural
 
 FLIPS, DEFLATED, PARALLEL, CELLS, LEAST_ERROR = (
     "sign flips",
-    "parallel analysis, deflated",
+    "deflated parallel analysis",
     "parallel analysis",
     "held-out cells",
     "ScreeNOT",

@@ -10,6 +10,7 @@ import numpy as np
 from ritz.errors import DataError, ParameterError
 from ritz.linalg.dense import Array, squared
 from ritz.runtime.rules import is_integer, is_share
+from ritz.runtime.seeds import seed_of
 from ritz.runtime.tables import Table, Tabled
 from ritz.runtime.threads import team
 from ritz.runtime.wording import component, components
@@ -17,7 +18,7 @@ from ritz.sampling.followed import Followed, entries, followed
 from ritz.sampling.influence import influence
 from ritz.sampling.intervals import farther, statistics
 from ritz.sampling.matching import Groups
-from ritz.sampling.resamples import by_indices, by_weights, drawn, seed_of
+from ritz.sampling.resamples import by_indices, by_weights, drawn
 from ritz.sampling.rows_of_fit import rows_of_fit
 from ritz.spectrum.sample import unbiased
 

@@ -92,5 +92,5 @@ def largest_sines(given: Array, found: Array) -> Array:  # (r, m), (c, r, m) -> 
     has fewer axes, and zeros for the others."""
     rest = found - given @ (given.T @ found)
     sines = np.linalg.norm(rest[:, :, 0], axis=1) if rest.shape[2] == 1 else np.linalg.norm(rest, ord=2, axis=(1, 2))
-    lost = ~found.any(axis=1).all(axis=1)
+    lost = ~np.all(np.any(found, axis=1), axis=1)
     return np.asarray(np.where(lost, 1.0, np.minimum(sines, 1.0)))

@@ -95,7 +95,8 @@ def above_noise(values: Array, rest: Rest, n: int) -> tuple[Array, float]:
     if not rest.directions and (k < 2 or n >= ENOUGH * k):
         return np.array(values, np.float64), 0.0
     after = rest.variance + np.append(np.cumsum(values[::-1])[::-1], 0.0)
-    count, noise, found = 0, float(after[0]) / every, np.empty(0)
+    count, noise = 0, float(after[0]) / every
+    found: Array = np.empty(0)
     for r in range(1, min(k, free - 1, every - 1) + 1):
         if not after[r] > 0:  # no noise
             return np.array(values, np.float64), 0.0
