@@ -230,7 +230,7 @@ def describe(
     if panel is not None:
         for line in (panel.recommendation, panel.shares):
             screen.say(f"  {line}")
-    elif by_default and share_asked(pca) is None:
+    elif by_default and share_asked(pca) is None and float(pca.explained_variance_[0]) > 0:
         screen.say(f"  {in_words(marks_of(pca.explained_variance_ratio_.astype(float), 1.0))}")
 
 
