@@ -41,8 +41,8 @@ def choose_rank(
         spectrum is that of the model's moments, or what it kept
     center, scale, ddof : as PCA does it; a model has its own
     random_state : where signs and halves come from; None is a fixed seed
-    level : probability with which one component of noise may pass parallel analysis and random tables; sign flips are a
-        test at 5 %
+    level : probability with which one component of noise may pass parallel analysis and random tables, of which there
+        are 59, so that it is 1/60 at least; sign flips are a test at 5 %
     memory_limit : bytes of working memory, or a text such as "2GB"
     rules : names of those in the table; all of them by default
 
