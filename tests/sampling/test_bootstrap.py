@@ -251,3 +251,11 @@ def test_the_table_says_where_noise_begins():
     found = ritz.bootstrap(PCA(1).fit(X), X, 50)
     assert "not above noise: PC1" in str(found)
     assert "40 rows are few for 200 columns" in str(found)
+
+
+def test_more_than_memory_holds_is_refused(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((20, 60))
+    monkeypatch.setattr(module, "ROOM", 16 * 19**2 * 5)
+    assert ritz.bootstrap(PCA(5).fit(X), X, 10).method == "scores"
+    with pytest.raises(DataError, match="fit 5 components or fewer"):
+        ritz.bootstrap(PCA(6).fit(X), X, 10)

@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ritz.errors import DataError
 from ritz.linalg.dense import Array
+from ritz.runtime.memory import format_bytes
 from ritz.runtime.threads import in_order, pinned
+from ritz.runtime.wording import plural
 from ritz.sampling import gram_side, weighted
 from ritz.sampling.matching import Matched, merged
 from ritz.sampling.resamples import Resamples
@@ -23,6 +26,7 @@ SPARE = 8  # directions beside those kept
 RESCALED = 2e12  # products up to which every resample of few rows has scales of its own
 HELD = 1 << 23  # entries of rows that are held for that, and of directions in the columns
 AT_ONCE = 1 << 22  # entries of covariances that are decomposed at a time
+ROOM = 1 << 31  # bytes of covariances of the coordinates of axes
 SCORES, MOMENTS = "scores", "moments"
 
 
@@ -62,6 +66,8 @@ def followed(fit: RowsOfFit, draws: Resamples, seed: int) -> Followed:
         way = _by_scores(fit, draws)
     else:
         way = _by_leading(fit, draws, seed)
+    if way.back is not None:
+        _check_room(len(way.frame), fit.k)
     groups = merged(fit.groups, fit.sample.groups())
     matched = Matched(way.frame, np.sqrt(fit.values), groups, by_entry=way.back is None)
     values, totals = [], []
@@ -72,6 +78,18 @@ def followed(fit: RowsOfFit, draws: Resamples, seed: int) -> Followed:
     return Followed(
         fit, draws, way.method, np.concatenate(values), np.concatenate(totals), matched, way.back, way.notes
     )
+
+
+def _check_room(size: int, k: int) -> None:
+    """Covariances of the coordinates of every axis, and of every loading, must fit into memory."""
+    most = ROOM // (16 * size**2)
+    if k > most:
+        needed = format_bytes(16 * k * size**2)
+        raise DataError(
+            f"the bootstrap of {k:,} components in {size:,} coordinates takes {needed}, and {format_bytes(ROOM)} is "
+            "the most that it uses",
+            f"fit {most:,} {plural(most, 'component')} or fewer" if most else "fit fewer rows",
+        )
 
 
 def _in_columns(fit: RowsOfFit, draws: Resamples) -> Way:
