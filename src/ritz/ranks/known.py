@@ -132,15 +132,11 @@ def _whole(rows: Rows, request: Request, route: Route) -> Known:
     above = min(choice.above, order - 1)
     parts = vectors.T * np.sqrt(values)[:, None] if kind == "scatter" else _products(flips, vectors, above)
     axes = np.ascontiguousarray(parts[:above].T) / np.sqrt(values[:above])
-    return Known(
-        n=n - request.center,
-        d=d,
+    return _known(
+        flips,
+        unit,
+        request,
         values=values,
-        total=float(np.sum(flips.diagonal)),
-        size=unit / np.sqrt(n - request.ddof),
-        scaled=request.scale,
-        ddof=request.ddof,
-        columns=flips.diagonal,
         parts=np.square(parts),
         halves=halves,
         matrix=whole if kind == "scatter" else None,
@@ -161,20 +157,31 @@ def _leading(rows: Rows, request: Request, route: Route) -> Known:
     subspace = fit.subspace
     values = np.square(subspace.deviations * (subspace.unit / unit)) * (n - request.ddof)
     above = min(choice.above, k)
-    return Known(
-        n=n - request.center,
-        d=d,
+    return _known(
+        flips,
+        unit,
+        request,
         values=values,
-        total=float(np.sum(flips.diagonal)),
-        size=unit / np.sqrt(n - request.ddof),
         whole=len(values) == min(n - request.center, d),
-        scaled=request.scale,
-        ddof=request.ddof,
-        columns=flips.diagonal,
         parts=np.square(subspace.axes.T) * values[:, None],
         choice=choice,
         facts=measured(flips, subspace.axes[:, :above].astype(float), values[:above], request.center),
         passes=2 + route.followed([copies for _, copies in choice.stages]).cost.passes + (fit.plan.passes or 1),
+    )
+
+
+def _known(flips: Flips, unit: float, request: Request, **rest: Any) -> Known:
+    """With what the preprocessed rows, in their unit, tell of themselves."""
+    n, d = flips.rows.shape
+    return Known(
+        n=n - request.center,
+        d=d,
+        total=float(np.sum(flips.diagonal)),
+        size=unit / np.sqrt(n - request.ddof),
+        scaled=request.scale,
+        ddof=request.ddof,
+        columns=flips.diagonal,
+        **rest,
     )
 
 
