@@ -28,7 +28,7 @@ def corrected(model: Any, X: Any) -> Any:
     if is_other_array(scores):
         return in_type(scores / beside(factors, scores), dtype_of(scores))
     raise DataError(
-        f"corrected_scores gives arrays and frames of pandas and polars, and transform gave a {type(scores).__name__!r}",
+        f"corrected_scores gives arrays and frames of pandas or polars; transform gave a {type(scores).__name__!r}",
         "divide what transform gives by sampling().shrinkage",
     )
 
