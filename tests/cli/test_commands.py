@@ -850,6 +850,9 @@ def test_the_table_names_what_rows_do_not_tell_apart(tmp_path):
     np.save(tmp_path / "a.npy", np.random.default_rng(0).standard_normal((90, 4)) * [9, 3, 3.1, 1])
     told = run("fit", tmp_path / "a.npy", "-k", 4, "-o", tmp_path / "out").stdout
     assert "90 rows do not tell PC2–PC3 apart: trust their span alone" in told
+    np.save(tmp_path / "noise.npy", np.random.default_rng(1).standard_normal((90, 4)))
+    noise = run("fit", tmp_path / "noise.npy", "-k", 2, "-o", tmp_path / "out", "--force").stdout
+    assert "90 rows do not tell PC1–PC2 apart, and their span is not determined" in noise
     said = json.loads(run("fit", tmp_path / "a.npy", "-k", 4, "-o", tmp_path / "out", "--force", "--json").stdout)
     certificate = load(tmp_path / "out" / "model.safetensors").certificate_
     parts = {name: [one[name] for one in said["components"]] for name in ("sampling_error", "sampling_angle")}

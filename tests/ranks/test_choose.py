@@ -244,9 +244,9 @@ def test_wrong_parameters_are_named(given, named):
 
 def test_what_is_neither_data_nor_a_fitted_pca():
     X = load_wine().data
-    with pytest.raises(DataError, match="not this LinearRegression"):
+    with pytest.raises(DataError, match=r"not this sklearn\.LinearRegression; pass the data"):
         choose_rank(LinearRegression())
-    with pytest.raises(DataError, match="not this CompressedSensing"):
+    with pytest.raises(DataError, match=r"not this ritz\.CompressedSensing"):
         choose_rank(CompressedSensing(n_measurements=5))
     with pytest.raises(AttributeError):
         choose_rank(PCA(2))
@@ -277,3 +277,12 @@ def test_passes_are_counted(tmp_path, monkeypatch):
     streamed = choose_rank(str(tmp_path / "x.csv"))
     assert streamed.k == 2
     assert streamed.passes >= 4  # means, the matrix, and one for every stage
+
+
+@pytest.mark.parametrize(("planted", "d"), [(0, 400), (0, 3000), (2, 3000)])
+def test_cells_of_few_centred_rows_are_not_predicted_by_what_centring_left(planted, d):
+    """Rows that sum to 0 tell something of each other, which is no component."""
+    rng, n = np.random.default_rng(4), 20
+    U, V = (np.linalg.qr(rng.standard_normal((size, 2)))[0][:, :planted] for size in (n, d))
+    X = rng.standard_normal((n, d)) + 3 * (np.sqrt(n) + np.sqrt(d)) * U @ V.T
+    assert choose_rank(X, rules=["held-out cells"]).rules["held-out cells"].k == planted

@@ -117,3 +117,9 @@ def test_the_smallest_data_has_an_answer():
         assert np.isfinite(found.variance_errors).all()
         assert np.isfinite(found.angles).all()
         assert str(found)
+
+
+def test_where_nothing_is_too_large_nothing_is_said_of_it():
+    X = np.random.default_rng(0).standard_normal((50, 10)) * np.geomspace(9, 1, 10)
+    assert "are few for" not in str(PCA(10).fit(X).sampling())
+    assert "50 rows are few for 10 columns: variances are too large" in str(PCA(2).fit(X).sampling())

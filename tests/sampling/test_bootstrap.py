@@ -166,9 +166,8 @@ def test_components_that_rows_do_not_tell_apart_have_the_angle_of_their_span():
 
 
 @pytest.mark.parametrize("d", [1, 2])
-@pytest.mark.parametrize("n", [2, 3])
-def test_the_smallest_data_has_an_answer(n, d):
-    X = np.array([[1.0, 2.0], [2.0, 5.0], [4.0, 3.0]])[:n, :d]
+def test_the_smallest_data_has_an_answer(d):
+    X = np.array([[1.0, 2.0], [2.0, 5.0], [4.0, 3.0]])[:, :d]
     found = ritz.bootstrap(PCA(1).fit(X), X, 30)
     assert np.isfinite(found.variance_intervals).all()
     assert np.isfinite(found.loading_errors).all()
@@ -176,9 +175,28 @@ def test_the_smallest_data_has_an_answer(n, d):
 
 
 def test_two_rows_give_one_resample_again_and_again():
-    found = ritz.bootstrap(PCA(1).fit([[0.0, 0.0], [2.0, 2.0]]), [[0.0, 0.0], [2.0, 2.0]], 20)
-    np.testing.assert_allclose(found.draws, 4.0)
-    assert "drawn again" in str(found)
+    with pytest.raises(DataError, match="2 rows give one resample again and again"):
+        ritz.bootstrap(PCA(1).fit([[0.0, 0.0], [2.0, 2.0]]), [[0.0, 0.0], [2.0, 2.0]], 20)
+
+
+def test_few_rows_leave_resamples_that_must_be_drawn_again():
+    X = [[0.0, 0.0], [2.0, 2.0], [1.0, 0.0]]
+    assert "drawn again" in str(ritz.bootstrap(PCA(1).fit(X), X, 100))
+
+
+def test_one_resample_is_refused():
+    for given in ({"weights": np.ones((1, 300))}, {"indices": [np.arange(300)]}):
+        with pytest.raises(DataError, match="one resample has no spread"):
+            ritz.bootstrap(PCA(2).fit(TALL), TALL, **given)
+
+
+def test_an_axis_that_a_resample_lacks_is_at_a_right_angle():
+    """Three different rows span two dimensions, whatever the fourth row had."""
+    X = np.random.default_rng(0).standard_normal((4, 30)) * [9, 5, 3, *[1] * 27]
+    found = ritz.bootstrap(PCA(3).fit(X), X, indices=[[0, 1, 2, 2], [0, 1, 1, 3]])
+    assert found.method == "scores"
+    assert found.angles[2] == 90
+    assert found.subspace_angles == (90, 90)
 
 
 def test_constant_columns_duplicates_and_zero_variances():
@@ -233,3 +251,11 @@ def test_the_table_says_where_noise_begins():
     found = ritz.bootstrap(PCA(1).fit(X), X, 50)
     assert "not above noise: PC1" in str(found)
     assert "40 rows are few for 200 columns" in str(found)
+
+
+def test_more_than_memory_holds_is_refused(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((20, 60))
+    monkeypatch.setattr(module, "ROOM", 16 * 19**2 * 5)
+    assert ritz.bootstrap(PCA(5).fit(X), X, 10).method == "scores"
+    with pytest.raises(DataError, match="fit 5 components or fewer"):
+        ritz.bootstrap(PCA(6).fit(X), X, 10)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ritz.errors import DataError, ParameterError
-from ritz.sampling.resamples import BLOCK, MULTINOMIAL, POISSON, by_indices, by_weights, drawn, seed_of
+from ritz.errors import DataError
+from ritz.sampling.resamples import BLOCK, MULTINOMIAL, POISSON, by_indices, by_weights, drawn
 
 
 def test_few_rows_are_drawn_with_replacement():
@@ -74,14 +74,6 @@ def test_wrong_indices_are_named(indices, says):
 def test_wrong_weights_are_named(weights, says):
     with pytest.raises(ValueError, match=says):
         by_weights(weights, 3)
-
-
-def test_seeds_come_from_generators_too():
-    assert seed_of(np.random.default_rng(1)) == seed_of(np.random.default_rng(1))
-    assert isinstance(seed_of(np.random.RandomState(1)), int)
-    for wrong in (-1, "seed", True, 1.5):
-        with pytest.raises(ParameterError, match="random_state"):
-            seed_of(wrong)
 
 
 def test_rows_that_cannot_be_resampled():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from helpers.counts import usually
@@ -62,6 +63,10 @@ def test_frames_stay_frames_and_types_stay():
     found = pca.corrected_scores(X)
     assert isinstance(found, pd.DataFrame)
     assert found.dtypes.iloc[0] == np.float32
+    same = PCA(1).set_output(transform="polars").fit(X).corrected_scores(X)
+    assert isinstance(same, pl.DataFrame)
+    assert same.dtypes == [pl.Float32]
+    np.testing.assert_allclose(same.to_numpy(), found.to_numpy(), rtol=1e-6)
 
 
 def test_chunks_and_arrays_of_other_libraries_stay_what_they_are():

@@ -126,3 +126,38 @@ def test_a_covariance_without_rows_has_no_sample():
     assert "sampling" not in str(certificate)
     known = PCA.from_covariance(np.diag([3.0, 2.0, 1.0]), n_components=3, n_rows=600).certificate_
     assert known.sampling_angles[2] == pytest.approx(np.sqrt((3 / 4 + 2) / 600), rel=0.02)
+
+
+@pytest.mark.parametrize("shape", [(100, 300), (50, 60), (12, 9)])
+def test_what_is_above_noise_does_not_depend_on_how_many_components_were_kept(shape):
+    """As many as the rows have degrees of freedom leave nothing out, and yet tell nothing of noise."""
+    n, d = shape
+    X = np.random.default_rng(3).standard_normal(shape) * [12.0, 7.0, *[1.0] * (d - 2)]
+    few = PCA(2).fit(X).sampling()
+    for k in (3, d // 3, min(n - 1, d)):
+        many = PCA(k).fit(X).sampling()
+        np.testing.assert_allclose(many.shrinkage[:2], few.shrinkage, atol=0.02)
+        np.testing.assert_allclose(many.angles[:2], few.angles, rtol=0.15)
+        assert np.isnan(many.shrinkage[-1])
+        assert many.angles[-1] == 90
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_axes_that_span_all_rows_are_not_determined(n):
+    certificate = PCA(n - 1).fit(np.random.default_rng(0).standard_normal((n, 20))).certificate_
+    assert (certificate.sampling_angles == 1).all()
+
+
+def test_rows_of_exact_rank_have_no_noise():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 3)) * [3, 2, 1] @ rng.standard_normal((3, 200))
+    found = PCA(3).fit(X).sampling()
+    np.testing.assert_allclose(found.shrinkage, 1.0, rtol=1e-9)
+
+
+def test_few_rows_that_are_noise_have_none_above_it():
+    rng, called = np.random.default_rng(0), []
+    for _ in range(usually(100, thorough=1000)):
+        values, _ = drawn(rng, 30, np.ones(60))
+        called.append(np.isnan(population(values[:29], Rest(0.0, 31), 30)).all())
+    assert np.mean(called) >= 0.88

@@ -46,7 +46,7 @@ from ritz.runtime.atomic import replacing, staged
 from ritz.runtime.watch import Progress, Watch
 from ritz.runtime.wording import visible
 from ritz.spectrum.certificate import Certificate
-from ritz.spectrum.printed import untold
+from ritz.spectrum.printed import trusted, untold
 from ritz.views import sentences
 from ritz.views.classes import kinds_of
 from ritz.views.findings import share_asked
@@ -229,7 +229,7 @@ def describe(
     if panel is not None:
         for line in (panel.recommendation, panel.shares):
             screen.say(f"  {line}")
-    elif by_default and share_asked(pca) is None and pca.explained_variance_[0] > 0:
+    elif by_default and share_asked(pca) is None and float(pca.explained_variance_[0]) > 0:
         screen.say(f"  {in_words(marks_of(pca.explained_variance_ratio_.astype(float), 1.0))}")
 
 
@@ -250,7 +250,8 @@ def show_components(pca: PCA, screen: Screen, named: bool = True) -> None:
     rows, head = sentences.component_rows(pca, SHOWN), sentences.HEAD
     screen.table(head if named else head[:-1], rows if named else [row[:-1] for row in rows], left=(len(head) - 1,))
     if alike := untold(pca.certificate_):
-        screen.say(f"{counted(pca.certificate_.n_rows or 0, 'row')} do not tell {alike} apart: trust their span alone")
+        rows_of_fit = counted(pca.certificate_.n_rows or 0, "row")
+        screen.say(f"{rows_of_fit} do not tell {alike} apart{trusted(pca.certificate_)}")
 
 
 def conclude(

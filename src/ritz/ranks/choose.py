@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from ritz.errors import DataError, ParameterError
 from ritz.fitting.request import Request
 from ritz.pca.fitted import is_pca, rows_of
@@ -14,7 +12,8 @@ from ritz.ranks.known import Known, of_kernel, of_model, of_rows
 from ritz.ranks.panel import RULES, RankPanel, panel_of
 from ritz.ranks.rules import Asked
 from ritz.rows import Rows, as_rows
-from ritz.runtime.rules import FLAG, Rule, integer, is_integer, is_share, parse_bytes
+from ritz.runtime.rules import FLAG, Rule, integer, is_share, parse_bytes
+from ritz.runtime.seeds import seed_of
 
 FEWEST = 3  # rows
 DDOF = integer(0)
@@ -42,8 +41,8 @@ def choose_rank(
         spectrum is that of the model's moments, or what it kept
     center, scale, ddof : as PCA does it; a model has its own
     random_state : where signs and halves come from; None is a fixed seed
-    level : probability with which one component of noise may pass parallel analysis and random tables; sign flips are a
-        test at 5 %
+    level : probability with which one component of noise may pass parallel analysis and random tables, of which there
+        are 59, so that it is 1/60 at least; sign flips are a test at 5 %
     memory_limit : bytes of working memory, or a text such as "2GB"
     rules : names of those in the table; all of them by default
 
@@ -62,12 +61,15 @@ def choose_rank(
     """
     names = _names(rules)
     LEVEL.check("level", level)
-    asked = Asked(float(level), _seed(random_state))
-    if is_pca(X_or_model) or hasattr(X_or_model, "explained_variance_ratio_"):
+    asked = Asked(float(level), seed_of(random_state))
+    if is_pca(X_or_model) or _is_kernel(X_or_model):
         return panel_of(_of_fitted(X_or_model, X, asked.seed, memory_limit), asked, names)
     if hasattr(X_or_model, "get_params"):
-        kind = type(X_or_model).__name__
-        raise DataError(f"choose_rank takes data, or a fitted PCA or KernelPCA, not this {kind}; fit it first")
+        kind = f"{type(X_or_model).__module__.split('.')[0]}.{type(X_or_model).__name__}"
+        raise DataError(
+            f"choose_rank takes data, or a fitted ritz.PCA or ritz.KernelPCA, not this {kind}",
+            "fit it first, or pass the data" if kind.startswith("ritz.") else "pass the data",
+        )
     if X is not None:
         raise DataError("choose_rank takes X beside a fitted PCA alone; pass the data as its only argument")
     for name, flag in (("center", center), ("scale", scale)):
@@ -75,6 +77,11 @@ def choose_rank(
     DDOF.check("ddof", ddof)
     request = Request("auto", bool(center), bool(scale), int(ddof), limit=parse_bytes(memory_limit), seed=asked.seed)
     return panel_of(_of_rows(as_rows(X_or_model), request), asked, names)
+
+
+def _is_kernel(model: Any) -> bool:
+    """Whether it is a fitted kernel model, which has the spectrum of a kernel and no columns."""
+    return hasattr(model, "explained_variance_ratio_") and hasattr(model, "eigenvalues_")
 
 
 def _of_fitted(model: Any, X: Any, seed: int, memory_limit: Any) -> Known:
@@ -114,16 +121,3 @@ def _names(rules: Iterable[str] | None) -> tuple[str, ...]:
         if name not in RULES:
             raise ParameterError("rules", name, f"must be among {', '.join(map(repr, RULES))}")
     return asked
-
-
-def _seed(random_state: Any) -> int:
-    """An integer seed; None is a fixed one, so that the same data gives the same answer."""
-    if random_state is None:
-        return 0
-    if is_integer(random_state) and int(random_state) >= 0:
-        return int(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(1 << 31))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(1 << 31))
-    raise ParameterError("random_state", random_state, "must be an integer >= 0, a generator of NumPy, or None")

@@ -50,7 +50,7 @@ class Known:
     ddof : what was subtracted from the number of rows
     columns : (d,) Σ z² of every column
     parts : (r, d) how much each of the leading components has of them
-    halves : (2, m, m) ZᵀZ of two halves of the rows, or Z Zᵀ of two halves of the columns
+    halves : (2, m, m) ZᵀZ of two halves of the rows, or Z Zᵀ of two halves of the columns, of contrasts of centred rows
     matrix : (d, d) ZᵀZ
     choice : the count of sign flips; where there is none, `why_not` says why
     facts : what was measured, where rows were at hand
@@ -125,22 +125,18 @@ def _whole(rows: Rows, request: Request, route: Route) -> Known:
     rows = rows.limited(route.cost.block_bytes, route.cost.threads)
     found = moments(rows, center=request.center, scale=request.scale, scatter=Scatter.DIAGONAL)
     flips, unit = auto_rank.prepared(rows, request, found)
-    whole, halves = _scatters(flips, request.center) if kind == "scatter" else _grams(flips)
+    whole, halves = _scatters(flips, request.center) if kind == "scatter" else _grams(flips, request.center)
     values, vectors = eigh_descending(whole)
     values, vectors = np.maximum(values[:order], 0.0), vectors[:, :order]
     choice = auto_rank.by_stages(replace(flips, own=whole), unit, request, route)
     above = min(choice.above, order - 1)
     parts = vectors.T * np.sqrt(values)[:, None] if kind == "scatter" else _products(flips, vectors, above)
     axes = np.ascontiguousarray(parts[:above].T) / np.sqrt(values[:above])
-    return Known(
-        n=n - request.center,
-        d=d,
+    return _known(
+        flips,
+        unit,
+        request,
         values=values,
-        total=float(np.sum(flips.diagonal)),
-        size=unit / np.sqrt(n - request.ddof),
-        scaled=request.scale,
-        ddof=request.ddof,
-        columns=flips.diagonal,
         parts=np.square(parts),
         halves=halves,
         matrix=whole if kind == "scatter" else None,
@@ -161,20 +157,31 @@ def _leading(rows: Rows, request: Request, route: Route) -> Known:
     subspace = fit.subspace
     values = np.square(subspace.deviations * (subspace.unit / unit)) * (n - request.ddof)
     above = min(choice.above, k)
-    return Known(
-        n=n - request.center,
-        d=d,
+    return _known(
+        flips,
+        unit,
+        request,
         values=values,
-        total=float(np.sum(flips.diagonal)),
-        size=unit / np.sqrt(n - request.ddof),
         whole=len(values) == min(n - request.center, d),
-        scaled=request.scale,
-        ddof=request.ddof,
-        columns=flips.diagonal,
         parts=np.square(subspace.axes.T) * values[:, None],
         choice=choice,
         facts=measured(flips, subspace.axes[:, :above].astype(float), values[:above], request.center),
         passes=2 + route.followed([copies for _, copies in choice.stages]).cost.passes + (fit.plan.passes or 1),
+    )
+
+
+def _known(flips: Flips, unit: float, request: Request, **rest: Any) -> Known:
+    """With what the preprocessed rows, in their unit, tell of themselves."""
+    n, d = flips.rows.shape
+    return Known(
+        n=n - request.center,
+        d=d,
+        total=float(np.sum(flips.diagonal)),
+        size=unit / np.sqrt(n - request.ddof),
+        scaled=request.scale,
+        ddof=request.ddof,
+        columns=flips.diagonal,
+        **rest,
     )
 
 
@@ -209,8 +216,9 @@ def _scatters(flips: Flips, center: bool) -> tuple[Array, Array]:  # -> (d, d), 
     return whole, halves
 
 
-def _grams(flips: Flips) -> tuple[Array, Array]:  # -> (n, n), (2, n, n)
-    """Z Zᵀ, and of two halves of the columns drawn by coin."""
+def _grams(flips: Flips, center: bool) -> tuple[Array, Array]:  # -> (n, n), (2, m, m)
+    """Z Zᵀ, and of two halves of the columns drawn by coin. Centred rows sum to 0, so that each would tell something of
+    the others even if they were noise: the halves are those of n − 1 contrasts of them, drawn at random."""
     n, d = flips.rows.shape
     coins = sign_bits(flips.seed, COINS, range(1), d)[0]
 
@@ -221,7 +229,12 @@ def _grams(flips: Flips) -> tuple[Array, Array]:  # -> (n, n), (2, n, n)
         return halves
 
     halves = np.stack([mirrored(half) for half in reduce(np.add, _strips(flips, strip))])
-    return halves.sum(axis=0), halves
+    whole = halves.sum(axis=0)
+    if center and n > 1:
+        mixed = np.random.default_rng([flips.seed, n]).standard_normal((n, n - 1))
+        contrasts = np.linalg.qr(mixed - mixed.mean(axis=0))[0]
+        halves = contrasts.T @ halves @ contrasts
+    return whole, halves
 
 
 def _products(flips: Flips, U: Array, above: int) -> Array:  # -> (r, d)

@@ -192,7 +192,7 @@ def _remarks(drawn: Sample, sines: Array, shrinkage: Array, d: int) -> list[str]
     alike = [components(s, e) for s, e in drawn.groups() if e - s > 1]
     if alike:
         notes.append(f"not told apart: {', '.join(alike)}; angles are those out of the span of a group")
-    if n < PLENTY * d:
+    if n < PLENTY * d and not (shrinkage == 1).all():
         known = shrinkage[np.isfinite(shrinkage)]
         worst = f": by up to {100 * (1 / known.min() - 1):.2g} % here" if len(known) else ""
         notes.append(

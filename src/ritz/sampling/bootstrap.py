@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ritz.errors import ParameterError
+from ritz.errors import DataError, ParameterError
 from ritz.linalg.dense import Array, squared
 from ritz.runtime.rules import is_integer, is_share
+from ritz.runtime.seeds import seed_of
 from ritz.runtime.tables import Table, Tabled
 from ritz.runtime.threads import team
 from ritz.runtime.wording import component, components
@@ -17,10 +18,11 @@ from ritz.sampling.followed import Followed, entries, followed
 from ritz.sampling.influence import influence
 from ritz.sampling.intervals import farther, statistics
 from ritz.sampling.matching import Groups
-from ritz.sampling.resamples import by_indices, by_weights, drawn, seed_of
+from ritz.sampling.resamples import by_indices, by_weights, drawn
 from ritz.sampling.rows_of_fit import rows_of_fit
 from ritz.spectrum.sample import unbiased
 
+FEWEST = 3  # rows: of two, all resamples with two different ones are alike
 FEW_FOR_EACH = 5  # rows for every column, below which intervals rest on the correction of the bias
 
 
@@ -159,12 +161,18 @@ def bootstrap(
         raise ParameterError("weights", "given", "and indices say the same; leave one of them out")
     fit, seed = rows_of_fit(model, X, "bootstrap"), seed_of(random_state)
     n = fit.n
+    if n < FEWEST:
+        raise DataError(
+            f"{n} rows give one resample again and again", f"fit at least {FEWEST}, or see sampling() for formulas"
+        )
     if indices is not None:
         draws = by_indices(indices, n)
     elif weights is not None:
         draws = by_weights(weights, n)
     else:
         draws = drawn(n, int(n_resamples), seed)
+    if draws.count < 2:
+        raise DataError("one resample has no spread", "give at least two lines of indices or weights")
     with team():
         return _result(followed(fit, draws, seed), float(level))
 

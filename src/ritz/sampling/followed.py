@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ritz.errors import DataError
 from ritz.linalg.dense import Array
+from ritz.runtime.memory import format_bytes
 from ritz.runtime.threads import in_order, pinned
+from ritz.runtime.wording import plural
 from ritz.sampling import gram_side, weighted
 from ritz.sampling.matching import Matched, merged
 from ritz.sampling.resamples import Resamples
@@ -23,6 +26,7 @@ SPARE = 8  # directions beside those kept
 RESCALED = 2e12  # products up to which every resample of few rows has scales of its own
 HELD = 1 << 23  # entries of rows that are held for that, and of directions in the columns
 AT_ONCE = 1 << 22  # entries of covariances that are decomposed at a time
+ROOM = 1 << 31  # bytes of covariances of the coordinates of axes
 SCORES, MOMENTS = "scores", "moments"
 
 
@@ -40,44 +44,84 @@ class Followed:
     notes: tuple[str, ...]
 
 
+class Way(NamedTuple):
+    """One way to decompose all resamples."""
+
+    method: str
+    found: Iterator[gram_side.Draw]
+    frame: Array  # (r, k) the axes of the fit in the coordinates of the resamples
+    back: Any  # what makes directions in the columns of coordinates
+    notes: tuple[str, ...] = ()
+
+
 def followed(fit: RowsOfFit, draws: Resamples, seed: int) -> Followed:
     """Every resample by the way that costs least and is exact, if there is one."""
     n, d = fit.n, fit.d
     by_moments = draws.count * (n * d**2 + 10.0 * d**3)
     m, r = 0.63 * n, min(n, d)  # rows of a resample, on average, and coordinates
     by_scores = draws.count * (10.0 * min(m, r) ** 3 + m * r * min(m, r)) + 1.0 * n * n * (d + 10.0 * n)
-    notes: tuple[str, ...] = ()
     if d <= EXACT and (n > FEW or fit.scaled or by_moments <= by_scores):
-        basis, method = weighted.columns(fit), MOMENTS
-        found, back = _by_moments(fit, basis, draws, fit.scaled), None
-        frame = basis.fit
+        way = _in_columns(fit, draws)
     elif n <= FEW or n <= d:
-        rescaled = fit.scaled and n * d <= HELD and 0.8 * n * n * d * draws.count <= RESCALED
-        coordinates, method = gram_side.in_columns(fit) if rescaled else gram_side.in_row_space(fit), SCORES
-        found, back = gram_side.decomposed(fit, coordinates, draws, rescaled), coordinates.dual
-        frame = coordinates.fit
-        if fit.scaled and not rescaled:
-            notes += ("columns keep the scales of the fit in every resample: to scale each anew would take too long",)
+        way = _by_scores(fit, draws)
     else:
-        size, others = min(max(LEADING, fit.k + SPARE), d), _mixtures(fit)
-        whole = size + others >= d
-        basis = weighted.columns(fit) if whole else weighted.leading(fit, size, others, _share(fit, others), seed)
-        method, back, frame = MOMENTS, basis.back, basis.fit
-        found = _by_moments(fit, basis, draws, whole and fit.scaled)
-        if not whole:
-            lead = basis.size - others
-            few = "; so few of them understate what noise does" if _share(fit, others) < 1 else ""
-            notes += (f"the {d - lead:,} directions beyond the {lead} leading ones are {others} random mixtures{few}",)
-            if fit.scaled:
-                notes += ("columns keep the scales of the fit in every resample",)
+        way = _by_leading(fit, draws, seed)
+    if way.back is not None:
+        _check_room(len(way.frame), fit.k)
     groups = merged(fit.groups, fit.sample.groups())
-    matched = Matched(frame, np.sqrt(fit.values), groups, by_entry=back is None)
+    matched = Matched(way.frame, np.sqrt(fit.values), groups, by_entry=way.back is None)
     values, totals = [], []
-    for draw in found:
+    for draw in way.found:
         values.append(draw.values)
         totals.append(draw.totals)
         matched.add(draw.axes, np.sqrt(draw.values))
-    return Followed(fit, draws, method, np.concatenate(values), np.concatenate(totals), matched, back, notes)
+    return Followed(
+        fit, draws, way.method, np.concatenate(values), np.concatenate(totals), matched, way.back, way.notes
+    )
+
+
+def _check_room(size: int, k: int) -> None:
+    """Covariances of the coordinates of every axis, and of every loading, must fit into memory."""
+    most = ROOM // (16 * size**2)
+    if k > most:
+        needed = format_bytes(16 * k * size**2)
+        raise DataError(
+            f"the bootstrap of {k:,} components in {size:,} coordinates takes {needed}, and {format_bytes(ROOM)} is "
+            "the most that it uses",
+            f"fit {most:,} {plural(most, 'component')} or fewer" if most else "fit fewer rows",
+        )
+
+
+def _in_columns(fit: RowsOfFit, draws: Resamples) -> Way:
+    """Whole covariances of all resamples."""
+    basis = weighted.columns(fit)
+    return Way(MOMENTS, _by_moments(fit, basis, draws, fit.scaled), basis.fit, None)
+
+
+def _by_scores(fit: RowsOfFit, draws: Resamples) -> Way:
+    """In the space of few rows."""
+    rescaled = fit.scaled and fit.n * fit.d <= HELD and 0.8 * fit.n * fit.n * fit.d * draws.count <= RESCALED
+    coordinates = gram_side.in_columns(fit) if rescaled else gram_side.in_row_space(fit)
+    found = gram_side.decomposed(fit, coordinates, draws, rescaled)
+    kept = "columns keep the scales of the fit in every resample: to scale each anew would take too long"
+    return Way(SCORES, found, coordinates.fit, coordinates.dual, (kept,) * (fit.scaled and not rescaled))
+
+
+def _by_leading(fit: RowsOfFit, draws: Resamples, seed: int) -> Way:
+    """In leading directions and random mixtures of the others, unless these are as many as the columns."""
+    d, others = fit.d, _mixtures(fit)
+    size = min(max(LEADING, fit.k + SPARE), d)
+    if size + others >= d:
+        return _in_columns(fit, draws)
+    share = _share(fit, others)
+    basis = weighted.leading(fit, size, others, share, seed)
+    lead = basis.size - others
+    few = "; so few of them understate what noise does" if share < 1 else ""
+    notes: tuple[str, ...] = (
+        f"the {d - lead:,} directions beyond the {lead} leading ones are {others} random mixtures{few}",
+    )
+    notes += ("columns keep the scales of the fit in every resample",) * fit.scaled
+    return Way(MOMENTS, _by_moments(fit, basis, draws, False), basis.fit, basis.back, notes)
 
 
 def _mixtures(fit: RowsOfFit) -> int:

@@ -88,8 +88,9 @@ class Matched:
 
 
 def largest_sines(given: Array, found: Array) -> Array:  # (r, m), (c, r, m) -> (c,)
-    """The sine of the largest angle between the span of the given axes and those of each resample."""
+    """The sine of the largest angle between the span of the given axes and those of each resample; 1 where a resample
+    has fewer axes, and zeros for the others."""
     rest = found - given @ (given.T @ found)
-    if rest.shape[2] == 1:
-        return np.asarray(np.minimum(np.linalg.norm(rest[:, :, 0], axis=1), 1.0))
-    return np.asarray(np.minimum(np.linalg.norm(rest, ord=2, axis=(1, 2)), 1.0))
+    sines = np.linalg.norm(rest[:, :, 0], axis=1) if rest.shape[2] == 1 else np.linalg.norm(rest, ord=2, axis=(1, 2))
+    lost = ~np.all(np.any(found, axis=1), axis=1)
+    return np.asarray(np.where(lost, 1.0, np.minimum(sines, 1.0)))

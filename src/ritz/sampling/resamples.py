@@ -40,25 +40,6 @@ class Resamples:
     redrawn: int = 0
 
 
-def seed_of(random_state: Any) -> int:
-    """An integer seed; None is a fixed one.
-
-    Examples
-    --------
-    >>> seed_of(None), seed_of(7)
-    (0, 7)
-    """
-    if random_state is None:
-        return 0
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
-        return int(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(1 << 31))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(1 << 31))
-    raise ParameterError("random_state", random_state, "must be an integer >= 0, a Generator, a RandomState or None")
-
-
 def drawn(n: int, count: int, seed: int) -> Resamples:
     """Random resamples of n rows: rows drawn with replacement while their counts are few enough to be kept, else
     independent Poisson weights (Hanley and MacGibbon 2006), drawn block by block."""

@@ -20,12 +20,15 @@ def corrected(model: Any, X: Any) -> Any:
     scores, factors = model.transform(X), factors_of(model)
     if hasattr(scores, "columns") and hasattr(scores, "mul"):  # a frame of pandas
         return scores / factors.astype(scores.to_numpy().dtype)
+    if hasattr(scores, "with_columns"):  # of polars
+        pairs = zip(scores.columns, factors.tolist(), strict=True)
+        return scores.with_columns([scores[name] / factor for name, factor in pairs])
     if isinstance(scores, np.ndarray) or is_dask(scores):
         return scores / factors.astype(scores.dtype)
     if is_other_array(scores):
         return in_type(scores / beside(factors, scores), dtype_of(scores))
     raise DataError(
-        f"corrected_scores gives arrays and frames of pandas, and transform gave a {type(scores).__name__!r}",
+        f"corrected_scores gives arrays and frames of pandas or polars; transform gave a {type(scores).__name__!r}",
         "divide what transform gives by sampling().shrinkage",
     )
 

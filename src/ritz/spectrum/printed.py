@@ -53,6 +53,15 @@ def untold(of: Certificate, most: int = 4) -> str:
     return ", nor ".join([*groups[:most], *more])
 
 
+def trusted(of: Certificate) -> str:
+    """What to make of components that the sample cannot tell apart: their span, if the rows determine that."""
+    groups = [(s, min(e, of.rank)) for s, e in of.sampling_groups or () if min(e, of.rank) - s > 1]
+    sure = [bool((of.sampling_angles[s:e] < 1).all()) for s, e in groups if of.sampling_angles is not None]
+    if all(sure):
+        return ": trust their span alone"
+    return ": trust a span where its angle is determined" if any(sure) else ", and their span is not determined"
+
+
 def remarks(of: Certificate) -> list[str]:
     """Completeness, ties, rank and rounding, a line each."""
     k = len(of.values)

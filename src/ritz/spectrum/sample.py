@@ -18,6 +18,7 @@ from ritz.linalg.dense import Array
 ALIKE = 5.991464547107979  # 95 % of χ² with two degrees of freedom: Anderson's test that two variances are equal
 TRACY_WIDOM = 0.9793  # 95 % quantile of the law of the largest eigenvalue of noise, real and centred
 ROUNDS = 4  # in which the noise is estimated: what is left changes by less than a part in a thousand
+ENOUGH = 3  # rows for every column, from which on variances are taken for what they are where none is left out
 LEAST = 0.05  # of a variance, that is left of it at least when its bias is taken out
 MOST = 0.5  # sin² of the angle beyond which nothing is said: half of what is seen may be another direction
 
@@ -70,8 +71,7 @@ class Sample(NamedTuple):
 def population(values: Array, rest: Rest, n: int) -> Array:
     """ℓ, of which λ = ℓ(1 + γσ²/(ℓ − σ²)) is the limit in the spiked model; NaN where noise alone reaches λ.
 
-    σ² is the mean variance of what was left out, with what the values kept have too much; γ = directions/(n − 1).
-    Variances are in any unit.
+    σ² and γ are those of `above_noise`. Variances are in any unit.
 
     Examples
     --------
@@ -80,26 +80,61 @@ def population(values: Array, rest: Rest, n: int) -> Array:
     >>> population(np.array([3.9]), Rest(100.0, 100), 101)  # below (1 + √γ)² = 4
     array([nan])
     """
-    if not (rest.directions and rest.variance > 0):
-        return np.array(values, np.float64)
-    noise = rest.variance / rest.directions
-    for _ in range(ROUNDS):  # what the values kept have too much was taken from the noise, of which some are all
-        found = _spikes(values / noise, rest.directions, n) * noise
-        lost = np.isnan(found)
-        taken = np.where(lost, values, np.maximum(values - found, 0.0)).sum()
-        noise = float(rest.variance + taken) / (rest.directions + np.count_nonzero(lost))
-    return _spikes(values / noise, rest.directions, n) * noise
+    return above_noise(values, rest, n)[0]
 
 
-def _spikes(relative: Array, directions: int, n: int) -> Array:
-    """The same for noise of variance 1, the largest of which reaches `most` in one of 20 samples (Johnstone 2001)."""
-    free = max(n - 1, 1)
+def above_noise(values: Array, rest: Rest, n: int) -> tuple[Array, float]:
+    """ℓ, and the variance σ² of the noise: the mean of what is neither kept nor above noise, with what the values above
+    it have too much; γ = directions/(n − 1).
+
+    One value after the other is held against the noise that all after it leave (Kritchman and Nadler 2008), so that
+    noise is known as such however many values were kept. Where as many were kept as the rows have degrees of freedom,
+    the last of them is the least that noise must be.
+    """
+    k, every, free = len(values), len(values) + rest.directions, max(n - 1, 1)
+    if not rest.directions and (k < 2 or n >= ENOUGH * k):
+        return np.array(values, np.float64), 0.0
+    after = rest.variance + np.append(np.cumsum(values[::-1])[::-1], 0.0)
+    count, noise = 0, float(after[0]) / every
+    found: Array = np.empty(0)
+    for r in range(1, min(k, free - 1, every - 1) + 1):
+        if not after[r] > 0:  # no noise
+            return np.array(values, np.float64), 0.0
+        level, spikes = _noise(values[:r], float(after[r]), every - r, free, ROUNDS if r == 1 else 1, found)
+        if not values[r - 1] > _reach(every - r, free) * level:
+            break
+        count, noise, found = r, level, spikes
+    if count:
+        noise, found = _noise(values[:count], float(after[count]), every - count, free, ROUNDS, found)
+    return np.append(found, np.full(k - count, np.nan)), noise
+
+
+def _noise(
+    values: Array, after: float, directions: int, free: int, rounds: int, before: Array
+) -> tuple[float, Array]:  # -> (), (r,)
+    """σ² behind r values above it, and their ℓ. Of a bias of γσ²ℓ/(ℓ − σ²), γσ² is there whatever ℓ is."""
+    gamma, weight = directions / free, directions * (1.0 - len(values) / free)
+    noise = after / weight
+    found = np.append(before, values[len(before) :])
+    for _ in range(rounds):
+        extra = gamma * noise**2 / np.maximum(found - noise, noise)
+        noise = (after + float(extra.sum())) / weight
+        found = _spikes(values / noise, gamma) * noise
+    return noise, found
+
+
+def _reach(directions: int, free: int) -> float:
+    """What the largest variance of noise of variance 1 exceeds in one of 20 samples (Johnstone 2001)."""
     long, wide = np.sqrt(free), np.sqrt(directions)
-    most = (long + wide) * (long + wide + TRACY_WIDOM * np.cbrt(1 / long + 1 / wide)) / free
-    middle = relative + 1.0 - directions / free
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # a square of its own may leave float64
-        found = 0.5 * (middle + np.abs(middle) * np.sqrt(1.0 - 4.0 * (relative / middle) / middle))
-    return np.where(relative > most, found, np.nan)
+    return float((long + wide) * (long + wide + TRACY_WIDOM * np.cbrt(1 / long + 1 / wide)) / free)
+
+
+def _spikes(relative: Array, gamma: float) -> Array:
+    """ℓ of values above noise of variance 1; those within its limits are at their edge."""
+    middle = relative + 1.0 - gamma
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # a square of its own may leave float64
+        root = np.abs(middle) * np.sqrt(np.maximum(1.0 - 4.0 * (relative / middle) / middle, 0.0))
+    return np.asarray(0.5 * (middle + np.nan_to_num(root, nan=0.0)))
 
 
 def unbiased(values: Array, rest: Rest, n: int, groups: tuple[tuple[int, int], ...]) -> Array:
@@ -111,8 +146,8 @@ def unbiased(values: Array, rest: Rest, n: int, groups: tuple[tuple[int, int], .
     >>> unbiased(np.array([4.0, 1.0]), Rest(0.0, 0), 100, ((0, 1), (1, 2))).round(4)  # 4·1/(4 − 1)/100
     array([3.9867, 1.0133])
     """
-    true = population(values, rest, n)
-    level = np.where(np.isnan(true), rest.variance / max(1, rest.directions), true)
+    true, noise = above_noise(values, rest, n)
+    level = np.where(np.isnan(true), noise, true)
     gaps = true[:, None] - level
     apart = np.ones(gaps.shape, dtype=bool)
     for start, end in groups:
@@ -171,10 +206,12 @@ def axis_angles(
     unit = float(values[0])
     if not np.isfinite(unit):
         return np.ones(k)
-    noise = rest.variance / unit / max(1, rest.directions)
-    after = max(float(following) / unit, noise) if rest.directions else 0.0
+    mean = rest.variance / unit / max(1, rest.directions)
+    after = max(float(following) / unit, mean) if rest.directions else 0.0
     others = Rest(max(rest.variance / unit - after, 0.0), max(rest.directions - 1, 0))
-    true = population(values / unit, others, n)
+    largest = np.append(values / unit, after) if rest.directions else values / unit
+    true, noise = above_noise(largest, others, n)
+    true = true[:k]
     level = np.where(np.isnan(true), noise, true)
     seen = np.append(level, after) if rest.directions else level
     gaps = true[:, None] - seen
@@ -189,9 +226,9 @@ def axis_angles(
             pairs[:, k:] *= beyond[:, None]
         turned = np.nan_to_num(pairs, nan=0.0, posinf=np.inf).sum(axis=1)
         if others.directions:
-            spread, gamma = others.variance / others.directions, others.directions / n
-            turned = turned + beyond * gamma * true * spread / (true - spread) ** 2
-            turned = turned / (1.0 + gamma * spread / (true - spread))
+            gamma = others.directions / n
+            turned = turned + beyond * gamma * true * noise / (true - noise) ** 2
+            turned = turned / (1.0 + gamma * noise / (true - noise))
     known = (true > 0) & (turned <= MOST)
     for start, end in groups:  # a span is determined only if it is in every direction
         known[start:end] = known[start:end].all()
