@@ -286,3 +286,5 @@ def test_cells_of_few_centred_rows_are_not_predicted_by_what_centring_left(plant
     U, V = (np.linalg.qr(rng.standard_normal((size, 2)))[0][:, :planted] for size in (n, d))
     X = rng.standard_normal((n, d)) + 3 * (np.sqrt(n) + np.sqrt(d)) * U @ V.T
     assert choose_rank(X, rules=["held-out cells"]).rules["held-out cells"].k == planted
+    unequal = X if planted else X * np.geomspace(1, 5, n)[:, None]
+    assert choose_rank(unequal, rules=["held-out cells"]).rules["held-out cells"].k == planted

@@ -25,8 +25,11 @@ SPLITS, FEW_SPLITS, MANY = 12, 2, 200  # halvings of the columns, and of more co
 NEGLIGIBLE = 1e-12  # share of the largest variance of D below which its components are rounding
 
 
-def errors(halves: Array, seed: int) -> Array:  # (2, d, d) -> (k + 1,)
+def errors(halves: Array, seed: int, centred: bool = False) -> Array:  # (2, d, d) -> (k + 1,)
     """Sums of squared errors over all cells with 0, 1, … components.
+
+    Where the lines that are halved were `centred` together, they sum to 0, and those kept tell something of those held
+    out even if all are noise: both are centred anew, each about its own mean.
 
     Examples
     --------
@@ -43,8 +46,17 @@ def errors(halves: Array, seed: int) -> Array:  # (2, d, d) -> (k + 1,)
         order = rng.permutation(d)
         for out, others in ((0, 1), (1, 0)):
             for held, kept in ((order[: d // 2], order[d // 2 :]), (order[d // 2 :], order[: d // 2])):
-                total = total + _block(halves[out], halves[others], held, kept, most)
+                ours, theirs = (_apart(halves[i], held, kept) if centred else halves[i] for i in (out, others))
+                total = total + _block(ours, theirs, held, kept, most)
     return total
+
+
+def _apart(K: Array, *parts: Indices) -> Array:
+    """Inner products of lines about the mean of each of these parts."""
+    P = np.eye(len(K))
+    for part in parts:
+        P[np.ix_(part, part)] -= 1.0 / len(part)
+    return np.asarray(P @ K @ P)
 
 
 def _block(out: Array, others: Array, held: Indices, kept: Indices, most: int) -> Array:

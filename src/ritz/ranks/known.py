@@ -50,7 +50,7 @@ class Known:
     ddof : what was subtracted from the number of rows
     columns : (d,) Σ z² of every column
     parts : (r, d) how much each of the leading components has of them
-    halves : (2, m, m) ZᵀZ of two halves of the rows, or Z Zᵀ of two halves of the columns, of contrasts of centred rows
+    halves : (2, m, m) ZᵀZ of two halves of the rows, or Z Zᵀ of two halves of the columns
     matrix : (d, d) ZᵀZ
     choice : the count of sign flips; where there is none, `why_not` says why
     facts : what was measured, where rows were at hand
@@ -125,7 +125,7 @@ def _whole(rows: Rows, request: Request, route: Route) -> Known:
     rows = rows.limited(route.cost.block_bytes, route.cost.threads)
     found = moments(rows, center=request.center, scale=request.scale, scatter=Scatter.DIAGONAL)
     flips, unit = auto_rank.prepared(rows, request, found)
-    whole, halves = _scatters(flips, request.center) if kind == "scatter" else _grams(flips, request.center)
+    whole, halves = _scatters(flips, request.center) if kind == "scatter" else _grams(flips)
     values, vectors = eigh_descending(whole)
     values, vectors = np.maximum(values[:order], 0.0), vectors[:, :order]
     choice = auto_rank.by_stages(replace(flips, own=whole), unit, request, route)
@@ -216,9 +216,8 @@ def _scatters(flips: Flips, center: bool) -> tuple[Array, Array]:  # -> (d, d), 
     return whole, halves
 
 
-def _grams(flips: Flips, center: bool) -> tuple[Array, Array]:  # -> (n, n), (2, m, m)
-    """Z Zᵀ, and of two halves of the columns drawn by coin. Centred rows sum to 0, so that each would tell something of
-    the others even if they were noise: the halves are those of n − 1 contrasts of them, drawn at random."""
+def _grams(flips: Flips) -> tuple[Array, Array]:  # -> (n, n), (2, n, n)
+    """Z Zᵀ, and of two halves of the columns drawn by coin."""
     n, d = flips.rows.shape
     coins = sign_bits(flips.seed, COINS, range(1), d)[0]
 
@@ -229,12 +228,7 @@ def _grams(flips: Flips, center: bool) -> tuple[Array, Array]:  # -> (n, n), (2,
         return halves
 
     halves = np.stack([mirrored(half) for half in reduce(np.add, _strips(flips, strip))])
-    whole = halves.sum(axis=0)
-    if center and n > 1:
-        mixed = np.random.default_rng([flips.seed, n]).standard_normal((n, n - 1))
-        contrasts = np.linalg.qr(mixed - mixed.mean(axis=0))[0]
-        halves = contrasts.T @ halves @ contrasts
-    return whole, halves
+    return halves.sum(axis=0), halves
 
 
 def _products(flips: Flips, U: Array, above: int) -> Array:  # -> (r, d)

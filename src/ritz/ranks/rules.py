@@ -193,7 +193,7 @@ def held_out_cells(known: Known, asked: Asked) -> Finding:
         return Finding(why="holds out cells: pass X" if known.facts is None else "too many rows and columns")
     if min(known.n, known.d) < 4:
         return Finding(why="fewer than 4 rows or columns")
-    found = held_out.errors(known.halves, asked.seed)
+    found = held_out.errors(known.halves, asked.seed, known.matrix is None and len(known.halves[0]) > known.n)
     k = int(np.argmin(found))
     return Finding(k, text=f"{found[k] / found[0]:.3g} of the error" if found[0] > 0 else "")
 
