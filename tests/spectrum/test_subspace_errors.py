@@ -32,5 +32,6 @@ def test_which_way_is_taken():
     X = RNG.standard_normal((200, 6)) * [9, 5, 1, 1, 1, 1]
     assert PCA(2).fit(X + 2).subspace_._mean_may_wait
     assert not PCA(2).fit(X + 1e5).subspace_._mean_may_wait
-    assert not PCA(2, scale=True).fit(X).subspace_._mean_may_wait
+    assert PCA(2, scale=True).fit(X).subspace_._mean_may_wait
+    assert not PCA(2, scale=True).fit(X * [1, 1, 1e-12, 1, 1, 1]).subspace_._mean_may_wait  # nor may squares underflow
     assert not PCA(2).fit(X * [1, 1, 1e-6, 1e-6, 1e-6, 1e-6]).subspace_._mean_may_wait  # differences would cancel

@@ -53,6 +53,7 @@ COMPUTED = ("_mean_is_small", "_origin", "_mean_may_wait", "_with_mean")  # when
 COPIED = 1 << 20  # entries of axes, of which a second copy takes little memory
 WIDTH = 4  # columns that BLAS multiplies at a time
 SAFELY = 100.0  # times CANCELS, above which few rows have errors that cancel
+MODERATE = 1e10  # size of scales, up to which the squares of rows are in range where those of scaled ones are
 IN_CACHE = 1 << 16  # entries of rows that are preprocessed at a time, to be used several times
 APART = 1 << 20  # entries of rows that are preprocessed in units of their own at a time
 # Sizes below which products of numbers in these types have lost digits, and from 1, up to which float32 has room.
@@ -473,9 +474,9 @@ class Subspace:
         return Y, error, size
 
     def _as_is(self, block: Array) -> tuple[Array, Array, Array]:
-        """Rows are multiplied as they are, the mean with them: ‖x − c‖² = ‖x‖² − 2 xᵀc + ‖c‖²."""
+        """Rows are multiplied as they are, the mean with them: ‖xw − c‖² = ‖xw‖² − 2 xᵀcw + ‖c‖² with weights w."""
         W, center, square = self._with_mean
-        k, own = self.axes.shape[1], np.vecdot(block, block)
+        k, own = self.axes.shape[1], self._weighted_squares(block)
         product = times(block, W)
         along = product[:, k].copy() if W.shape[1] > k else block @ center
         Y = np.ascontiguousarray(less(product, self._origin_beside)[:, :k])
@@ -486,11 +487,24 @@ class Subspace:
             error[close] = self._split(self.preprocessing(FLOAT64)(block[close]), Preprocessing())[1]
         return Y, error, size
 
+    def _weighted_squares(self, block: Array) -> Array:  # (m, d) -> (m,)
+        """‖xw‖² of rows, so many at a time as stay in cache."""
+        if self._weight is None:
+            return np.vecdot(block, block)
+        (m, d), squares = block.shape, self._weight**2
+        own, step = np.empty(m), max(16, IN_CACHE // d)
+        for start in range(0, m, step):
+            some = block[start : start + step]
+            own[start : start + step] = np.square(some, out=scratch("squares", len(some), d)) @ squares
+        return own
+
     @cached_property
     def _mean_may_wait(self) -> bool:
         """Whether squared errors are mostly so large that no digit is lost where the mean is subtracted in the end."""
-        if self.faint or self.scale is not None or not len(self.deviations) or self.axes.size > COPIED:
+        if self.faint or not len(self.deviations) or self.axes.size > COPIED:
             return False
+        if self.scale is not None and not ((self.scale > 1 / MODERATE) & (self.scale < MODERATE)).all():
+            return False  # squares of rows might leave float64 where those of preprocessed ones do not
         if not self._mean_is_small:
             return False
         with np.errstate(over="ignore", invalid="ignore"):
@@ -499,15 +513,17 @@ class Subspace:
 
     @cached_property
     def _with_mean(self) -> tuple[Array, Array, float]:  # (d, k) or more, (d,)
-        """The axes, where BLAS has room for more columns with the mean and zeros beside; the mean, and ‖mean‖²."""
-        (d, k), center = self.axes.shape, self.preprocessing(FLOAT64).center
-        center = np.zeros(d) if center is None else center
+        """The axes, where BLAS has room for more columns with the mean and zeros beside, and the mean, all times the
+        weights; and ‖mean‖²."""
+        (d, k), prepare = self.axes.shape, self.preprocessing(FLOAT64)
+        center = np.zeros(d) if prepare.center is None else prepare.center
+        weighted = center if prepare.weight is None else center * prepare.weight
         W = np.zeros((d, -(-k // WIDTH) * WIDTH))
-        W[:, :k] = self.axes
+        W[:, :k] = prepare.weighted(self.axes)
         if W.shape[1] > k:
-            W[:, k] = center
+            W[:, k] = weighted
         with pinned():
-            return W, center, float(center @ center)
+            return W, weighted, float(center @ center)
 
     @property
     def _origin_beside(self) -> Array:
