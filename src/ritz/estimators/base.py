@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from ritz.errors import AccuracyWarning, DataError, warn
+from ritz.errors import AccuracyWarning, DataError, ParameterError, warn
 from ritz.estimators import lazy
 from ritz.estimators.checkpointing import watching
 from ritz.estimators.columns import as_table, is_no_table, repeats
@@ -30,6 +30,7 @@ from ritz.linalg.arrays import Home
 from ritz.rows import Rows, as_rows, is_dask
 from ritz.rows.columns import keys_of
 from ritz.rows.memory.array import ArrayRows
+from ritz.runtime.seeds import seed_of
 from ritz.runtime.watch import Watch
 
 State = TypeVar("State")
@@ -264,13 +265,10 @@ def in_numpy(model: Any) -> Any:
 
 
 def seed(random_state: Any) -> int:
-    """An integer seed; None is a fixed one, so that the same data gives the same answer."""
-    if random_state is None:
-        return 0
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
-        return int(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(1 << 31))
-    from sklearn.utils import check_random_state  # knows all that random_state may be, and takes long to import
+    """`seed_of`, and of whatever else scikit-learn takes for a random_state."""
+    try:
+        return seed_of(random_state)
+    except ParameterError:
+        from sklearn.utils import check_random_state  # knows the rest, and takes long to import
 
-    return int(check_random_state(random_state).randint(1 << 31))
+        return int(check_random_state(random_state).randint(1 << 31))

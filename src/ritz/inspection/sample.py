@@ -15,6 +15,7 @@ from ritz.linalg.dense import Array
 from ritz.rows import Rows
 from ritz.rows.base import dense
 from ritz.rows.profile import LOOKED_AT, LOOKED_BYTES, Profile
+from ritz.runtime.seeds import seed_of
 from ritz.runtime.threads import cached_property
 
 FEWEST = 20  # rows that are looked at, however long they are
@@ -220,18 +221,8 @@ def generator(random_state: Any) -> np.random.Generator:
     >>> generator(None).random() == generator(0).random()
     True
     """
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(1 << 31))
-    known = random_state is None or (
-        isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0
-    )
-    if not known:
-        raise ParameterError(
-            "random_state", random_state, "must be None, an integer from 0 on, or a generator of NumPy"
-        )
-    return np.random.default_rng(0 if random_state is None else int(random_state))
+    given = isinstance(random_state, np.random.Generator)
+    return random_state if given else np.random.default_rng(seed_of(random_state))
 
 
 def check_rows(rows: Rows) -> None:

@@ -16,7 +16,7 @@ from ritz.errors import DataError
 from ritz.linalg.arrays import on_host
 from ritz.linalg.dense import Array
 from ritz.rows import Rows, as_rows
-from ritz.rows.columns import unique_names
+from ritz.rows.columns import is_missing, unique_names
 from ritz.rows.memory.frame import columns as columns_of
 from ritz.runtime.wording import label_text, natural_order
 
@@ -207,7 +207,7 @@ def _cells(name: str, values: Any, n: int) -> NDArray[Any]:
             found = np.empty(len(series), dtype=object)
             found[:] = series.to_list()
     elif isinstance(values, list | tuple):
-        there = values if _types(values) <= {str} else [None if _missing(value) else value for value in values]
+        there = values if _types(values) <= {str} else [None if is_missing(value) else value for value in values]
         found = np.array(there, dtype=object)
     else:
         found = np.asarray(on_host(values))
@@ -223,10 +223,10 @@ def _of_objects(found: NDArray[Any]) -> NDArray[Any]:
     """Numbers where all objects that are there are numbers."""
     if _types(found.tolist()) <= {str}:
         return found
-    there = [value for value in found.tolist() if not _missing(value)]
+    there = [value for value in found.tolist() if not is_missing(value)]
     if not there or not all(isinstance(value, Real) and not isinstance(value, bool | np.bool_) for value in there):
         return found
-    return np.array([np.nan if _missing(value) else float(value) for value in found.tolist()])
+    return np.array([np.nan if is_missing(value) else float(value) for value in found.tolist()])
 
 
 def _numbers(name: str, values: NDArray[Any]) -> Array:
@@ -239,13 +239,4 @@ def _numbers(name: str, values: NDArray[Any]) -> Array:
 
 
 def _named(cell: Any) -> str | None:
-    return None if _missing(cell) else label_text(cell)
-
-
-def _missing(value: object) -> bool:
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return True
-    try:
-        return bool(value != value)  # NaN of any kind
-    except (TypeError, ValueError):  # pandas' NA does not even compare
-        return True
+    return None if is_missing(cell) else label_text(cell)

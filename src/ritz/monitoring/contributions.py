@@ -112,19 +112,15 @@ class Explained:
 
     def numbers(self, rows: Sequence[int]) -> Array:
         """What stands in these rows."""
-        place = {int(row): i for i, row in enumerate(self.kept)}
-        absent = sorted({row for row in rows if row not in place})
+        known = dict(zip(map(int, self.kept), self.values, strict=True))
+        absent = sorted({row for row in rows if row not in known})
         if absent and self.rows is None:
             raise DataError(
                 f"row {absent[0]} is not among those kept, and a loaded result has no others; monitor X again"
             )
-        more = (
-            np.asarray(dense(self.rows.on_cpu().take(np.array(absent)))) if absent and self.rows is not None else None
-        )
-        at = {row: i for i, row in enumerate(absent)}
-        width = self.subspace.axes.shape[0]
-        found = [self.values[place[row]] if row in place else more[at[row]] for row in rows]  # type: ignore[index]
-        return np.array(found).reshape(-1, width)
+        if absent and self.rows is not None:
+            known |= zip(absent, np.asarray(dense(self.rows.on_cpu().take(np.array(absent)))), strict=True)
+        return np.array([known[row] for row in rows]).reshape(-1, len(self.subspace.axes))
 
     def without_rows(self) -> Explained:
         """The same in a file."""

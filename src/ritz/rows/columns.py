@@ -93,6 +93,22 @@ def keys_of(names: tuple[Any, ...] | None) -> tuple[str, ...] | None:
     return keys if len(set(keys)) == len(keys) else None
 
 
+def is_missing(value: object) -> bool:
+    """Whether a label says nothing: None, NaN, NA of pandas, or blanks.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing(" "), is_missing(0)
+    (True, True, True, False)
+    """
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return True
+    try:
+        return bool(value != value)  # NaN of any kind
+    except (TypeError, ValueError):  # pandas' NA does not even compare
+        return True
+
+
 def counts_up(names: tuple[Any, ...]) -> bool:
     """Whether these are the numbers 0, 1, …, by which a table calls columns that have no names."""
     return list(names) == list(range(len(names)))

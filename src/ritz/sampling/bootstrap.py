@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -194,7 +195,7 @@ def _result(found: Followed, level: float) -> Bootstrap:
     where = np.array([g for g, (s, e) in enumerate(matched.groups) for _ in range(s, e)])
     errors, loadings = entries(found, False), entries(found, True)
     with np.errstate(over="ignore", under="ignore"):
-        in_data = lambda part: squared(part, fit.unit)  # noqa: E731
+        in_data = partial(squared, unit=fit.unit)
         return Bootstrap(
             variances=fit.subspace.variances,
             variance_errors=in_data(values.std(axis=0, ddof=1)),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ritz.errors import DataError
 from ritz.linalg.dense import Array
+from ritz.rows.columns import is_missing
 from ritz.runtime.wording import label_text, natural_order
 from ritz.views.format import number, told_apart
 
@@ -89,18 +90,9 @@ def _present(labels: Any, n: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     if values.shape != (n,):
         raise DataError(f"labels have the shape {values.shape}, but there are {n} rows: one label for each is needed")
     if values.dtype.kind not in "biuf":
-        values = np.array([None if _missing(value) else value for value in values.tolist()], dtype=object)
+        values = np.array([None if is_missing(value) else value for value in values.tolist()], dtype=object)
     gone = np.isnan(values) if values.dtype.kind == "f" else np.array([value is None for value in values.tolist()])
     return values, gone
-
-
-def _missing(value: object) -> bool:
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return True
-    try:
-        return bool(value != value)  # NaN of any kind
-    except (TypeError, ValueError):  # pandas' NA does not even compare
-        return True
 
 
 def _numbers(values: NDArray[Any], gone: NDArray[np.bool_]) -> Array | None:
