@@ -30,7 +30,7 @@ from ritz.linalg.arrays import Home
 from ritz.rows import Rows, as_rows, is_dask
 from ritz.rows.columns import keys_of
 from ritz.rows.memory.array import ArrayRows
-from ritz.runtime.seeds import seed_of
+from ritz.runtime.rules import seed_of
 from ritz.runtime.watch import Watch
 
 State = TypeVar("State")

@@ -15,7 +15,7 @@ from ritz.linalg.dense import Array
 from ritz.rows import Rows
 from ritz.rows.base import dense
 from ritz.rows.profile import LOOKED_AT, LOOKED_BYTES, Profile
-from ritz.runtime.seeds import seed_of
+from ritz.runtime.rules import seed_of
 from ritz.runtime.threads import cached_property
 
 FEWEST = 20  # rows that are looked at, however long they are

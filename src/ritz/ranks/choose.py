@@ -12,8 +12,7 @@ from ritz.ranks.known import Known, of_kernel, of_model, of_rows
 from ritz.ranks.panel import RULES, RankPanel, panel_of
 from ritz.ranks.rules import Asked
 from ritz.rows import Rows, as_rows
-from ritz.runtime.rules import FLAG, Rule, integer, is_share, parse_bytes
-from ritz.runtime.seeds import seed_of
+from ritz.runtime.rules import FLAG, Rule, integer, is_share, parse_bytes, seed_of
 
 FEWEST = 3  # rows
 DDOF = integer(0)

@@ -10,8 +10,7 @@ import numpy as np
 
 from ritz.errors import DataError, ParameterError
 from ritz.linalg.dense import Array, squared
-from ritz.runtime.rules import is_integer, is_share
-from ritz.runtime.seeds import seed_of
+from ritz.runtime.rules import is_integer, is_share, seed_of
 from ritz.runtime.tables import Table, Tabled
 from ritz.runtime.threads import team
 from ritz.runtime.wording import component, components

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ritz.errors import ParameterError
-from ritz.runtime.seeds import seed_of
+from ritz.runtime.rules import seed_of
 
 
 def test_seeds_come_from_generators_too():
